@@ -1,6 +1,6 @@
-//! Typed names of workspaces, tenants, principals, kinds of language servers, and languages.
+//! Typed names of workspaces, groups of workspaces, tenants, principals, kinds of language servers, and languages.
 //!
-//! Invariant: a [`WorkspaceName`] always matches `[a-z0-9][a-z0-9._-]{0,63}`.
+//! Invariant: a [`WorkspaceName`] and a [`GroupName`] always match `[a-z0-9][a-z0-9._-]{0,63}`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,6 +30,10 @@ macro_rules! text_id {
 text_id!(
     /// The name of a workspace, `[a-z0-9][a-z0-9._-]{0,63}`.
     WorkspaceName
+);
+text_id!(
+    /// The name of a group of workspaces, without the `@` that endpoints write before it.
+    GroupName
 );
 text_id!(
     /// The name of a tenant. There is one tenant, `default`.
@@ -72,6 +76,31 @@ impl WorkspaceName {
             .take(64)
             .collect();
         Self::new(&kept).unwrap_or_else(|| Self("root".into()))
+    }
+}
+
+impl GroupName {
+    /// The group of all workspaces that a caller may see. No configuration defines it.
+    pub const ALL: &'static str = "all";
+
+    /// The group of all workspaces.
+    pub fn all() -> Self {
+        Self(Self::ALL.into())
+    }
+
+    /// The name, or `None` if `text` doesn't have the form of one.
+    pub fn new(text: &str) -> Option<Self> {
+        WorkspaceName::is_well(text).then(|| Self(text.into()))
+    }
+
+    /// The group that the name in an endpoint's path means, such as `@all`; `None` if it means a workspace.
+    pub fn of_endpoint(text: &str) -> Option<Self> {
+        Self::new(text.strip_prefix('@')?)
+    }
+
+    /// The name as endpoints and messages write it: `@all`.
+    pub fn at(&self) -> String {
+        format!("@{}", self.0)
     }
 }
 
@@ -139,5 +168,9 @@ mod tests {
         }
         assert_eq!(WorkspaceName::from_folder("My Repo!").as_str(), "my-repo-");
         assert_eq!(WorkspaceName::from_folder("__").as_str(), "root");
+        assert_eq!(GroupName::of_endpoint("@a.b").map(|name| name.at()).as_deref(), Some("@a.b"));
+        for bad in ["a", "@", "@@a", "@A", "@-a"] {
+            assert!(GroupName::of_endpoint(bad).is_none(), "{bad}");
+        }
     }
 }

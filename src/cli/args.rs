@@ -77,8 +77,7 @@ pub enum Command {
     /// Search code by name, words, text or regular expression.
     ///
     /// Builds or updates the index first. Symbols are printed as `path:line: kind name`, lines as `path:line:text`; on a terminal
-    /// grouped by file and coloured. --all searches all workspaces of the running server, or all indexed repositories. The exit code is
-    /// 0 if something was found, 1 if nothing was, 2 on errors.
+    /// grouped by file. --all searches all workspaces of the running server, or all indexed repositories. Exit code 1: nothing found.
     #[command(
         after_help = "Examples:\n  codeyard search parse_config\n  codeyard search 'split a path into segments'\n  codeyard search --mode regex 'fn \\w+_init\\(' --glob 'src/**' --context 2\n  codeyard search --mode text 'TODO' --word --json\n  codeyard search --all parse_config\n  codeyard search --workspace 'svc-*' -m text 'connection refused' -C 2"
     )]
@@ -230,7 +229,7 @@ pub struct StdioArgs {
     /// The workspaces and the state directory.
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Workspace to serve if there are several [default: the default workspace].
+    /// Workspace to serve if there are several, or a group such as @all [default: the default workspace].
     #[arg(long, value_name = "NAME")]
     pub workspace: Option<String>,
     /// Tool catalogs to serve, joined with `+`.

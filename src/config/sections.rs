@@ -135,9 +135,9 @@ pub struct SupervisionSection {
     pub restart_window_s: u64,
     /// A quarantined server is started again after this many seconds.
     pub quarantine_s: u64,
-    /// A server with expired requests that sends nothing for this many seconds counts as hung and is restarted.
+    /// A server with expired requests that sends nothing and uses no processor for this many seconds counts as hung and is restarted.
     pub hang_s: u64,
-    /// The same as `hang_s`, for a server that reports progress.
+    /// The same as `hang_s`, for a server that reports progress or uses a processor.
     pub hang_with_progress_s: u64,
 }
 

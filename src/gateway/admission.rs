@@ -19,7 +19,7 @@ pub struct Admission {
 #[derive(Debug)]
 pub struct CallSlot {
     _process: OwnedSemaphorePermit,
-    _workspace: OwnedSemaphorePermit,
+    _workspaces: Vec<OwnedSemaphorePermit>,
 }
 
 /// Which slots are exhausted. The call is answered with its policy's `overloaded` code and the reason `overloaded`.
@@ -50,7 +50,19 @@ impl Admission {
     pub fn admit(&self, workspace: &WorkspaceHandle) -> Result<CallSlot, Overload> {
         let process = self.slots.clone().try_acquire_owned().map_err(|_| Overload::Process)?;
         let workspace = workspace.places.clone().try_acquire_owned().map_err(|_| Overload::Workspace)?;
-        Ok(CallSlot { _process: process, _workspace: workspace })
+        Ok(CallSlot { _process: process, _workspaces: vec![workspace] })
+    }
+
+    /// Takes a slot for a call to several workspaces. With the slot, whether each workspace had one: the others aren't asked.
+    ///
+    /// # Errors
+    /// The process has no slot.
+    pub(super) fn admit_group(&self, workspaces: &[Arc<WorkspaceHandle>]) -> Result<(CallSlot, Vec<bool>), Overload> {
+        let process = self.slots.clone().try_acquire_owned().map_err(|_| Overload::Process)?;
+        let slots: Vec<Option<OwnedSemaphorePermit>> =
+            workspaces.iter().map(|workspace| workspace.places.clone().try_acquire_owned().ok()).collect();
+        let admitted = slots.iter().map(Option::is_some).collect();
+        Ok((CallSlot { _process: process, _workspaces: slots.into_iter().flatten().collect() }, admitted))
     }
 }
 

@@ -9,13 +9,15 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use super::admission::Admission;
-use super::request::{CallJob, CallResult, RequestActor};
+use super::code_group::GroupCall;
+use super::request::{CallJob, CallResult, CallWork, RequestActor};
 use super::resolve::resolve_document;
 use super::service::ProgressSink;
 use codeyard_base::clock::Deadline;
 use codeyard_catalog::CallPolicy;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::answer::Answer;
+use codeyard_model::code::CodeRequest;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits;
 use codeyard_model::query::Query;
@@ -44,7 +46,8 @@ impl PendingCall {
         let mut stamp = None;
         let query = Arc::new(resolve_document(&workspace, query, &mut stamp)?);
         let (reply, answer) = oneshot::channel();
-        RequestActor::start_for(CallJob { query, stamp, workspace, policy, deadline, slot, progress, call, reply });
+        let work = CallWork::Workspace { workspace, query, stamp };
+        RequestActor::start_for(CallJob { work, policy, deadline, slot, progress, call, reply });
         Ok(answer)
     }
 
@@ -52,6 +55,32 @@ impl PendingCall {
     pub(super) fn start_now(self) -> Result<AnswerReceiver, ToolError> {
         let deadline = Deadline::after(Duration::from_millis(self.policy.deadline_ms));
         self.start(deadline)
+    }
+}
+
+/// A decoded call to a group that was not admitted yet.
+pub(super) struct PendingGroupCall {
+    pub(super) admission: Admission,
+    pub(super) metrics: Arc<dyn Metrics>,
+    pub(super) members: Vec<Arc<WorkspaceHandle>>,
+    pub(super) request: CodeRequest,
+    pub(super) policy: CallPolicy,
+    pub(super) progress: Option<ProgressSink>,
+    pub(super) trace: CallTrace,
+}
+
+impl PendingGroupCall {
+    /// Admits the call and starts its actor.
+    pub(super) fn start(self, deadline: Deadline) -> Result<AnswerReceiver, ToolError> {
+        let Self { admission, metrics, members, request, policy, progress, trace: call } = self;
+        let (slot, admitted) = admission.admit_group(&members).map_err(|overload| {
+            metrics.shed(overload.as_str());
+            policy.outcomes.overloaded.apply(ToolError::overloaded(limits::RETRY_AFTER_MS))
+        })?;
+        let work = CallWork::Group(GroupCall::new(members.into_iter().zip(admitted).collect(), request));
+        let (reply, answer) = oneshot::channel();
+        RequestActor::start_for(CallJob { work, policy, deadline, slot, progress, call, reply });
+        Ok(answer)
     }
 }
 

@@ -22,24 +22,26 @@ use codeyard_engine::indexer::health;
 use codeyard_engine::indexer::indexes::Indexes;
 use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
 use codeyard_engine::indexer::refusals;
+use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_engine::workspace::messages::{BeginCode, BegunCode};
 use codeyard_model::code::{
-    ActiveJob, AnswerMetadata, CodeAnswer, CodeError, CodeQuery, CodeRefusal, IndexingStatus, JobAnswer, JobMode,
-    SchemaStatus,
+    ActiveJob, AnswerMetadata, CodeAnswer, CodeError, CodeQuery, CodeRefusal, CodeRequest, IndexingStatus, JobAnswer,
+    JobMode, SchemaStatus,
 };
 use codeyard_model::error::ToolError;
 use codeyard_telemetry::CallTrace;
 
-/// Answers `query`. `deadline` isn't enforced here: shortly before it, the partial answer is returned.
+/// Answers `request`. `deadline` isn't enforced here: shortly before it, the partial answer is returned.
 pub(super) async fn answer(
     workspace: &WorkspaceHandle,
-    query: &CodeQuery,
+    request: &CodeRequest,
     deadline: Deadline,
     status: &WaitStatus,
     call: &CallTrace,
 ) -> Result<CodeAnswer, ToolError> {
+    let query = &request.query;
     let indexed = begin(workspace, deadline, status, call).await?;
     let code_call = CodeCall { workspace, query, deadline, status, call, indexed: &indexed };
     let answer = match query {
@@ -53,17 +55,33 @@ pub(super) async fn answer(
         }
         CodeQuery::Status { .. } => code_call.query_projects().await?,
     };
-    if let Some(metadata) = code_query::metadata_of(&answer) {
-        let (freshness, completeness) = (metadata.freshness.as_str(), metadata.completeness.as_str());
-        call.update(|record| (record.freshness, record.completeness) = (Some(freshness), Some(completeness)));
-    }
+    record_state(&answer, call);
     Ok(answer)
 }
 
-/// The error of a `health_check` whose `workspace` is no root of the workspace `here` (`docs/contract-code.md#errors`). Paths are
-/// compared as text, so the error reveals nothing about files outside the roots.
-pub(super) fn other_workspace(directory: &Directory, here: &WorkspaceHandle, query: &CodeQuery) -> Option<CodeRefusal> {
-    let CodeQuery::Health { workspace: Some(path) } = query else { return None };
+/// Records how fresh and how complete an answer is.
+pub(super) fn record_state(answer: &CodeAnswer, call: &CallTrace) {
+    if let Some(metadata) = code_query::metadata_of(answer) {
+        let (freshness, completeness) = (metadata.freshness.as_str(), metadata.completeness.as_str());
+        call.update(|record| (record.freshness, record.completeness) = (Some(freshness), Some(completeness)));
+    }
+}
+
+/// The error of a call whose `workspace` is neither the name nor a root of the workspace `here` (`docs/contract-code.md#errors`). Paths
+/// are compared as text, so the error reveals nothing about files outside the roots.
+pub(super) fn other_workspace(
+    directory: &Directory,
+    here: &WorkspaceHandle,
+    request: &CodeRequest,
+) -> Option<CodeRefusal> {
+    if request.workspace.as_ref().is_some_and(|name| *name != here.name.as_str()) {
+        let message = format!(
+            "This endpoint serves the workspace '{}' only. Ask without `workspace`, or at /mcp/@all/code.",
+            here.name
+        );
+        return Some(CodeRefusal::new(CodeError::WorkspaceNotAllowed, message));
+    }
+    let CodeQuery::Health { workspace: Some(path) } = &request.query else { return None };
     if root_at(here.gate.root_set().roots(), path).is_some() {
         return None;
     }
@@ -81,13 +99,13 @@ pub(super) fn other_workspace(directory: &Directory, here: &WorkspaceHandle, que
 }
 
 /// The index of the root that `path` names.
-fn root_at(roots: &[std::path::PathBuf], path: &str) -> Option<usize> {
+pub(super) fn root_at(roots: &[std::path::PathBuf], path: &str) -> Option<usize> {
     // Comparing components ignores repeated and trailing slashes.
     roots.iter().position(|root| root.components().eq(std::path::Path::new(path).components()))
 }
 
 /// Applies the file changes and opens the index.
-async fn begin(
+pub(super) async fn begin(
     workspace: &WorkspaceHandle,
     deadline: Deadline,
     status: &WaitStatus,
@@ -163,13 +181,24 @@ impl CodeCall<'_> {
 
     /// Queries the projects.
     async fn query_projects(&self) -> Result<CodeAnswer, ToolError> {
-        let (projects, query) = (self.indexed.projects.clone(), self.query.clone());
+        let selected = match self.selected_roots() {
+            Ok(selected) => selected,
+            Err(refusal) => return Ok(CodeAnswer::Refused(Box::new(refusal))),
+        };
+        let query = self.query.clone();
+        let projects: Vec<_> = match &selected {
+            Some(roots) => roots.iter().map(|at| self.indexed.projects[*at].clone()).collect(),
+            None => self.indexed.projects.to_vec(),
+        };
         let payload_bytes = self.workspace.payload_bytes;
         let answered = self.run_blocking(move |ends| {
             let projects = Projects { all: &projects, payload_bytes };
             projects.answer(&query, &|| ends.load(Relaxed))
         });
         let IndexAnswer { mut answer, mut behind } = answered.await?.ok_or_else(ToolError::internal)?;
+        if let Some(roots) = selected {
+            behind = behind.into_iter().filter_map(|at| roots.get(at).copied()).collect();
+        }
         let reference = self.query.reference().map(str::to_owned);
         let is_lost = |metadata: &AnswerMetadata| metadata.indexing == IndexingStatus::NotIndexed;
         if reference.is_none()
@@ -197,6 +226,16 @@ impl CodeCall<'_> {
             confirmation.confirm(found).await;
         }
         Ok(answer)
+    }
+
+    /// The roots that `repo:` selects; `None` if the query has no such filter.
+    fn selected_roots(&self) -> Result<Option<Vec<usize>>, CodeRefusal> {
+        let Some(filter) = RepoFilter::of(self.query)? else { return Ok(None) };
+        let roots = filter.roots(self.workspace.name.as_str(), self.workspace.gate.root_set().roots());
+        if roots.is_empty() {
+            return Err(repo_filter::selects_nothing(self.query, self.workspace.name.as_str()));
+        }
+        Ok(Some(roots))
     }
 
     /// Records that the workspace's index was used. The next start preloads such indexes.
@@ -237,23 +276,51 @@ impl CodeCall<'_> {
         })
     }
 
-    /// Runs `work` on a blocking thread, once a slot is free. The flag that `work` gets becomes true shortly before the deadline, and
-    /// when this future is dropped.
+    /// Runs `work` on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
-        let waits = self.indexes().start_waiting();
-        let slot = self.indexes().places.clone().acquire_owned().await.map_err(|_| ToolError::internal())?;
+        let blocking_work = BlockingWork {
+            indexes: self.indexes(),
+            threads: 1,
+            deadline: self.deadline,
+            status: self.status,
+            call: self.call,
+        };
+        blocking_work.run(work).await
+    }
+}
+
+/// Work on the indexes that blocks a thread.
+pub(super) struct BlockingWork<'a> {
+    pub(super) indexes: &'a Indexes,
+    /// Threads that the work uses at once.
+    pub(super) threads: u32,
+    pub(super) deadline: Deadline,
+    pub(super) status: &'a WaitStatus,
+    pub(super) call: &'a CallTrace,
+}
+
+impl BlockingWork<'_> {
+    /// Runs `work` on a blocking thread, once there are slots for its threads. The flag that `work` gets becomes true shortly before the
+    /// deadline, and when this future is dropped.
+    pub(super) async fn run<T: Send + 'static>(
+        self,
+        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let waits = self.indexes.start_waiting();
+        let slots = self.indexes.places.clone().acquire_many_owned(self.threads).await;
+        let slots = slots.map_err(|_| ToolError::internal())?;
         drop(waits);
         self.status.write(Waiting::Answer);
-        // If the wait for a slot took the whole time, `work` stops at once.
+        // If the wait for the slots took the whole time, `work` stops at once.
         let ends = Arc::new(AtomicBool::new(self.deadline.left() <= PARTIAL_ANSWER_MARGIN));
         let end = StopOnDrop(ends.clone());
         let _working = self.call.time_index_query();
         let mut working = blocking::spawn(move || {
-            // Work that continues after its future was dropped keeps its slot.
-            let _slot = slot;
+            // Work that continues after its future was dropped keeps its slots.
+            let _slots = slots;
             work(&ends)
         });
         let early = self.deadline.earlier(PARTIAL_ANSWER_MARGIN).instant();
@@ -270,10 +337,10 @@ impl CodeCall<'_> {
 }
 
 /// Time before the deadline at which a query returns its partial answer.
-const PARTIAL_ANSWER_MARGIN: Duration = Duration::from_millis(codeyard_engine::limits::LATE_SERVER_MS);
+pub(super) const PARTIAL_ANSWER_MARGIN: Duration = Duration::from_millis(codeyard_engine::limits::LATE_SERVER_MS);
 
 /// The error of a job request while another job runs.
-fn job_in_progress(active: ActiveJob) -> CodeRefusal {
+pub(super) fn job_in_progress(active: ActiveJob) -> CodeRefusal {
     let (code, what) = match active.mode {
         JobMode::Full => (CodeError::IndexInProgress, "builds the index"),
         JobMode::Incremental => (CodeError::SyncInProgress, "brings the index up to date"),
@@ -288,7 +355,7 @@ fn job_in_progress(active: ActiveJob) -> CodeRefusal {
 }
 
 /// The error of a job request that the workspace can't accept.
-fn job_unavailable(metadata: AnswerMetadata) -> CodeRefusal {
+pub(super) fn job_unavailable(metadata: AnswerMetadata) -> CodeRefusal {
     let refusal = match metadata.schema {
         SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest => CodeRefusal::new(
             CodeError::IndexIncompatible,

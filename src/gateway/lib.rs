@@ -7,6 +7,8 @@
 pub mod admission;
 mod admit;
 mod code;
+mod code_group;
+mod code_group_answers;
 mod confirm;
 pub mod elicit;
 mod language_servers;

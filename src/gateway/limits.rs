@@ -26,5 +26,11 @@ pub const MAX_CONFIRMED_ROWS: usize = 5;
 /// Longest wait for the first index of a workspace, in milliseconds. Then the query is answered from what is indexed.
 pub const FIRST_INDEX_WAIT_MS: u64 = 1_500;
 
+/// Time that a query to a group keeps for the indexes of its workspaces: those that can't be opened before are left out, in milliseconds.
+pub const GROUP_QUERY_TIME_MS: u64 = 700;
+
+/// Threads that one query to a group uses at once; a larger number of threads of a search counts as this many.
+pub const MAX_GROUP_THREADS: usize = 8;
+
 /// Longest wait of a code query for the watcher's first walk, in milliseconds. Then the answer is marked as possibly stale.
 pub const CODE_WALK_WAIT_MS: u64 = 150;

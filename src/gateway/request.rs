@@ -3,17 +3,20 @@
 //! Stopping the actor drops the pipeline, and that cancels all work below it. What a departure means is declared by the
 //! tool's [`CallPolicy`]. Invariant: at most one reply is sent.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use actix_rt::ArbiterHandle;
 use tokio::sync::oneshot;
 
 use super::admission::CallSlot;
+use super::code_group::GroupCall;
 use super::pipeline;
 use super::service::{Progress, ProgressSink};
 use super::wait_status::WaitStatus;
-use codeyard_base::clock::Deadline;
+use codeyard_base::clock::{Deadline, Instant};
 use codeyard_catalog::{CallPolicy, OnDeparture};
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_files::gate::FileStamp;
@@ -22,20 +25,69 @@ use codeyard_model::error::ToolError;
 use codeyard_model::query::GatedQuery;
 use codeyard_telemetry::CallTrace;
 
+/// Most time by which a call is ended before its deadline.
+const MAX_TIMER_LAG: Duration = Duration::from_millis(400);
+/// A timer that is this late is in time.
+const USUAL_TIMER_LAG: Duration = Duration::from_millis(10);
 /// Time between two progress values.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+thread_local! {
+    static TIMER_LAG: TimerLag = TimerLag::default();
+}
+
+/// How late the timers of deadlines fire on this thread. On a saturated machine a thread gets the processor late, so later calls are ended
+/// that much before their deadlines, and their errors are still in time.
+#[derive(Default)]
+struct TimerLag(Cell<Duration>);
+
+impl TimerLag {
+    /// The instant at which the timer of `deadline` is set.
+    fn due(&self, deadline: Deadline) -> Instant {
+        deadline.earlier(self.0.get()).instant()
+    }
+
+    /// Records when the timer of `due` fired. A smaller lag than before counts by degrees.
+    fn fired(&self, due: Instant) {
+        let late = Instant::now().saturating_duration_since(due).min(MAX_TIMER_LAG);
+        // A timer may be up to this late on a thread with nothing else to do.
+        let late = if late <= USUAL_TIMER_LAG { Duration::ZERO } else { late };
+        self.0.set(late.max(self.0.get() * 3 / 4).min(MAX_TIMER_LAG));
+    }
+}
 
 /// The outcome of a call before it is encoded.
 pub(crate) type CallResult = Result<Answer, ToolError>;
 
+/// The work of a call.
+pub(crate) enum CallWork {
+    /// A query to one workspace.
+    Workspace {
+        /// The workspace.
+        workspace: Arc<WorkspaceHandle>,
+        /// The query, its path checked.
+        query: Arc<GatedQuery>,
+        /// The document's stamp from the path check, if there is a document.
+        stamp: Option<FileStamp>,
+    },
+    /// A query to the code indexes of a group.
+    Group(GroupCall),
+}
+
+impl CallWork {
+    /// The thread that the call runs on: that of its workspace, or of one of the group's.
+    fn arbiter(&self) -> Option<ArbiterHandle> {
+        match self {
+            Self::Workspace { workspace, .. } => Some(workspace.arbiter.clone()),
+            Self::Group(group) => group.arbiter(),
+        }
+    }
+}
+
 /// An admitted call, ready to run.
 pub(crate) struct CallJob {
-    /// The query, its path checked.
-    pub query: Arc<GatedQuery>,
-    /// The document's stamp from the path check, if there is a document.
-    pub stamp: Option<FileStamp>,
-    /// The workspace that is asked.
-    pub workspace: Arc<WorkspaceHandle>,
+    /// What is asked, and whom.
+    pub work: CallWork,
     /// The policy of the tool.
     pub policy: CallPolicy,
     /// When the answer is due.
@@ -57,9 +109,10 @@ pub(crate) struct RequestActor {
 }
 
 impl RequestActor {
-    /// Starts an actor for `job` on the thread of its workspace. If that thread has stopped, the reply's sender is dropped.
+    /// Starts an actor for `job` on the thread of its workspace. If there is no such thread or it has stopped, the reply's sender is
+    /// dropped.
     pub(crate) fn start_for(job: CallJob) {
-        let arbiter = job.workspace.arbiter.clone();
+        let Some(arbiter) = job.work.arbiter() else { return };
         let request = Self { job: Some(job), status: WaitStatus::default() };
         arbiter.spawn_fn(move || drop(request.start()));
     }
@@ -70,10 +123,10 @@ impl Actor for RequestActor {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let Some(job) = self.job.take() else { return ctx.stop() };
-        let CallJob { query, stamp, workspace, policy, deadline, slot, progress, call, reply } = job;
+        let CallJob { work, policy, deadline, slot, progress, call, reply } = job;
         let status = self.status.clone();
         let work = async move {
-            let answer = pipeline::answer(&workspace, (query, stamp), deadline, &status, &call);
+            let answer = pipeline::answer(&work, deadline, &status, &call);
             run(answer, &policy, deadline, &status, (slot, reply)).await;
         };
         ctx.spawn(work.into_actor(self).map(|(), _, ctx| ctx.stop()));
@@ -107,12 +160,16 @@ async fn run<S>(
             OnDeparture::Continue => std::future::pending().await,
         }
     };
+    let due = TIMER_LAG.with(|lag| lag.due(deadline));
     // The first of the three to end drops the other two.
     let result = tokio::select! {
         biased;
         result = work => result,
         () = client_left => return,
-        () = tokio::time::sleep_until(deadline.instant()) => Err(status.timeout(policy.outcomes.timeout.code)),
+        () = tokio::time::sleep_until(due) => {
+            TIMER_LAG.with(|lag| lag.fired(due));
+            Err(status.timeout(policy.outcomes.timeout.code))
+        }
     };
     drop(slot);
     // A failed send means that the client has left.
@@ -186,6 +243,23 @@ mod tests {
             run(work, &policy(on_departure), deadline, &WaitStatus::default(), ((), reply)).await;
             assert_eq!(runs.load(Relaxed), expected, "{on_departure:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_end_earlier_on_a_thread_whose_timers_are_late() {
+        let lag = TimerLag::default();
+        let deadline = Deadline::after(STEP);
+        assert_eq!(lag.due(deadline), deadline.instant());
+        let ms = Duration::from_millis;
+        let late = |by: u64| Instant::now() - ms(by);
+        lag.fired(late(5));
+        assert_eq!(lag.due(deadline), deadline.instant(), "as late as timers are");
+        lag.fired(late(80));
+        assert_eq!(lag.due(deadline), deadline.instant() - ms(80));
+        lag.fired(late(0));
+        assert_eq!(lag.due(deadline), deadline.instant() - ms(60), "by degrees");
+        lag.fired(late(9_000));
+        assert_eq!(lag.due(deadline), deadline.instant() - MAX_TIMER_LAG);
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,15 +12,15 @@ use parking_lot::RwLock;
 use serde_json::value::RawValue;
 
 use super::admission::Admission;
-use super::admit::{CallPath, PendingCall};
+use super::admit::{CallPath, PendingCall, PendingGroupCall};
 use super::code;
 use super::permission::{PermissionCheck, PermissionRequest, Permissions};
 use super::reply::{close, close_failed, encode, to_tool_reply};
 use super::resolve::no_workspace;
-use super::service::{Endpoint, Principal, Service, ToolCall, ToolReply};
+use super::service::{Endpoint, GROUP_CATALOG, Principal, Service, ToolCall, ToolReply};
 use super::workspace_thread::WorkspaceThread;
 use codeyard_base::clock::Deadline;
-use codeyard_base::ids::WorkspaceName;
+use codeyard_base::ids::{GroupName, WorkspaceName};
 use codeyard_catalog::{CallPolicy, Catalog, CatalogSet};
 use codeyard_config::PermissionRule;
 use codeyard_engine::supervisor::directory::Directory;
@@ -28,6 +28,7 @@ use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::CodeAnswer;
 use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::limits::Limits;
 use codeyard_model::query::Query;
 use codeyard_protocol::error::Fault;
 use codeyard_protocol::names::REVISION;
@@ -105,6 +106,7 @@ impl Gateway {
 
     /// Opens the telemetry record of `call`.
     fn open_record(&self, call: &ToolCall, tool: Option<Arc<str>>, catalog: &'static str) -> OpenCall {
+        let group = call.endpoint.group.clone();
         let start = CallStart {
             tool,
             catalog,
@@ -116,11 +118,16 @@ impl Gateway {
             protocol_version: REVISION,
             context: &call.trace,
         };
-        OpenCall::begin(&self.telemetry, start)
+        let open = OpenCall::begin(&self.telemetry, start);
+        open.trace().update(|record| record.group = group);
+        open
     }
 
     /// Rows 4 to 6: decodes the arguments, checks the permission and the path, admits the call and starts its actor.
     fn start(&self, call: &ToolCall, catalog: &dyn Catalog, open: &OpenCall) -> Result<StartedCall, Box<RejectedCall>> {
+        if let Some(group) = &call.endpoint.group {
+            return self.start_group(group, call, catalog, open);
+        }
         let workspace = call.endpoint.workspace.as_ref().and_then(|name| self.directory.get(name));
         let limits = workspace.as_ref().map(|workspace| workspace.limits.clone()).unwrap_or_default();
         let policy = catalog.policy(&call.tool).tightened(&limits);
@@ -138,8 +145,8 @@ impl Gateway {
             open.trace().record_cursor();
         }
         let Some(workspace) = workspace else { return Err(fail(no_workspace())) };
-        if let Query::Code(code_query) = &query
-            && let Some(refusal) = code::other_workspace(&self.directory, &workspace, code_query)
+        if let Query::Code(request) = &query
+            && let Some(refusal) = code::other_workspace(&self.directory, &workspace, request)
         {
             let answer = Answer::Code(CodeAnswer::Refused(Box::new(refusal)));
             return Ok(StartedCall { path: CallPath::Answered(Box::new(answer)), policy });
@@ -167,6 +174,50 @@ impl Gateway {
             ),
         };
         Ok(StartedCall { path, policy })
+    }
+
+    /// The same for a call to a group. The limits are the tightest of its workspaces.
+    fn start_group(
+        &self,
+        group: &GroupName,
+        call: &ToolCall,
+        catalog: &dyn Catalog,
+        open: &OpenCall,
+    ) -> Result<StartedCall, Box<RejectedCall>> {
+        let members = self.directory.group(group, &call.principal.tenant).unwrap_or_default();
+        let limits = members.iter().fold(Limits::default(), |limits, member| limits.tightest(&member.limits));
+        let policy = catalog.policy(&call.tool).tightened(&limits);
+        let fail = |error: ToolError| Box::new(RejectedCall { error, policy });
+        let arguments = call.arguments.as_deref();
+        if arguments.is_some_and(|json| json.get().len() > policy.max_request_bytes) {
+            return Err(fail(arguments_too_large(&policy)));
+        }
+        let deadline = Deadline::after(Duration::from_millis(policy.deadline_ms));
+        let query = catalog.decode(&call.tool, arguments, limits.max_page_size).map_err(fail)?;
+        // Groups have no other catalog, and its tools need no permission.
+        let (Query::Code(request), None) = (query, policy.permission) else { return Err(fail(ToolError::internal())) };
+        if members.is_empty() {
+            return Err(fail(no_workspace()));
+        }
+        let pending = PendingGroupCall {
+            admission: self.admission.clone(),
+            metrics: self.telemetry.metrics().clone(),
+            members,
+            request,
+            policy,
+            progress: call.progress.clone(),
+            trace: open.trace().clone(),
+        };
+        Ok(StartedCall { path: CallPath::Running(pending.start(deadline).map_err(fail)?), policy })
+    }
+
+    /// The endpoint of a group, if it has a workspace of the principal's tenant.
+    fn group_endpoint(&self, name: GroupName, principal: &Principal, served: &CachedSet) -> Option<Endpoint> {
+        if *served.catalogs != [GROUP_CATALOG] {
+            return None;
+        }
+        self.directory.group(&name, &principal.tenant)?;
+        Some(Endpoint { workspace: None, group: Some(name), catalogs: served.catalogs.clone() })
     }
 
     /// Checks the permission that the policy of the call's tool names.
@@ -215,6 +266,9 @@ impl Service for Gateway {
 
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
         let served = self.catalog_set(catalogs.unwrap_or(codeyard_catalog::CatalogId::LspV1.as_str()))?;
+        if let Some(group) = workspace.and_then(GroupName::of_endpoint) {
+            return self.group_endpoint(group, principal, &served);
+        }
         let handle = match (workspace, self.directory.default_name()) {
             (Some(text), _) => Some(self.directory.find(text)?),
             (None, Some(name)) => Some(self.directory.get(&name)?),
@@ -224,7 +278,7 @@ impl Service for Gateway {
             return None;
         }
         let name = handle.map(|handle| handle.name.clone());
-        Some(Endpoint { workspace: name, catalogs: served.catalogs.clone() })
+        Some(Endpoint { workspace: name, group: None, catalogs: served.catalogs.clone() })
     }
 
     fn workspace_thread(&self, endpoint: &Endpoint) -> Option<WorkspaceThread> {
@@ -293,6 +347,9 @@ impl Service for Gateway {
     }
 
     fn instructions(&self, endpoint: &Endpoint) -> Option<String> {
+        if let Some(group) = &endpoint.group {
+            return Some(self.group_instructions(group, endpoint));
+        }
         let handle = self.directory.get(endpoint.workspace.as_ref()?)?;
         let roots: Vec<String> =
             handle.gate.root_set().roots().iter().map(|root| codeyard_model::uri::encode_path(root)).collect();
@@ -305,6 +362,23 @@ impl Service for Gateway {
             roots.join(", "),
             guides.join(" ")
         ))
+    }
+}
+
+impl Gateway {
+    fn group_instructions(&self, group: &GroupName, endpoint: &Endpoint) -> String {
+        let guides: Vec<&str> = self
+            .catalog_set_at(endpoint)
+            .iter()
+            .flat_map(|served| served.set.ids())
+            .map(|id| id.catalog().guide())
+            .collect();
+        format!(
+            "Code search over all workspaces of the group '{}'. Each row names its `workspace`; `repo:NAME` in a query and the \
+             argument `workspace` of the other tools select some of them. health_check lists them. {}",
+            group.at(),
+            guides.join(" ")
+        )
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::elicit::PromptSender;
 use super::workspace_thread::WorkspaceThread;
 use crate::limits::MAX_PROGRESS_MESSAGE_BYTES;
-use codeyard_base::ids::{PrincipalId, TenantId, WorkspaceName};
+use codeyard_base::ids::{GroupName, PrincipalId, TenantId, WorkspaceName};
 use codeyard_model::limits::RETRY_AFTER_MS;
 
 use codeyard_telemetry::{Metrics, NoMetrics};
@@ -25,10 +25,12 @@ pub trait Service: Send + Sync + 'static {
     /// The workspace of endpoints that name none; `None` if none is configured.
     fn default_workspace(&self) -> Option<WorkspaceName>;
 
-    /// The endpoint with these names. Without `workspace` it is the default workspace, without `catalogs` it is `lsp-v1`.
+    /// The endpoint with these names. Without `workspace` it is the default workspace, without `catalogs` it is `lsp-v1`. A
+    /// `workspace` that begins with `@` is a group.
     ///
-    /// `None` for an unknown workspace or catalog, for a workspace that `principal` may not see, and for catalogs that can't
-    /// be joined. Callers can't tell these cases apart.
+    /// `None` for an unknown workspace, group or catalog, for a workspace that `principal` may not see, for a group without such
+    /// a workspace, for a group with another catalog than `code`, and for catalogs that can't be joined. Callers can't tell these
+    /// cases apart.
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint>;
 
     /// The JSON array of `tools/list`.
@@ -74,11 +76,16 @@ pub struct Principal {
 static LOCAL: LazyLock<Principal> =
     LazyLock::new(|| Principal { id: PrincipalId::local(), tenant: TenantId::default_tenant() });
 
-/// A workspace and the catalogs that one address serves for it.
+/// The one catalog that endpoints of groups have.
+pub const GROUP_CATALOG: &str = "code";
+
+/// A workspace, or a group of workspaces, and the catalogs that one address serves for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The workspace; `None` if the service has none. Then every call is denied.
+    /// The workspace; `None` for a group, and if the service has none. Then every call is denied.
     pub workspace: Option<WorkspaceName>,
+    /// The group, if the address names one.
+    pub group: Option<GroupName>,
     /// The names of the catalogs, in the order of the address.
     pub catalogs: Arc<[String]>,
 }

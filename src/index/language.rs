@@ -86,6 +86,11 @@ impl Language {
         self.row().name
     }
 
+    /// Whether it is a programming language. Others describe data or are prose.
+    pub fn is_code(self) -> bool {
+        !matches!(self, Self::JSON | Self::YAML | Self::TOML | Self::MARKDOWN)
+    }
+
     /// Its number, which the index stores. It never changes.
     pub fn number(self) -> u8 {
         self.0

@@ -17,6 +17,7 @@
 //! | `store` | the SQLite database: contents, facts, manifests, jobs |
 //! | `codec` | the encoding of blobs in that database |
 //! | `index_dir` | the index folder of one repository: database, segments, locks |
+//! | `indexed_roots` | the roots that have an index |
 //! | `lock` | the writer lock of an index folder |
 //! | `job` | index jobs: scan, read, parse, publish, garbage collection |
 //! | [`project`] | one root: the questions of the tools, answered from its index |
@@ -31,6 +32,7 @@ mod codec;
 pub mod extract;
 mod facts;
 mod index_dir;
+mod indexed_roots;
 mod job;
 mod language;
 pub mod limits;
@@ -43,10 +45,12 @@ mod store;
 mod text;
 
 pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, ReferenceRole, Symbol};
+pub use indexed_roots::indexed_roots;
 pub use job::{GcReport, JobError, JobPhase, JobProgress, JobSummary, ProgressSnapshot, StopSignal};
 pub use language::Language;
 pub use manifest::{ContentNo, Manifest, ManifestEntry, PathClass};
 pub use project::Project;
+pub use text::LinePattern;
 
 /// The schema version that answers show: 1,000 times the storage format's version plus the extraction rules' version.
 pub const SCHEMA_VERSION: u32 = schema_version(store::FORMAT, extract::EXTRACTOR_VERSION);

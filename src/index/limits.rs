@@ -45,6 +45,9 @@ pub const MAX_RANKED_POSTINGS: u64 = 40_000;
 /// Terms that a prefix in a ranked query expands to.
 pub const MAX_RANKED_EXPANSIONS: usize = 128;
 
+/// Terms that are nearly a name or a word and are looked up instead of it.
+pub const MAX_NEAREST_TERMS: usize = 32;
+
 /// Longest ranked query, in bytes; longer ones are cut.
 pub const MAX_RANKED_TEXT_BYTES: usize = 1_024;
 

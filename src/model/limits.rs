@@ -70,6 +70,9 @@ pub const MAX_PARSED_FILE_BYTES: u64 = 2 * 1024 * 1024;
 /// Rows of an answer of the catalog `code` when the call names no number.
 pub const DEFAULT_CODE_ROWS: usize = 10;
 
+/// Terms of a query of the query language.
+pub const MAX_QUERY_TERMS: usize = 64;
+
 /// Largest `structuredContent` of the catalog `code`, in bytes. Rows that don't fit are left out, and the answer says so.
 pub const MAX_CODE_PAYLOAD_BYTES: usize = 64 * 1024;
 

@@ -1,7 +1,7 @@
 //! Queries, independent of any catalog. The URI type shows the state of the query: text before the path gate,
 //! [`CanonicalUri`] after it.
 
-use super::code::CodeQuery;
+use super::code::CodeRequest;
 use super::epoch::EpochMask;
 use super::operation::{self, LspQuery, QuerySubject};
 use super::position::Position;
@@ -94,7 +94,7 @@ pub enum Query<U> {
     /// A query of the tool `lsp`.
     Lsp(LspQuery<U>),
     /// A query of the catalog `code`. Its paths are looked up in the index, not on disk.
-    Code(CodeQuery),
+    Code(CodeRequest),
 }
 
 impl<U> Query<U> {
@@ -110,7 +110,7 @@ impl<U> Query<U> {
             Query::WorkspaceDiagnostics { .. } => tools::WORKSPACE_DIAGNOSTICS,
             Query::Declarations { .. } => tools::DECLARATIONS,
             Query::Lsp(_) => operation::TOOL,
-            Query::Code(code) => code.tool(),
+            Query::Code(code) => code.query.tool(),
         }
     }
 

@@ -16,6 +16,7 @@ mod index;
 mod permissions;
 mod quickstart;
 mod reload;
+mod search;
 mod serving;
 mod session;
 mod usage;

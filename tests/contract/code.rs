@@ -24,7 +24,7 @@ fn catalog() -> &'static dyn Catalog {
 fn decode(tool: &str, arguments: &Value) -> Result<CodeQuery, ToolError> {
     let raw = RawValue::from_string(arguments.to_string()).unwrap();
     match catalog().decode(tool, Some(&raw), codeyard_model::limits::MAX_PAGE_SIZE)? {
-        Query::Code(asked) => Ok(asked),
+        Query::Code(asked) => Ok(asked.query),
         other => panic!("{other:?}"),
     }
 }
@@ -37,7 +37,7 @@ fn search(arguments: Value) -> SearchQuery {
 }
 
 /// Error object of a refused call.
-fn refusal(tool: &str, arguments: &Value) -> Value {
+pub(crate) fn refusal(tool: &str, arguments: &Value) -> Value {
     let error = decode(tool, arguments).expect_err(&format!("{tool} {arguments}"));
     assert_eq!(error.code, ErrorCode::InvalidParams);
     shown(Err(&error))["error"].clone()
@@ -185,6 +185,7 @@ fn arguments_decode_to_the_query() {
             explain: Some(ExplainLevel::Basic),
             confirm: true,
         },
+        ..SearchQuery::default()
     };
     assert_eq!(all, expected);
     let locate = |arguments: Value| match decode("locate_symbol", &arguments).unwrap() {
@@ -230,7 +231,9 @@ fn the_old_explain_argument_applies_when_the_new_one_is_absent() {
 fn a_stricter_cap_of_the_configuration_lowers_the_limit() {
     let raw = RawValue::from_string(json!({"query": "q", "limit": 50}).to_string()).unwrap();
     let asked = catalog().decode("search_code", Some(&raw), 30).unwrap();
-    assert!(matches!(asked, Query::Code(CodeQuery::Search(query)) if query.shape.limit == 30));
+    assert!(
+        matches!(asked, Query::Code(CodeRequest { query: CodeQuery::Search(query), .. }) if query.shape.limit == 30)
+    );
 }
 
 #[test]
@@ -336,14 +339,14 @@ fn errors_name_the_invalid_value_and_the_allowed_ones() {
             json!({"name": "x"}),
             "name",
             "unknown",
-            "There is no argument `name`; index_status takes ref.",
+            "There is no argument `name`; index_status takes ref, workspace.",
         ),
         (
             "health_check",
-            json!({"workspace": "w"}),
+            json!({"workspace": "w/x"}),
             "workspace",
             "not_absolute",
-            "`workspace` must be the absolute path of the workspace's root.",
+            "`workspace` must be a workspace's name, or a pattern with * and ?; of health_check also the absolute path of a root.",
         ),
         ("get_file_outline", json!({}), "path", "missing", "`path` is missing"),
         ("get_file_outline", json!({"path": "p", "language": 1}), "language", "type", "`language` must be a text"),
@@ -567,6 +570,7 @@ fn the_page_documents_the_fields_of_answers_and_rows() {
         symbol_stable_id: text(),
         score: Some(0.5),
         confirmed_by: text(),
+        workspace: codeyard_base::ids::WorkspaceName::new("w"),
         ..ResultRow::default()
     };
     let reason = RankingReasons::default();

@@ -9,3 +9,4 @@ mod document;
 mod listing;
 #[path = "../support/named_test.rs"]
 mod named_test;
+mod query_language;

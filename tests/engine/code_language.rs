@@ -7,7 +7,10 @@ use crate::harness::*;
 
 fn plan() -> Plan {
     let one = Site::new(&[
-        ("src/vault.rs", "pub struct Vault;\nimpl Vault {\n    /// Opens it.\n    pub fn unlock(&self) {\n        log(\"vault opened\"); // audited\n        log(\"vault opened\");\n    }\n}\npub fn unlock_all() {}\n"),
+        (
+            "src/vault.rs",
+            "pub struct Vault;\nimpl Vault {\n    /// Opens it.\n    pub fn unlock(&self) {\n        log(\"vault opened\"); // audited\n        log(\"vault opened\");\n    }\n}\npub fn unlock_all() {}\n",
+        ),
         ("tests/vault.rs", "fn test_unlock() {}\n"),
         ("web/door.py", "def unlock():\n    print(\"door opened\")\n"),
     ]);
@@ -16,7 +19,9 @@ fn plan() -> Plan {
 }
 
 async fn ask(yard: &Yard, endpoint: &str, query: &str) -> Value {
-    start(yard, endpoint, "search_code", json!({"query": query, "limit": 20, "freshness_policy": "best_effort"})).await.ok()
+    start(yard, endpoint, "search_code", json!({"query": query, "limit": 20, "freshness_policy": "best_effort"}))
+        .await
+        .ok()
 }
 
 /// Rows as `path:line`, sorted.
@@ -86,7 +91,11 @@ fn phrases_and_expressions_find_lines_that_fulfil_all_terms() {
         let next = page["suggested_next_actions"][0]["arguments"].clone();
         assert_eq!((&next["query"], &next["offset"]), (&json!("/opened/ lang:rust"), &json!(1)), "{page}");
         let second = start(&yard, "w0", "search_code", next).await.ok();
-        assert_eq!((&second["results"][0]["line_start"], &second["total_candidates"]), (&json!(6), &json!(2)), "{second}");
+        assert_eq!(
+            (&second["results"][0]["line_start"], &second["total_candidates"]),
+            (&json!(6), &json!(2)),
+            "{second}"
+        );
         yard.drain().await;
     });
 }

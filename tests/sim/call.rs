@@ -188,6 +188,7 @@ pub(crate) fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, numb
     ToolCall {
         endpoint: Endpoint {
             workspace: WorkspaceName::new(&format!("w{workspace}")),
+            group: None,
             catalogs: Arc::from([catalog.to_owned()]),
         },
         principal: Principal::local(),

@@ -113,7 +113,7 @@ pub(crate) async fn until(condition: impl Fn() -> bool) {
 
 pub(crate) fn endpoint(workspace: &str, catalogs: &str) -> Endpoint {
     let catalogs: Vec<String> = catalogs.split('+').map(str::to_owned).collect();
-    Endpoint { workspace: WorkspaceName::new(workspace), catalogs: catalogs.into() }
+    Endpoint { workspace: WorkspaceName::new(workspace), group: None, catalogs: catalogs.into() }
 }
 
 impl Service for Fake {

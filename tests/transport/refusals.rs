@@ -17,6 +17,7 @@ pub(crate) fn violate(refusal: RefusalReason, ask: Ask) -> Option<Ask> {
         RefusalReason::Host => ask.set("host", "evil.example"),
         RefusalReason::Origin => ask.add("origin", "http://evil.example"),
         RefusalReason::Bearer => ask.set("authorization", "Bearer cyd_wrong"),
+        RefusalReason::GroupCatalog => ask.at("/mcp/@nowhere/lsp-v1"),
         RefusalReason::Endpoint => ask.at("/mcp/nowhere"),
         RefusalReason::ContentType => ask.set("content-type", "text/plain"),
         RefusalReason::Accept => ask.set("accept", "application/json"),
@@ -85,7 +86,7 @@ async fn hidden_and_unknown_endpoints_are_indistinguishable() {
     let server = server().await;
     let good = good(&server).await;
     let bodies =
-        ["/mcp/secret", "/mcp/nowhere", "/mcp/main/nope", "/mcp/main/agent+nope"].map(|target| good.clone().at(target));
+        ["/mcp/secret", "/mcp/nowhere", "/mcp/main/nope", "/mcp/main/agent+nope", "/mcp/@nowhere/code"].map(|target| good.clone().at(target));
     let mut seen = Vec::new();
     for ask in &bodies {
         let answer = server.send(ask).await;

@@ -9,8 +9,8 @@ use crate::arguments::Arguments;
 use crate::dialect::unknown_tool;
 use crate::limits::{MAX_CODE_CONTEXT_LINES, MAX_CODE_GLOBS, MAX_CODE_ROWS, MAX_CODE_TEXT_CHARS};
 use codeyard_model::code::{
-    CaseRule, CodeQuery, DetailLevel, ExplainLevel, FreshnessPolicy, LocateBy, LocateQuery, OutlineDepth, OutlineQuery,
-    RowOptions, SearchMode, SearchQuery, SymbolKind, tools,
+    CaseRule, CodeQuery, CodeRequest, DetailLevel, ExplainLevel, FreshnessPolicy, LocateBy, LocateQuery, OutlineDepth,
+    OutlineQuery, RowOptions, SearchMode, SearchQuery, SymbolKind, tools,
 };
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::DEFAULT_CODE_ROWS;
@@ -30,30 +30,54 @@ const ROW_OPTIONS: &[&str] = &[
     "ranking_explain_level",
     "confirm",
     "debug",
+    "workspace",
 ];
-const OUTLINE: &[&str] = &["path", "ref", "depth", "language", "freshness_policy"];
-const JOB: &[&str] = &["force", "ref"];
+const OUTLINE: &[&str] = &["path", "ref", "depth", "language", "freshness_policy", "workspace"];
+const JOB: &[&str] = &["force", "ref", "workspace"];
 
 /// Decodes the `arguments` of `tool`, with at most `max_rows` rows.
 ///
 /// # Errors
 /// INVALID_PARAMS with `details.path`, `details.reason` and `details.allowed`.
-pub(super) fn decode(tool: &str, arguments: Option<&RawValue>, max_rows: usize) -> Result<CodeQuery, ToolError> {
+pub(super) fn decode(tool: &str, arguments: Option<&RawValue>, max_rows: usize) -> Result<CodeRequest, ToolError> {
     let known = known(tool).ok_or_else(|| unknown_tool(tool))?;
-    let query = Arguments::read(arguments, &known).and_then(|given| match tool {
-        tools::SEARCH => search(&given, max_rows).map(CodeQuery::Search),
-        tools::LOCATE => locate(&given, max_rows).map(CodeQuery::Locate),
-        tools::OUTLINE => outline(&given).map(CodeQuery::Outline),
-        tools::HEALTH => Ok(CodeQuery::Health { workspace: absolute(&given, "workspace")? }),
-        tools::INDEX => {
-            Ok(CodeQuery::Index { force: given.flag("force", false)?, reference: given_text(&given, "ref")? })
-        }
-        tools::SYNC => {
-            Ok(CodeQuery::Sync { force: given.flag("force", false)?, reference: given_text(&given, "ref")? })
-        }
-        _ => Ok(CodeQuery::Status { reference: given_text(&given, "ref")? }),
+    let request = Arguments::read(arguments, &known).and_then(|given| {
+        Ok(CodeRequest { query: query(tool, &given, max_rows)?, workspace: workspace(tool, &given)? })
     });
-    query.map_err(|error| with_allowed(error, tool, &known))
+    request.map_err(|error| with_allowed(error, tool, &known))
+}
+
+fn query(tool: &str, given: &Arguments<'_>, max_rows: usize) -> Result<CodeQuery, ToolError> {
+    match tool {
+        tools::SEARCH => search(given, max_rows).map(CodeQuery::Search),
+        tools::LOCATE => locate(given, max_rows).map(CodeQuery::Locate),
+        tools::OUTLINE => outline(given).map(CodeQuery::Outline),
+        tools::HEALTH => {
+            let root = given_text(given, "workspace")?.filter(|text| text.starts_with('/'));
+            Ok(CodeQuery::Health { workspace: root })
+        }
+        tools::INDEX => {
+            Ok(CodeQuery::Index { force: given.flag("force", false)?, reference: given_text(given, "ref")? })
+        }
+        tools::SYNC => Ok(CodeQuery::Sync { force: given.flag("force", false)?, reference: given_text(given, "ref")? }),
+        _ => Ok(CodeQuery::Status { reference: given_text(given, "ref")? }),
+    }
+}
+
+/// The name of a workspace or a pattern of names in the argument `workspace`. The absolute path of a root, which `health_check` takes
+/// too, is part of its query.
+fn workspace(tool: &str, given: &Arguments<'_>) -> Result<Option<String>, ToolError> {
+    let text = given_text(given, "workspace")?;
+    if tool == tools::HEALTH && text.as_ref().is_some_and(|text| text.starts_with('/')) {
+        return Ok(None);
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*' | '?');
+    match text {
+        Some(text) if !text.chars().all(is_plain) => {
+            Err(given.rejected("workspace", if tool == tools::HEALTH { "not_absolute" } else { "no_name" }))
+        }
+        text => Ok(text),
+    }
 }
 
 /// The arguments that `tool` takes.
@@ -64,17 +88,16 @@ fn known(tool: &str) -> Option<Vec<&'static str>> {
         tools::OUTLINE => OUTLINE.to_vec(),
         tools::HEALTH => vec!["workspace"],
         tools::INDEX | tools::SYNC => JOB.to_vec(),
-        tools::STATUS => vec!["ref"],
+        tools::STATUS => vec!["ref", "workspace"],
         _ => return None,
     })
 }
 
 fn search(given: &Arguments<'_>, max_rows: usize) -> Result<SearchQuery, ToolError> {
     let mode = enum_value(given, "mode", SearchMode::parse)?.unwrap_or_default();
-    let is_of_lines = matches!(mode, SearchMode::Text | SearchMode::Regex);
     let text = given.text("query")?;
     // White space is a valid text to search for, but not a valid name.
-    let text = if is_of_lines { text } else { text.trim().to_owned() };
+    let text = if matches!(mode, SearchMode::Text | SearchMode::Regex) { text } else { text.trim().to_owned() };
     let query = SearchQuery {
         text: checked(given, "query", text)?,
         mode,
@@ -84,9 +107,16 @@ fn search(given: &Arguments<'_>, max_rows: usize) -> Result<SearchQuery, ToolErr
         context_lines: given.integer("context_lines", 0..=MAX_CODE_CONTEXT_LINES)?.unwrap_or_default(),
         offset: given.integer("offset", 0..=usize::MAX)?.unwrap_or_default(),
         shape: shape(given, max_rows)?,
+        ..SearchQuery::default()
     };
+    let is_case_given = query.case != CaseRule::default();
+    let query = query
+        .with_language()
+        .map_err(|error| given.rejected("query", "language").with("allowed", error.to_string()))?;
+    // A phrase or an expression of the language makes it a search in lines.
+    let is_of_lines = matches!(query.mode, SearchMode::Text | SearchMode::Regex);
     let without_effect = [
-        ("case", mode == SearchMode::Symbol && query.case != CaseRule::default()),
+        ("case", mode == SearchMode::Symbol && is_case_given),
         ("word", mode == SearchMode::Symbol && query.word),
         ("context_lines", mode == SearchMode::Symbol && query.context_lines > 0),
         ("offset", !is_of_lines && query.offset > 0),
@@ -162,13 +192,6 @@ fn given_text(given: &Arguments<'_>, name: &str) -> Result<Option<String>, ToolE
         .transpose()
 }
 
-fn absolute(given: &Arguments<'_>, name: &str) -> Result<Option<String>, ToolError> {
-    match given_text(given, name)? {
-        Some(path) if !path.starts_with('/') => Err(given.rejected(name, "not_absolute")),
-        path => Ok(path),
-    }
-}
-
 /// Checks the length of `text`.
 fn checked(given: &Arguments<'_>, name: &str, text: String) -> Result<String, ToolError> {
     match text.chars().take(MAX_CODE_TEXT_CHARS + 1).count() {
@@ -188,6 +211,7 @@ fn with_allowed(error: ToolError, tool: &str, known: &[&str]) -> ToolError {
     let detail = |key: &str| error.details.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
     let allowed = match (detail("path"), detail("reason")) {
         ("name", "missing" | "several") => "exactly one of name, symbol_id, symbol_stable_id, result_id".to_owned(),
+        (_, "language") => detail("allowed").to_owned(),
         (path, "unknown") if path.starts_with("debug.") => "debug.ranking_reasons".to_owned(),
         (_, "unknown") => known.join(", "),
         (path, _) => allowed(path),
@@ -210,7 +234,9 @@ fn allowed(name: &str) -> String {
         "offset" => "an integer from 0".to_owned(),
         "compact" | "confirm" | "word" | "force" | "debug.ranking_reasons" => "true or false".to_owned(),
         "paths" => format!("an array of at most {MAX_CODE_GLOBS} globs of 1 to {MAX_CODE_TEXT_CHARS} characters"),
-        "workspace" => "the absolute path of the workspace's root".to_owned(),
+        "workspace" => {
+            "a workspace's name, or a pattern with * and ?; of health_check also the absolute path of a root".to_owned()
+        }
         "debug" | "" => "an object".to_owned(),
         _ => format!("a text of 1 to {MAX_CODE_TEXT_CHARS} characters"),
     }

@@ -13,15 +13,15 @@ use crate::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
 use codeyard_base::budget::to_json_bounded;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::{
-    AnswerMetadata, CodeAnswer, CodeRefusal, Completeness, DetailLevel, HealthReport, IndexStatus, NextAction, Outline,
-    OutlineDepth, OutlineSymbol, ResultRow, ResultRows, ResultType,
+    AnswerMetadata, CodeAnswer, CodeRefusal, Completeness, DetailLevel, GroupJobs, GroupStatus, HealthReport,
+    IndexStatus, NextAction, Outline, OutlineDepth, OutlineSymbol, ResultRow, ResultRows, ResultType,
 };
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::MAX_CODE_PAYLOAD_BYTES;
 
 use super::fit::{Room, longest};
 use super::shape::{self, ActionShape, MetadataShape};
-use super::{sentence, state};
+use super::{group, sentence, state};
 
 /// The name of the payload's cap in `safety_limit_applied`.
 const PAYLOAD_LIMIT: &str = "payload_bytes";
@@ -54,6 +54,8 @@ fn success(answer: &CodeAnswer, cap: usize) -> Option<Vec<u8>> {
         CodeAnswer::Health(found) => health(found, room(None)),
         CodeAnswer::Job(begun) => room(None).result(&state::job(begun), false),
         CodeAnswer::Status(found) => status(found, room(None)),
+        CodeAnswer::Jobs(begun) => jobs(begun, room(None)),
+        CodeAnswer::Statuses(found) => statuses(found, room(None)),
         // Handled by the caller.
         CodeAnswer::Refused(_) => None,
     }
@@ -182,11 +184,7 @@ fn count(symbols: &[OutlineSymbol]) -> usize {
 fn health(found: &HealthReport, room: Room) -> Option<Vec<u8>> {
     let all = found.projects.len();
     longest(0, all, |shown| {
-        let mut metadata = state::health_metadata(found);
-        if shown < all {
-            truncate(&mut metadata);
-            metadata.warnings.push(sentence::list_cut("projects", shown, all));
-        }
+        let metadata = cut_metadata(&state::health_metadata(found), "projects", shown, all);
         room.result(&state::health(found, shown, &metadata), false)
     })
 }
@@ -194,14 +192,36 @@ fn health(found: &HealthReport, room: Room) -> Option<Vec<u8>> {
 fn status(found: &IndexStatus, room: Room) -> Option<Vec<u8>> {
     let all = found.recent_jobs.len();
     longest(0, all, |shown| {
-        let mut metadata = found.metadata.clone();
-        if shown < all {
-            truncate(&mut metadata);
-            metadata.warnings.push(sentence::list_cut("recent jobs", shown, all));
-            metadata.warnings.sort_unstable();
-        }
+        let metadata = cut_metadata(&found.metadata, "recent jobs", shown, all);
         room.result(&state::status(found, shown, &metadata), false)
     })
+}
+
+fn jobs(begun: &GroupJobs, room: Room) -> Option<Vec<u8>> {
+    let all = begun.jobs.len();
+    longest(0, all, |shown| {
+        let metadata = cut_metadata(&begun.metadata, "jobs", shown, all);
+        room.result(&group::jobs(begun, shown, &metadata), false)
+    })
+}
+
+fn statuses(found: &GroupStatus, room: Room) -> Option<Vec<u8>> {
+    let all = found.workspaces.len();
+    longest(0, all, |shown| {
+        let metadata = cut_metadata(&found.metadata, "workspaces", shown, all);
+        room.result(&group::statuses(found, shown, &metadata), false)
+    })
+}
+
+/// The metadata of an answer that has `shown` of `all` entries.
+fn cut_metadata(metadata: &AnswerMetadata, what: &str, shown: usize, all: usize) -> AnswerMetadata {
+    let mut metadata = metadata.clone();
+    if shown < all {
+        truncate(&mut metadata);
+        metadata.warnings.push(sentence::list_cut(what, shown, all));
+        metadata.warnings.sort_unstable();
+    }
+    metadata
 }
 
 #[derive(Serialize)]

@@ -6,6 +6,7 @@
 mod decode;
 mod encode;
 mod fit;
+mod group;
 mod sentence;
 mod shape;
 mod state;

@@ -44,6 +44,7 @@ fn argument(error: &ToolError, reason: &str) -> String {
     match (name, reason) {
         (_, "unknown_tool") => sentence(&error.message),
         ("", _) => "The arguments must be an object.".to_owned(),
+        ("query", "language") => allowed.to_owned(),
         ("name", "missing" | "several") => format!("Give {allowed}."),
         (_, "missing") => format!("`{name}` is missing; it must be {allowed}."),
         (_, "unknown") => format!("There is no argument `{name}`; {} takes {allowed}.", text(error, "tool")),

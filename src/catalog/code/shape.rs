@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::limits::MAX_OUTLINE_LEVELS;
 use codeyard_model::code::{
-    AnswerMetadata, DetailLevel, ExplainLevel, NextAction, Outline, OutlineDepth, OutlineSymbol, RankingReasons,
-    RelatedSymbol, ResultRow, ResultType,
+    AnswerMetadata, DetailLevel, ExplainLevel, IncompleteWorkspace, NextAction, Outline, OutlineDepth, OutlineSymbol,
+    RankingReasons, RelatedSymbol, ResultRow, ResultType,
 };
 
 /// The version of the metadata (`docs/contract-code.md#metadata`).
@@ -33,6 +33,17 @@ pub(super) struct MetadataShape<'a> {
     suppressed_duplicate_count: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     safety_limit_applied: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    incomplete_workspaces: Vec<IncompleteShape<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct IncompleteShape<'a> {
+    workspace: &'a str,
+    reason: &'static str,
+    message: &'a str,
 }
 
 #[derive(Serialize)]
@@ -72,7 +83,8 @@ pub(super) fn metadata(metadata: &AnswerMetadata, rows: usize) -> MetadataShape<
     });
     let shown_reasons = metadata.reasons.as_ref().filter(|(level, _)| *level != ExplainLevel::Off);
     let ranking_reasons = shown_reasons.map(|(level, all)| {
-        let reasons = all.iter().take(rows).enumerate();
+        // Lines aren't ranked, so they have no factors.
+        let reasons = all.iter().take(rows).enumerate().filter(|(_, reasons)| **reasons != RankingReasons::default());
         reasons.map(|(index, of)| reasons_of(index, of, *level == ExplainLevel::Full)).collect()
     });
     MetadataShape {
@@ -84,7 +96,13 @@ pub(super) fn metadata(metadata: &AnswerMetadata, rows: usize) -> MetadataShape<
         warnings: &metadata.warnings,
         suppressed_duplicate_count: metadata.suppressed_duplicates,
         safety_limit_applied: metadata.safety_limit,
+        incomplete_workspaces: metadata.incomplete.iter().map(incomplete).collect(),
+        retry_after_ms: metadata.retry_after_ms,
     }
+}
+
+fn incomplete(of: &IncompleteWorkspace) -> IncompleteShape<'_> {
+    IncompleteShape { workspace: of.workspace.as_str(), reason: of.reason, message: &of.message }
 }
 
 fn reasons_of(result_index: usize, of: &RankingReasons, is_full: bool) -> ReasonsShape {
@@ -110,9 +128,18 @@ pub(super) enum RowShape<'a> {
     Line(LineShape<'a>),
 }
 
+/// The JSON form of folded tests.
+#[derive(Serialize)]
+struct FoldedShape<'a> {
+    count: usize,
+    paths: &'a [String],
+}
+
 /// The JSON form of a symbol, a reference or a file.
 #[derive(Serialize, Default)]
 pub(super) struct NamedShape<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<&'a str>,
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     root: Option<&'a str>,
@@ -130,6 +157,8 @@ pub(super) struct NamedShape<'a> {
     language: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     visibility: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folded_tests: Option<FoldedShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_preview: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,6 +181,8 @@ pub(super) struct NamedShape<'a> {
 #[derive(Serialize)]
 pub(super) struct LineShape<'a> {
     result_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<&'a str>,
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     root: Option<&'a str>,
@@ -181,6 +212,7 @@ pub(super) fn row(row: &ResultRow, detail: DetailLevel, compact: bool) -> RowSha
         return RowShape::Line(line(row, row.text.as_deref().unwrap_or_default(), compact));
     }
     let mut shown = NamedShape {
+        workspace: row.workspace.as_ref().map(|name| name.as_str()),
         path: &row.path,
         root: row.root.as_deref(),
         line_start: row.line_start,
@@ -193,6 +225,7 @@ pub(super) fn row(row: &ResultRow, detail: DetailLevel, compact: bool) -> RowSha
         symbol_id: row.symbol_id.as_deref(),
         symbol_stable_id: row.symbol_stable_id.as_deref(),
         score: row.score,
+        folded_tests: row.folded_tests.as_ref().map(|of| FoldedShape { count: of.count, paths: &of.paths }),
         ..NamedShape::default()
     };
     if detail != DetailLevel::Location {
@@ -215,6 +248,7 @@ pub(super) fn row(row: &ResultRow, detail: DetailLevel, compact: bool) -> RowSha
 pub(super) fn line<'a>(row: &'a ResultRow, text: &'a str, compact: bool) -> LineShape<'a> {
     LineShape {
         result_type: row.result_type.as_str(),
+        workspace: row.workspace.as_ref().map(|name| name.as_str()),
         path: &row.path,
         root: row.root.as_deref(),
         line_start: row.line_start,
@@ -247,6 +281,8 @@ pub(super) fn action(action: &NextAction) -> ActionShape<'_> {
 /// The payload of `get_file_outline`.
 #[derive(Serialize)]
 pub(super) struct OutlineShape<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<&'a str>,
     file_path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     root: Option<&'a str>,
@@ -278,7 +314,8 @@ pub(super) fn outline<'a>(
     metadata: MetadataShape<'a>,
 ) -> OutlineShape<'a> {
     let (file_path, root) = (&*outline.path, outline.root.as_deref());
-    OutlineShape { file_path, root, language: outline.language, symbols, metadata }
+    let workspace = outline.workspace.as_ref().map(|name| name.as_str());
+    OutlineShape { workspace, file_path, root, language: outline.language, symbols, metadata }
 }
 
 /// The first symbols of an outline in the file's order, with the symbols that contain them.

@@ -81,7 +81,9 @@ struct CheckShape<'a> {
 }
 
 #[derive(Serialize)]
-struct ProjectShape<'a> {
+pub(super) struct ProjectShape<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<&'a str>,
     project_id: &'a str,
     repo_root: &'a str,
     index_status: &'static str,
@@ -99,7 +101,7 @@ struct ProjectShape<'a> {
 }
 
 #[derive(Serialize)]
-struct ActiveJobShape<'a> {
+pub(super) struct ActiveJobShape<'a> {
     job_id: &'a str,
     project_id: &'a str,
     mode: &'static str,
@@ -185,7 +187,8 @@ pub(super) fn health_metadata(health: &HealthReport) -> AnswerMetadata {
     AnswerMetadata {
         freshness,
         indexing: indexing.unwrap_or(IndexingStatus::Ready),
-        completeness: Completeness::Complete,
+        completeness: if health.incomplete.is_empty() { Completeness::Complete } else { Completeness::Partial },
+        incomplete: health.incomplete.clone(),
         schema: schema.unwrap_or(SchemaStatus::Compatible),
         reference: first.reference.clone(),
         ..AnswerMetadata::default()
@@ -225,8 +228,9 @@ fn checks(check: &StartupCheck) -> ChecksShape<'_> {
     }
 }
 
-fn project(project: &ProjectHealth) -> ProjectShape<'_> {
+pub(super) fn project(project: &ProjectHealth) -> ProjectShape<'_> {
     ProjectShape {
+        workspace: project.workspace.as_ref().map(|name| name.as_str()),
         project_id: &project.project_id,
         repo_root: &project.repo_root,
         index_status: project.index_status.as_str(),
@@ -241,7 +245,7 @@ fn project(project: &ProjectHealth) -> ProjectShape<'_> {
     }
 }
 
-fn active_job(job: &ActiveJob) -> ActiveJobShape<'_> {
+pub(super) fn active_job(job: &ActiveJob) -> ActiveJobShape<'_> {
     let ActiveJob { phase, done_files, done_bytes, .. } = *job;
     ActiveJobShape {
         job_id: &job.job_id,

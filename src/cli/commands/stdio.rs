@@ -8,13 +8,22 @@ use crate::args::StdioArgs;
 use crate::shared::{assemble, logging};
 use codeyard_catalog::{CatalogId, CatalogSet};
 use codeyard_config::Config;
-use codeyard_gateway::service::{Principal, Service as _};
+use codeyard_gateway::service::{GROUP_CATALOG, Principal, Service as _};
 use codeyard_server::transport::attach::{self, Hello};
 use codeyard_server::transport::stdio::serve_stdio;
 
 /// Serves until the end of standard input.
 pub(crate) fn run(mut args: StdioArgs) -> Result<(), Failure> {
-    if args.source.config.is_none() && args.source.root.is_empty() {
+    let group = args.workspace.as_deref().is_some_and(|name| name.starts_with('@'));
+    if group && args.catalog != GROUP_CATALOG {
+        return Err(Failure::usage(format!(
+            "--catalog {}: a group of workspaces serves the catalog {GROUP_CATALOG} only; add --catalog {GROUP_CATALOG}",
+            args.catalog
+        )));
+    }
+    let names_workspaces = args.source.config.is_some() || !args.source.root.is_empty();
+    let only_attaches = group && !names_workspaces;
+    if !names_workspaces {
         args.source.root.push(".".into());
     }
     let mut config = assemble::load_config(&args.source)?;
@@ -24,13 +33,14 @@ pub(crate) fn run(mut args: StdioArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Failure::new(format!("cannot start threads: {error}; check the limit `ulimit -u`")))?;
-    let done = runtime.block_on(serve(args, config));
+    let done = runtime.block_on(serve(args, config, only_attaches));
     // tokio reads standard input on a thread that cannot be cancelled; do not wait for it.
     runtime.shutdown_background();
     done
 }
 
-async fn serve(args: StdioArgs, config: Config) -> Result<(), Failure> {
+/// `only_attaches`: a group is named and no workspaces are, so that only a running server has it.
+async fn serve(args: StdioArgs, config: Config, only_attaches: bool) -> Result<(), Failure> {
     if let Err(why) = CatalogSet::parse(&args.catalog) {
         let all = CatalogId::ALL.map(CatalogId::as_str).join(", ");
         return Err(Failure::usage(format!(
@@ -59,6 +69,12 @@ async fn serve(args: StdioArgs, config: Config) -> Result<(), Failure> {
         return piped.map_err(|error| {
             Failure::new(format!("the connection to the running server failed: {error}; run the command again"))
         });
+    }
+    if only_attaches {
+        return Err(Failure::missing(format!(
+            "no running server has the group {}; start one with `codeyard serve`, or name workspaces with --config or --root",
+            args.workspace.as_deref().unwrap_or_default()
+        )));
     }
     let service = assemble::assemble(state, config, args.source.server.clone()).await?;
     assemble::report_failures(&service.configured)?;

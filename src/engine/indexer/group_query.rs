@@ -21,7 +21,7 @@ use codeyard_index::Project;
 use codeyard_index::project::part_search::{HitPlace, PartHits, PartSearch};
 use codeyard_index::ranked::QueryStatistics;
 use codeyard_model::code::{
-    CodeRefusal, FreshnessPolicy, IndexingStatus, LocateBy, LocateQuery, Outline, OutlineQuery, QueryIntent,
+    CodeError, CodeRefusal, FreshnessPolicy, IndexingStatus, LocateBy, LocateQuery, Outline, OutlineQuery, QueryIntent,
     ResultRows, RowOptions, SearchMode, SearchQuery,
 };
 
@@ -267,7 +267,10 @@ impl<'g, 's> GroupSearch<'g, 's> {
             }
             if let Some(problem) = unit.problem {
                 let refusal = problem.refusal();
-                problems.push(group_report::refused(name.clone(), &refusal));
+                // A handle belongs to one workspace; the others aren't incomplete.
+                if !matches!(refusal.code, CodeError::SymbolNotFound | CodeError::ResultNotFound) {
+                    problems.push(group_report::refused(name.clone(), &refusal));
+                }
                 refused.get_or_insert(Box::new(refusal));
                 continue;
             }

@@ -108,9 +108,14 @@ impl Project {
         self.stop.clone()
     }
 
+    /// The job that runs in this process. Reads only memory.
+    pub fn running_job(&self) -> Option<ActiveJob> {
+        self.progress.lock().as_ref().and_then(|progress| progress.active(&self.id))
+    }
+
     /// The job that runs in this process, or one that runs in another process.
     pub fn active_job(&self) -> Option<ActiveJob> {
-        if let Some(active) = self.progress.lock().as_ref().and_then(|progress| progress.active(&self.id)) {
+        if let Some(active) = self.running_job() {
             return Some(active);
         }
         if !self.index_dir.exists() {

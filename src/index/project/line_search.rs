@@ -24,22 +24,50 @@ use crate::text::{
 use codeyard_files::gate::{DirHandleCache, ReadFailure, RootReader};
 use codeyard_git::BlobReader;
 use codeyard_model::code::{
-    AnswerMetadata, CallArguments, CodeQuery, CodeRefusal, Completeness, DetailLevel, NextAction, ResultRow,
+    AnswerMetadata, CallArguments, CodeQuery, CodeRefusal, Completeness, DetailLevel, LineCondition, NextAction, ResultRow,
     ResultRows, ResultType, SearchMode, SearchQuery, tools,
 };
 use codeyard_model::limits::MAX_SEARCHED_FILE_BYTES;
 
+/// The order of the files whose lines match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineOrder {
+    /// By path.
+    Path,
+    /// Code, then other texts, then tests, then third-party code, each by path.
+    CodeFirst,
+}
+
+impl LineOrder {
+    fn group(self, entry: &ManifestEntry) -> u8 {
+        match self {
+            Self::Path => 0,
+            Self::CodeFirst if entry.class.is_vendored => 3,
+            Self::CodeFirst if entry.class.is_test => 2,
+            Self::CodeFirst => u8::from(entry.language.is_none_or(|language| !language.is_code())),
+        }
+    }
+}
+
+/// What all searches of one query share.
+#[derive(Clone, Copy)]
+pub(super) struct SearchScope<'s> {
+    pub context: &'s QueryContext<'s>,
+    pub view: &'s ManifestView,
+    pub language: Option<Language>,
+    pub filter: &'s PathFilter,
+    pub is_cancelled: CancelCheck<'s>,
+}
+
 impl Project {
-    /// The rows of the matching lines.
+    /// The rows of the matching lines. `query` has mode `text` or `regex`, or its text is searched as it is.
     pub(super) fn lines(
         &self,
         query: &SearchQuery,
-        context: &QueryContext<'_>,
-        view: &ManifestView,
-        language: Option<Language>,
-        filter: &PathFilter,
-        is_cancelled: CancelCheck<'_>,
+        scope: SearchScope<'_>,
+        order: LineOrder,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
+        let SearchScope { context, view, language, filter, is_cancelled } = scope;
         let text_query = TextQuery {
             pattern: query.text.clone(),
             is_regex: query.mode == SearchMode::Regex,
@@ -50,13 +78,14 @@ impl Project {
             let allowed = "one line of text; with mode regex, an expression as ripgrep reads it";
             invalid_argument(&why.to_string(), ("query", "no_pattern", allowed), context)
         })?;
+        let pattern = pattern.with_conditions(line_conditions(query, context)?);
         let segments = view.segments.iter().map(|segment| &**segment);
         let candidates = CandidateSet::from_segments(segments, pattern.plan())
             .map_err(|_| refuse_store_error(&StoreError::Damaged, context))?;
         let is_live = view.head.key.reference == LIVE;
         let changed = if is_live { self.unindexed_changes.changed().unwrap_or_default() } else { Default::default() };
         let passes = |entry: &ManifestEntry| {
-            language.is_none_or(|language| entry.language == Some(language)) && filter.passes(&entry.path)
+            language.is_none_or(|language| entry.language == Some(language)) && filter.passes(entry)
         };
         let mut files: Vec<SearchedFile<'_>> = Vec::new();
         for entry in view.manifest.entries() {
@@ -69,8 +98,10 @@ impl Project {
         let new = self.new_entries(changed.iter().filter(|path| view.manifest.find(path).is_none()).cloned().collect());
         let known = files.len();
         files.extend(new.iter().filter(|entry| passes(entry)).map(|entry| SearchedFile { entry, piece: None }));
-        if files.len() > known {
-            files.sort_unstable_by(|one, other| one.entry.path.cmp(&other.entry.path));
+        if files.len() > known || order != LineOrder::Path {
+            files.sort_unstable_by(|one, other| {
+                (order.group(one.entry), &one.entry.path).cmp(&(order.group(other.entry), &other.entry.path))
+            });
         }
         let options = SearchOptions {
             context: query.context_lines,
@@ -86,7 +117,7 @@ impl Project {
             let blobs = BlobSource { project: self, view, idle: Mutex::default() };
             search(&pattern, &files, &blobs, &options)
         };
-        Ok(self.result_rows(query, &files, found, context.metadata.clone(), view))
+        Ok(self.result_rows((query, order), &files, found, context.metadata.clone(), view))
     }
 
     /// The files among these changed paths that aren't in the manifest and aren't ignored.
@@ -100,7 +131,7 @@ impl Project {
 
     fn result_rows(
         &self,
-        query: &SearchQuery,
+        (query, order): (&SearchQuery, LineOrder),
         files: &[SearchedFile<'_>],
         found: TextMatches,
         mut metadata: AnswerMetadata,
@@ -118,7 +149,8 @@ impl Project {
             };
             next.push(NextAction {
                 tool: tools::SEARCH,
-                arguments: next_page_arguments(query, end),
+                // Pages are in the order of paths.
+                arguments: next_page_arguments(query, if order == LineOrder::Path { end } else { 0 }),
                 reason: format!("{} more lines match.", total - end),
             });
         }
@@ -169,6 +201,19 @@ impl Project {
             ..ResultRow::default()
         }
     }
+}
+
+/// The patterns that matching lines must also match, or must not if the flag is set, from the query language.
+fn line_conditions(query: &SearchQuery, context: &QueryContext<'_>) -> Result<Vec<(Pattern, bool)>, Box<CodeRefusal>> {
+    let compiled = |condition: LineCondition| {
+        let (pattern, is_regex) = (condition.pattern, condition.is_regex);
+        let text_query = TextQuery { pattern, is_regex, case: query.case, word: false };
+        let pattern = Pattern::new(&text_query).map_err(|why| {
+            invalid_argument(&why.to_string(), ("query", "no_pattern", "an expression as ripgrep reads it"), context)
+        })?;
+        Ok((pattern, condition.is_excluded))
+    };
+    query.line_conditions().into_iter().map(compiled).collect()
 }
 
 /// The arguments of the call that returns the next lines.

@@ -4,20 +4,26 @@
 //! start to end; the freshness in its answer was true when it started; a query reads only the files of its own answer,
 //! strictly below the root.
 
+mod auto_search;
 pub(super) mod handles;
 mod jobs;
 mod line_search;
 mod manifest_view;
 pub mod navigator;
 mod outline;
+pub mod part_search;
 mod path_filter;
+mod phrases;
 mod refusals;
 mod row_builder;
 pub mod settings;
 mod source_reader;
 mod status;
 mod symbol_search;
+mod term_filter;
+mod test_folding;
 mod unindexed_changes;
+mod unknown_names;
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +53,7 @@ use codeyard_model::code::{
 };
 
 pub use jobs::JobTicket;
-pub use status::{IndexStats, IndexedFile, grammars};
+pub use status::{IndexStats, IndexedFile, ProjectOverview, grammars};
 
 /// Whether a query should end early.
 pub type CancelCheck<'q> = &'q (dyn Fn() -> bool + Sync);
@@ -201,6 +207,21 @@ impl Project {
         reference: Option<&str>,
         policy: Option<FreshnessPolicy>,
     ) -> Result<QueryContext<'_>, Box<CodeRefusal>> {
+        self.context(reference, policy, true)
+    }
+
+    /// The metadata that an answer about `reference` would have. Loads no manifest into memory.
+    fn state(&self, reference: Option<&str>) -> AnswerMetadata {
+        let context = self.context(reference, Some(FreshnessPolicy::BestEffort), false);
+        context.map_or_else(|refused| refused.metadata.clone(), |context| context.metadata)
+    }
+
+    fn context(
+        &self,
+        reference: Option<&str>,
+        policy: Option<FreshnessPolicy>,
+        needs_view: bool,
+    ) -> Result<QueryContext<'_>, Box<CodeRefusal>> {
         let (git, head) = self.git_head();
         let (schema, _) = self.schema();
         let shown_reference = match reference {
@@ -226,7 +247,7 @@ impl Project {
         let is_busy = self.active_job().is_some();
         let is_live = self.key(reference).reference == LIVE;
         let found = self
-            .find_view(reference, git.as_ref())
+            .find_view(reference, git.as_ref(), needs_view)
             .map_err(|error| Box::new(refusal_of_open_error(&error).with_metadata(metadata.clone())))?;
         // The commit that the reference names now. A deleted branch names none, even if the index has it.
         let requested = reference.filter(|_| !is_live);
@@ -252,7 +273,7 @@ impl Project {
             (false, true) => Freshness::Syncing,
             (false, false) => Freshness::Stale,
         };
-        let context = QueryContext { view: Some(view), store: Some(store), metadata };
+        let context = QueryContext { view, store: Some(store), metadata };
         self.check_freshness(context, (manifest.commit, current), policy, requested)
     }
 
@@ -311,18 +332,22 @@ impl Project {
         Ok(found.map(|head| (store, head)))
     }
 
-    /// The manifest that [`Self::find_manifest`] returns, with its view.
+    /// The manifest that [`Self::find_manifest`] returns, with its view if `needs_view` is set.
     fn find_view(
         &self,
         reference: Option<&str>,
         git: Option<&GitRepository>,
-    ) -> Result<Option<(PooledStore<'_>, ManifestHead, Arc<ManifestView>)>, IndexOpenError> {
+        needs_view: bool,
+    ) -> Result<Option<(PooledStore<'_>, ManifestHead, Option<Arc<ManifestView>>)>, IndexOpenError> {
         let mut before = None;
         loop {
             let Some((store, head)) = self.find_manifest(reference, git)? else { return Ok(None) };
+            if !needs_view {
+                return Ok(Some((store, head, None)));
+            }
             let stamp = store.stamp()?;
             match self.view(&store, head.clone()) {
-                Ok(view) => return Ok(Some((store, head, view))),
+                Ok(view) => return Ok(Some((store, head, Some(view)))),
                 // Another process may have replaced files while they were opened. Repeats the attempt if the index has
                 // changed.
                 Err(_) if before.replace(stamp) != Some(stamp) => {}
@@ -350,7 +375,7 @@ impl Project {
     /// # Errors
     /// The index can't be read.
     pub fn prewarm(&self) -> Result<(), String> {
-        self.find_view(None, None).map(drop).map_err(|error| error.to_string())
+        self.find_view(None, None, true).map(drop).map_err(|error| error.to_string())
     }
 
     /// The root's path, if rows name it.

@@ -29,6 +29,7 @@ impl Project {
         Ok(Outline {
             path: entry.path.to_string(),
             root: self.root_in_rows(),
+            workspace: None,
             language: entry.language.map(crate::Language::name),
             depth: query.depth,
             symbols: symbol_tree(&facts, query.depth),

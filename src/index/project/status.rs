@@ -25,6 +25,19 @@ pub struct IndexStats {
     pub bytes: u64,
 }
 
+/// The index of a working tree, for operators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectOverview {
+    /// Its status.
+    pub status: IndexingStatus,
+    /// Files that are searched.
+    pub files: u64,
+    /// Symbols in them.
+    pub symbols: u64,
+    /// When the last job was published: UTC, RFC 3339.
+    pub last_indexed_at: Option<String>,
+}
+
 /// A file of the working tree, as of the last job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedFile {
@@ -135,21 +148,38 @@ impl Project {
 
     /// The metadata of an answer about the working tree, in any state of the index.
     pub fn metadata(&self) -> AnswerMetadata {
-        use codeyard_model::code::FreshnessPolicy::BestEffort;
-        self.query_context(None, Some(BestEffort))
-            .map_or_else(|refused| refused.metadata.clone(), |context| context.metadata)
+        self.state(None)
     }
 
-    /// The project as `health_check` shows it.
+    /// The working tree's index for operators. Reads its head only, and loads nothing into memory.
+    pub fn overview(&self) -> ProjectOverview {
+        let (schema, _) = self.schema();
+        let head = self.find_manifest(None, None).ok().flatten().map(|(_, head)| head);
+        let status = match (schema, &head) {
+            (SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest, _) => IndexingStatus::Failed,
+            (_, Some(head)) if head.is_whole => IndexingStatus::Ready,
+            (_, Some(_)) => IndexingStatus::Indexing,
+            (_, None) if self.failure.lock().is_some() => IndexingStatus::Failed,
+            (_, None) => IndexingStatus::NotIndexed,
+        };
+        ProjectOverview {
+            status,
+            files: head.as_ref().map_or(0, |head| head.files),
+            symbols: head.as_ref().map_or(0, |head| head.symbols),
+            last_indexed_at: head.as_ref().map(|head| utc(head.published_at)),
+        }
+    }
+
+    /// The project as `health_check` shows it. Loads no manifest into memory.
     pub fn health(&self, reference: Option<&str>) -> ProjectHealth {
         let (schema, current) = self.schema();
         let head = self.find_manifest(reference, self.git().as_ref()).ok().flatten().map(|(_, head)| head);
-        let metadata = self.query_context(reference, Some(codeyard_model::code::FreshnessPolicy::BestEffort));
-        let metadata = metadata.map_or_else(|refused| refused.metadata.clone(), |context| context.metadata);
+        let metadata = self.state(reference);
         let is_failed = self.failure.lock().is_some() && head.is_none();
         ProjectHealth {
             project_id: self.id.clone(),
             repo_root: self.root.to_string_lossy().into_owned(),
+            workspace: None,
             index_status: if is_failed { IndexingStatus::Failed } else { metadata.indexing },
             schema_status: schema,
             current_schema_version: current,

@@ -1,21 +1,28 @@
 //! Ranked search for symbols and files, and the lookup of symbols by name or handle.
 
+use super::auto_search::NameMatch;
 use super::handles::{SymbolId, is_of_path, parse_result_id, parse_stable_id, parse_symbol_id};
+use super::line_search::{LineOrder, SearchScope};
 use super::manifest_view::ManifestView;
 use super::refusals::{index_unreachable, refusal_of_store_error};
 use super::row_builder::RowBuilder;
+use super::term_filter::TermFilter;
+use super::test_folding::fold_tests;
+use super::unknown_names::{not_of_kind, unknown_name};
 use super::{CancelCheck, Project, QueryContext, path_filter};
 use crate::language::Language;
 use crate::ranked::{RankedHit, RankedHits, RankedQuery, SymbolIndexError, classify};
 use crate::store::StoreError;
 use codeyard_model::code::{
-    AnswerMetadata, CallArguments, CodeError, CodeRefusal, Completeness, ExplainLevel, LocateBy, LocateQuery,
-    NextAction, QueryIntent, RankingReasons, ResultRows, ResultType, RowOptions, SchemaStatus, SearchMode, SearchQuery,
-    SymbolKind, tools,
+    AnswerMetadata, CallArguments, CodeError, CodeRefusal, Completeness, DetailLevel, ExplainLevel, LocateBy,
+    LocateQuery, NextAction, QueryIntent, RankingReasons, ResultRows, ResultType, RowOptions, SchemaStatus, SearchMode,
+    SearchQuery, SymbolKind, tools,
 };
 
-/// Search for this many times the requested hits, because duplicates are removed.
-const OVERFETCH_FACTOR: usize = 3;
+/// Search for this many times the requested hits, because duplicates are removed and tests folded.
+pub(super) const OVERFETCH_FACTOR: usize = 4;
+/// Names that an answer without the requested one suggests.
+const MAX_SUGGESTED_NAMES: usize = 5;
 
 impl Project {
     /// `search_code`.
@@ -25,41 +32,64 @@ impl Project {
     pub fn search(&self, query: &SearchQuery, is_cancelled: CancelCheck<'_>) -> Result<ResultRows, Box<CodeRefusal>> {
         let context = self.query_context(query.shape.reference.as_deref(), query.shape.freshness)?;
         let language = language(&query.shape, &context)?;
-        let filter = path_filter::PathFilter::new(&query.globs)
-            .map_err(|why| invalid_argument(&why, ("paths", "no_glob", "globs such as src/**/*.rs"), &context))?;
+        let filter = path_filter::PathFilter::of(query, &context)?;
         let Some(view) = context.view.clone() else {
             return Ok(empty_answer(&query.shape, Some(classify(&query.text)), context.metadata));
         };
-        let intent = match query.mode {
-            SearchMode::Text | SearchMode::Regex => QueryIntent::NaturalLanguage,
-            SearchMode::Auto | SearchMode::Symbol => classify(&query.text),
-        };
-        let lines_first = matches!(query.mode, SearchMode::Text | SearchMode::Regex)
-            || query.mode == SearchMode::Auto && intent == QueryIntent::Error;
-        if lines_first {
-            let lines = self.lines(query, &context, &view, language, &filter, is_cancelled)?;
-            if !lines.rows.is_empty() || query.mode != SearchMode::Auto {
-                return Ok(ResultRows { intent: Some(intent), ..lines });
+        let scope = SearchScope { context: &context, view: &view, language, filter: &filter, is_cancelled };
+        match query.mode {
+            SearchMode::Text | SearchMode::Regex => {
+                let lines = self.lines(query, scope, LineOrder::Path)?;
+                Ok(ResultRows { intent: Some(QueryIntent::NaturalLanguage), ..lines })
             }
+            SearchMode::Symbol => self.search_ranked(query, scope).map(|(rows, _)| rows),
+            SearchMode::Auto => self.search_auto(query, scope),
         }
-        let passes = |entry: &crate::ManifestEntry| filter.passes(&entry.path);
+    }
+
+    /// The ranked rows of a query, and how its name was found.
+    pub(super) fn search_ranked(
+        &self,
+        query: &SearchQuery,
+        scope: SearchScope<'_>,
+    ) -> Result<(ResultRows, NameMatch), Box<CodeRefusal>> {
+        let SearchScope { context, view, language, filter, .. } = scope;
+        let passes = |entry: &crate::ManifestEntry| filter.passes(entry);
         let ranked_query = RankedQuery {
             text: &query.text,
-            kind: None,
+            kind: only_kind(query),
             language,
-            filter: (!query.globs.is_empty()).then_some(&passes),
+            filter: filter.restricts().then_some(&passes),
             files: query.mode != SearchMode::Symbol,
-            limit: query.shape.limit * OVERFETCH_FACTOR,
+            limit: overfetched(query),
         };
-        let found = view
+        let mut found = view
             .ranked
             .search(&ranked_query, &self.settings().weights)
-            .map_err(|error| refuse_symbol_index_error(&error, &context))?;
-        if found.hits.is_empty() && query.mode == SearchMode::Auto && !lines_first {
-            let lines = self.lines(query, &context, &view, language, &filter, is_cancelled)?;
-            return Ok(ResultRows { intent: Some(intent), ..lines });
+            .map_err(|error| refuse_symbol_index_error(&error, context))?;
+        fold_tests(&mut found, view);
+        let name = NameMatch {
+            is_unknown: found.is_unknown_name,
+            is_whole: found.is_whole_name,
+            is_begun: found.is_begun_name,
+        };
+        Ok((self.searched_rows(query, found, (context, view))?, name))
+    }
+
+    /// The rows of the hits of `search_code`.
+    pub(super) fn searched_rows(
+        &self,
+        query: &SearchQuery,
+        mut found: RankedHits,
+        (context, view): (&QueryContext<'_>, &ManifestView),
+    ) -> Result<ResultRows, Box<CodeRefusal>> {
+        let (intent, nearest) = (found.intent, std::mem::take(&mut found.nearest));
+        let is_unknown = found.is_unknown_name;
+        let mut rows = self.restricted_rows(query, found, (context, view))?;
+        if is_unknown {
+            rows.metadata.warnings.push(unknown_name(&query.text, &nearest, &rows.rows));
+            rows.metadata.warnings.sort();
         }
-        let mut rows = self.ranked(found, &query.shape, &context, &view)?;
         rows.intent = Some(intent);
         rows.asked = query.into();
         rows.next = next_actions(query, &rows);
@@ -90,7 +120,12 @@ impl Project {
                     .ranked
                     .locate(&ranked_query, &self.settings().weights)
                     .map_err(|error| refuse_symbol_index_error(&error, &context))?;
-                return Ok(ResultRows { asked: query.into(), ..self.ranked(found, &query.shape, &context, &view)? });
+                let mut rows = self.ranked(found, &query.shape, &context, &view)?;
+                if rows.rows.is_empty() {
+                    rows.metadata.warnings.push(self.unknown_symbol(name, query, &context, &view)?);
+                    rows.metadata.warnings.sort();
+                }
+                return Ok(ResultRows { asked: query.into(), ..rows });
             }
             LocateBy::SymbolId(id) => {
                 (id, self.by_id(parse_symbol_id(id), &context, &view)?, CodeError::SymbolNotFound)
@@ -118,9 +153,33 @@ impl Project {
             final_score: 1.0,
             ..RankingReasons::default()
         };
-        let hit = RankedHit { entry, content, ordinal: Some(ordinal), reasons };
-        let found = RankedHits { hits: vec![hit], total: 1, intent: QueryIntent::Symbol, is_truncated: false };
+        let hit = RankedHit { entry, content, ordinal: Some(ordinal), is_test: false, reasons };
+        let found = RankedHits { hits: vec![hit], total: 1, ..RankedHits::default() };
         Ok(ResultRows { asked: query.into(), ..self.ranked(found, &query.shape, &context, &view)? })
+    }
+
+    /// Says that no symbol has this name, and which names are nearly the same.
+    fn unknown_symbol(
+        &self,
+        name: &str,
+        query: &LocateQuery,
+        context: &QueryContext<'_>,
+        view: &ManifestView,
+    ) -> Result<String, Box<CodeRefusal>> {
+        let refuse = |error| refuse_symbol_index_error(&error, context);
+        let weights = self.settings().weights;
+        let limit = MAX_SUGGESTED_NAMES;
+        let anywhere = RankedQuery { text: name, kind: None, language: None, filter: None, files: false, limit };
+        let shape = RowOptions { limit, detail: DetailLevel::Location, ..query.shape.clone() };
+        let others = view.ranked.locate(&anywhere, &weights).map_err(refuse)?;
+        if !others.hits.is_empty() {
+            let rows = self.ranked(others, &shape, context, view)?.rows;
+            return Ok(not_of_kind(name, query, &rows));
+        }
+        let near = view.ranked.nearest(&anywhere, &weights).map_err(refuse)?;
+        let nearest = near.nearest.clone();
+        let rows = self.ranked(near, &shape, context, view)?.rows;
+        Ok(unknown_name(name, &nearest, &rows))
     }
 
     fn by_id(
@@ -145,8 +204,28 @@ impl Project {
         Ok(None)
     }
 
+    /// The rows of ranked hits that fulfil the conditions of the query language.
+    fn restricted_rows(
+        &self,
+        query: &SearchQuery,
+        found: RankedHits,
+        (context, view): (&QueryContext<'_>, &ManifestView),
+    ) -> Result<ResultRows, Box<CodeRefusal>> {
+        let filter = TermFilter::of(query)
+            .map_err(|why| invalid_argument(&why, ("query", "no_pattern", "an expression as ripgrep reads it"), context))?;
+        let Some(filter) = filter else { return self.ranked(found, &query.shape, context, view) };
+        let (limit, detail) = (query.shape.limit, query.shape.detail);
+        let shape = RowOptions { limit: TermFilter::built_rows(limit), ..query.shape.clone() };
+        // The conditions need the qualified names.
+        let detail_built = if detail == DetailLevel::Location { DetailLevel::Signature } else { detail };
+        let mut rows = self.ranked(found, &RowOptions { detail: detail_built, ..shape }, context, view)?;
+        filter.restrict(&mut rows, limit);
+        rows.detail = detail;
+        Ok(rows)
+    }
+
     /// The rows of ranked hits.
-    fn ranked(
+    pub(super) fn ranked(
         &self,
         mut found: RankedHits,
         shape: &RowOptions,
@@ -173,6 +252,8 @@ impl Project {
             if row.kind == Some(SymbolKind::Use) {
                 row.result_type = ResultType::Reference;
             }
+            let folded = found.folded.as_ref().filter(|(of, _)| *of == (hit.entry, hit.ordinal));
+            row.folded_tests = folded.map(|(_, tests)| tests.clone());
             rows.push(row);
         }
         let level = shape.explain.unwrap_or(self.settings().explain);
@@ -193,8 +274,26 @@ impl Project {
     }
 }
 
+/// The kind that all rows must have, if the query names one.
+pub(super) fn only_kind(query: &SearchQuery) -> Option<SymbolKind> {
+    match query.kinds().0.as_slice() {
+        [kind] => Some(*kind),
+        _ => None,
+    }
+}
+
+/// The limit of hits: more than the limit of rows, because some are left out later.
+pub(super) fn overfetched(query: &SearchQuery) -> usize {
+    let limit = query.shape.limit;
+    if query.restricts_rows() { TermFilter::built_rows(limit) } else { limit * OVERFETCH_FACTOR }
+}
+
 /// The answer when there is no index: no rows.
-fn empty_answer(shape: &RowOptions, intent: Option<QueryIntent>, mut metadata: AnswerMetadata) -> ResultRows {
+pub(super) fn empty_answer(
+    shape: &RowOptions,
+    intent: Option<QueryIntent>,
+    mut metadata: AnswerMetadata,
+) -> ResultRows {
     metadata.warnings.push(
         "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.".to_owned(),
     );
@@ -213,8 +312,12 @@ fn not_ready(metadata: AnswerMetadata) -> Box<CodeRefusal> {
     Box::new(CodeRefusal::new(CodeError::IndexNotReady, message).with_metadata(metadata))
 }
 
-fn language(shape: &RowOptions, context: &QueryContext<'_>) -> Result<Option<Language>, Box<CodeRefusal>> {
-    let Some(name) = &shape.language else { return Ok(None) };
+pub(super) fn language(shape: &RowOptions, context: &QueryContext<'_>) -> Result<Option<Language>, Box<CodeRefusal>> {
+    shape.language.as_deref().map(|name| language_named(name, context)).transpose()
+}
+
+/// The language of this name or synonym.
+pub(super) fn language_named(name: &str, context: &QueryContext<'_>) -> Result<Language, Box<CodeRefusal>> {
     let known = || Language::ALL.iter().map(|language| language.name()).collect::<Vec<_>>().join(", ");
     let unknown = || {
         let message = format!(
@@ -230,7 +333,7 @@ fn language(shape: &RowOptions, context: &QueryContext<'_>) -> Result<Option<Lan
                 .with_metadata(context.metadata.clone()),
         )
     };
-    Language::by_name(name).ok_or_else(unknown).map(Some)
+    Language::by_name(name).ok_or_else(unknown)
 }
 
 /// The refusal of an invalid_argument argument.
@@ -251,7 +354,7 @@ pub(super) fn refuse_store_error(error: &StoreError, context: &QueryContext<'_>)
     Box::new(refusal_of_store_error(error).with_metadata(metadata))
 }
 
-fn refuse_symbol_index_error(error: &SymbolIndexError, context: &QueryContext<'_>) -> Box<CodeRefusal> {
+pub(super) fn refuse_symbol_index_error(error: &SymbolIndexError, context: &QueryContext<'_>) -> Box<CodeRefusal> {
     match error {
         SymbolIndexError::OtherFormat { .. } | SymbolIndexError::Damaged(_) => {
             refuse_store_error(&StoreError::Damaged, context)
@@ -260,7 +363,8 @@ fn refuse_symbol_index_error(error: &SymbolIndexError, context: &QueryContext<'_
     }
 }
 
-fn next_actions(query: &SearchQuery, rows: &ResultRows) -> Vec<NextAction> {
+/// The calls that show more of the first row, and the tests that are folded.
+pub(super) fn next_actions(query: &SearchQuery, rows: &ResultRows) -> Vec<NextAction> {
     let mut next = Vec::new();
     match rows.rows.first() {
         None => next.push(NextAction {
@@ -269,9 +373,7 @@ fn next_actions(query: &SearchQuery, rows: &ResultRows) -> Vec<NextAction> {
             reason: "No symbol matches; search in lines instead.".to_owned(),
         }),
         Some(first) => {
-            if first.result_type == ResultType::Symbol
-                && query.shape.detail != codeyard_model::code::DetailLevel::Context
-            {
+            if first.result_type == ResultType::Symbol && query.shape.detail != DetailLevel::Context {
                 next.push(NextAction {
                     tool: tools::LOCATE,
                     arguments: serde_json::json!({"symbol_id": first.symbol_id, "detail_level": "context"}),
@@ -284,6 +386,13 @@ fn next_actions(query: &SearchQuery, rows: &ResultRows) -> Vec<NextAction> {
                 reason: "Shows the other symbols of the first result's file.".to_owned(),
             });
         }
+    }
+    for folded in rows.rows.iter().filter_map(|row| row.folded_tests.as_ref()) {
+        next.push(NextAction {
+            tool: tools::SEARCH,
+            arguments: serde_json::json!({"query": query.text, "paths": folded.paths}),
+            reason: format!("Shows the {} folded tests.", folded.count + 1),
+        });
     }
     next
 }

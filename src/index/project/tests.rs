@@ -1,5 +1,6 @@
 //! One root on a real disk, with a real git.
 
+mod asking;
 mod navigator;
 
 use std::fs;
@@ -441,7 +442,8 @@ fn a_query_sees_the_state_at_its_start_despite_garbage_collection() {
     let place = TestRoot::new(&[("a.rs", "fn early() {}\n")]);
     let project = place.project();
     sync(&project, None);
-    let (store, _, view) = project.find_view(None, None).unwrap().unwrap();
+    let (store, _, view) = project.find_view(None, None, true).unwrap().unwrap();
+    let view = view.unwrap();
     let content = view.manifest.entries()[0].content;
     place.write("a.rs", "fn later_on() {}\n");
     sync(&project, None);
@@ -517,7 +519,7 @@ fn unparsed_contents_are_parsed_by_the_next_job() {
     let project = place.project();
     sync(&project, None);
     let store = project.index_dir.writer().unwrap();
-    let content = project.find_view(None, None).unwrap().unwrap().2.manifest.entries()[0].content;
+    let content = project.find_view(None, None, true).unwrap().unwrap().2.unwrap().manifest.entries()[0].content;
     // As if its bytes couldn't be read when it was to be parsed.
     store.reset_parsed(content);
     sync(&project, None);

@@ -3,22 +3,23 @@
 use std::sync::Arc;
 
 use tantivy::columnar::ColumnValues;
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Searcher, TERMINATED, Term};
 
 use crate::limits::MAX_RANKED_TEXT_BYTES;
 use crate::{ContentNo, Manifest, ManifestEntry};
 use codeyard_model::code::{QueryIntent, Weights};
 
-use super::match_features::CandidatePlan;
+use super::match_features::{CandidatePlan, FeatureKind};
 use super::parsed_query::ParsedQuery;
 use super::path_table::PathTable;
 use super::schema::{Fields, RankingInfo};
-use super::scoring::Scorer;
+use super::scoring::{NORMALIZED_NAME, Scorer};
+use super::statistics::QueryStatistics;
 use super::symbol_index::SymbolIndexError;
 use super::tokenizer::truncate_str;
 use super::top_hits::{TopHits, micros};
-use super::{RankedHits, RankedQuery};
+use super::{RankedHit, RankedHits, RankedQuery};
 
 /// No file has the content.
 const SHOWN_NOWHERE: u32 = u32::MAX;
@@ -146,18 +147,104 @@ impl SymbolIndexView {
     /// # Errors
     /// The index is damaged.
     pub fn search(&self, query: &RankedQuery, weights: &Weights) -> Result<RankedHits, SymbolIndexError> {
+        self.search_among(query, weights, None)
+    }
+
+    /// How often the features of a query occur among the symbols of the manifest.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn statistics(&self, query: &RankedQuery) -> Result<QueryStatistics, SymbolIndexError> {
+        let parsed = ParsedQuery::parse(truncate_str(query.text, MAX_RANKED_TEXT_BYTES));
+        let mut plan = CandidatePlan::search(&self.searcher, self.fields, &parsed)?;
+        self.recount(&mut plan)?;
+        Ok(QueryStatistics::new(self.symbols, &plan.features))
+    }
+
+    /// The same as [`Self::search`], with scores that are comparable with those of other indexes: `statistics` are the sums over
+    /// all of them. `None`: those of this index alone.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn search_among(
+        &self,
+        query: &RankedQuery,
+        weights: &Weights,
+        statistics: Option<&QueryStatistics>,
+    ) -> Result<RankedHits, SymbolIndexError> {
         let parsed = ParsedQuery::parse(truncate_str(query.text, MAX_RANKED_TEXT_BYTES));
         let mut search = RankedSearch::new(self, query, &parsed);
+        search.statistics = statistics;
         if query.files && query.kind.is_none() && matches!(parsed.intent, QueryIntent::Path | QueryIntent::Symbol) {
             search.files(&Scorer::new(&parsed, weights, query.kind, &[], 0));
         }
-        let mut is_truncated = false;
+        let mut found = RankedHits::default();
         if parsed.intent != QueryIntent::Path || search.total == 0 {
-            let plan = CandidatePlan::search(&self.searcher, self.fields, &parsed)?;
-            is_truncated = plan.is_truncated;
+            let mut plan = CandidatePlan::search(&self.searcher, self.fields, &parsed)?;
+            self.recount(&mut plan)?;
+            let exists = |field, term: &str| self.has_term(field, term);
+            let has_name = statistics.map_or_else(|| plan.has_name(), QueryStatistics::has_name);
+            if parsed.is_one_name() && !has_name {
+                plan.add_nearest(&self.searcher, self.fields, &parsed, &exists)?;
+                (found.is_unknown_name, found.nearest) = (true, std::mem::take(&mut plan.nearest));
+            }
+            let occurs_elsewhere = |word| statistics.is_some_and(|sums| sums.has_word(word));
+            plan.add_near_words(&self.searcher, self.fields, &parsed, (&occurs_elsewhere, &exists))?;
+            found.is_begun_name = plan.features.iter().any(|feature| feature.kind == FeatureKind::NamePrefix);
+            found.is_truncated = plan.is_truncated;
             search.symbols(plan, weights)?;
         }
-        Ok(search.into_results(is_truncated))
+        let RankedHits { hits, total, intent, wants_tests, .. } = search.into_results();
+        let is_whole = |hit: &RankedHit| hit.ordinal.is_some() && hit.reasons.exact_match_boost >= NORMALIZED_NAME;
+        found.is_whole_name = hits.iter().any(is_whole);
+        Ok(RankedHits { hits, total, intent, wants_tests, ..found })
+    }
+
+    /// Restricts the frequencies of features to the manifest.
+    fn recount(&self, plan: &mut CandidatePlan) -> Result<(), SymbolIndexError> {
+        if self.has_all_symbols {
+            return Ok(());
+        }
+        plan.recount(&self.searcher, |segment, docs| self.count_in_manifest(segment, docs))
+    }
+
+    /// Whether a symbol of the manifest has this term, which the index has.
+    fn has_term(&self, field: Field, term: &str) -> bool {
+        if self.has_all_symbols {
+            return true;
+        }
+        let term = Term::from_field_text(field, term);
+        self.searcher.segment_readers().iter().zip(&self.columns).any(|(segment, columns)| {
+            let postings = segment
+                .inverted_index(field)
+                .and_then(|index| Ok(index.read_postings(&term, IndexRecordOption::Basic)?));
+            let Ok(Some(mut docs)) = postings else { return false };
+            while docs.doc() != TERMINATED {
+                let doc = docs.doc();
+                if !segment.is_deleted(doc) && self.entry_of(columns.content.get_val(doc)) != SHOWN_NOWHERE {
+                    return true;
+                }
+                docs.advance();
+            }
+            false
+        })
+    }
+
+    /// The symbols whose names are nearly this name, nearest first: at most one or two letters are different.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn nearest(&self, query: &RankedQuery, weights: &Weights) -> Result<RankedHits, SymbolIndexError> {
+        let parsed = ParsedQuery {
+            intent: QueryIntent::Symbol,
+            ..ParsedQuery::parse(truncate_str(query.text, MAX_RANKED_TEXT_BYTES))
+        };
+        let mut plan = CandidatePlan::default();
+        plan.add_nearest(&self.searcher, self.fields, &parsed, &|field, term| self.has_term(field, term))?;
+        let nearest = std::mem::take(&mut plan.nearest);
+        let mut search = RankedSearch::new(self, query, &parsed);
+        search.symbols(plan, weights)?;
+        Ok(RankedHits { nearest, ..search.into_results() })
     }
 
     /// The symbols with this name, and with these qualifiers if the query has any. Ignores case and separators if no
@@ -175,10 +262,10 @@ impl SymbolIndexView {
             search.is_strict = true;
             search.symbols(plan, weights)?;
             if search.total > 0 {
-                return Ok(search.into_results(false));
+                return Ok(search.into_results());
             }
         }
-        Ok(RankedSearch::new(self, query, &parsed).into_results(false))
+        Ok(RankedSearch::new(self, query, &parsed).into_results())
     }
 }
 
@@ -217,6 +304,8 @@ struct RankedSearch<'a> {
     bounds: ScoreBounds,
     /// Whether the qualifiers must match.
     is_strict: bool,
+    /// The statistics of all indexes that are searched; `None`: only this one is.
+    statistics: Option<&'a QueryStatistics>,
 }
 
 impl<'a> RankedSearch<'a> {
@@ -231,6 +320,7 @@ impl<'a> RankedSearch<'a> {
             entry_states,
             bounds: ScoreBounds::new(),
             is_strict: false,
+            statistics: None,
         }
     }
 
@@ -270,16 +360,20 @@ impl<'a> RankedSearch<'a> {
             }
             self.total += 1;
             let reasons = scorer.file(exact, entry, self.path_words(at));
-            self.top.add(at, entry.content, None, reasons);
+            let (content, is_test) = (entry.content, entry.class.is_test);
+            self.top.add(RankedHit { entry: at, content, ordinal: None, is_test, reasons });
         }
     }
 
     fn symbols(&mut self, mut plan: CandidatePlan, weights: &Weights) -> Result<(), SymbolIndexError> {
         let view = self.view;
-        if !view.has_all_symbols {
-            plan.recount(&view.searcher, |segment, docs| view.count_in_manifest(segment, docs))?;
+        view.recount(&mut plan)?;
+        let mut symbols = view.symbols;
+        if let Some(sums) = self.statistics {
+            sums.apply(&mut plan.features);
+            symbols = sums.symbols();
         }
-        let scorer = Scorer::new(self.parsed, weights, self.query.kind, &plan.features, view.symbols);
+        let scorer = Scorer::new(self.parsed, weights, self.query.kind, &plan.features, symbols);
         let counts_all = self.counts_all();
         for (nth, (segment, columns)) in view.searcher.segment_readers().iter().zip(&view.columns).enumerate() {
             let has_deletes = segment.has_deletes();
@@ -335,7 +429,9 @@ impl<'a> RankedSearch<'a> {
             self.total += 1;
             if may_keep_hit {
                 let words = self.path_words(at);
-                self.top.add(at, content, Some(info.ordinal), scorer.reasons(&candidate, entry, words));
+                let reasons = scorer.reasons(&candidate, entry, words);
+                let is_test = entry.class.is_test || info.is_test;
+                self.top.add(RankedHit { entry: at, content, ordinal: Some(info.ordinal), is_test, reasons });
             }
         };
         if shown == SHOWN_SEVERAL {
@@ -350,8 +446,9 @@ impl<'a> RankedSearch<'a> {
         self.query.kind.is_none() && self.query.language.is_none() && self.query.filter.is_none() && !self.is_strict
     }
 
-    fn into_results(self, is_truncated: bool) -> RankedHits {
-        RankedHits { hits: self.top.into_hits(), total: self.total, intent: self.parsed.intent, is_truncated }
+    fn into_results(self) -> RankedHits {
+        let (intent, wants_tests) = (self.parsed.intent, self.parsed.wants_tests);
+        RankedHits { hits: self.top.into_hits(), total: self.total, intent, wants_tests, ..RankedHits::default() }
     }
 }
 

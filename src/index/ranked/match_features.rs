@@ -17,10 +17,12 @@ use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
 use crate::limits::{MAX_RANKED_EXPANSIONS, MAX_RANKED_POSTINGS};
 use codeyard_model::code::QueryIntent;
 
+use super::nearest::{TermCheck, nearest_terms};
 use super::parsed_query::ParsedQuery;
 use super::schema::{Fields, name_terms, pair_term, scope_term};
 use super::symbol_index::SymbolIndexError;
 use super::tokenizer::normalize;
+use super::vocabulary::synonyms;
 
 /// Documents that are processed at once.
 const WINDOW: u32 = 4_096;
@@ -50,10 +52,49 @@ pub(super) enum FeatureKind {
     Signature(usize),
     /// The comment contains the word.
     Doc(usize),
-    /// The comment contains the word followed by the next word of the query.
+    /// The comment contains this pair of consecutive words of the query.
     DocPair(usize),
     /// The name of an enclosing symbol is the qualifier.
     Qualifier(usize),
+    /// The name is a name that the sentence mentions, ignoring case and separators.
+    MentionedName,
+    /// The name, ignoring case and separators, differs from the query's name by this many letters.
+    NearName(u8),
+    /// The name contains a word that is nearly the word, which occurs nowhere.
+    NearWord(usize),
+    /// The name contains a word that means the same as the word.
+    Synonym(usize),
+    /// The comment contains a word that means the same as the word.
+    DocSynonym(usize),
+}
+
+impl FeatureKind {
+    /// The index of the word that the feature finds.
+    pub(super) fn word(self) -> Option<usize> {
+        match self {
+            Self::Word(at)
+            | Self::WordPrefix(at)
+            | Self::Scope(at)
+            | Self::Signature(at)
+            | Self::Doc(at)
+            | Self::NearWord(at)
+            | Self::Synonym(at)
+            | Self::DocSynonym(at) => Some(at),
+            Self::Name
+            | Self::QualifiedName
+            | Self::NormalizedName
+            | Self::NamePrefix
+            | Self::DocPair(_)
+            | Self::Qualifier(_)
+            | Self::MentionedName
+            | Self::NearName(_) => None,
+        }
+    }
+
+    /// Whether the feature means that the name is the query's.
+    pub(super) fn is_whole_name(self) -> bool {
+        matches!(self, Self::Name | Self::QualifiedName | Self::NormalizedName)
+    }
 }
 
 /// A feature of one query.
@@ -82,6 +123,8 @@ pub(super) struct CandidatePlan {
     pub features: Vec<MatchFeature>,
     /// Whether documents that contain common terms only are left out.
     pub is_truncated: bool,
+    /// The normalized names that are nearly the query's name, nearest first.
+    pub nearest: Vec<String>,
     terms: Vec<FeatureTerm>,
 }
 
@@ -108,12 +151,69 @@ impl CandidatePlan {
             plan.add(searcher, FeatureKind::Scope(at), fields.scope, [word.clone()])?;
             plan.add(searcher, FeatureKind::Signature(at), fields.signature, [word.clone()])?;
             plan.add(searcher, FeatureKind::Doc(at), fields.doc, [word.clone()])?;
-            if let Some(next) = parsed.words.get(at + 1) {
-                plan.add(searcher, FeatureKind::DocPair(at), fields.doc, [pair_term(word, next)])?;
-            }
+        }
+        for (at, (one, two)) in parsed.pairs.iter().enumerate() {
+            plan.add(searcher, FeatureKind::DocPair(at), fields.doc, [pair_term(one, two)])?;
+        }
+        if parsed.intent != QueryIntent::Symbol {
+            plan.add(searcher, FeatureKind::MentionedName, fields.normalized, parsed.mentioned.iter().cloned())?;
+            plan.synonyms(searcher, fields, parsed)?;
         }
         plan.choose_scanned();
         Ok(plan)
+    }
+
+    /// Adds the names that are nearly the query's name.
+    pub(super) fn add_nearest(
+        &mut self,
+        searcher: &Searcher,
+        fields: Fields,
+        parsed: &ParsedQuery,
+        exists: TermCheck<'_>,
+    ) -> Result<(), SymbolIndexError> {
+        let near = nearest_terms(searcher, fields.normalized, &normalize(&parsed.name), false, exists)?;
+        for distance in [1, 2] {
+            let terms = near.iter().filter(|(of, _)| *of == distance).map(|(_, term)| term.clone());
+            self.add(searcher, FeatureKind::NearName(distance), fields.normalized, terms)?;
+        }
+        self.nearest = near.into_iter().map(|(_, term)| term).collect();
+        self.choose_scanned();
+        Ok(())
+    }
+
+    /// Adds the words that mean the same as words of a sentence.
+    fn synonyms(&mut self, searcher: &Searcher, fields: Fields, parsed: &ParsedQuery) -> Result<(), SymbolIndexError> {
+        for (at, word) in parsed.words.iter().enumerate() {
+            let others = synonyms(word).iter().filter(|other| !parsed.words.contains(other));
+            let names: Vec<String> = others.clone().flat_map(|other| name_terms(other)).collect();
+            self.add(searcher, FeatureKind::Synonym(at), fields.words, names)?;
+            self.add(searcher, FeatureKind::DocSynonym(at), fields.doc, others.cloned())?;
+        }
+        Ok(())
+    }
+
+    /// Adds the nearest words of names for words that occur nowhere: neither here nor in other indexes that are searched.
+    pub(super) fn add_near_words(
+        &mut self,
+        searcher: &Searcher,
+        fields: Fields,
+        parsed: &ParsedQuery,
+        (occurs_elsewhere, exists): (&dyn Fn(usize) -> bool, TermCheck<'_>),
+    ) -> Result<(), SymbolIndexError> {
+        for (at, word) in parsed.words.iter().enumerate() {
+            let occurs = self.features.iter().any(|feature| feature.kind.word() == Some(at) && feature.frequency > 0);
+            if !occurs && !occurs_elsewhere(at) {
+                let near = nearest_terms(searcher, fields.words, word, true, exists)?;
+                self.add(searcher, FeatureKind::NearWord(at), fields.words, near.into_iter().map(|(_, term)| term))?;
+            }
+        }
+        self.choose_scanned();
+        Ok(())
+    }
+
+    /// Whether any document has the query's name.
+    pub(super) fn has_name(&self) -> bool {
+        self.features.iter().any(|feature| feature.kind.is_whole_name() && feature.frequency > 0)
     }
 
     /// The plans of a search for a name: the exact spelling, and the name without case and separators.
@@ -186,12 +286,15 @@ impl CandidatePlan {
         Ok(())
     }
 
-    /// Chooses the posting lists to scan: those of whole names always, then the rarest.
+    /// Chooses the posting lists to scan: those of whole names always, then the rarest of the query's words, then those of
+    /// words that mean the same.
     fn choose_scanned(&mut self) {
         let features = &self.features;
         let rank = |term: &FeatureTerm| match features[term.feature].kind {
-            FeatureKind::Name | FeatureKind::QualifiedName | FeatureKind::NormalizedName => 0,
-            FeatureKind::Qualifier(_) => 2,
+            FeatureKind::MentionedName | FeatureKind::NearName(_) => 0,
+            kind if kind.is_whole_name() => 0,
+            FeatureKind::Synonym(_) | FeatureKind::DocSynonym(_) => 2,
+            FeatureKind::Qualifier(_) => 3,
             _ => 1_u8,
         };
         self.terms.sort_by(|one, other| {
@@ -206,13 +309,15 @@ impl CandidatePlan {
         let mut is_truncated = false;
         for term in &mut self.terms {
             let rank = rank(term);
-            term.is_scanned = rank == 0 || (rank == 1 && term.frequency <= left);
+            term.is_scanned = rank == 0 || (rank <= 2 && term.frequency <= left);
             is_truncated |= rank == 1 && !term.is_scanned;
             if term.is_scanned {
                 left = left.saturating_sub(term.frequency);
             }
         }
         self.is_truncated = is_truncated;
+        // Common words that only mean the same aren't worth a probe for each candidate.
+        self.terms.retain(|term| term.is_scanned || rank(term) != 2);
     }
 
     /// Counts the documents of each feature again, with `counts` as the filter. Terms that aren't scanned keep the

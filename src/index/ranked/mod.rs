@@ -16,21 +16,26 @@
 
 mod index_view;
 mod match_features;
+mod nearest;
 mod parsed_query;
 mod path_table;
 mod schema;
 mod scoring;
+mod statistics;
 mod symbol_index;
 mod tokenizer;
 mod top_hits;
+mod vocabulary;
 
 pub use codeyard_model::code::{BadWeight, Weights};
 pub use index_view::SymbolIndexView;
 pub use parsed_query::classify;
+pub use statistics::QueryStatistics;
+pub(crate) use tokenizer::normalize;
 pub use symbol_index::{SymbolDocuments, SymbolIndex, SymbolIndexError, SymbolWriter};
 
 use crate::{ContentNo, Language, ManifestEntry};
-use codeyard_model::code::{QueryIntent, RankingReasons, SymbolKind};
+use codeyard_model::code::{FoldedTests, QueryIntent, RankingReasons, SymbolKind};
 
 /// A ranked query.
 #[derive(Clone, Copy)]
@@ -50,7 +55,7 @@ pub struct RankedQuery<'a> {
 }
 
 /// The hits of a ranked query.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RankedHits {
     /// At most as many as the query's limit, best first.
     pub hits: Vec<RankedHit>,
@@ -58,6 +63,19 @@ pub struct RankedHits {
     pub total: usize,
     /// The intent of the query.
     pub intent: QueryIntent,
+    /// Whether the query is a name that no symbol has, ignoring case and separators. The hits have parts of it, or names
+    /// that are nearly the same.
+    pub is_unknown_name: bool,
+    /// Whether a hit has the query as its name, ignoring case, separators and blanks.
+    pub is_whole_name: bool,
+    /// Whether the name of a hit begins with the query.
+    pub is_begun_name: bool,
+    /// Whether the query is about tests.
+    pub wants_tests: bool,
+    /// The names without case and separators that are nearly the query's name, nearest first.
+    pub nearest: Vec<String>,
+    /// The hit that stands for tests that were removed from the hits, by its entry and ordinal, and those tests.
+    pub folded: Option<((usize, Option<u32>), FoldedTests)>,
     /// Whether some candidates weren't examined, because the words are too common (`MAX_RANKED_POSTINGS`).
     pub is_truncated: bool,
 }
@@ -71,6 +89,8 @@ pub struct RankedHit {
     pub content: ContentNo,
     /// The index of the symbol in the content's [`Facts`](super::Facts); `None`: the hit is the file itself.
     pub ordinal: Option<u32>,
+    /// Whether it is a test by its path, its name or its enclosing symbols.
+    pub is_test: bool,
     /// The factors and the score.
     pub reasons: RankingReasons,
 }

@@ -10,7 +10,8 @@
 use crate::limits::{MAX_RANKED_QUALIFIERS, MAX_RANKED_WORDS};
 use codeyard_model::code::{QueryIntent, SymbolKind};
 
-use super::tokenizer::{is_stop_word, normalize, words};
+use super::tokenizer::{content_words, is_stop_word, normalize, split, stem, words};
+use super::vocabulary::is_verb;
 
 /// Extensions that make one word a file name instead of a member access.
 const FILE_EXTENSIONS: &[&str] = &[
@@ -18,6 +19,16 @@ const FILE_EXTENSIONS: &[&str] = &[
     "json", "jsx", "kt", "kts", "lock", "md", "mjs", "php", "proto", "py", "pyi", "rb", "rs", "rst", "scala", "sh",
     "sql", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml",
 ];
+
+/// Words that a question for a place has, whatever it asks for.
+const PLACE_WORDS: &[&str] =
+    &["code", "declared", "defined", "handled", "happen", "happens", "implemented", "located", "place"];
+
+/// Words that begin such a question.
+const QUESTION_WORDS: &[&str] = &["how", "what", "when", "where", "which", "who", "why"];
+
+/// Names in a sentence that are looked up as a whole.
+const MAX_MENTIONED_NAMES: usize = 3;
 
 /// Words that are typical of messages.
 const ERROR_WORDS: &[&str] = &[
@@ -86,6 +97,16 @@ pub(super) struct ParsedQuery {
     pub kind: Option<SymbolKind>,
     /// Whether the query is about tests. If so, tests aren't ranked lower.
     pub wants_tests: bool,
+    /// Whether it is a sentence about something that acts: a function rather than a field.
+    pub wants_action: bool,
+    /// Words of a sentence that are spelt like names, normalized.
+    pub mentioned: Vec<String>,
+    /// The share of the words of a sentence that these names have.
+    pub mentioned_share: f64,
+    /// Consecutive words of a sentence.
+    pub pairs: Vec<(String, String)>,
+    /// Whether it is a sentence that asks for tests, so that other code ranks lower.
+    pub asks_for_tests: bool,
 }
 
 impl ParsedQuery {
@@ -115,17 +136,110 @@ impl ParsedQuery {
             () => QueryIntent::NaturalLanguage,
         };
         let words = ordered_words(&name, rest_name, intent);
-        let wants_tests = words.iter().any(|word| matches!(word.as_str(), "test" | "spec" | "fixture" | "mock"));
-        Self { intent, name, qualifiers, path, words, kind, wants_tests, whole }
+        let wants_tests =
+            words.iter().any(|word| matches!(word.as_str(), "test" | "unittest" | "spec" | "fixtur" | "mock"));
+        let is_sentence = matches!(intent, QueryIntent::NaturalLanguage | QueryIntent::Error);
+        let wants_action = is_sentence && is_about_action(rest);
+        let mentioned = if is_sentence { mentioned_names(rest) } else { Vec::new() };
+        let of_names: usize = if mentioned.is_empty() {
+            0
+        } else {
+            words_of_names(rest).iter().filter(|word| words.contains(word)).count()
+        };
+        let mentioned_share = of_names as f64 / words.len().max(1) as f64;
+        let pairs = pairs(rest_name, &words, intent);
+        let asks_for_tests = is_sentence && asks_for_tests(rest);
+        Self {
+            intent,
+            name,
+            qualifiers,
+            path,
+            words,
+            kind,
+            wants_tests,
+            wants_action,
+            mentioned,
+            mentioned_share,
+            pairs,
+            asks_for_tests,
+            whole,
+        }
     }
+}
+
+impl ParsedQuery {
+    /// Whether the query is one name.
+    pub(super) fn is_one_name(&self) -> bool {
+        self.intent == QueryIntent::Symbol && !self.name.contains(char::is_whitespace)
+    }
+}
+
+/// Whether the first word that isn't a stop word is a verb, or any word is a verb's participle.
+fn is_about_action(text: &str) -> bool {
+    let mut is_first = true;
+    let mut found = false;
+    split(text, |part| {
+        let word = part.to_lowercase();
+        if !is_stop_word(&word) {
+            let is_form = word.ends_with("ed") || word.ends_with("ing");
+            found |= (is_first || is_form) && is_verb(&stem(word));
+            is_first = false;
+        }
+    });
+    found
+}
+
+/// `tests for X`, `X tests`, `unit test of X`.
+fn asks_for_tests(text: &str) -> bool {
+    let mut words: Vec<String> = Vec::new();
+    split(text, |part| words.push(part.to_lowercase()));
+    let is_test = |word: &String| matches!(word.as_str(), "test" | "tests");
+    let begins = words.first().is_some_and(is_test)
+        && words.get(1).is_some_and(|word| matches!(word.as_str(), "for" | "of" | "that" | "cases" | "case"));
+    let unit = words.windows(2).any(|pair| pair[0] == "unit" && is_test(&pair[1]));
+    begins || unit || words.last().is_some_and(|word| word == "tests")
+}
+
+/// The consecutive words of a query: those of the name, or of the sentence with its repetitions.
+fn pairs(text: &str, words: &[String], intent: QueryIntent) -> Vec<(String, String)> {
+    let sequence = if intent == QueryIntent::Symbol { words.to_vec() } else { content_words(text) };
+    let mut found: Vec<(String, String)> = Vec::new();
+    for pair in sequence.windows(2) {
+        let pair = (pair[0].clone(), pair[1].clone());
+        if found.len() < MAX_RANKED_WORDS && !found.contains(&pair) {
+            found.push(pair);
+        }
+    }
+    found
+}
+
+/// The words of the words that are spelt like names, each once.
+fn words_of_names(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = text.split_whitespace().filter(|word| is_code_like(word)).flat_map(words).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The words that are spelt like names, normalized.
+fn mentioned_names(text: &str) -> Vec<String> {
+    let trimmed = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_'));
+    let mut names: Vec<String> = Vec::new();
+    for word in trimmed.filter(|word| is_code_like(word)) {
+        let last = word.rsplit(['.', ':', '#', '>']).next().unwrap_or(word);
+        let name = normalize(last);
+        if !name.is_empty() && names.len() < MAX_MENTIONED_NAMES && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// The words of the name, then the others. Stop words of a sentence are left out, unless all words are stop words.
 fn ordered_words(name: &str, whole: &str, intent: QueryIntent) -> Vec<String> {
     let mut all = words(name);
     all.extend(words(whole));
-    let significant: Vec<String> =
-        all.iter().filter(|word| intent == QueryIntent::Symbol || !is_stop_word(word)).cloned().collect();
+    let significant = if intent == QueryIntent::Symbol { Vec::new() } else { significant_words(whole) };
     let mut found: Vec<String> = Vec::new();
     for word in if significant.is_empty() { all } else { significant } {
         if found.len() < MAX_RANKED_WORDS && !found.contains(&word) {
@@ -133,6 +247,22 @@ fn ordered_words(name: &str, whole: &str, intent: QueryIntent) -> Vec<String> {
         }
     }
     found
+}
+
+/// The words of a sentence without stop words and without the words that any question for a place has.
+fn significant_words(text: &str) -> Vec<String> {
+    let first = text.split_whitespace().next().unwrap_or_default().to_lowercase();
+    if !QUESTION_WORDS.contains(&first.as_str()) {
+        return content_words(text);
+    }
+    let mut found = Vec::new();
+    split(text, |part| {
+        let word = part.to_lowercase();
+        if !is_stop_word(&word) && !PLACE_WORDS.contains(&word.as_str()) {
+            found.push(stem(word));
+        }
+    });
+    if found.is_empty() { content_words(text) } else { found }
 }
 
 /// The kind at the beginning, and the rest. A kind without anything after it is a name.
@@ -183,9 +313,7 @@ fn is_message(text: &str) -> bool {
     let quotation = text.contains('"') || text.matches('`').count() > 1 || text.matches('\'').count() > 1;
     let sentence = text.ends_with(['.', '!']) && text.starts_with(char::is_uppercase);
     let mut significant = false;
-    super::tokenizer::split(text, |part| {
-        significant |= ERROR_WORDS.binary_search(&part.to_lowercase().as_str()).is_ok()
-    });
+    split(text, |part| significant |= ERROR_WORDS.binary_search(&part.to_lowercase().as_str()).is_ok());
     placeholder || quotation || sentence || significant || text.contains(": ")
 }
 
@@ -239,5 +367,29 @@ mod tests {
         assert_eq!(ParsedQuery::parse("split a path into segments").words, ["split", "path", "segment"]);
         assert_eq!(ParsedQuery::parse("is it").words, ["is", "it"]);
         assert!(ParsedQuery::parse("test_parse").wants_tests);
+        assert_eq!(ParsedQuery::parse("where is the token checked").words, ["token", "check"]);
+        assert_eq!(ParsedQuery::parse("where is X defined").words, ["x"]);
+        assert_eq!(ParsedQuery::parse("where is it defined").words, ["defin"]);
+        let parsed = ParsedQuery::parse("tests for ConfFile.read_all");
+        assert_eq!((parsed.mentioned, parsed.mentioned_share), (vec!["readall".to_owned()], 0.8));
+        assert!(parsed.asks_for_tests && parsed.wants_tests);
+        assert!(!ParsedQuery::parse("test whether it is empty").asks_for_tests);
+        let pair = |one: &str, two: &str| (one.to_owned(), two.to_owned());
+        assert_eq!(
+            ParsedQuery::parse("emits a value it emitted before").pairs,
+            [pair("emit", "valu"), pair("valu", "emit"), pair("emit", "befor")]
+        );
+    }
+
+    #[test]
+    fn sentences_about_actions_are_recognised() {
+        for (text, expected) in [
+            ("split a path into segments", true),
+            ("where is the token checked", true),
+            ("the segments of a path", false),
+            ("split_path", false),
+        ] {
+            assert_eq!(ParsedQuery::parse(text).wants_action, expected, "{text}");
+        }
     }
 }

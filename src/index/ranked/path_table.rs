@@ -11,10 +11,11 @@ pub(super) struct PathTable {
 /// How well a path matches a query that names it.
 const WHOLE: f64 = 1.0;
 const END: f64 = 0.9;
+const END_WITHOUT_EXTENSION: f64 = 0.8;
 const SEGMENT: f64 = 0.6;
 const PART: f64 = 0.4;
 /// The file name without its extension, for a symbol query. Ranks after a symbol with this name.
-const STEM: f64 = 0.5;
+const STEM: f64 = 0.84;
 
 impl PathTable {
     /// The paths of a manifest. Paths after the first 4 GiB of text aren't found.
@@ -54,13 +55,14 @@ impl PathTable {
         self.find(needle.as_bytes(), |entry, path, at| {
             let before = at == 0 || path[at - 1] == b'/';
             let end = at + needle.len();
-            let behind = end == path.len() || path[end] == b'/';
+            let is_extension = path.get(end) == Some(&b'.') && !path[end..].contains(&b'/');
             each(
                 entry,
-                match (before, end == path.len(), behind) {
-                    (true, true, _) if at == 0 => WHOLE,
-                    (true, true, _) => END,
-                    (true, false, true) => SEGMENT,
+                match (before, path.get(end)) {
+                    (true, None) if at == 0 => WHOLE,
+                    (true, None) => END,
+                    (true, Some(_)) if is_extension => END_WITHOUT_EXTENSION,
+                    (true, Some(b'/')) => SEGMENT,
                     _ => PART,
                 },
             );
@@ -126,6 +128,8 @@ mod tests {
         let paths = paths(&["a/Run.rs", "run.rs", "run.rs/x", "src/prerun.rs", "z"]);
         assert_eq!(found(&paths, "run.rs"), [(0, END), (1, WHOLE), (2, SEGMENT), (3, PART)]);
         assert_eq!(found(&paths, "./a/run.rs"), [(0, WHOLE)]);
+        assert_eq!(found(&paths, "a/run"), [(0, END_WITHOUT_EXTENSION)]);
+        assert_eq!(found(&paths, "run.r"), [(0, PART), (1, PART), (2, PART), (3, PART)]);
         assert_eq!(found(&paths, "a/run.rs\nrun.rs"), []);
         assert_eq!(found(&paths, "/"), []);
         assert_eq!(found(&self::paths(&[]), "x"), []);

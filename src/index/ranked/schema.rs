@@ -9,10 +9,10 @@ use crate::project::handles::stable_key;
 use crate::{ContentNo, Facts, Language, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 
-use super::tokenizer::{is_stop_word, normalize, truncate_str, words};
+use super::tokenizer::{content_words, normalize, truncate_str, words};
 
 /// The format version. Increase it when documents change.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 /// The number of comment words whose pairs are terms.
 const PAIRED_WORDS: usize = 48;
 /// The number of enclosing symbols whose names are terms.
@@ -76,7 +76,7 @@ impl Fields {
     ) -> TantivyDocument {
         let name = truncate_str(&symbol.name, MAX_SYMBOL_NAME_BYTES);
         let name_words = words(name);
-        let mut doc_words: Vec<String> = words(&symbol.doc).into_iter().filter(|word| !is_stop_word(word)).collect();
+        let mut doc_words = content_words(&symbol.doc);
         doc_words.truncate(MAX_SYMBOL_WORDS);
         let mut signature: Vec<String> = words(&symbol.signature);
         signature.retain(|word| !name_words.contains(word));
@@ -89,6 +89,7 @@ impl Fields {
             visibility: symbol.visibility,
             is_definition: symbol.is_definition,
             is_local: is_local(facts, symbol),
+            is_test: is_test(facts, symbol),
             name_words: name_words.len().min(31),
             doc_words: doc_words.len(),
             signature_words: signature.len(),
@@ -189,6 +190,23 @@ fn is_local(facts: &Facts, symbol: &Symbol) -> bool {
     false
 }
 
+/// Whether the symbol is a test by its name, or is in a module or class of tests.
+fn is_test(facts: &Facts, symbol: &Symbol) -> bool {
+    let is_function = matches!(symbol.kind, SymbolKind::Fn | SymbolKind::Method);
+    if is_function && symbol.name.starts_with("test_") {
+        return true;
+    }
+    let mut at = Some(symbol);
+    for _ in 0..MAX_ANCESTORS {
+        let Some(symbol) = at else { return false };
+        if symbol.kind == SymbolKind::Module && matches!(symbol.name.as_str(), "test" | "tests") {
+            return true;
+        }
+        at = symbol.parent.and_then(|parent| facts.symbols.get(parent as usize));
+    }
+    false
+}
+
 /// The properties of a symbol that ranking reads, packed into one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RankingInfo {
@@ -202,6 +220,8 @@ pub(super) struct RankingInfo {
     pub is_definition: bool,
     /// Whether it is inside a function.
     pub is_local: bool,
+    /// Whether it is a test by its name or its enclosing symbols.
+    pub is_test: bool,
     /// The number of words in the name, at max 31.
     pub name_words: usize,
     /// The number of words in the comment, at max 255.
@@ -218,6 +238,7 @@ impl RankingInfo {
     pub(super) fn packed(self) -> u64 {
         let small = |number: usize, max: u64| (number as u64).min(max);
         u64::from(self.kind as u8)
+            | u64::from(self.is_test) << 6
             | u64::from(self.is_local) << 7
             | u64::from(self.language) << 8
             | u64::from(self.visibility as u8) << 16
@@ -232,11 +253,12 @@ impl RankingInfo {
     pub(super) fn unpacked(number: u64) -> Option<Self> {
         let byte = |shift: u32| (number >> shift) as u8;
         Some(Self {
-            kind: SymbolKind::from_number(byte(0) & 0x7f)?,
+            kind: SymbolKind::from_number(byte(0) & 0x3f)?,
             language: byte(8),
             visibility: Visibility::from_number(byte(16) & 3)?,
             is_definition: number >> 18 & 1 == 1,
             is_local: number >> 7 & 1 == 1,
+            is_test: number >> 6 & 1 == 1,
             name_words: usize::from(byte(19) & 31),
             doc_words: usize::from(byte(24)),
             signature_words: usize::from(byte(32)),
@@ -257,14 +279,22 @@ mod tests {
             visibility: Visibility::Private,
             is_definition: true,
             is_local: true,
+            is_test: false,
             name_words: 31,
             doc_words: 120,
             signature_words: 3,
             ordinal: (1 << 24) - 1,
         };
         assert_eq!(RankingInfo::unpacked(info.packed()), Some(info));
-        let other = RankingInfo { kind: SymbolKind::Fn, is_definition: false, is_local: false, ordinal: 0, ..info };
+        let other = RankingInfo {
+            kind: SymbolKind::Fn,
+            is_definition: false,
+            is_local: false,
+            is_test: true,
+            ordinal: 0,
+            ..info
+        };
         assert_eq!(RankingInfo::unpacked(other.packed()), Some(other));
-        assert_eq!(RankingInfo::unpacked(0xff), None);
+        assert_eq!(RankingInfo::unpacked(0x3f), None);
     }
 }

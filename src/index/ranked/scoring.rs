@@ -18,6 +18,23 @@ const SCOPE: (f64, f64, f64) = (0.8, 0.0, 1.0);
 const SIGNATURE: (f64, f64, f64) = (0.6, 0.3, 6.0);
 const DOC: (f64, f64, f64) = (1.6, 0.5, 12.0);
 const PAIR: (f64, f64, f64) = (1.4, 0.3, 12.0);
+const NEAR: (f64, f64, f64) = (2.0, 0.6, 3.0);
+const SYNONYM: (f64, f64, f64) = (1.4, 0.6, 3.0);
+const DOC_SYNONYM: (f64, f64, f64) = (0.6, 0.5, 12.0);
+/// How much of a word counts as found where only a similar word or one of the same meaning is.
+const SIMILAR_SHARE: f64 = 0.7;
+/// `exact_match_boost` of a name that differs in case and separators only.
+pub(super) const NORMALIZED_NAME: f64 = 0.85;
+/// `exact_match_boost` of a name that a sentence consists of, of a name that has all its words, and of a comment that has
+/// all its pairs of words.
+const MENTIONED: f64 = 0.7;
+const SENTENCE_NAME: f64 = 0.5;
+const SENTENCE_COMMENT: f64 = 0.7;
+/// Pairs of words that make a phrase.
+const MIN_PHRASE_PAIRS: usize = 2;
+/// `exact_match_boost` of a name with one different letter, and what each further one takes away.
+const NEAR_NAME: f64 = 0.75;
+const NEAR_NAME_STEP: f64 = 0.1;
 /// The saturation parameter of BM25. Each word counts once here, so it only scales the effect of the length.
 const K1: f64 = 1.2;
 
@@ -42,6 +59,7 @@ pub(super) struct CandidateFactors {
     definition: f64,
     kind_match: f64,
     bm25: f64,
+    is_test: bool,
 }
 
 impl<'a> Scorer<'a> {
@@ -61,13 +79,20 @@ impl<'a> Scorer<'a> {
                 FeatureKind::Signature(_) => SIGNATURE.0,
                 FeatureKind::Doc(_) => DOC.0,
                 FeatureKind::DocPair(_) => PAIR.0,
+                FeatureKind::NearWord(_) => NEAR.0,
+                FeatureKind::Synonym(_) => SYNONYM.0,
+                FeatureKind::DocSynonym(_) => DOC_SYNONYM.0,
                 FeatureKind::Name
                 | FeatureKind::QualifiedName
                 | FeatureKind::NormalizedName
                 | FeatureKind::NamePrefix
-                | FeatureKind::Qualifier(_) => 0.0,
+                | FeatureKind::Qualifier(_)
+                | FeatureKind::MentionedName
+                | FeatureKind::NearName(_) => 0.0,
             };
-            let (all, with) = (symbols as f64, (feature.frequency.min(symbols)) as f64);
+            // How common the words are that a word may be a misspelling of says nothing about it.
+            let frequency = if matches!(feature.kind, FeatureKind::NearWord(_)) { 0 } else { feature.frequency };
+            let (all, with) = (symbols as f64, frequency.min(symbols) as f64);
             (feature.kind, boost * (1.0 + (all - with + 0.5) / (with + 0.5)).ln())
         });
         Self { parsed, weights, kind: kind.or(parsed.kind), scale: 1.0 / weights.sum(), parts: parts.collect() }
@@ -75,10 +100,11 @@ impl<'a> Scorer<'a> {
 
     /// The factors that don't depend on the path.
     pub(super) fn candidate(&self, features: u64, info: RankingInfo) -> CandidateFactors {
-        let mut found = CandidateFactors::default();
+        let mut found = CandidateFactors { is_test: info.is_test, ..CandidateFactors::default() };
         let (mut named, mut prefixed, mut scoped, mut in_other_fields) = (0_u64, 0_u64, 0_u64, 0_u64);
+        let (mut near, mut similar, mut similar_in_name, mut pairs) = (0_u64, 0_u64, 0_u64, 0_usize);
         let mut left = features;
-        let mut names = [0.0; 3];
+        let mut names = [0.0_f64; 4];
         while left != 0 {
             let (kind, part) = self.parts[left.trailing_zeros() as usize];
             left &= left - 1;
@@ -88,7 +114,7 @@ impl<'a> Scorer<'a> {
                     names[0] = 1.0;
                     found.is_whole = true;
                 }
-                FeatureKind::NormalizedName => names[1] = 0.85,
+                FeatureKind::NormalizedName => names[1] = NORMALIZED_NAME,
                 FeatureKind::NamePrefix => names[2] = 0.5,
                 FeatureKind::Qualifier(at) => found.qualifiers |= 1 << at,
                 FeatureKind::Word(at) => {
@@ -112,25 +138,82 @@ impl<'a> Scorer<'a> {
                     in_other_fields |= 1 << at;
                     found.bm25 += part * shortness(DOC, info.doc_words);
                 }
-                FeatureKind::DocPair(_) => found.bm25 += part * shortness(PAIR, info.doc_words),
+                FeatureKind::DocPair(_) => {
+                    pairs += 1;
+                    found.bm25 += part * shortness(PAIR, info.doc_words);
+                }
+                FeatureKind::MentionedName => names[3] = names[3].max(MENTIONED * self.parsed.mentioned_share),
+                FeatureKind::NearName(distance) => {
+                    names[3] = names[3].max(NEAR_NAME - NEAR_NAME_STEP * f64::from(distance.saturating_sub(1)));
+                }
+                FeatureKind::NearWord(at) => {
+                    near |= 1 << at;
+                    found.bm25 += part * shortness(NEAR, info.name_words);
+                }
+                FeatureKind::Synonym(at) => {
+                    similar |= 1 << at;
+                    similar_in_name |= 1 << at;
+                    found.bm25 += part * shortness(SYNONYM, info.name_words);
+                }
+                FeatureKind::DocSynonym(at) => {
+                    similar |= 1 << at;
+                    found.bm25 += part * shortness(DOC_SYNONYM, info.doc_words);
+                }
             }
         }
         let words = self.parsed.words.len();
-        let in_name = (named | prefixed).count_ones() as usize;
+        let in_name = (named | prefixed | near).count_ones() as usize;
         // The share of the name's words that are query words.
         let share = if info.name_words == 0 { 0.0 } else { (in_name as f64 / info.name_words as f64).min(1.0) };
         let partial = if in_name == words && words > 0 { 0.3 + 0.3 * share } else { 0.0 };
+        let partial = if self.is_sentence() {
+            let similar = (similar_in_name & !(named | near)).count_ones() as usize;
+            partial.max(self.sentence_match((in_name, similar), info.name_words, pairs))
+        } else {
+            partial
+        };
         let begins = if names[2] > 0.0 { names[2] + 0.2 * share } else { 0.0 };
-        found.exact = names[0].max(names[1]).max(begins).max(partial);
+        found.exact = names[0].max(names[1]).max(begins).max(partial).max(names[3]);
         // Having all words counts more than having one word in a better place.
-        let covered = (named | prefixed | scoped | in_other_fields).count_ones() as f64;
-        found.bm25 *= covered / words.max(1) as f64;
+        let covered = named | prefixed | scoped | in_other_fields;
+        let only_similar = f64::from(((near | similar) & !covered).count_ones());
+        found.bm25 *= (f64::from(covered.count_ones()) + SIMILAR_SHARE * only_similar) / words.max(1) as f64;
         let missing = words - in_name;
-        let scoped = (scoped & !(named | prefixed)).count_ones() as usize;
+        let scoped = (scoped & !(named | prefixed | near)).count_ones() as usize;
         found.scope_share = if missing == 0 { 0.0 } else { scoped as f64 / missing as f64 };
-        found.definition = definition(info);
+        found.definition = definition(info) * self.kind_preference(info.kind);
         found.kind_match = f64::from(u8::from(self.kind == Some(info.kind)));
         found
+    }
+
+    fn is_sentence(&self) -> bool {
+        matches!(self.parsed.intent, QueryIntent::NaturalLanguage | QueryIntent::Error)
+    }
+
+    /// How much of a sentence the name has, as words or `similar` ones, or the comment as pairs of words.
+    fn sentence_match(&self, (in_name, similar): (usize, usize), name_words: usize, pairs: usize) -> f64 {
+        let words = self.parsed.words.len().max(1) as f64;
+        let named = (in_name as f64 + SIMILAR_SHARE * similar as f64) / words;
+        let share = if name_words == 0 { 0.0 } else { ((in_name + similar) as f64 / name_words as f64).min(1.0) };
+        let of_name = SENTENCE_NAME * named * named * (0.5 + 0.5 * share);
+        let all_pairs = self.parsed.pairs.len();
+        let said = if all_pairs >= MIN_PHRASE_PAIRS { pairs as f64 / all_pairs as f64 } else { 0.0 };
+        of_name.max(SENTENCE_COMMENT * said * said)
+    }
+
+    /// A sentence asks for functions and types rather than for fields and variables, and a sentence about an action for
+    /// functions.
+    fn kind_preference(&self, kind: SymbolKind) -> f64 {
+        use SymbolKind::{Const, Field, Fn, Impl, Macro, Method, Module, Static, Use, Variable};
+        match kind {
+            _ if !self.is_sentence() || self.kind.is_some() => 1.0,
+            Fn | Method | Macro | Use => 1.0,
+            Field | Variable => 0.4,
+            Const | Static if self.parsed.wants_action => 0.6,
+            Module | Impl => 0.8,
+            _ if self.parsed.wants_action => 0.85,
+            _ => 1.0,
+        }
     }
 
     /// An upper bound of the candidate's score for any path. For most candidates, nothing else is computed.
@@ -156,6 +239,7 @@ impl<'a> Scorer<'a> {
             visibility: Visibility::Public,
             is_definition: true,
             is_local: false,
+            is_test: false,
             name_words: 1,
             doc_words: 0,
             signature_words: 0,
@@ -166,7 +250,13 @@ impl<'a> Scorer<'a> {
 
     /// All factors of a candidate in this file. `words` is the number of query words in the path.
     pub(super) fn reasons(&self, candidate: &CandidateFactors, entry: &ManifestEntry, words: usize) -> RankingReasons {
-        self.finish(candidate, self.qualified(candidate, entry), self.affinity(entry, words))
+        let is_lower = self.ranks_lower(entry.class.is_test || candidate.is_test);
+        self.finish(candidate, self.qualified(candidate, entry), self.affinity(entry, words), is_lower)
+    }
+
+    /// Whether a test ranks lower for this query, or other code if it asks for tests.
+    fn ranks_lower(&self, is_test: bool) -> bool {
+        if self.parsed.asks_for_tests { !is_test } else { is_test && !self.parsed.wants_tests }
     }
 
     /// Whether all qualifiers match enclosing symbols or the path.
@@ -176,20 +266,23 @@ impl<'a> Scorer<'a> {
 
     /// All factors of a file as a hit. `exact` says how well its path matches.
     pub(super) fn file(&self, exact: f64, entry: &ManifestEntry, words: usize) -> RankingReasons {
-        let is_path = self.parsed.intent == QueryIntent::Path;
-        let candidate =
-            CandidateFactors { exact, kind_match: f64::from(u8::from(is_path)), ..CandidateFactors::default() };
-        self.finish(&candidate, 0.0, self.affinity(entry, words))
+        // A file with the name is a better answer than a symbol whose name only begins with it.
+        let definition = f64::from(u8::from(self.parsed.intent != QueryIntent::Path));
+        let candidate = CandidateFactors { exact, kind_match: 1.0, definition, ..CandidateFactors::default() };
+        self.finish(&candidate, 0.0, self.affinity(entry, words), self.ranks_lower(entry.class.is_test))
     }
 
-    fn finish(&self, candidate: &CandidateFactors, qualified: f64, affinity: f64) -> RankingReasons {
+    fn finish(&self, candidate: &CandidateFactors, qualified: f64, affinity: f64, is_lower: bool) -> RankingReasons {
+        let test = if is_lower { self.weights.test_factor } else { 1.0 };
+        // A test with exactly this name is what the query asks for.
+        let exact = if candidate.exact < NORMALIZED_NAME { candidate.exact * test } else { candidate.exact };
         let reasons = RankingReasons {
-            exact_match_boost: rounded(candidate.exact),
+            exact_match_boost: rounded(exact),
             qualified_name_boost: rounded(qualified),
-            path_affinity: rounded(affinity),
-            definition_boost: rounded(candidate.definition),
+            path_affinity: rounded(affinity * test),
+            definition_boost: rounded(candidate.definition * if self.is_sentence() { test } else { 1.0 }),
             kind_match: rounded(candidate.kind_match),
-            bm25_score: rounded(candidate.bm25),
+            bm25_score: rounded(candidate.bm25 * test),
             final_score: 0.0,
         };
         RankingReasons { final_score: final_score(&reasons, self.weights), ..reasons }
@@ -218,9 +311,8 @@ impl<'a> Scorer<'a> {
         let all = self.parsed.words.len().max(1);
         let depth = entry.path.bytes().filter(|byte| *byte == b'/').count();
         let place = 0.5 + 0.4 * (words.min(all) as f64 / all as f64) + 0.1 / (1.0 + depth as f64 / 4.0);
-        let test = if entry.class.is_test && !self.parsed.wants_tests { self.weights.test_factor } else { 1.0 };
         let vendored = if entry.class.is_vendored { self.weights.vendored_factor } else { 1.0 };
-        place * test * vendored
+        place * vendored
     }
 }
 
@@ -304,6 +396,7 @@ mod tests {
             visibility,
             is_definition,
             is_local,
+            is_test: false,
             name_words: 2,
             doc_words: 4,
             signature_words: 4,
@@ -371,13 +464,57 @@ mod tests {
 
     #[test]
     fn tests_and_vendored_files_rank_lower_unless_requested() {
-        let affinity =
-            |text: &str, path: &str, words| with(text, &[], |scorer, _| scorer.affinity(&entry(path), words));
+        let affinity = |text: &str, path: &str, words| {
+            let candidate = CandidateFactors::default();
+            with(text, &[], |scorer, _| scorer.reasons(&candidate, &entry(path), words).path_affinity)
+        };
         assert!(affinity("run", "src/a.rs", 0) > affinity("run", "src/deep/er/a.rs", 0));
         assert!(affinity("run", "src/run.rs", 1) > affinity("run", "a.rs", 0));
         assert!(affinity("run", "tests/run.rs", 1) < affinity("run", "very/deep/down/here/a.rs", 0));
         assert!(affinity("run", "vendor/tests/run.rs", 1) < affinity("run", "tests/run.rs", 1));
         assert!(affinity("run test", "tests/run.rs", 2) > affinity("run test", "src/a.rs", 0));
+    }
+
+    #[test]
+    fn tests_rank_lower_unless_they_have_the_name() {
+        let score = |text: &str, kinds: &[(FeatureKind, u64)], info: RankingInfo, path: &str| {
+            with(text, kinds, |scorer, features| {
+                scorer.reasons(&scorer.candidate(features, info), &entry(path), 0).final_score
+            })
+        };
+        let plain = info(SymbolKind::Fn);
+        let in_test = RankingInfo { is_test: true, ..plain };
+        let word = [(FeatureKind::Word(0), 3)];
+        assert!(score("run", &word, plain, "src/a.rs") > 1.5 * score("run", &word, plain, "tests/a.rs"));
+        assert_eq!(score("run", &word, in_test, "tests/a.rs"), score("run", &word, plain, "tests/a.rs"));
+        assert!(score("run", &word, in_test, "src/a.rs") < score("run", &word, plain, "src/a.rs"));
+        assert_eq!(score("run test", &word, in_test, "src/a.rs"), score("run test", &word, plain, "src/a.rs"));
+        let name = [(FeatureKind::Name, 1), (FeatureKind::Word(0), 3)];
+        assert!(score("run", &name, plain, "tests/a.rs") > score("run", &word, plain, "src/a.rs"));
+    }
+
+    #[test]
+    fn sentences_about_actions_prefer_functions_to_fields() {
+        let value = |text: &str, kind| with(text, &[], |scorer, _| scorer.candidate(0, info(kind)).definition);
+        for (text, kind) in [("split the path", SymbolKind::Method), ("the segments of a path", SymbolKind::Struct)] {
+            assert!(value(text, kind) > 2.0 * value(text, SymbolKind::Field), "{text}");
+        }
+        assert!(value("split the path", SymbolKind::Method) > value("split the path", SymbolKind::Struct));
+        assert!(value("the segments of a path", SymbolKind::Struct) > value("split the path", SymbolKind::Struct));
+        assert_eq!(value("split_path", SymbolKind::Field), 0.7);
+    }
+
+    #[test]
+    fn near_names_rank_between_exact_and_other_names() {
+        let exact = |kinds: &[(FeatureKind, u64)]| {
+            with("parse_conf", kinds, |scorer, features| {
+                rounded(scorer.candidate(features, info(SymbolKind::Fn)).exact)
+            })
+        };
+        let (one, two) = (exact(&[(FeatureKind::NearName(1), 1)]), exact(&[(FeatureKind::NearName(2), 1)]));
+        assert!(exact(&[(FeatureKind::NormalizedName, 1)]) > one && one > two);
+        assert!(two > exact(&[(FeatureKind::Word(0), 1), (FeatureKind::NearWord(1), 1)]));
+        assert!(exact(&[(FeatureKind::Word(0), 1), (FeatureKind::NearWord(1), 1)]) > 0.5);
     }
 
     #[test]

@@ -147,6 +147,12 @@ const QUERIES: &[(&str, &str)] = &[
     ("jwt.rs", "src/jwt.rs"),
     ("config/parse.rs", "src/config/parse.rs"),
     ("BTreeMap", "src/config/parse.rs#std::collections::BTreeMap"),
+    ("parse_confgi_file", "src/config/parse.rs#parse_config_file"),
+    ("HTPServer", "src/net/server.rs#HTTPServer"),
+    ("valdate_token", "src/jwt.rs#validate_token"),
+    ("token validaton", "src/jwt.rs#validate_token"),
+    ("where is the signature of a token verified", "src/jwt.rs#validate_token"),
+    ("splitting paths", "src/config/parse.rs#split_path"),
 ];
 
 #[test]
@@ -159,6 +165,25 @@ fn the_expected_hit_is_first() {
     assert_eq!(search(&view, "zzz"), [""; 0]);
     assert_eq!(search(&view, ""), [""; 0]);
     assert_eq!(search(&view, "("), [""; 0]);
+}
+
+#[test]
+fn unknown_names_have_nearest_names_of_the_manifest() {
+    let built = built(FILES.iter(), 2);
+    let view = built.index.view(manifest()).unwrap();
+    let nearest = |text: &str| {
+        let found = view.search(&query(text), &Weights::default()).unwrap();
+        (found.is_unknown_name, found.nearest)
+    };
+    assert_eq!(nearest("validate_tokne"), (true, vec!["validatetoken".to_owned()]));
+    assert_eq!(nearest("ValidateToken"), (false, vec![]));
+    assert_eq!(nearest("only_elsewhre"), (true, vec![]), "only another branch has it");
+    assert_eq!(nearest("rum"), (true, vec![]), "too short");
+    assert_eq!(nearest("load run"), (false, vec![]), "not one name");
+    assert_eq!(nearest(&"x".repeat(900)), (true, vec![]));
+    let found = view.nearest(&query("httpservr"), &Weights::default()).unwrap();
+    assert_eq!(shown_hits(&view, &found), ["src/net/server.rs#HTTPServer"]);
+    assert_eq!(found.nearest, ["httpserver"]);
 }
 
 #[test]

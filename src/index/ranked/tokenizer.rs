@@ -6,10 +6,10 @@
 
 /// Words without meaning for a search.
 const STOP_WORDS: &[&str] = &[
-    "a", "an", "and", "are", "as", "at", "be", "been", "by", "can", "do", "does", "for", "from", "has", "have", "how",
-    "i", "if", "in", "into", "is", "it", "its", "me", "of", "on", "or", "should", "so", "such", "that", "the", "their",
-    "then", "there", "these", "they", "this", "to", "was", "we", "what", "when", "where", "which", "will", "with",
-    "would", "you", "your",
+    "a", "an", "and", "are", "as", "at", "be", "been", "by", "can", "did", "do", "does", "for", "from", "has", "have",
+    "how", "i", "if", "in", "into", "is", "it", "its", "me", "of", "on", "or", "should", "so", "such", "that", "the",
+    "their", "then", "there", "these", "they", "this", "those", "to", "was", "we", "were", "what", "when", "where",
+    "whether", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
 /// Whether a word is a stop word.
@@ -70,26 +70,84 @@ impl CharClass {
     }
 }
 
-/// The words of a text: in lower case, singular.
+/// The words of a text: in lower case, each as its [`stem`].
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     split(text, |part| found.push(stem(part.to_lowercase())));
     found
 }
 
-/// An approximate singular of an English word: `entries` is `entry`, `paths` is `path`, `class` stays.
+/// The words of a text without stop words, each as its [`stem`].
+pub(super) fn content_words(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    split(text, |part| {
+        let word = part.to_lowercase();
+        if !is_stop_word(&word) {
+            found.push(stem(word));
+        }
+    });
+    found
+}
+
+/// The part of an English word that its forms share, by a few suffixes: `entries` and `entry`, `paths` and `path`,
+/// `merge`, `merged`, `merging` and `merges`, `validate` and `validation`. It keeps at least three letters.
 pub(super) fn stem(mut word: String) -> String {
-    if word.len() > 4 && word.ends_with("ies") {
+    if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return word;
+    }
+    if matches!(word.as_str(), "used" | "using") {
+        return "use".into();
+    }
+    singular(&mut word);
+    let is_verb_form = if word.len() > 4 && word.ends_with("ied") {
         word.truncate(word.len() - 3);
         word.push('y');
-    } else if word.len() > 3 && word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) {
-        word.pop();
+        false
+    } else {
+        !word.ends_with("eed") && ["ing", "ed"].iter().any(|suffix| strip(&mut word, suffix, 3))
+    };
+    if is_verb_form {
+        let bytes = word.as_bytes();
+        let (last, before) = (bytes[bytes.len() - 1], bytes[bytes.len() - 2]);
+        // `dropped` is a form of `drop`, but `called` of `call` and `passed` of `pass`.
+        if word.len() > 3 && last == before && !is_vowel(last) && !matches!(last, b'l' | b's' | b'z') {
+            word.pop();
+        }
+    } else if word.ends_with("sion") || word.ends_with("tion") {
+        strip(&mut word, "ion", 4);
     }
+    strip(&mut word, "e", 3);
     word
 }
 
+/// Makes a plural singular.
+fn singular(word: &mut String) {
+    if word.len() > 4 && word.ends_with("ies") {
+        word.truncate(word.len() - 3);
+        word.push('y');
+    } else if word.len() > 4 && ["sses", "ches", "shes", "xes"].iter().any(|end| word.ends_with(end)) {
+        word.truncate(word.len() - 2);
+    } else if word.len() > 3 && word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) {
+        word.pop();
+    }
+}
+
+/// Removes a suffix if at least `least` letters with a vowel are left, and returns whether it did.
+fn strip(word: &mut String, suffix: &str, least: usize) -> bool {
+    let Some(rest) = word.strip_suffix(suffix) else { return false };
+    if rest.len() < least || !rest.bytes().any(is_vowel) {
+        return false;
+    }
+    word.truncate(rest.len());
+    true
+}
+
+fn is_vowel(letter: u8) -> bool {
+    matches!(letter, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
+}
+
 /// A name without case and separators: `parse_config` and `ParseConfig` are equal.
-pub(super) fn normalize(name: &str) -> String {
+pub(crate) fn normalize(name: &str) -> String {
     name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
@@ -132,18 +190,35 @@ mod tests {
     }
 
     #[test]
-    fn plurals_become_singular_and_other_words_stay() {
-        for (word, singular) in [
-            ("entries", "entry"),
-            ("paths", "path"),
-            ("class", "class"),
+    fn forms_of_a_word_have_one_stem() {
+        for (stem_of_all, forms) in [
+            ("entry", "entry entries"),
+            ("path", "path paths"),
+            ("class", "class classes"),
+            ("merg", "merge merged merging merges"),
+            ("validat", "validate validated validating validation"),
+            ("drop", "drop dropped dropping drops"),
+            ("pass", "pass passed passing passes"),
+            ("call", "call called calling"),
+            ("compress", "compress compression compressed"),
+            ("verify", "verify verifies verified verifying"),
+            ("use", "use used using uses"),
             ("status", "status"),
             ("is", "is"),
             ("gas", "gas"),
+            ("string", "string strings"),
+            ("ping", "ping pings"),
+            ("need", "need needs"),
+            ("speed", "speed speeds"),
+            ("ns2", "ns2"),
+            ("größe", "größe"),
         ] {
-            assert_eq!(stem(word.into()), singular);
+            for form in forms.split(' ') {
+                assert_eq!(stem(form.into()), stem_of_all, "{form}");
+            }
         }
         assert_eq!(words("Splits the paths"), ["split", "the", "path"]);
+        assert_eq!(content_words("How does it split these paths"), ["split", "path"]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub(super) struct TopHits {
 struct TopEntry {
     key: Key,
     content: ContentNo,
+    is_test: bool,
     reasons: RankingReasons,
 }
 
@@ -55,14 +56,15 @@ impl TopHits {
     }
 
     /// Adds a hit if it is among the best.
-    pub(super) fn add(&mut self, entry: usize, content: ContentNo, ordinal: Option<u32>, reasons: RankingReasons) {
+    pub(super) fn add(&mut self, hit: RankedHit) {
+        let RankedHit { entry, content, ordinal, is_test, reasons } = hit;
         let key = (micros(reasons.final_score), Reverse(entry as u32), Reverse(ordinal));
         if self.heap.len() < self.limit {
-            self.heap.push(Reverse(TopEntry { key, content, reasons }));
+            self.heap.push(Reverse(TopEntry { key, content, is_test, reasons }));
         } else if let Some(mut least) = self.heap.peek_mut()
             && least.0.key < key
         {
-            *least = Reverse(TopEntry { key, content, reasons });
+            *least = Reverse(TopEntry { key, content, is_test, reasons });
         }
     }
 
@@ -72,6 +74,7 @@ impl TopHits {
             entry: entry.key.1.0 as usize,
             content: entry.content,
             ordinal: entry.key.2.0,
+            is_test: entry.is_test,
             reasons: entry.reasons,
         });
         hits.collect()
@@ -102,12 +105,8 @@ mod tests {
             let mut top = TopHits::new(limit);
             for (entry, ordinal, final_score) in order {
                 if top.may_keep(micros(*final_score)) {
-                    top.add(
-                        *entry,
-                        0,
-                        *ordinal,
-                        RankingReasons { final_score: *final_score, ..RankingReasons::default() },
-                    );
+                    let reasons = RankingReasons { final_score: *final_score, ..RankingReasons::default() };
+                    top.add(RankedHit { entry: *entry, content: 0, ordinal: *ordinal, is_test: false, reasons });
                 }
             }
             top.into_hits().iter().map(|hit| (hit.entry, hit.ordinal)).collect::<Vec<_>>()

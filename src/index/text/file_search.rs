@@ -10,10 +10,12 @@ use super::pattern::Pattern;
 use super::search::{ContentSource, FileReadOutcome, LineMatch, SearchedFile, UnreadReason};
 use crate::ManifestEntry;
 use crate::limits::KEPT_READ_BUFFER_BYTES;
+use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Bytes that are read after a piece, because its last line may end there.
 const PIECE_OVERRUN_BYTES: u64 = 512;
@@ -21,6 +23,7 @@ const PIECE_OVERRUN_BYTES: u64 = 512;
 /// The searchers and the buffer of one thread.
 pub(super) struct SearchWorker<'a> {
     matcher: RegexMatcher,
+    conditions: Arc<[(RegexMatcher, bool)]>,
     counting: Searcher,
     numbering: Searcher,
     source: &'a dyn ContentSource,
@@ -67,7 +70,8 @@ impl<'a> SearchWorker<'a> {
         let (counting, numbering) = (searcher(false), searcher(true));
         // Each clone of the matcher has its own caches, so threads don't contend for them.
         let (matcher, is_line_local) = (pattern.matcher.clone(), pattern.is_line_local);
-        Self { matcher, counting, numbering, source, is_line_local, bytes: Vec::new() }
+        let conditions = pattern.conditions.clone().into();
+        Self { matcher, conditions, counting, numbering, source, is_line_local, bytes: Vec::new() }
     }
 
     /// Reads a file, counts its matching lines, and keeps `take` of them after the first `skip`.
@@ -81,7 +85,8 @@ impl<'a> SearchWorker<'a> {
     ) -> Result<FileMatches, UnreadReason> {
         self.bytes.truncate(KEPT_READ_BUFFER_BYTES);
         self.bytes.shrink_to(KEPT_READ_BUFFER_BYTES);
-        let mut collector = LineCollector { count: 0, skip, take, lines: Vec::new() };
+        let conditions = Arc::clone(&self.conditions);
+        let mut collector = LineCollector { count: 0, skip, take, lines: Vec::new(), conditions };
         // Counting needs only the piece. Line numbers need the whole file.
         let piece = file.piece.filter(|_| take == 0 && self.is_line_local);
         if let Some(piece) = piece
@@ -145,12 +150,20 @@ struct LineCollector {
     skip: u64,
     take: usize,
     lines: Vec<LineRange>,
+    conditions: Arc<[(RegexMatcher, bool)]>,
 }
 
 impl Sink for LineCollector {
     type Error = io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let holds = |(matcher, is_excluded): &(RegexMatcher, bool)| {
+            // The matcher has no errors.
+            matcher.is_match(found.bytes()).unwrap_or(false) != *is_excluded
+        };
+        if !self.conditions.iter().all(holds) {
+            return Ok(true);
+        }
         if self.count >= self.skip && self.lines.len() < self.take {
             let start = found.absolute_byte_offset() as usize;
             let end = start + found.bytes().len();

@@ -21,6 +21,7 @@ mod file_search;
 mod footer;
 mod grams;
 mod line_display;
+mod line_pattern;
 mod merge;
 mod output;
 mod pattern;
@@ -37,6 +38,7 @@ mod tests;
 
 pub(crate) use candidate_set::CandidateSet;
 pub(crate) use decode::decode;
+pub use line_pattern::LinePattern;
 pub(crate) use merge::merge;
 pub(crate) use output::SegmentInfo;
 pub(crate) use pattern::{Pattern, TextQuery};

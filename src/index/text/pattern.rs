@@ -32,6 +32,8 @@ pub(crate) struct TextQuery {
 pub(crate) struct Pattern {
     pub(super) matcher: RegexMatcher,
     plan: GramPlan,
+    /// What matching lines must also match, or must not, if the flag is set.
+    pub(super) conditions: Vec<(RegexMatcher, bool)>,
     /// Whether a line matches depends on this line only, not on the text's beginning or end.
     pub(super) is_line_local: bool,
 }
@@ -121,7 +123,16 @@ impl Pattern {
         })?;
         let look_arounds = hir.properties().look_set();
         let is_line_local = !look_arounds.contains(Look::Start) && !look_arounds.contains(Look::End);
-        Ok(Self { matcher, plan: GramPlan::of(&hir), is_line_local })
+        Ok(Self { matcher, plan: GramPlan::of(&hir), conditions: Vec::new(), is_line_local })
+    }
+
+    /// The same pattern, for lines that also match the patterns of `conditions`, and don't match those with a set flag.
+    pub(crate) fn with_conditions(mut self, conditions: impl IntoIterator<Item = (Self, bool)>) -> Self {
+        for (pattern, is_excluded) in conditions {
+            self.is_line_local &= pattern.is_line_local;
+            self.conditions.push((pattern.matcher, is_excluded));
+        }
+        self
     }
 
     /// The grams that a content must contain so that this pattern can match in it.

@@ -1,11 +1,13 @@
 //! Answers of the code index. Rows and symbols are in their final order, and no path is outside the roots.
 
 use super::call_arguments::CallArguments;
+use super::group::{GroupJobs, GroupStatus};
 use super::kind::{SymbolKind, Visibility};
 use super::metadata::AnswerMetadata;
 use super::query::{DetailLevel, OutlineDepth, QueryIntent, words};
 use super::refusal::CodeRefusal;
 use super::state::{HealthReport, IndexStatus, JobAnswer};
+use codeyard_base::ids::WorkspaceName;
 
 /// An answer, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,10 @@ pub enum CodeAnswer {
     Job(JobAnswer),
     /// To `index_status`.
     Status(Box<IndexStatus>),
+    /// To `index_repo` and `sync_repo` of a group.
+    Jobs(Box<GroupJobs>),
+    /// To `index_status` of a group.
+    Statuses(Box<GroupStatus>),
     /// The query was refused.
     Refused(Box<CodeRefusal>),
 }
@@ -69,6 +75,8 @@ pub struct ResultRow {
     pub path: String,
     /// Absolute path of the root, if the workspace has several.
     pub root: Option<String>,
+    /// Its workspace, in answers of a group.
+    pub workspace: Option<WorkspaceName>,
     /// First line, from 1.
     pub line_start: u32,
     /// Last line, inclusive.
@@ -87,6 +95,8 @@ pub struct ResultRow {
     pub language: Option<&'static str>,
     /// Visibility of the symbol.
     pub visibility: Option<Visibility>,
+    /// Other tests that are not shown. `None` without any.
+    pub folded_tests: Option<FoldedTests>,
     /// Its first lines, at most 10.
     pub body_preview: Option<String>,
     /// The enclosing symbol.
@@ -126,6 +136,15 @@ pub struct RelatedSymbol {
     pub line: u32,
 }
 
+/// Tests that a row stands for, because they match the query less well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoldedTests {
+    /// Number of tests, without the row itself.
+    pub count: usize,
+    /// Paths of their files, those with the most tests first; at most 5.
+    pub paths: Vec<String>,
+}
+
 /// A suggested call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextAction {
@@ -144,6 +163,8 @@ pub struct Outline {
     pub path: String,
     /// Absolute path of its root, if the workspace has several.
     pub root: Option<String>,
+    /// Its workspace, in answers of a group.
+    pub workspace: Option<WorkspaceName>,
     /// Name of the language. `None` if it isn't parsed.
     pub language: Option<&'static str>,
     /// Its depth.

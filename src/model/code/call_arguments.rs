@@ -99,8 +99,9 @@ impl ArgumentMap {
 }
 
 fn search(map: &mut ArgumentMap, query: &SearchQuery) {
-    map.text("query", Some(&query.text));
-    map.word("mode", query.mode, SearchMode::as_str);
+    let (text, mode) = query.written();
+    map.text("query", Some(&text));
+    map.word("mode", mode, SearchMode::as_str);
     map.word("case", query.case, CaseRule::as_str);
     map.flag("word", query.word);
     if !query.globs.is_empty() {

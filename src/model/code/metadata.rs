@@ -1,5 +1,6 @@
 //! The `metadata` of every answer of the catalog `code`.
 
+use super::group::IncompleteWorkspace;
 use super::query::{ExplainLevel, words};
 
 words! {
@@ -74,6 +75,10 @@ pub struct AnswerMetadata {
     pub suppressed_duplicates: usize,
     /// Name of the limit that ended the search early.
     pub safety_limit: Option<&'static str>,
+    /// Of a group: the workspaces that the answer doesn't cover completely, in the order of their names.
+    pub incomplete: Vec<IncompleteWorkspace>,
+    /// Of a group: when to ask again for the workspaces that are being indexed, in milliseconds.
+    pub retry_after_ms: Option<u64>,
     /// The factors behind the order, one for each row.
     pub reasons: Option<(ExplainLevel, Vec<RankingReasons>)>,
 }

@@ -1,6 +1,7 @@
 //! Queries to the code index. Every value has passed its schema, so enumerations have no unknown words.
 
 use super::kind::SymbolKind;
+use super::query_language::ParsedSearch;
 
 /// The canonical names of the tools.
 pub mod tools {
@@ -93,6 +94,8 @@ pub struct SearchQuery {
     pub context_lines: usize,
     /// For text and regular expressions: rows to skip at the beginning.
     pub offset: usize,
+    /// The terms of a query of the query language; empty if the text is only a text.
+    pub parsed: ParsedSearch,
     /// Arguments for the rows.
     pub shape: RowOptions,
 }

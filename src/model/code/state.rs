@@ -1,7 +1,9 @@
 //! State of the index and its jobs: `health_check`, `index_status`, `index_repo` and `sync_repo`.
 
+use super::group::IncompleteWorkspace;
 use super::metadata::{AnswerMetadata, Freshness, IndexingStatus, SchemaStatus};
 use super::query::words;
+use codeyard_base::ids::WorkspaceName;
 
 words! {
     /// `health_check.status`: the last value here that applies.
@@ -89,6 +91,8 @@ pub struct HealthReport {
     pub startup: StartupCheck,
     /// One per root.
     pub projects: Vec<ProjectHealth>,
+    /// Of a group: the workspaces whose projects are missing.
+    pub incomplete: Vec<IncompleteWorkspace>,
 }
 
 /// The languages that can be parsed.
@@ -131,6 +135,8 @@ pub struct ProjectHealth {
     pub project_id: String,
     /// Absolute path of the root.
     pub repo_root: String,
+    /// Its workspace, in answers of a group.
+    pub workspace: Option<WorkspaceName>,
     /// Whether an index exists.
     pub index_status: IndexingStatus,
     /// Whether this build can read the index.

@@ -15,10 +15,11 @@ use crate::args::{OutlineArgs, SearchArgs};
 use crate::limits::MAX_LISTED_MATCHES;
 use crate::shared::output;
 use crate::shared::terminal_style::TerminalStyle;
+use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
 use codeyard_index::{LinePattern, Project};
 use codeyard_model::code::{
-    CaseRule, CodeAnswer, DetailLevel, ExplainLevel, FreshnessPolicy, OutlineDepth, OutlineQuery, OutlineSymbol,
-    RowOptions, SearchMode, SearchQuery,
+    CaseRule, CodeAnswer, CodeQuery, DetailLevel, ExplainLevel, FreshnessPolicy, OutlineDepth, OutlineQuery,
+    OutlineSymbol, RowOptions, SearchMode, SearchQuery,
 };
 use codeyard_model::limits::MAX_PAGE_SIZE;
 
@@ -59,7 +60,7 @@ fn find(args: &SearchArgs) -> Result<bool, Failure> {
     if args.query.is_empty() {
         return Err(Failure::usage("the query is empty; pass a name, words, a text, or a regular expression"));
     }
-    let query = query_of(args);
+    let query = query_of(args)?;
     let answer = match args.scope.is_group() {
         true => group_search::search(args, &query)?,
         false => search_here(args, &query)?,
@@ -73,14 +74,14 @@ fn find(args: &SearchArgs) -> Result<bool, Failure> {
 }
 
 /// The query of the flags.
-fn query_of(args: &SearchArgs) -> SearchQuery {
+fn query_of(args: &SearchArgs) -> Result<SearchQuery, Failure> {
     let case = match (args.ignore_case, args.case_sensitive) {
         (true, _) => CaseRule::Insensitive,
         (_, true) => CaseRule::Sensitive,
         _ => CaseRule::parse(&args.case).unwrap_or_default(),
     };
     let (before, after) = args.context_lines();
-    SearchQuery {
+    let query = SearchQuery {
         text: args.query.clone(),
         mode: SearchMode::parse(&args.mode).unwrap_or_default(),
         case,
@@ -97,12 +98,20 @@ fn query_of(args: &SearchArgs) -> SearchQuery {
             explain: ExplainLevel::parse(&args.explain),
             ..RowOptions::default()
         },
-    }
+        ..SearchQuery::default()
+    };
+    query.with_language().map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// Searches the index of one root.
 fn search_here(args: &SearchArgs, query: &SearchQuery) -> Result<SearchAnswer, Failure> {
     let project = open(&args.location, None)?;
+    let asked = CodeQuery::Search(query.clone());
+    let filter = RepoFilter::of(&asked).map_err(|refusal| refusal_failure(&refusal))?;
+    let folder = project.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if filter.is_some_and(|filter| filter.roots(&folder, &[project.root().to_owned()]).is_empty()) {
+        return Err(refusal_failure(&repo_filter::selects_nothing(&asked, &folder)));
+    }
     prepare(&project, args.reference.as_deref(), args.no_sync)?;
     let found = project.search(query, &|| false).map_err(|refusal| refusal_failure(&refusal))?;
     let rows = PrintedRows::of_answer(&found, one_root(project.root()));
@@ -154,10 +163,18 @@ fn highlights(query: &SearchQuery, rows: &[PrintedRow]) -> Vec<LinePattern> {
     let are_lines = rows.first().is_some_and(|row| matches!(row.content, RowContent::Line { .. }));
     let is_regex = query.mode == SearchMode::Regex;
     if are_lines || is_regex || query.mode == SearchMode::Text {
-        return LinePattern::new(&query.text, is_regex, query.case, query.word).into_iter().collect();
+        let conditions = query.line_conditions().into_iter().filter(|condition| !condition.is_excluded);
+        let more = conditions.filter_map(|of| LinePattern::new(&of.pattern, of.is_regex, query.case, false).ok());
+        let text = LinePattern::new(quoted_text(&query.text), is_regex, query.case, query.word).into_iter();
+        return text.chain(more).collect();
     }
     let words = query.text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     words.filter_map(|word| LinePattern::new(word, false, CaseRule::Insensitive, false).ok()).collect()
+}
+
+/// The text without quotation marks around it, which lines don't have.
+fn quoted_text(text: &str) -> &str {
+    text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|text| !text.is_empty()).unwrap_or(text)
 }
 
 /// Runs `codeyard outline`.

@@ -1,0 +1,147 @@
+//! `search_code` with mode `auto`: decides by the form of the query whether lines, ranked symbols and files, or both are
+//! the answer.
+//!
+//! | query | answer |
+//! |---|---|
+//! | with a phrase in quotation marks | the lines that contain it |
+//! | a message | the lines that contain it, or as much of it as the source can have |
+//! | a sentence that some lines contain word for word | some of these lines, then ranked rows |
+//! | a name that no symbol has or begins with, but some lines contain | some of these lines, then ranked rows |
+//! | anything else | ranked rows; lines if there are none |
+
+use super::Project;
+use super::line_search::{LineOrder, SearchScope};
+use super::phrases::{LineAttempt, attempts, quoted_phrase};
+use crate::ranked::classify;
+use codeyard_model::code::{
+    CodeRefusal, Completeness, QueryIntent, RankingReasons, ResultRows, SearchMode, SearchQuery,
+};
+
+/// Lines before ranked rows.
+const MAX_LINES_BEFORE_RANKED: usize = 3;
+
+/// How the name that a query consists of was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NameMatch {
+    /// The query is a name that no symbol has.
+    pub is_unknown: bool,
+    /// The query is the name of a hit, ignoring case, separators and blanks.
+    pub is_whole: bool,
+    /// The name of a hit begins with the query.
+    pub is_begun: bool,
+}
+
+impl Project {
+    /// The rows of a query with mode `auto`.
+    pub(super) fn search_auto(
+        &self,
+        query: &SearchQuery,
+        scope: SearchScope<'_>,
+    ) -> Result<ResultRows, Box<CodeRefusal>> {
+        let intent = classify(&query.text);
+        let is_quoted = quoted_phrase(&query.text).is_some();
+        if is_quoted || intent == QueryIntent::Error {
+            let found = self.first_lines(query, &attempts(&query.text, intent), scope)?;
+            if let Some(lines) = found {
+                return Ok(ResultRows { intent: Some(intent), ..lines });
+            }
+        }
+        let (mut ranked, name) = self.search_ranked(query, scope)?;
+        if is_quoted {
+            let phrase = quoted_phrase(&query.text).unwrap_or_default();
+            ranked
+                .metadata
+                .warnings
+                .push(format!("No line contains \"{}\".", phrase.chars().take(80).collect::<String>()));
+            ranked.metadata.warnings.sort();
+        }
+        let attempts = match intent {
+            _ if is_quoted => Vec::new(),
+            QueryIntent::NaturalLanguage if !name.is_whole => attempts(&query.text, intent),
+            QueryIntent::Symbol if name.is_unknown && !name.is_begun => vec![LineAttempt::whole_word(&query.text)],
+            QueryIntent::Symbol | QueryIntent::Path | QueryIntent::Error | QueryIntent::NaturalLanguage => Vec::new(),
+        };
+        if !attempts.is_empty() && !ranked.rows.is_empty() {
+            let mut few = query.clone();
+            few.shape.limit = few.shape.limit.min(MAX_LINES_BEFORE_RANKED);
+            return Ok(match self.first_lines(&few, &attempts, scope)? {
+                Some(lines) => before(lines, ranked, query),
+                None => ranked,
+            });
+        }
+        if ranked.rows.is_empty() && intent != QueryIntent::Error {
+            let as_text = SearchQuery { mode: SearchMode::Text, ..query.clone() };
+            let mut lines = self.lines(&as_text, scope, LineOrder::CodeFirst)?;
+            lines.metadata.warnings.extend(ranked.metadata.warnings);
+            lines.metadata.warnings.sort();
+            lines.metadata.warnings.dedup();
+            return Ok(ResultRows { intent: Some(intent), asked: query.into(), ..lines });
+        }
+        Ok(ranked)
+    }
+
+    /// The lines that contain the query's text, or the phrase or the message in it.
+    pub(super) fn message_lines(
+        &self,
+        query: &SearchQuery,
+        scope: SearchScope<'_>,
+    ) -> Result<ResultRows, Box<CodeRefusal>> {
+        if let Some(lines) = self.first_lines(query, &attempts(&query.text, classify(&query.text)), scope)? {
+            return Ok(lines);
+        }
+        let as_text = SearchQuery { mode: SearchMode::Text, ..query.clone() };
+        Ok(ResultRows { asked: query.into(), ..self.lines(&as_text, scope, LineOrder::CodeFirst)? })
+    }
+
+    /// The lines of the first attempt that has any.
+    fn first_lines(
+        &self,
+        query: &SearchQuery,
+        attempts: &[LineAttempt],
+        scope: SearchScope<'_>,
+    ) -> Result<Option<ResultRows>, Box<CodeRefusal>> {
+        for attempt in attempts {
+            let asked = SearchQuery {
+                text: attempt.pattern.clone(),
+                mode: if attempt.is_regex { SearchMode::Regex } else { SearchMode::Text },
+                case: attempt.case(query.case),
+                word: query.word || attempt.word,
+                ..query.clone()
+            };
+            // A message with a line break or a very long one is no pattern.
+            let Ok(lines) = self.lines(&asked, scope, LineOrder::CodeFirst) else { continue };
+            if !lines.rows.is_empty() {
+                return Ok(Some(ResultRows { asked: query.into(), ..lines }));
+            }
+            if (scope.is_cancelled)() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// `lines`, then as many ranked rows as the limit allows.
+fn before(lines: ResultRows, ranked: ResultRows, query: &SearchQuery) -> ResultRows {
+    let limit = query.shape.limit;
+    let count = lines.rows.len();
+    let mut all = ranked;
+    all.total += lines.total;
+    all.rows.splice(0..0, lines.rows);
+    all.rows.truncate(limit);
+    let shown = all.rows.len();
+    if let Some((_, reasons)) = &mut all.metadata.reasons {
+        // Lines aren't ranked.
+        reasons.splice(0..0, std::iter::repeat_n(RankingReasons::default(), count));
+        reasons.truncate(shown);
+    }
+    if all.total > shown && all.metadata.completeness == Completeness::Complete {
+        all.metadata.completeness = Completeness::Truncated;
+    }
+    all.metadata.warnings.extend(lines.metadata.warnings);
+    all.metadata.warnings.sort();
+    all.metadata.warnings.dedup();
+    all.metadata.safety_limit = all.metadata.safety_limit.or(lines.metadata.safety_limit);
+    all.next.extend(lines.next);
+    all
+}

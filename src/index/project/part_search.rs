@@ -1,0 +1,223 @@
+//! One root's part of a search over several roots, in steps, so that the caller can merge the results of all roots between them: first
+//! the statistics, then the best hits, then the rows of those hits that are among the best of all.
+//!
+//! Invariants: all steps see one published manifest; a part whose root isn't indexed has no hits and no rows.
+
+use super::line_search::{LineOrder, SearchScope};
+use super::path_filter::PathFilter;
+use super::symbol_search::{self, OVERFETCH_FACTOR, only_kind, overfetched, refuse_symbol_index_error};
+use super::test_folding::fold_tests;
+use super::{CancelCheck, Project, QueryContext};
+use crate::ranked::{QueryStatistics, RankedHit, RankedHits, RankedQuery, SymbolIndexError, classify};
+use crate::{Language, ManifestEntry};
+use codeyard_model::code::{
+    AnswerMetadata, CodeRefusal, LocateBy, LocateQuery, QueryIntent, ResultRows, RowOptions, SearchMode, SearchQuery,
+    SymbolKind,
+};
+
+/// What a part searches.
+#[derive(Clone, Copy)]
+enum Subject<'q> {
+    Search(&'q SearchQuery),
+    Name(&'q LocateQuery, &'q str),
+}
+
+/// One root's part of a search.
+pub struct PartSearch<'p> {
+    project: &'p Project,
+    subject: Subject<'p>,
+    context: QueryContext<'p>,
+    language: Option<Language>,
+    filter: PathFilter,
+}
+
+/// The place of a hit in the order of all parts: score, then path, then position in the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HitPlace {
+    /// The score.
+    pub score: f64,
+    /// The path of the file.
+    pub path: Box<str>,
+    /// The position among the symbols of the file; a file precedes its symbols.
+    pub ordinal: Option<u32>,
+}
+
+/// The best hits of a part, best first.
+#[derive(Default)]
+pub struct PartHits {
+    found: RankedHits,
+    /// The places of the hits.
+    pub places: Vec<HitPlace>,
+}
+
+impl Project {
+    /// The intent of a query, which is the same for all roots.
+    pub fn intent(query: &SearchQuery) -> QueryIntent {
+        match query.mode {
+            SearchMode::Text | SearchMode::Regex => QueryIntent::NaturalLanguage,
+            SearchMode::Auto | SearchMode::Symbol => classify(&query.text),
+        }
+    }
+
+    /// Begins this root's part of `search_code`.
+    ///
+    /// # Errors
+    /// Those of [`Self::search`].
+    pub fn begin_search<'p>(&'p self, query: &'p SearchQuery) -> Result<PartSearch<'p>, Box<CodeRefusal>> {
+        self.begin_part(Subject::Search(query), &query.shape)
+    }
+
+    /// Begins this root's part of `locate_symbol` by name. A handle has no hits: [`Self::locate`] looks it up.
+    ///
+    /// # Errors
+    /// Those of [`Self::locate`].
+    pub fn begin_locate<'p>(&'p self, query: &'p LocateQuery) -> Result<PartSearch<'p>, Box<CodeRefusal>> {
+        let name = match &query.by {
+            LocateBy::Name(name) => name.as_str(),
+            LocateBy::SymbolId(_) | LocateBy::StableId(_) | LocateBy::ResultId(_) => "",
+        };
+        self.begin_part(Subject::Name(query, name), &query.shape)
+    }
+
+    fn begin_part<'p>(&'p self, subject: Subject<'p>, shape: &RowOptions) -> Result<PartSearch<'p>, Box<CodeRefusal>> {
+        let context = self.query_context(shape.reference.as_deref(), shape.freshness)?;
+        let language = symbol_search::language(shape, &context)?;
+        let filter = match subject {
+            Subject::Search(query) => PathFilter::of(query, &context)?,
+            Subject::Name(..) => PathFilter::default(),
+        };
+        Ok(PartSearch { project: self, subject, context, language, filter })
+    }
+
+    /// Whether a manifest is in memory, so that a query need not load one.
+    pub fn is_loaded(&self) -> bool {
+        !self.views.lock().is_empty()
+    }
+}
+
+impl PartSearch<'_> {
+    /// The metadata of the part: whether the root is indexed, and how fresh the index is.
+    pub fn metadata(&self) -> &AnswerMetadata {
+        &self.context.metadata
+    }
+
+    /// Whether there is an index to search.
+    pub fn is_indexed(&self) -> bool {
+        self.context.view.is_some()
+    }
+
+    /// How often the features of the query occur.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn statistics(&self) -> Result<QueryStatistics, Box<CodeRefusal>> {
+        // Scores of `locate_symbol` don't depend on frequencies.
+        let (Some(view), Subject::Search(_)) = (&self.context.view, self.subject) else {
+            return Ok(Default::default());
+        };
+        self.ranked_query(|query| view.ranked.statistics(query))
+    }
+
+    /// The best hits, scored with the sums of the statistics of all parts.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn hits(&self, sums: &QueryStatistics) -> Result<PartHits, Box<CodeRefusal>> {
+        let Some(view) = &self.context.view else {
+            return Ok(PartHits::default());
+        };
+        let weights = self.project.settings().weights;
+        let mut found = self.ranked_query(|query| match self.subject {
+            Subject::Search(_) => view.ranked.search_among(query, &weights, Some(sums)),
+            Subject::Name(..) => view.ranked.locate(query, &weights),
+        })?;
+        let place = |hit: &RankedHit| HitPlace {
+            score: hit.reasons.final_score,
+            path: view.manifest.entries()[hit.entry].path.clone(),
+            ordinal: hit.ordinal,
+        };
+        if matches!(self.subject, Subject::Search(_)) {
+            fold_tests(&mut found, view);
+        }
+        let places = found.hits.iter().map(place).collect();
+        Ok(PartHits { found, places })
+    }
+
+    /// The rows of the first `count` of these hits. The total counts all.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn rows(&self, hits: PartHits, count: usize) -> Result<ResultRows, Box<CodeRefusal>> {
+        let shape = self.shape();
+        let Some(view) = &self.context.view else {
+            return Ok(symbol_search::empty_answer(shape, None, self.context.metadata.clone()));
+        };
+        let mut found = hits.found;
+        found.hits.truncate(count);
+        match self.subject {
+            Subject::Search(query) => self.project.searched_rows(query, found, (&self.context, view)),
+            Subject::Name(query, _) => {
+                let rows = self.project.ranked(found, shape, &self.context, view)?;
+                Ok(ResultRows { asked: query.into(), ..rows })
+            }
+        }
+    }
+
+    /// The matching lines from `offset`, at most `limit`. The total counts all.
+    ///
+    /// # Errors
+    /// The query is no valid pattern, or the index is damaged.
+    pub fn lines(
+        &self,
+        offset: usize,
+        limit: usize,
+        is_cancelled: CancelCheck<'_>,
+    ) -> Result<ResultRows, Box<CodeRefusal>> {
+        let (Some(view), Subject::Search(query)) = (&self.context.view, self.subject) else {
+            return Ok(symbol_search::empty_answer(self.shape(), None, self.context.metadata.clone()));
+        };
+        let mut query = SearchQuery { offset, ..query.clone() };
+        query.shape.limit = limit;
+        let (context, filter) = (&self.context, &self.filter);
+        let scope = SearchScope { context, view, language: self.language, filter, is_cancelled };
+        let found = match query.mode {
+            SearchMode::Auto => self.project.message_lines(&query, scope)?,
+            SearchMode::Text | SearchMode::Regex | SearchMode::Symbol => {
+                self.project.lines(&query, scope, LineOrder::Path)?
+            }
+        };
+        Ok(ResultRows { intent: Some(Project::intent(&query)), ..found })
+    }
+
+    fn shape(&self) -> &RowOptions {
+        match self.subject {
+            Subject::Search(query) => &query.shape,
+            Subject::Name(query, _) => &query.shape,
+        }
+    }
+
+    fn ranked_query<T>(
+        &self,
+        ask: impl FnOnce(&RankedQuery<'_>) -> Result<T, SymbolIndexError>,
+    ) -> Result<T, Box<CodeRefusal>> {
+        let passes = |entry: &ManifestEntry| self.filter.passes(entry);
+        let (text, kind, files, has_filter): (&str, Option<SymbolKind>, bool, bool) = match self.subject {
+            Subject::Search(query) => {
+                (&query.text, only_kind(query), query.mode != SearchMode::Symbol, self.filter.restricts())
+            }
+            Subject::Name(query, name) => (name, query.kind, false, false),
+        };
+        let query = RankedQuery {
+            text,
+            kind,
+            language: self.language,
+            filter: has_filter.then_some(&passes),
+            files,
+            limit: match self.subject {
+                Subject::Search(query) => overfetched(query),
+                Subject::Name(query, _) => query.shape.limit * OVERFETCH_FACTOR,
+            },
+        };
+        ask(&query).map_err(|error| refuse_symbol_index_error(&error, &self.context))
+    }
+}
