@@ -16,6 +16,7 @@ mod real_servers;
 
 mod agent;
 mod cold;
+mod compile_database;
 mod confirm;
 mod corpus;
 mod edits;
@@ -37,3 +38,4 @@ mod several;
 mod trees;
 mod unconfigured;
 mod starts;
+mod storm;

@@ -44,7 +44,11 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
             prepared.documents.push(ProjectDocument { path, language: "jsonc".into(), text });
         }
         (ProjectInference::TypescriptExternal, _) => {
-            prepared.commands.push(external(request.top, &inferred, options));
+            // That server looks for no configuration of a file that this project reaches by an import, so it gets all files.
+            let listed = assigned.by_configuration.values().flatten().copied();
+            let mut files: Vec<&Path> = inferred.iter().copied().chain(listed.take(MAX_INFERRED_FILES)).collect();
+            files.sort();
+            prepared.commands.push(external(request.top, &files, options));
             opened.extend(representative(&inferred));
         }
         _ => inferred.clear(),
@@ -115,7 +119,7 @@ fn external(top: &Path, files: &[&Path], options: Value) -> ProjectCommand {
         "typeAcquisition": {"enable": false},
     });
     ProjectCommand {
-        method: "workspace/executeCommand".into(),
+        method: "workspace/executeCommand",
         params: json!({"command": "typescript.tsserverRequest", "arguments": ["openExternalProject", project]}),
     }
 }
