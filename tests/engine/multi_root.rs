@@ -200,7 +200,9 @@ fn a_server_isnt_ready_before_it_has_read_a_project_that_joined() {
         assert_eq!(fake.record().count(DEFINE), 1, "it waits for the second project");
         fake.push([read()]);
         second.await.expect("no panic").ok();
-        assert_eq!((fake.record().count(DEFINE), fake.launches()), (2, 1));
+        // The query is repeated if the server becomes ready while it runs.
+        assert!(fake.record().count(DEFINE) >= 2);
+        assert_eq!(fake.launches(), 1);
     });
 }
 

@@ -13,7 +13,7 @@ use crate::query::position_encoding;
 use crate::query::provider::Provider;
 use crate::server::messages::{KillServer, PendingAnswer, ProjectReport, PulledDiagnostics, SendOutcome, SendRequest};
 use crate::server::request::{LspRequest, ServerRequest};
-use crate::status::server_state::{STOPPED, ServerState, Unavailable};
+use crate::status::server_state::{CRASHED, STOPPED, ServerState, Unavailable};
 use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
 use codeyard_files::gate::Gate;
@@ -149,7 +149,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
             match self.attempt().await? {
                 Attempt::Outdated | Attempt::Unimplemented => self.pause().await,
                 Attempt::ServerExited if self.exits >= 1 => {
-                    return Err(self.unavailable("crashed", "the language server ended while it was answering"));
+                    return Err(self.restarting("the language server ended while it was answering"));
                 }
                 Attempt::ServerExited => self.exits += 1,
                 Attempt::Refused(code) if self.refusals >= 1 => {
@@ -174,7 +174,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
             return Err(ProviderFailure::Stopped);
         }
         let Ok(sent) = sent else {
-            return Err(self.unavailable("crashed", "the language-server actor was replaced; repeat the call"));
+            return Err(self.restarting("the language-server actor was replaced; repeat the call"));
         };
         match sent {
             SendOutcome::Unsupported => Err(ProviderFailure::Unsupported),
@@ -301,6 +301,16 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     pub(crate) fn refused(&self, code: i64, message: &str) -> ProviderFailure {
         tracing::warn!(server = %self.provider.kind, code, "language server answered with an error");
         self.unavailable("server_error", message)
+    }
+
+    /// The failure of a server that ended and, unless it failed for good, is being restarted.
+    fn restarting(&self, message: &str) -> ProviderFailure {
+        match self.unavailable(CRASHED, message) {
+            ProviderFailure::Unavailable(why) if !matches!(&*self.provider.state.borrow(), ServerState::Down(_)) => {
+                ProviderFailure::Unavailable(why.retry_after(codeyard_model::limits::RETRY_AFTER_MS))
+            }
+            failure => failure,
+        }
     }
 
     /// The failure of a server that gave no answer. The hint names the command that shows a server that is down for good.

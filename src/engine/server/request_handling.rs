@@ -19,6 +19,7 @@ use codeyard_base::clock::{Deadline, Instant};
 use codeyard_lsp::client::events::ServerEvent;
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::methods;
+use codeyard_model::limits::RETRY_AFTER_MS;
 
 /// Number of crashes after which a document is refused until it changes or the quarantine time has passed.
 const MAX_CRASHES_PER_DOCUMENT: u32 = 2;
@@ -93,12 +94,11 @@ impl LanguageServer {
                 self.kill("queue_full", ctx);
                 SendOutcome::NotReady
             }
-            Err(RequestError::TooManyPending) => SendOutcome::Down(Unavailable::new(
-                self.context.kind.as_str(),
-                "overloaded",
-                "too many requests are pending at the language server",
-                "codeyard doctor",
-            )),
+            Err(RequestError::TooManyPending) => {
+                let message = "too many requests are pending at the language server";
+                let why = Unavailable::new(self.context.kind.as_str(), "overloaded", message, "codeyard doctor");
+                SendOutcome::Down(why.retry_after(RETRY_AFTER_MS))
+            }
             Err(_) => SendOutcome::NotReady,
         }
     }

@@ -8,7 +8,10 @@ use serde::Serialize;
 
 use crate::status::server_failure::ServerFailure;
 use codeyard_model::error::{CallPhase, ToolError};
+use codeyard_model::limits;
 
+/// The reason of a server that ended and is being restarted.
+pub const CRASHED: &str = "crashed";
 /// The reason of a server that was stopped on purpose.
 pub const STOPPED: &str = "stopped";
 /// The reason of a server that failed too often.
@@ -87,13 +90,17 @@ pub struct Unavailable {
     pub command: String,
     /// How its process failed, where that is the cause.
     pub failure: Option<Arc<ServerFailure>>,
+    /// When the same call may succeed, in milliseconds from now. `None`: not without a change.
+    pub retry_after_ms: Option<u64>,
 }
 
 impl Unavailable {
     /// For a server that is down.
     pub fn down(kind: &str, down: &Down) -> Self {
         let why = Self::new(kind, down.reason, down.message.clone(), "codeyard doctor");
-        Self { failure: down.failure.clone(), ..why }
+        // Only a server that is being restarted has this reason.
+        let retry_after_ms = (down.reason == CRASHED).then_some(limits::RETRY_AFTER_MS);
+        Self { failure: down.failure.clone(), retry_after_ms, ..why }
     }
 
     /// A server that doesn't support the request.
@@ -104,15 +111,31 @@ impl Unavailable {
 
     /// With all fields given.
     pub fn new(kind: &str, reason: &'static str, message: impl Into<String>, command: impl Into<String>) -> Self {
-        Self { kind: kind.into(), reason, message: message.into(), command: command.into(), failure: None }
+        Self {
+            kind: kind.into(),
+            reason,
+            message: message.into(),
+            command: command.into(),
+            failure: None,
+            retry_after_ms: None,
+        }
+    }
+
+    /// The same, of a cause that passes.
+    pub fn retry_after(self, ms: u64) -> Self {
+        Self { retry_after_ms: Some(ms), ..self }
     }
 
     /// The call's error.
     pub fn to_error(&self) -> ToolError {
         let error = ToolError::provider_unavailable(self.reason, self.message.clone(), self.command.clone());
         let error = if self.kind.is_empty() { error } else { error.with("server", self.kind.clone()) };
-        match &self.failure {
+        let error = match &self.failure {
             Some(failure) => failure.describe(error),
+            None => error,
+        };
+        match self.retry_after_ms {
+            Some(ms) => error.with("retryAfterMs", ms),
             None => error,
         }
     }

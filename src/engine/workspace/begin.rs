@@ -59,7 +59,8 @@ impl Workspace {
                 "draining",
                 "the workspace is being stopped; ask again once it is back",
                 "codeyard doctor",
-            ));
+            )
+            .with("retryAfterMs", codeyard_model::limits::RETRY_AFTER_MS));
         }
         let first_walk = self.prepare(ctx);
         if let Some(first_walk) = first_walk.clone().filter(|_| !is_about_one_document(&begin.query)) {
@@ -223,8 +224,7 @@ impl Workspace {
             let why = plan.unavailable.first().map(Unavailable::to_error);
             return Err(why.unwrap_or_else(no_files));
         }
-        let has_anchors =
-            |choice: &Choice| anchors::are_chosen_for(&choice.server) || choice.server.project.is_some();
+        let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server) || choice.server.project.is_some();
         if let Some(first_walk) = first_walk.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
             // The anchors of such a server are known only after the walk.
             return Ok(Begun::Wait(Wait::Preparing(first_walk)));

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use crate::query::gather::is_symbol_search;
 use crate::query::plan::{self, Choice, Plan, PlanResult};
-use crate::status::server_state::Unavailable;
+use crate::status::server_state::{CRASHED, Unavailable};
 use crate::workspace::actor::Workspace;
 use codeyard_base::clock::Instant;
+use codeyard_model::limits::RETRY_AFTER_MS;
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;
 
@@ -42,7 +43,11 @@ impl Workspace {
         let mut unavailable = plan.unavailable.clone();
         unavailable.extend(paused.iter().map(|choice| {
             let message = "language-server actor crashed; it restarts in a few seconds";
-            Unavailable::new(&choice.key.kind, "crashed", message, "codeyard doctor")
+            let left =
+                self.paused.get(&choice.key).map(|until| until.saturating_duration_since(now)).unwrap_or_default();
+            let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+            Unavailable::new(&choice.key.kind, CRASHED, message, "codeyard doctor")
+                .retry_after(left.max(RETRY_AFTER_MS))
         }));
         Arc::new(Plan { choices, unavailable, ..plan.as_ref().clone() })
     }
