@@ -52,7 +52,7 @@ struct Tree<'a> {
 struct SearchPaths {
     /// Folders besides the root, sorted.
     folders: BTreeSet<PathBuf>,
-    /// Names that several of the folders hold.
+    /// Names that are imported and that several folders hold. None of those folders is a search path.
     ambiguous: BTreeSet<String>,
     /// Names of packages that are neither in the tree nor in the standard library.
     foreign: BTreeSet<String>,
@@ -74,17 +74,22 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> PreparedProject {
     if !is_configured && !paths.folders.is_empty() {
         let count = paths.folders.len();
         info.source = ProjectSource::Inferred { from: format!("{count} folders that files import from") };
-        if let Some(first) = paths.ambiguous.first() {
-            let count = paths.ambiguous.len();
-            info.problems.push(format!(
-                "{count} modules are in several of these folders, `{first}` first of all: the first folder counts"
-            ));
-        }
         prepared.settings = Some(settings(&paths.folders));
+    }
+    if !is_configured && let Some(first) = paths.ambiguous.first() {
+        let count = paths.ambiguous.len();
+        info.problems.push(format!(
+            "{count} modules that are imported are in several folders, such as `{first}`, so these imports stay unresolved"
+        ));
     }
     scope::leave_out(request, &mut info);
     prepared.info = info;
     prepared
+}
+
+/// Whether a change of this file's text, not only its existence, may change what [`prepare`] returns, besides its imports.
+pub(crate) fn reads(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| scope::CONFIGURATIONS.iter().any(|own| name == *own))
 }
 
 /// The settings of all type checkers. Each reads its own section.
@@ -106,12 +111,14 @@ fn has_marker(root: &Path, marker: &str) -> bool {
 
 fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPaths {
     let mut found = SearchPaths::default();
+    let mut imported: BTreeSet<String> = BTreeSet::new();
     request.memory.with_imports(|imports| {
         for file in request.files {
             if !imports.contains_key(file) {
                 imports.insert(file.clone(), read_imports(file, request.top));
             }
             for name in imports.get(file).into_iter().flatten() {
+                imported.insert(name.clone());
                 match tree.home_of(name, file) {
                     Home::Root => {}
                     Home::Folder(folder) => drop(found.folders.insert(folder.into())),
@@ -121,16 +128,28 @@ fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPath
             }
         }
     });
+    found.leave_out_ambiguous(tree, &imported);
     while found.folders.len() > MAX_SEARCH_PATHS {
         found.folders.pop_last();
     }
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
-    for folder in &found.folders {
-        let names = tree.modules.get(folder.as_path()).into_iter().flatten();
-        found.ambiguous.extend(names.filter(|name| !seen.insert(name)).map(|name| (*name).to_owned()));
-    }
-    found.ambiguous.remove("__init__");
     found
+}
+
+impl SearchPaths {
+    /// Leaves out the folders that hold a module that is imported and that another of the folders holds too. As search paths they would
+    /// give one importer the module of the other.
+    fn leave_out_ambiguous(&mut self, tree: &Tree<'_>, imported: &BTreeSet<String>) {
+        let mut holders: BTreeMap<&String, Vec<PathBuf>> = BTreeMap::new();
+        for folder in &self.folders {
+            for name in imported.iter().filter(|name| tree.holds_module(folder, name)) {
+                holders.entry(name).or_default().push(folder.clone());
+            }
+        }
+        for (name, folders) in holders.into_iter().filter(|(_, folders)| folders.len() > 1) {
+            self.ambiguous.insert(name.clone());
+            self.folders.retain(|folder| !folders.contains(folder));
+        }
+    }
 }
 
 /// The first parts of the names that a file imports absolutely.
@@ -197,14 +216,16 @@ impl<'a> Tree<'a> {
         is_file || self.packages.contains(folder.join(name).as_path())
     }
 
-    /// Where `file` imports `name` from: the root, its own folder or one above, or the only other folder that has it as a package.
+    /// Where `file` imports `name` from: the root, its own folder or one above that is no package, or the only other folder that has it as
+    /// a package.
     fn home_of(&self, name: &str, file: &'a Path) -> Home<'a> {
         if self.holds(self.root, name) || self.holds(&self.root.join("src"), name) {
             return Home::Root;
         }
         let is_standard = is_standard(name);
         let mut above = file.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
-        if let Some(folder) = above.find(|folder| self.holds_module(folder, name)) {
+        // A package as a search path would make its modules reachable under two names, as two different modules.
+        if let Some(folder) = above.find(|folder| !self.packages.contains(*folder) && self.holds_module(folder, name)) {
             // A search path comes before the standard library, for all files.
             return if is_standard { Home::Nowhere } else { Home::Folder(folder) };
         }

@@ -65,6 +65,19 @@ fn packages_in_source_folders_are_found_from_anywhere() {
 }
 
 #[test]
+fn a_package_is_no_search_path() {
+    let files = [
+        ("top/__init__.py", ""),
+        ("top/inner/__init__.py", ""),
+        ("top/inner/become.py", ""),
+        ("top/inner/completion.py", "import become\nfrom .become import x\n"),
+        ("tools/scripts/run.py", "import become\nimport own\n"),
+        ("tools/scripts/own.py", ""),
+    ];
+    assert_eq!(prepare(&files).1, ["tools/scripts"], "the interpreter doesn't search `top/inner` either");
+}
+
+#[test]
 fn names_of_the_standard_library_are_never_replaced() {
     let (_, paths) = prepare(&[("a/types.py", ""), ("a/b.py", "import types\n")]);
     assert_eq!(paths, Vec::<String>::new());
@@ -89,7 +102,7 @@ fn ambiguous_modules_and_missing_packages_are_reported() {
         ("uv.lock", ""),
         ("pyproject.toml", ""),
     ]);
-    assert_eq!(paths, ["a", "b"]);
+    assert_eq!(paths, Vec::<String>::new(), "`a` would give `b/x.py` the wrong module");
     assert!(prepared.info.problems[0].contains("`helper`"), "{:?}", prepared.info.problems);
     let missing = &prepared.info.unresolved[0];
     assert_eq!((missing.count, missing.examples[0].as_str(), missing.remedy.as_deref()), (1, "flask", Some("uv sync")));
