@@ -80,6 +80,23 @@ fn three_expired_requests_and_thirty_silent_seconds_restart_the_server() {
 }
 
 #[test]
+fn a_silent_server_that_works_is_not_hung_for_ten_minutes() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable().works().never("textDocument/definition").launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        for _ in 0..3 {
+            yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.timed_out("answering");
+        }
+        pass(580_000).await;
+        assert_eq!(fake.launches(), 1);
+        pass(40_000).await;
+        assert_eq!(fake.launches(), 2);
+        assert_eq!(yard.counts.restarts()["hung"], 1);
+    });
+}
+
+#[test]
 fn silence_is_measured_from_the_last_byte() {
     paused(|| async {
         let site = Site::usual();

@@ -98,7 +98,9 @@ fn many_cold_workspaces_answer_after_the_advised_time() {
 fn temporary_files_of_a_killed_codeyard_are_removed_at_the_next_start() {
     let corpus = Corpus::harbour(C);
     let configuration = corpus.workspace("killed");
-    let mut yard = Yard::serve(&configuration);
+    // The token is shown at the first start only.
+    let flags = ["--no-auth"];
+    let mut yard = Yard::serve_with(&configuration, &flags);
     let answer = references(&yard, "killed", &corpus);
     let state = yard.state.clone();
     yard.descendants();
@@ -106,7 +108,7 @@ fn temporary_files_of_a_killed_codeyard_are_removed_at_the_next_start() {
     yard.wait();
     drop(yard);
     assert_eq!(owners(state.path()), 1, "nothing could remove it");
-    let next = Yard::serve_from(state.clone(), &configuration, &[], &[]);
+    let next = Yard::serve_from(state.clone(), &configuration, &flags, &[]);
     assert_eq!(references(&next, "killed", &corpus), answer);
     assert_eq!(owners(state.path()), 1, "its own");
     next.stop();

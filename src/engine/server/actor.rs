@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 
@@ -57,6 +58,8 @@ pub struct LanguageServer {
     pub(super) timer: Option<SpawnHandle>,
     /// The start in progress.
     pub(super) start_task: Option<SpawnHandle>,
+    /// When the processor time of a silent server was last measured, and that time.
+    pub(super) work_mark: Option<(Instant, Duration)>,
     /// The place in the queue of starts, held while the server loads.
     pub(super) loading: Option<Loading>,
     /// The start that is scheduled after a back-off or a quarantine.
@@ -94,6 +97,7 @@ impl LanguageServer {
             stopping: false,
             timer: None,
             start_task: None,
+            work_mark: None,
             loading: None,
             retry: None,
             supervision: SupervisionTimer::default(),

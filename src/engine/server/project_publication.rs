@@ -16,7 +16,7 @@ use crate::server::registry::IndexedRegistry;
 use crate::status::project_cell::PublishedProject;
 use codeyard_base::blocking;
 use codeyard_base::ids::ServerKind;
-use codeyard_lsp::registry::{ServerRole, ServerSpec};
+use codeyard_lsp::registry::{ProjectView, ServerRole, ServerSpec};
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::roots::RootSet;
 use codeyard_projects::{CoverageOwner, ProjectInfo, ProjectSource};
@@ -67,7 +67,8 @@ fn published(
         project: relative(roots, root),
         languages: servers.registry.language_names(languages),
     };
-    let coverage = (server.role == ServerRole::Primary).then(|| Arc::new(info.coverage(owner)));
+    let has_coverage = server.role == ServerRole::Primary && server.view != ProjectView::OneDocument;
+    let coverage = has_coverage.then(|| Arc::new(info.coverage(owner)));
     let is_open_only = info.source == ProjectSource::Missing && info.files_known.is_none();
     PublishedProject { info: info.clone(), coverage, is_open_only }
 }

@@ -14,11 +14,16 @@ use crate::server::file_changes::SETTLES_WITHIN;
 use crate::server::messages::NoticeKind;
 use crate::server::session::LiveServer;
 use crate::status::server_state::ServerState;
+use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
 use codeyard_files::watch::Changes;
 
 /// Number of expired requests after which a silent server counts as hung.
 const HUNG_AFTER_EXPIRED: u32 = 3;
+/// The shortest time over which the work of a silent server is measured.
+const WORK_WINDOW: Duration = Duration::from_secs(10);
+/// A silent server works if it uses at least one part in this many of a processor's time.
+const WORK_PART: u32 = 100;
 /// Time between two checks while requests are in flight.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -71,14 +76,47 @@ impl LanguageServer {
         }
     }
 
+    /// A silent server that uses a processor isn't hung: on a busy machine its answers take long. It gets the time of a server that
+    /// reports progress.
+    fn kill_unless_it_works(&mut self, silent: Duration, ctx: &mut Context<Self>) {
+        let Some(session) = self.session.as_ref().filter(|_| silent < self.context.times.silent_with_progress) else {
+            return self.kill("hung", ctx);
+        };
+        let now = Instant::now();
+        if self.work_mark.is_some_and(|(at, _)| now.saturating_duration_since(at) < WORK_WINDOW) {
+            return;
+        }
+        let (process, incarnation) = (session.child.process().clone(), self.incarnation);
+        let measured = blocking::spawn(move || process.cpu_time());
+        ctx.spawn(measured.into_actor(self).map(move |used, server, ctx| {
+            if incarnation == server.incarnation && !server.has_worked(used.ok().flatten()) {
+                server.kill("hung", ctx);
+            }
+        }));
+    }
+
+    /// Whether the processor time `used` until now shows work since the last mark. The first call only sets the mark.
+    fn has_worked(&mut self, used: Option<Duration>) -> bool {
+        let now = Instant::now();
+        let before = std::mem::replace(&mut self.work_mark, used.map(|used| (now, used)));
+        match (before, used) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some((at, before)), Some(used)) => {
+                used.saturating_sub(before) >= now.saturating_duration_since(at) / WORK_PART
+            }
+        }
+    }
+
     /// Checks for a hang, for stability and for idleness.
     fn supervise(&mut self, ctx: &mut Context<Self>) {
         let now = Instant::now();
         let Some(session) = &self.session else { return };
         let silent = now.saturating_duration_since(session.client.last_byte_at());
         if session.expired.load(Ordering::Relaxed) >= HUNG_AFTER_EXPIRED && silent >= self.silence_limit() {
-            return self.kill("hung", ctx);
+            return self.kill_unless_it_works(silent, ctx);
         }
+        self.work_mark = None;
         let runs_for = now.saturating_duration_since(session.started_at);
         let is_idle = session.client.pending() == 0;
         if !self.is_settling() {
