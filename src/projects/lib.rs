@@ -21,6 +21,7 @@ mod prepare;
 mod python;
 mod tree;
 mod typescript;
+mod views;
 
 pub use codeyard_lsp::registry::ProjectInference;
 pub use coverage::CoverageOwner;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::info::ProjectInfo;
 use crate::memory::ProjectMemory;
-use crate::{compile_database, python, typescript};
+use crate::{compile_database, python, typescript, views};
 
 /// Whose project is prepared.
 #[derive(Debug, Clone, Copy)]
@@ -90,9 +90,6 @@ pub fn prepare(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject>
             Ok(typescript::prepare(request, inference))
         }
         Some(ProjectInference::PythonPaths) => Ok(python::prepare(request)),
-        None => {
-            let info = ProjectInfo { files_total: request.files.len(), ..ProjectInfo::default() };
-            Ok(PreparedProject { info, ..PreparedProject::default() })
-        }
+        None => Ok(PreparedProject { info: views::project(request), ..PreparedProject::default() }),
     }
 }

@@ -1,9 +1,7 @@
 //! Answers that stand on a part of a project are marked, complete ones aren't, and the mark goes away when the project is mended while
 //! the service runs. Checks also that the marked files are really unknown to the server: without that the mark would be wrong.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -157,24 +155,28 @@ fn python_that_its_configuration_leaves_out() {
 }
 
 #[test]
-fn sources_of_c_that_no_database_can_list() {
+fn headers_of_c_that_no_source_includes() {
     let mut served = Served::new(&[
+        ("compile_commands.json", "[]"),
         ("a.c", "int target(void) { return 1; }\nint unused(void) { return target(); }\n"),
         ("b.c", "int target(void);\nint b(void) { return target(); }\n"),
+        ("c.h", "int target(void);\nstatic inline int c(void) { return target(); }\n"),
     ]);
-    let odd = served.root.join(OsStr::from_bytes(b"c\xff.c"));
-    write(&odd, "int target(void);\nint c(void) { return target(); }\n");
+    let entry = |file: &str| json!({"directory": served.root, "file": file, "arguments": ["cc", "-c", file]});
+    let database = json!([entry("a.c"), entry("b.c")]);
+    write(&served.root.join("compile_commands.json"), database.to_string());
+    let mark = "2 of 3 C files are known to clangd: no source includes the others; include them in a source.";
     let mut seen = (vec![], String::new());
-    let marked = until(MENDED_MS, || {
+    let is_marked = until(MENDED_MS, || {
         seen = served.references("a.c", "target");
-        seen.1.contains("known to clangd")
+        seen.1.ends_with(mark)
     });
-    assert!(marked, "{seen:?}");
-    let mark = seen.1[seen.1.find("2 of 3 C files").unwrap_or_default()..].to_owned();
-    assert!(mark.contains("names that aren't UTF-8"), "{mark}");
-    served.assert_marked("a.c", "target", "unused", &mark);
-    assert_eq!(served.doctor().0["known_files"], 2);
-    fs::rename(&odd, served.root.join("c.c")).expect("it can be renamed");
+    assert!(is_marked && seen.0 == ["a.c", "b.c"], "the server doesn't know the header: {seen:?}");
+    served.assert_marked("a.c", "target", "unused", mark);
+    let (found, running) = served.doctor();
+    assert_eq!((&found["known_files"], &found["unknown_files"]), (&json!(2), &json!(["c.h"])), "{found}");
+    assert_eq!(running["path"], "compile_commands.json", "{running}");
+    write(&served.root.join("b.c"), "#include \"c.h\"\nint b(void) { return target() + c(); }\n");
     served.assert_mended("a.c", "target", 3, "unused");
     served.yard.stop();
 }

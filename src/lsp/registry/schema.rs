@@ -122,8 +122,27 @@ pub struct ServerSpec {
     pub project: Option<ProjectInference>,
     /// The configuration of the server that leaves files out of its answers. Absent: none is known.
     pub scope: Option<ConfiguredScope>,
+    /// Which files of a project it knows, where codeyard infers no project for it.
+    pub view: ProjectView,
     /// Behaviour that the client must take into account.
     pub quirks: Quirks,
+}
+
+/// Which files of a project a server knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProjectView {
+    /// All of its languages.
+    #[default]
+    Whole,
+    /// Each answer is about one document only, so no file can be missing.
+    OneDocument,
+    /// Open documents, and what they refer to.
+    OpenDocuments,
+    /// Open documents, unless one of these files (globs allowed) is in the project root or above it in the workspace.
+    OpenDocumentsWithout(Vec<String>),
+    /// The first so many files.
+    FirstFiles(usize),
 }
 
 /// A configuration that leaves files out of a server's answers.

@@ -30,7 +30,7 @@ mod system_headers;
 mod tests;
 mod watch;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ use self::language::{FileRole, role};
 use self::scan_cache::ScanCache;
 pub(crate) use self::watch::CompileWatch;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
-use crate::limits::MAX_EXAMPLES;
+use crate::limits::{MAX_EXAMPLES, MAX_UNKNOWN_FILES};
 use crate::prepare::{PreparedProject, ProjectRequest};
 use crate::tree::{Tree, distance};
 
@@ -165,7 +165,13 @@ fn complete(
         info.remedy = Some("configure and build all targets, so that the compile database lists every source".into());
     }
     info.source = source;
-    info.files_known = Some(info.files_total - unusable(info, inferred));
+    let without_source = headers_without_source(request, inferred, &known);
+    info.files_known = Some(info.files_total.saturating_sub(unusable(info, inferred) + without_source.len()));
+    if !without_source.is_empty() {
+        info.problems.insert(0, "no source includes the others".into());
+        info.remedy.get_or_insert_with(|| "include them in a source".into());
+        info.unknown_files = without_source.into_iter().take(MAX_UNKNOWN_FILES).collect();
+    }
     let more: Vec<CompileCommand> = missing
         .into_iter()
         .map(|command| match models.nearest(command, &commands) {
@@ -174,6 +180,17 @@ fn complete(
         })
         .collect();
     commands.into_iter().chain(more).collect()
+}
+
+/// Listed headers that no source includes. With a database of the project they have no command, so the server doesn't know them.
+fn headers_without_source(
+    request: &ProjectRequest<'_>,
+    inferred: &InferredCommands,
+    known: &BTreeSet<PathBuf>,
+) -> Vec<PathBuf> {
+    let headers = inferred.commands.iter().filter(|command| command.is_header);
+    let paths = headers.map(|command| request.root.join(&*command.file));
+    paths.filter(|path| !known.contains(path)).collect()
 }
 
 /// Listed files that no command reaches.

@@ -257,6 +257,22 @@ fn flags_of_build_files_apply_below_their_directory() {
 }
 
 #[test]
+fn headers_that_no_source_includes_are_unknown_beside_a_database() {
+    let database = r#"[{"directory": ".", "file": "a.c", "command": "cc -c a.c"}]"#;
+    let project = Project::new(&[
+        ("a.c", "#include \"used.h\"\n"),
+        ("used.h", ""),
+        ("orphan.h", ""),
+        ("compile_commands.json", database),
+    ]);
+    let info = project.prepare().info;
+    assert_eq!((info.files_known, info.unknown_files), (Some(2), vec![project.root.join("orphan.h")]));
+    assert_eq!((info.problems[0].as_str(), info.remedy.as_deref()), ("no source includes the others", Some("include them in a source")));
+    fs::remove_file(project.root.join("compile_commands.json")).unwrap();
+    assert_eq!(project.prepare().info.files_known, Some(3), "an inferred database lists such headers");
+}
+
+#[test]
 fn a_database_that_lists_some_sources_is_completed() {
     let project = Project::new(&[
         ("src/a.c", ""),

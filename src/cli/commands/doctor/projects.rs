@@ -13,11 +13,11 @@ use crate::Failure;
 use crate::shared::server_diagnosis::{CandidateVerdict, FolderDiagnosis, relative};
 use codeyard_base::ids::ServerKind;
 use codeyard_lsp::registry::{
-    CachedFiles, LanguageIndex, MultiRoot, ProjectRoot, Registry, ServerRole, ServerSpec, place_file,
+    CachedFiles, LanguageIndex, MultiRoot, ProjectRoot, ProjectView, Registry, ServerRole, ServerSpec, place_file,
 };
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::roots::RootSet;
-use codeyard_projects::{CoverageOwner, ProjectInfo, ProjectMemory, ProjectRequest, RunBuild, prepare};
+use codeyard_projects::{CoverageOwner, ProjectInfo, ProjectMemory, ProjectRequest, ProjectSource, RunBuild, prepare};
 
 /// Most projects that are examined; the others are counted.
 const MAX_PROJECTS: usize = 64;
@@ -84,7 +84,9 @@ pub(super) fn examine(
     let index = LanguageIndex::new(registry);
     let mut projects: BTreeMap<(&str, PathBuf), Vec<PathBuf>> = BTreeMap::new();
     for kind in serving(diagnosis) {
-        let Some(server) = registry.servers.get(kind) else { continue };
+        let Some(server) = registry.servers.get(kind).filter(|server| server.view != ProjectView::OneDocument) else {
+            continue;
+        };
         let own = files.iter().filter(|file| {
             index.language_of(file).is_some_and(|language| server.languages.iter().any(|own| own == language))
         });
@@ -98,18 +100,20 @@ pub(super) fn examine(
     let mut list = Vec::new();
     for (at, ((kind, root), own)) in projects.into_iter().take(MAX_PROJECTS).enumerate() {
         let server = &registry.servers[kind];
+        let cache = scratch.path().join(at.to_string());
         let request = ProjectRequest {
             server,
             root: &root,
             top: folder,
             files: &own,
-            cache: &scratch.path().join(at.to_string()),
+            cache: &cache,
             build: RunBuild::Never,
             memory: &ProjectMemory::default(),
         };
-        let info = match prepare(&request) {
+        let info = match std::fs::create_dir_all(&cache).and_then(|()| prepare(&request)) {
             Ok(prepared) => prepared.info,
             Err(error) => ProjectInfo {
+                source: ProjectSource::Missing,
                 files_total: own.len(),
                 problems: vec![format!("its project can't be examined: {error}")],
                 ..ProjectInfo::default()
@@ -187,7 +191,7 @@ impl ProjectReport {
     fn new(folder: &Path, info: &ProjectInfo, coverage: ServerCoverage) -> Self {
         let is_partial = coverage.is_partial();
         let inferred_from = match &info.source {
-            codeyard_projects::ProjectSource::Inferred { from } => Some(from.clone()),
+            ProjectSource::Inferred { from } => Some(from.clone()),
             _ => None,
         };
         let unresolved = info.unresolved.iter().map(|cause| UnresolvedReport {
@@ -258,7 +262,7 @@ impl ProjectReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codeyard_projects::{ProjectSource, UnresolvedNames};
+    use codeyard_projects::UnresolvedNames;
 
     fn lines(info: &ProjectInfo, inference: Option<codeyard_projects::ProjectInference>) -> Vec<String> {
         let owner =
