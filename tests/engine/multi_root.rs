@@ -88,8 +88,8 @@ fn one_process_handles_all_projects_and_learns_each_before_its_first_document() 
         assert_eq!(initial(&yard, &fake, 0), ["a"]);
         let joined = |name: &str| (vec![name.to_owned()], vec![]);
         assert_eq!(changes(&yard, &fake), [joined("b"), joined(".")]);
-        let told = |method: &String| [FOLDERS, "textDocument/didOpen"].contains(&method.as_str());
-        let order: Vec<String> = fake.record().methods().into_iter().filter(told).collect();
+        let is_sync = |method: &String| [FOLDERS, "textDocument/didOpen"].contains(&method.as_str());
+        let order: Vec<String> = fake.record().methods().into_iter().filter(is_sync).collect();
         let open = "textDocument/didOpen";
         assert_eq!(order, [open, FOLDERS, open, FOLDERS, open], "a folder comes before its document");
         assert_eq!(yard.health().await[0].servers.len(), 1);
