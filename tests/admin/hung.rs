@@ -1,10 +1,12 @@
-//! A workspace whose thread hangs: the list reports it, and the others answer.
+//! A workspace whose thread hangs: operators see since when, read everything else at once, and the others answer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::Config;
+use codeyard_engine::limits::{HEARTBEAT_MS, STALLED_AFTER_MS};
 use codeyard_engine::server::programs::Program;
 use codeyard_engine::server::programs::{Locate, Programs};
 use codeyard_engine::status::server_state::Unavailable;
@@ -57,17 +59,37 @@ async fn a_hung_workspace_fails_alone() {
         wait.recv().ok();
     });
     hangs.await.unwrap();
+    // Nobody waits for it: the cells are read.
+    let began = std::time::Instant::now();
     let overview = control.overview(None).await.unwrap();
-    let answering: Vec<bool> = overview.healths.iter().map(Option::is_some).collect();
-    assert_eq!(answering, [false, true]);
-    assert_eq!(control.failing().await.unwrap(), [ServiceProblem::NotAnswering(one.clone())]);
+    assert!(overview.healths.iter().all(Option::is_some));
     let (_, snapshots) = control.snapshots().await.unwrap();
-    assert!(snapshots[0].is_none() && snapshots[1].is_some());
+    assert!(snapshots.iter().all(Option::is_some));
+    assert_eq!(control.failing().await.unwrap(), [], "a busy thread isn't a failure");
+    assert!(began.elapsed() < Duration::from_millis(HEARTBEAT_MS), "no read waits for the hung thread");
+    // Its state grows old, and says so.
+    let of = async |at: usize| control.overview(None).await.unwrap().healths[at].clone().unwrap();
+    let mut hung = of(0).await;
+    while hung.activity.is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        hung = of(0).await;
+    }
+    let activity = hung.activity.unwrap();
+    assert_eq!(activity.waits_for, "its thread, which has not run since then");
+    assert!(
+        activity.since_s.unwrap() >= STALLED_AFTER_MS / 1_000 && hung.age >= Duration::from_millis(STALLED_AFTER_MS)
+    );
+    let other = of(1).await;
+    assert_eq!(other.activity, None);
+    assert!(other.age < Duration::from_millis(STALLED_AFTER_MS));
+    while control.failing().await.unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(control.failing().await.unwrap(), [ServiceProblem::NotAnswering(one.clone())]);
     drop(release);
     // It continues normally.
-    let mut healed = false;
-    while !healed {
-        healed = control.failing().await.unwrap().is_empty();
+    while !control.failing().await.unwrap().is_empty() || of(0).await.activity.is_some() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     engine.drain().await;
 }

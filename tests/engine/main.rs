@@ -26,6 +26,7 @@ mod hierarchy;
 mod ignored;
 mod isolation;
 mod lsp_tool;
+mod memory;
 mod merged;
 mod metrics;
 mod multi_root;

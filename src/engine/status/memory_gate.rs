@@ -266,8 +266,8 @@ fn choose(mut servers: Vec<Measured>, mut over: Shortage) -> Vec<Arc<LanguageSer
     let now = Instant::now();
     let mut chosen = Vec::new();
     let is_idle = |server: &Measured| server.pending == 0 && !is_needed_soon(&server.status, now);
-    take(&mut servers, &mut over, &mut chosen, |server, over, others| {
-        (over.used > 0 || over.committed > 0 && others > 0) && is_idle(server)
+    take(&mut servers, &mut over, &mut chosen, |server, over, _| {
+        (over.used > 0 || over.committed > 0) && is_idle(server)
     });
     take(&mut servers, &mut over, &mut chosen, |server, over, others| {
         over.used > 0 && server.pending == 0 && others > 0
