@@ -63,7 +63,7 @@ impl Variables {
 pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
     let mut variables = Variables::of(collector);
     let mut branches: Vec<Branch> = Vec::new();
-    let mut words: Vec<(Vec<String>, bool)> = Vec::new();
+    let mut values: Vec<FlagValue> = Vec::new();
     for line in logical_lines(text) {
         let line = line.trim();
         let (first, rest) = line.split_once(|c: char| c.is_whitespace() || c == '(').unwrap_or((line, ""));
@@ -80,18 +80,33 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
                 let is_certain = branches.iter().all(|branch| *branch == Branch::Taken);
                 if let Some((name, value)) = assignment(line, &mut variables, is_certain)
                     && FLAG_NAMES.iter().any(|part| name.to_ascii_uppercase().contains(part))
-                    && !name.contains("HOST")
+                    && !["HOST", "MODULE"].iter().any(|part| name.contains(part))
                 {
-                    words.push((shell_words::split(&expand(&value, &variables)), is_certain));
+                    values.push(FlagValue { name, value, is_certain });
                 }
             }
         }
     }
-    for (words, is_certain) in words {
+    // Where one variable refers to another, its order counts.
+    let is_referred_to = |flags: &FlagValue| {
+        let references = [format!("$({})", flags.name), format!("${{{}}}", flags.name)];
+        let others = values.iter().filter(|other| other.name != flags.name);
+        others.into_iter().any(|other| references.iter().any(|reference| other.value.contains(reference.as_str())))
+    };
+    let (inner, outer): (Vec<&FlagValue>, Vec<&FlagValue>) = values.iter().partition(|flags| is_referred_to(flags));
+    for FlagValue { value, is_certain, .. } in outer.into_iter().chain(inner) {
+        let words = shell_words::split(&expand(value, &variables));
         let is_definition = |word: &String| word.starts_with("-D") || word.starts_with("-U");
-        let words: Vec<String> = words.into_iter().filter(|word| is_certain || !is_definition(word)).collect();
+        let words: Vec<String> = words.into_iter().filter(|word| *is_certain || !is_definition(word)).collect();
         collector.arguments(&words);
     }
+}
+
+/// What one assignment gives a variable that holds flags.
+struct FlagValue {
+    name: String,
+    value: String,
+    is_certain: bool,
 }
 
 /// What is known about the present branch of a conditional.
@@ -315,6 +330,13 @@ mod tests {
         assert_eq!(flags.include_dirs, ["deps/hi", "deps/lua/src", "include", "src/inc"]);
         assert_eq!(flags.flags, ["-DA", "-DVERSION=\"1\"", "-DYES", "-DC"]);
         assert_eq!((flags.forced, flags.c_standard), (vec!["k/kconfig.h".to_owned()], Some("gnu11".to_owned())));
+    }
+
+    #[test]
+    fn the_order_of_a_variable_that_refers_to_others_counts() {
+        let text = "USERINCLUDE := -Iinclude -DU\nLINUXINCLUDE := -Isrc/inc $(USERINCLUDE)\n";
+        let flags = collected(read, "", text, &FILES);
+        assert_eq!(flags.include_dirs, ["src/inc", "include"]);
     }
 
     #[test]

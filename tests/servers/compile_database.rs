@@ -1,0 +1,177 @@
+//! C and C++ without a compile database, or with one that lists only a part: clangd knows every source at the first question, with the
+//! include directories that it needs, and follows new files and new includes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::bare::uri_of;
+use crate::e2e::{Yard, listing};
+use crate::mcp::Mcp;
+
+/// A repository without a build that has run.
+struct Sources {
+    root: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Sources {
+    /// The folder's name has a blank and is not ASCII.
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = fs::canonicalize(folder.path()).expect("a path").join("pro ject ü");
+        let sources = Self { root, _folder: folder };
+        files.iter().for_each(|(name, text)| sources.write(name, text));
+        sources
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.root.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn configuration(&self) -> String {
+        format!("[[workspace]]\nname = \"c\"\nroots = [{:?}]\n", self.root)
+    }
+
+    /// The places that use the first `word` of `file`: file and line, from 1.
+    fn users(&self, client: &mut Mcp, file: &str, word: &str) -> BTreeSet<(String, u64)> {
+        let path = self.root.join(file);
+        let text = fs::read_to_string(&path).expect("UTF-8");
+        let (line, text) = text.lines().enumerate().find(|(_, line)| line.contains(word)).expect("the word");
+        let position = json!({"line": line, "character": text.find(word)});
+        let arguments = json!({"uri": uri_of(&path), "position": position, "pageSize": 200});
+        let answer = client.ask("vscode.lsp.references", &arguments).expect("references");
+        let summary = answer["summary"].as_str().expect("a summary");
+        assert!(!summary.contains(" known to clangd"), "the view is complete: {summary}");
+        answer["items"].as_array().expect("items").iter().map(|item| self.place(item)).collect()
+    }
+
+    fn place(&self, item: &Value) -> (String, u64) {
+        let uri = item["uri"].as_str().expect("a URI");
+        let name = uri.strip_prefix(&(uri_of(&self.root) + "/")).expect("inside the root");
+        (name.to_owned(), item["range"]["start"]["line"].as_u64().expect("a line") + 1)
+    }
+
+    /// The messages of a document's diagnostics.
+    fn diagnostics(&self, client: &mut Mcp, file: &str) -> Vec<String> {
+        let arguments = json!({"uri": uri_of(&self.root.join(file))});
+        let answer = client.ask("vscode.lsp.diagnostics.document", &arguments).expect("diagnostics");
+        let items = answer["diagnostics"].as_array().expect("diagnostics").iter();
+        items.map(|item| item["message"].as_str().expect("a message").to_owned()).collect()
+    }
+}
+
+fn places(expected: &[(&str, u64)]) -> BTreeSet<(String, u64)> {
+    expected.iter().map(|(file, line)| ((*file).to_owned(), *line)).collect()
+}
+
+#[test]
+fn all_callers_are_found_at_the_first_question_and_after_any_other() {
+    let sources = Sources::new(&[
+        ("src/target.c", "#include \"target.h\"\nint target(int value) { return value; }\n"),
+        ("include/target.h", "#pragma once\nint target(int value);\n"),
+    ]);
+    let mut expected = BTreeSet::new();
+    for number in 0..58 {
+        let (folder, calls) = (["src", "src/deep/er", "tools", "."][number % 4], number < 51);
+        let body = if calls { format!("return target({number});") } else { "return 0;".to_owned() };
+        let name = format!("{folder}/user{number}.c").replace("./", "");
+        sources.write(&name, &format!("#include <target.h>\n\nint user{number}(void) {{ {body} }}\n"));
+        expected.extend(calls.then_some((name, 3)));
+    }
+    assert_eq!(expected.len(), 51);
+    let before = listing(&sources.root);
+    let yard = Yard::serve(&sources.configuration());
+    let client = &mut yard.client("c");
+    assert_eq!(sources.users(client, "src/target.c", "target(int"), expected);
+    assert_eq!(sources.diagnostics(client, "tools/user2.c"), [""; 0]);
+    assert_eq!(sources.users(client, "include/target.h", "target(int"), expected);
+    assert_eq!(sources.users(client, "src/target.c", "target(int"), expected);
+    assert_eq!(listing(&sources.root), before, "nothing is written into the project");
+
+    // A new source in a new folder, and one that is deleted.
+    sources.write("new/more.c", "#include <target.h>\nint more(void) { return target(1); }\n");
+    fs::remove_file(sources.root.join("user3.c")).expect("a file");
+    expected.insert(("new/more.c".into(), 2));
+    expected.remove(&("user3.c".to_owned(), 3));
+    assert_eq!(sources.users(client, "src/target.c", "target(int"), expected);
+
+    // The next process reads the index of this one.
+    let (state, token) = (Arc::clone(&yard.state), yard.token.clone());
+    yard.stop();
+    let mut yard = Yard::serve_from(state, &sources.configuration(), &[], &[]);
+    yard.token = token;
+    assert_eq!(sources.users(&mut yard.client("c"), "src/target.c", "target(int"), expected);
+    yard.stop();
+}
+
+#[test]
+fn an_include_of_another_directory_is_followed_when_it_appears() {
+    let sources = Sources::new(&[
+        ("app/main.c", "int run(void) { return 0; }\n"),
+        ("lib/inc/lib.h", "int work(void);\n"),
+        ("lib/inc/config.h", "#define LIMIT 7\n"),
+        ("other/inc/config.h", "#define WRONG 1\n"),
+        ("lib/lib.c", "#include <lib.h>\n#include <config.h>\nint work(void) { return LIMIT; }\n"),
+    ]);
+    let yard = Yard::serve(&sources.configuration());
+    let client = &mut yard.client("c");
+    assert_eq!(sources.users(client, "lib/lib.c", "work"), places(&[]));
+    assert_eq!(sources.diagnostics(client, "lib/lib.c"), [""; 0], "config.h is the nearest of that name");
+    sources.write("app/main.c", "#include <lib.h>\nint run(void) { return work(); }\n");
+    assert_eq!(sources.diagnostics(client, "app/main.c"), [""; 0]);
+    assert_eq!(sources.users(client, "lib/lib.c", "work"), places(&[("app/main.c", 2)]));
+    yard.stop();
+}
+
+#[test]
+fn flags_come_from_build_files_that_are_not_run() {
+    let sources = Sources::new(&[
+        ("Makefile", "ran := $(shell touch ran)\nCFLAGS += -Iinc -DDEPTH=3\nall: ; touch ran\n"),
+        ("src/a.c", "#include \"a.h\"\nint depth(void) { return DEPTH; }\n"),
+        ("src/b.c", "#include \"a.h\"\nint twice(void) { return 2 * depth(); }\n"),
+        ("inc/a.h", "int depth(void);\n"),
+        (
+            "cpp/x.cpp",
+            "#include <vector>\n#include <concepts>\nauto size(std::integral auto n) { return std::vector<int>(n).size(); }\n",
+        ),
+        ("cpp/lonely.h", "#pragma once\nnamespace lonely { inline int alone() { return 1; } }\n"),
+    ]);
+    let yard = Yard::serve(&sources.configuration());
+    let client = &mut yard.client("c");
+    for file in ["src/a.c", "src/b.c", "cpp/lonely.h"] {
+        assert_eq!(sources.diagnostics(client, file), [""; 0], "{file}");
+    }
+    assert_eq!(sources.users(client, "inc/a.h", "depth"), places(&[("src/b.c", 2)]));
+    let found = client.ask("vscode.lsp.workspaceSymbols", &json!({"query": "alone"})).expect("symbols");
+    assert_eq!(found["items"][0]["name"], "alone", "a header that nothing includes is indexed: {found}");
+    assert!(!sources.root.join("ran").exists(), "nothing of the make file runs");
+    yard.stop();
+}
+
+#[test]
+fn a_database_that_lists_a_part_is_completed_and_a_broken_one_replaced() {
+    let sources = Sources::new(&[
+        ("src/a.c", "#include \"a.h\"\nint FUNCTION(void) { return 1; }\n"),
+        ("src/b.c", "#include \"a.h\"\nint other(void) { return FUNCTION() + common(); }\n"),
+        ("src/c.c", "#include \"a.h\"\nint common(void) { return 0; }\n"),
+        ("inc/a.h", "int FUNCTION(void);\nint common(void);\n"),
+    ]);
+    let database = json!([
+        {"directory": "..", "file": "src/a.c", "command": "cc -Iinc -DFUNCTION=real -c src/a.c -o a.o"},
+        {"directory": "..", "file": "src/gone.c", "command": "cc -c src/gone.c"},
+    ]);
+    sources.write("build/compile_commands.json", &database.to_string());
+    let yard = Yard::serve(&sources.configuration());
+    let client = &mut yard.client("c");
+    assert_eq!(sources.users(client, "src/c.c", "common"), places(&[("src/b.c", 2)]));
+    assert_eq!(sources.diagnostics(client, "src/b.c"), [""; 0], "it has the flags of its neighbour");
+    sources.write("build/compile_commands.json", "{ not json");
+    assert_eq!(sources.users(client, "src/c.c", "common"), places(&[("src/b.c", 2)]));
+    yard.stop();
+}
