@@ -134,7 +134,7 @@ fn shuffled(calls: &[Call], dice: &mut Dice) -> Vec<Call> {
     order
 }
 
-fn run(subject: &Subject, scale: &Scale) {
+fn assert_same_answers(subject: &Subject, scale: &Scale) {
     for seed in 0..scale.seeds {
         let folder = tempfile::tempdir().expect("a folder");
         let root = fs::canonicalize(folder.path()).expect("a path").join("code");
@@ -198,38 +198,38 @@ const CPP: Subject = Subject { language: TreeLanguage::Cpp, kind: "clangd" };
 
 #[test]
 fn typescript() {
-    run(&TYPESCRIPT, &SMALL);
+    assert_same_answers(&TYPESCRIPT, &SMALL);
 }
 
 #[test]
 fn javascript() {
-    run(&JAVASCRIPT, &SMALL);
+    assert_same_answers(&JAVASCRIPT, &SMALL);
 }
 
 #[test]
 fn typescript_by_the_server_on_node() {
-    run(&NODE_TYPESCRIPT, &SMALL);
+    assert_same_answers(&NODE_TYPESCRIPT, &SMALL);
 }
 
 #[test]
 fn python() {
-    run(&PYTHON, &SMALL);
+    assert_same_answers(&PYTHON, &SMALL);
 }
 
 #[test]
 fn c() {
-    run(&C, &SMALL);
+    assert_same_answers(&C, &SMALL);
 }
 
 #[test]
 fn cpp() {
-    run(&CPP, &SMALL);
+    assert_same_answers(&CPP, &SMALL);
 }
 
 #[test]
 #[ignore = "slow suite: many seeds of large trees in every language"]
 fn large_trees() {
     for subject in [&TYPESCRIPT, &JAVASCRIPT, &NODE_TYPESCRIPT, &NODE_JAVASCRIPT, &PYTHON, &C, &CPP] {
-        run(subject, &LARGE);
+        assert_same_answers(subject, &LARGE);
     }
 }
