@@ -69,6 +69,9 @@ struct ResolvedNode {
     choices: Vec<DirChoice>,
 }
 
+/// What the include directories of a file depend on: its directory, the directories that it needs, the choices that it reaches.
+type DirsKey<'a> = (&'a str, &'a [u64], &'a [u64]);
+
 /// How one include is resolved.
 enum Resolution {
     /// Beside the including file.
@@ -191,7 +194,7 @@ impl IncludeGraph {
     pub(super) fn include_dirs(&self, wanted: &[usize], hints: &BuildHints) -> Vec<Vec<String>> {
         let rows = self.reached(&self.needs, self.dirs.len());
         let picks = self.reached(&self.picks, self.choices.len());
-        let mut known: HashMap<(&str, &[u64], &[u64]), Vec<String>> = HashMap::new();
+        let mut known: HashMap<DirsKey<'_>, Vec<String>> = HashMap::new();
         let lists = wanted.iter().map(|node| {
             let dir = parent(&self.files[*node]);
             let (needed, picked) = (rows.row(*node), picks.row(*node));
@@ -284,11 +287,11 @@ impl Resolver<'_> {
         let named = self.named(from);
         let is_named = |dir: &String| named.contains(dir);
         let standard = is_standard(&include.name);
-        let own = include.form == IncludeForm::Next;
+        let is_own = |dir: &String| include.form == IncludeForm::Next && *dir == from;
         let (candidates, votes) = (self.candidates(&include.name), &self.votes);
-        let usable = candidates.iter().filter(|dir| {
-            (!standard || is_named(dir)) && !(own && *dir == from) && !platforms::is_other_architecture(from, dir)
-        });
+        let usable = candidates
+            .iter()
+            .filter(|dir| (!standard || is_named(dir)) && !is_own(dir) && !platforms::is_other_architecture(from, dir));
         match usable.min_by_key(|dir| rank(from, dir, &named, votes)) {
             Some(dir) => Resolution::Below(dir.clone()),
             None if standard || self.inputs.system.has(&include.name) => Resolution::System,

@@ -161,9 +161,8 @@ fn looks_like_cpp(text: &[u8]) -> bool {
             Some(b'#') => {
                 let directive = trimmed(&line[1..]);
                 // The body of an include guard is one branch deep.
-                if directive.starts_with(b"if") && directive.windows(11).any(|word| word == b"__cplusplus") {
-                    open += 1;
-                } else if open > 0 && directive.starts_with(b"if") {
+                let tests_cpp = || directive.windows(11).any(|word| word == b"__cplusplus");
+                if directive.starts_with(b"if") && (open > 0 || tests_cpp()) {
                     open += 1;
                 } else if directive.starts_with(b"endif") {
                     open = open.saturating_sub(1);

@@ -85,10 +85,11 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let target = request.cache.join(DATABASE);
     database::write(&target, &commands)?;
     info.cache_files.push(target);
+    let digest = watch::digest(&commands, &info.unknown_files);
     Ok(PreparedProject {
         info,
         args: vec![format!("--compile-commands-dir={}", request.cache.display())],
-        digest: watch::digest(&commands),
+        digest,
         ..PreparedProject::default()
     })
 }

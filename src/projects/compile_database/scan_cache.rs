@@ -76,14 +76,14 @@ impl ScanCache {
         });
         let mut done = done.into_inner();
         done.sort_unstable_by_key(|(at, ..)| *at);
-        let now = i128::from(wall_ns());
+        let now = wall_ns();
         let mut scanned = Vec::with_capacity(done.len());
         for (at, stamp, file) in done {
-            if let Some(stamp) = stamp.filter(|stamp| stamp.modified_ns + FRESH < now) {
-                if self.known.get(&paths[at]).is_none_or(|(old, _)| *old != stamp) {
-                    self.news += 1;
-                    self.known.insert(paths[at].clone(), (stamp, file.clone()));
-                }
+            if let Some(stamp) = stamp.filter(|stamp| stamp.modified_ns + FRESH < now)
+                && self.known.get(&paths[at]).is_none_or(|(old, _)| *old != stamp)
+            {
+                self.news += 1;
+                self.known.insert(paths[at].clone(), (stamp, file.clone()));
             }
             scanned.push(file);
         }

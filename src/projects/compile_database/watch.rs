@@ -48,9 +48,10 @@ impl CompileWatch {
     }
 }
 
-/// A digest of the commands.
-pub(super) fn digest(commands: &[CompileCommand]) -> [u8; 32] {
-    let mut text = String::new();
+/// A digest of the commands, and of the files that the server doesn't know with them: it indexes a header that a source newly includes only at a
+/// start.
+pub(super) fn digest(commands: &[CompileCommand], unknown: &[PathBuf]) -> [u8; 32] {
+    let mut text: String = unknown.iter().map(|path| format!("{}\n", path.display())).collect();
     for command in commands {
         text.push_str(&format!(
             "{}\0{}\0{}\n",
