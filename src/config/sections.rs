@@ -147,7 +147,7 @@ impl Default for SupervisionSection {
             idle_stop_s: 900,
             memory_budget_mib: 0,
             max_starts: 0,
-            niceness: 10,
+            niceness: 5,
             start_timeout_s: 60,
             backoff_initial_ms: 500,
             backoff_max_ms: 60_000,

@@ -32,7 +32,7 @@ fn advised(client: &mut Mcp, tool: &str, arguments: &Value) -> Value {
 }
 
 /// The references of a function of the sample, as files and lines.
-fn references(yard: &Yard, name: &str, corpus: &Corpus) -> BTreeSet<String> {
+pub(crate) fn references(yard: &Yard, name: &str, corpus: &Corpus) -> BTreeSet<String> {
     let file = match corpus.language.kind {
         "ty" => "harbour/books.py",
         "clangd" => "src/books.cpp",
