@@ -24,6 +24,7 @@ mod encodings;
 mod equality;
 mod freshness;
 mod history;
+mod memory_budget;
 mod monorepo;
 mod operations;
 mod outcome;
