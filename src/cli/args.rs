@@ -76,8 +76,7 @@ pub enum Command {
     Index(IndexArgs),
     /// Search code by name, words, text or regular expression.
     ///
-    /// Builds or updates the index first. Symbols are printed as `path:line: kind name`, lines as `path:line:text`; on a terminal
-    /// grouped by file. --all searches all workspaces of the running server, or all indexed repositories. Exit code 1: nothing found.
+    /// Updates the index first. --all searches all workspaces of the running server, or all indexed repositories. Exit code 1: no match.
     #[command(
         after_help = "Examples:\n  codeyard search parse_config\n  codeyard search 'split a path into segments'\n  codeyard search --mode regex 'fn \\w+_init\\(' --glob 'src/**' --context 2\n  codeyard search --mode text 'TODO' --word --json\n  codeyard search --all parse_config\n  codeyard search --workspace 'svc-*' -m text 'connection refused' -C 2"
     )]
@@ -92,8 +91,7 @@ pub enum Command {
     Servers(ServersCommand),
     /// List, create, change and delete workspaces of the running server.
     ///
-    /// Changes last until the server stops. A reload of the configuration file keeps them, unless the file defines a workspace with the
-    /// same name.
+    /// Changes last until the server stops. A reload of the configuration file keeps them, unless the file defines the same name.
     #[command(
         after_help = "Examples:\n  codeyard workspaces\n  codeyard workspaces put redis --root ~/src/redis\n  codeyard workspaces delete redis"
     )]

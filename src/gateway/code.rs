@@ -183,7 +183,7 @@ impl CodeCall<'_> {
     async fn query_projects(&self) -> Result<CodeAnswer, ToolError> {
         let selected = match self.selected_roots() {
             Ok(selected) => selected,
-            Err(refusal) => return Ok(CodeAnswer::Refused(Box::new(refusal))),
+            Err(refusal) => return Ok(CodeAnswer::Refused(refusal)),
         };
         let query = self.query.clone();
         let projects: Vec<_> = match &selected {
@@ -229,7 +229,7 @@ impl CodeCall<'_> {
     }
 
     /// The roots that `repo:` selects; `None` if the query has no such filter.
-    fn selected_roots(&self) -> Result<Option<Vec<usize>>, CodeRefusal> {
+    fn selected_roots(&self) -> Result<Option<Vec<usize>>, Box<CodeRefusal>> {
         let Some(filter) = RepoFilter::of(self.query)? else { return Ok(None) };
         let roots = filter.roots(self.workspace.name.as_str(), self.workspace.gate.root_set().roots());
         if roots.is_empty() {

@@ -67,7 +67,7 @@ impl GroupCall {
     ) -> Result<CodeAnswer, ToolError> {
         let selected = match self.selected() {
             Ok(selected) => selected,
-            Err(refusal) => return Ok(CodeAnswer::Refused(Box::new(refusal))),
+            Err(refusal) => return Ok(CodeAnswer::Refused(refusal)),
         };
         let group = OpenGroup::open(&selected, &self.request, deadline, status, call).await;
         let answer = group.answer().await?;
@@ -76,7 +76,7 @@ impl GroupCall {
     }
 
     /// The workspaces that the call selects, and whether each has a slot.
-    fn selected(&self) -> Result<Vec<&(Arc<WorkspaceHandle>, bool)>, CodeRefusal> {
+    fn selected(&self) -> Result<Vec<&(Arc<WorkspaceHandle>, bool)>, Box<CodeRefusal>> {
         let names: Vec<&str> = self.members.iter().map(|(workspace, _)| workspace.name.as_str()).collect();
         if let CodeQuery::Health { workspace: Some(root) } = &self.request.query {
             let has_root = |(workspace, _): &&(Arc<WorkspaceHandle>, bool)| {

@@ -25,24 +25,24 @@ use codeyard_telemetry::CallTrace;
 const MAX_REPEATED_CHARS: usize = 80;
 
 /// The refusal of a workspace that the group doesn't have.
-pub(super) fn no_such_workspace(asked: &str, names: &[&str]) -> CodeRefusal {
+pub(super) fn no_such_workspace(asked: &str, names: &[&str]) -> Box<CodeRefusal> {
     let message = format!(
         "No workspace of this group matches '{}'. Its workspaces are {}.",
         repeated(asked),
         group_report::listed(names)
     );
-    CodeRefusal::new(CodeError::WorkspaceNotRegistered, message)
-        .with("argument", "workspace")
-        .with("allowed", group_report::listed(names))
+    let refusal = CodeRefusal::new(CodeError::WorkspaceNotRegistered, message).with("argument", "workspace");
+    Box::new(refusal.with("allowed", group_report::listed(names)))
 }
 
 /// The refusal of a text that is neither a name nor a pattern.
-pub(super) fn wrong_pattern(asked: &str) -> CodeRefusal {
+pub(super) fn wrong_pattern(asked: &str) -> Box<CodeRefusal> {
     let message = format!(
         "'{}' is neither the name of a workspace nor a pattern with `*` and `?`. health_check lists the workspaces.",
         repeated(asked)
     );
-    CodeRefusal::new(CodeError::InvalidInput, message).with("argument", "workspace").with("reason", "no_name")
+    let refusal = CodeRefusal::new(CodeError::InvalidInput, message);
+    Box::new(refusal.with("argument", "workspace").with("reason", "no_name"))
 }
 
 fn repeated(text: &str) -> String {

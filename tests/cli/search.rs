@@ -157,6 +157,8 @@ fn a_running_server_answers_for_its_workspaces_and_groups() {
     let one = sandbox.run(&["search", "--workspace", "a", "-m", "text", "admit", "-c"]).code(0).stdout;
     assert_eq!(one, "a/harbour.rs:1\n", "counts come from the indexes themselves");
     sandbox.run(&["search", "--workspace", "zzz", "x"]).code(2).says(&["No workspace of this group", "a, b"]);
+    let called = sandbox.run(&["call", "locate_symbol", "{\"name\": \"moor_ship\"}", "--workspace", "@all", "--json"]);
+    assert_eq!(called.code(0).json()["results"][0]["workspace"], "b");
     assert_eq!(serving.status("/mcp/@all/code", &serving.token), 200);
     assert_eq!(serving.status("/mcp/@all/lsp-v1", &serving.token), 404);
     assert_eq!(serving.status("/mcp/@all/code", "wrong"), 401);

@@ -571,9 +571,10 @@ fn the_page_documents_the_fields_of_answers_and_rows() {
         score: Some(0.5),
         confirmed_by: text(),
         workspace: codeyard_base::ids::WorkspaceName::new("w"),
+        folded_tests: Some(FoldedTests { count: 1, paths: vec!["t".into()] }),
         ..ResultRow::default()
     };
-    let reason = RankingReasons::default();
+    let reason = RankingReasons { final_score: 0.5, ..RankingReasons::default() };
     let found = |detail, level| {
         let metadata = AnswerMetadata { reasons: Some((level, vec![reason])), ..AnswerMetadata::default() };
         let (rows, next, asked) = (vec![row.clone()], vec![], CallArguments::default());

@@ -128,6 +128,28 @@ fn every_code_tool_span_records_its_cost_and_freshness() {
 }
 
 #[test]
+fn a_call_to_a_group_has_a_span_for_each_workspace() {
+    in_real_time(|| async {
+        let plan =
+            Plan::new(Site::new(&[("a.rs", "fn alpha() {}\n")])).workspace(Site::new(&[("b.rs", "fn beta() {}\n")]));
+        let watched = Watched::open(plan, Settings::default()).await;
+        let mut call = watched.yard.tool_call("@all", "search_code", json!({"query": "alpha"}));
+        call.endpoint.catalogs = Arc::from(["code".to_owned()]);
+        watched.yard.run(call).await.ok();
+        let spans = watched.spans().await;
+        let call = servers(&spans)[0];
+        assert_eq!(attribute(call, names::WORKSPACE).as_deref(), Some("@all"));
+        let below = spans.iter().filter(|span| span.parent_span_id == call.span_context.span_id());
+        let mut named: Vec<String> = below
+            .filter(|span| span.name == names::SPAN_INDEX)
+            .filter_map(|span| attribute(span, names::WORKSPACE))
+            .collect();
+        named.sort();
+        assert_eq!(named, ["w0", "w1"]);
+    });
+}
+
+#[test]
 fn index_durations_are_recorded() {
     in_real_time(|| async {
         let site = Site::new(&[("src/a.rs", "pub fn alpha() {}\n")]);

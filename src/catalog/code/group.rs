@@ -64,12 +64,12 @@ pub(super) fn jobs<'a>(begun: &'a GroupJobs, shown: usize, metadata: &'a AnswerM
 
 /// The first `shown` statuses.
 pub(super) fn statuses<'a>(found: &'a GroupStatus, shown: usize, metadata: &'a AnswerMetadata) -> StatusesShape<'a> {
-    let entry = |status: &'a Box<IndexStatus>| WorkspaceShape {
+    let entry = |status: &'a IndexStatus| WorkspaceShape {
         project: state::project(&status.project),
         active_job: status.active_job.as_ref().map(state::active_job),
     };
     let entries = found.workspaces.iter().take(shown);
-    let workspaces = entries.map(|(name, status)| of_workspace(name.as_str(), status.as_ref().map(entry))).collect();
+    let workspaces = entries.map(|(name, status)| of_workspace(name.as_str(), status.as_deref().map(entry))).collect();
     StatusesShape { workspaces, metadata: shape::metadata(metadata, 0) }
 }
 

@@ -14,7 +14,7 @@ use crate::shared::mcp_client::{Client, ClientError};
 use crate::shared::render::Renderer;
 use crate::shared::{assemble, logging, output, server_diagnosis};
 use codeyard_config::{LogFormat, LogLevel, LogSection};
-use codeyard_gateway::service::{Principal, Service as _};
+use codeyard_gateway::service::{GROUP_CATALOG, Principal, Service as _};
 use codeyard_model::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
 use codeyard_model::operation::{Operation, TOOL};
 use codeyard_model::uri::{encode_path, percent_decode};
@@ -26,6 +26,14 @@ use codeyard_state::StateDir;
 
 /// The catalogs with all tools. Their tools write nothing but the code index.
 const CATALOGS: &str = "lsp-v1+agent+code";
+
+/// The catalogs of a workspace; a group has only one.
+fn catalogs_of(workspace: Option<&str>) -> &'static str {
+    match workspace {
+        Some(name) if name.starts_with('@') => GROUP_CATALOG,
+        _ => CATALOGS,
+    }
+}
 
 /// Calls the tool and prints the answer.
 pub(crate) fn run(args: CallArgs) -> Result<(), Failure> {
@@ -56,7 +64,8 @@ async fn call_temporary_server(state: StateDir, args: &CallArgs, arguments: &Val
     let config = assemble::load_config(&source)?;
     let service = assemble::assemble(state, config, source.server.clone()).await?;
     let opened = assemble::report_failures(&service.configured);
-    let endpoint = service.gateway.endpoint(&Principal::local(), args.workspace.as_deref(), Some(CATALOGS));
+    let workspace = args.workspace.as_deref();
+    let endpoint = service.gateway.endpoint(&Principal::local(), workspace, Some(catalogs_of(workspace)));
     let done = match (opened, endpoint) {
         (Err(failure), _) => Err(failure),
         (Ok(()), None) => {
@@ -105,7 +114,8 @@ async fn attach_to_running(state: &StateDir, args: &CallArgs, arguments: &Value)
         }
         None => None,
     };
-    let hello = Hello { version: attach::VERSION, roots, workspace, catalogs: Some(CATALOGS.to_owned()) };
+    let catalogs = Some(catalogs_of(workspace.as_deref()).to_owned());
+    let hello = Hello { version: attach::VERSION, roots, workspace, catalogs };
     let Some(stream) = attach::attach(&state.attach_socket(), &hello).await else { return Ok(None) };
     Client::over_stream(Box::new(stream)).await.map(Some).map_err(|error| call_failure(&error))
 }

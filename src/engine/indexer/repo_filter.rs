@@ -18,13 +18,14 @@ impl RepoFilter {
     ///
     /// # Errors
     /// A value isn't a name.
-    pub fn of(query: &CodeQuery) -> Result<Option<Self>, CodeRefusal> {
+    pub fn of(query: &CodeQuery) -> Result<Option<Self>, Box<CodeRefusal>> {
         let CodeQuery::Search(search) = query else { return Ok(None) };
-        let patterns = |values: Vec<&str>| -> Result<Option<NamePatterns>, CodeRefusal> {
+        let patterns = |values: Vec<&str>| -> Result<Option<NamePatterns>, Box<CodeRefusal>> {
             let compiled = (!values.is_empty()).then(|| NamePatterns::new(&values)).transpose();
             compiled.map_err(|why| {
                 let message = format!("repo: {why}. Give the name of a workspace, or a pattern with `*` and `?`.");
-                CodeRefusal::new(CodeError::InvalidInput, message).with("argument", "query").with("reason", "no_name")
+                let refusal = CodeRefusal::new(CodeError::InvalidInput, message);
+                Box::new(refusal.with("argument", "query").with("reason", "no_name"))
             })
         };
         let required = patterns(search.required(FilterName::Repo).collect())?;
@@ -46,16 +47,15 @@ impl RepoFilter {
 }
 
 /// The refusal of a search whose `repo:` selects none of `names`.
-pub fn selects_nothing(query: &CodeQuery, names: &str) -> CodeRefusal {
+pub fn selects_nothing(query: &CodeQuery, names: &str) -> Box<CodeRefusal> {
     let shown = match query {
         CodeQuery::Search(search) => repo_terms(search),
         _ => String::new(),
     };
     let message = format!("`{shown}` selects nothing here. There are {names}.");
-    CodeRefusal::new(CodeError::InvalidInput, message)
-        .with("argument", "query")
-        .with("reason", "no_repo")
-        .with("allowed", names)
+    let refusal =
+        CodeRefusal::new(CodeError::InvalidInput, message).with("argument", "query").with("reason", "no_repo");
+    Box::new(refusal.with("allowed", names))
 }
 
 fn repo_terms(search: &SearchQuery) -> String {
