@@ -75,8 +75,8 @@ fn outlines_are_nested() {
     let sandbox = sandbox();
     let text = sandbox.run(&["outline", "harbour.rs"]).code(0).stdout;
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0].trim_start(), "2-4  fn pub fn admit_ship(name: &str) -> bool");
-    assert_eq!(lines[1].trim_start(), "6-8  struct pub struct Harbour");
+    assert_eq!(lines[0].trim_start(), "2-4  pub fn admit_ship(name: &str) -> bool");
+    assert_eq!(lines[1].trim_start(), "6-8  pub struct Harbour");
     assert!(lines[2].contains("    field pub ships: usize"), "{text}");
     let outline = sandbox.run(&["outline", "harbour.rs", "--depth", "top", "--json"]).code(0).json();
     assert_eq!(outline["symbols"].as_array().unwrap().len(), 2);

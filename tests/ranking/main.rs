@@ -16,6 +16,7 @@ mod question;
 #[expect(dead_code, reason = "shared with the tests of real servers")]
 mod real_servers;
 
+mod asked;
 mod draw;
 mod evaluate;
 mod repository;

@@ -105,7 +105,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// The sources of a package, fetched once into the build folder.
-fn fetched(name: &str, fetch: fn(&Path) -> PathBuf) -> PathBuf {
+pub(crate) fn fetched(name: &str, fetch: fn(&Path) -> PathBuf) -> PathBuf {
     let all = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("codeyard-packages");
     fs::create_dir_all(&all).unwrap();
     let lock = File::create(all.join(".lock")).unwrap();
@@ -141,7 +141,8 @@ fn zstd(fresh: &Path) -> PathBuf {
     fresh.join("vendor/zstd-sys/zstd/lib")
 }
 
-fn run(program: &str, args: &[&str], folder: &Path) {
+/// Runs a program that must succeed.
+pub(crate) fn run(program: &str, args: &[&str], folder: &Path) {
     #[expect(clippy::disallowed_methods, reason = "tests fetch their packages with the registries' own clients")]
     let output = Command::new(program).args(args).current_dir(folder).output();
     let output = output.unwrap_or_else(|error| panic!("{program} can't be started: {error}"));

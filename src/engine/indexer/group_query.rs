@@ -21,8 +21,8 @@ use codeyard_index::Project;
 use codeyard_index::project::part_search::{HitPlace, PartHits, PartSearch};
 use codeyard_index::ranked::QueryStatistics;
 use codeyard_model::code::{
-    CodeError, CodeRefusal, FreshnessPolicy, IndexingStatus, LocateBy, LocateQuery, Outline, OutlineQuery, QueryIntent,
-    ResultRows, RowOptions, SearchMode, SearchQuery,
+    CodeError, CodeRefusal, FreshnessPolicy, IndexingStatus, LocateBy, LocateQuery, Outline, OutlineQuery, ResultRows,
+    RowOptions, SearchMode, SearchQuery,
 };
 
 /// Among this many times the requested rows the best hits of all roots are chosen, because duplicates are removed later.
@@ -75,9 +75,8 @@ impl<'g> GroupProjects<'g> {
     pub fn search(self, query: &'g SearchQuery, ends: StopCheck<'_>) -> GroupRows {
         let mut search = GroupSearch::new(self, &query.shape, ends);
         search.begin(|project| project.begin_search(query));
-        let is_of_lines = matches!(query.mode, SearchMode::Text | SearchMode::Regex);
         let is_auto = query.mode == SearchMode::Auto;
-        let begins_with_lines = is_of_lines || is_auto && Project::intent(query) == QueryIntent::Error;
+        let begins_with_lines = Project::begins_with_lines(query);
         let mut parts = if begins_with_lines { search.lines(query) } else { search.ranked() };
         let is_empty = |parts: &[Option<ResultRows>]| parts.iter().flatten().all(|rows| rows.rows.is_empty());
         if is_auto && is_empty(&parts) {
@@ -255,7 +254,8 @@ impl<'g, 's> GroupSearch<'g, 's> {
     /// Merges the parts, and names the workspaces without one.
     fn finish(self, parts: Vec<Option<ResultRows>>, merge: impl FnOnce(Vec<RootRows>) -> Merged) -> GroupRows {
         let (mut indexed, mut unindexed, mut problems, mut refused) = (Vec::new(), Vec::new(), Vec::new(), None);
-        let (mut behind, mut took): (Vec<(usize, Vec<usize>)>, Vec<(usize, Instant, Instant)>) = Default::default();
+        let mut behind: Vec<(usize, Vec<usize>)> = Vec::new();
+        let mut took: Vec<(usize, Instant, Instant)> = Vec::new();
         let mut lost = Vec::new();
         for (unit, rows) in self.units.into_iter().zip(parts) {
             let name = &self.members[unit.member].name;

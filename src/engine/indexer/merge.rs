@@ -4,9 +4,11 @@
 //! then of their paths. Pure. Invariant: the reasons of a ranking stay with their rows.
 
 use crate::indexer::refusals::no_root;
+use codeyard_index::Project;
+use codeyard_index::project::is_unknown_name_warning;
 use codeyard_model::code::{
-    AnswerMetadata, CodeRefusal, Completeness, Freshness, IndexingStatus, NextAction, QueryIntent, RankingReasons,
-    ResultRow, ResultRows, ResultType, SchemaStatus, SearchMode, SearchQuery,
+    AnswerMetadata, CodeRefusal, Completeness, Freshness, IndexingStatus, NextAction, RankingReasons, ResultRow,
+    ResultRows, ResultType, SchemaStatus, SearchMode, SearchQuery,
 };
 
 /// The result of one root.
@@ -26,19 +28,19 @@ pub(super) type Merged = Result<(ResultRows, Vec<(usize, AnswerMetadata)>), Box<
 pub(super) fn search(parts: Vec<RootRows>, query: &SearchQuery) -> Merged {
     let is_of_lines = matches!(query.mode, SearchMode::Text | SearchMode::Regex);
     let found = |part: &RootRows, lines: bool| match &part.result {
-        Ok(rows) => rows.rows.first().is_some_and(|row| (row.result_type == ResultType::Line) == lines),
+        // Lines may precede ranked rows, so the last row says which of them a root answers with.
+        Ok(rows) => rows.rows.last().is_some_and(|row| (row.result_type == ResultType::Line) == lines),
         Err(_) => false,
     };
     let has = |lines: bool| parts.iter().any(|part| found(part, lines));
-    let begins_with_lines =
-        parts.iter().any(|part| part.result.as_ref().is_ok_and(|rows| rows.intent == Some(QueryIntent::Error)));
+    let begins_with_lines = Project::begins_with_lines(query);
     // A fallback of one root is left out if another root didn't need it.
     let lines = is_of_lines || if begins_with_lines { has(true) } else { has(true) && !has(false) };
     let is_mixed = has(true) && has(false);
     let keep = |part: &mut RootRows| {
         if is_mixed
             && let Ok(rows) = &mut part.result
-            && rows.rows.first().is_some_and(|row| (row.result_type == ResultType::Line) != lines)
+            && rows.rows.last().is_some_and(|row| (row.result_type == ResultType::Line) != lines)
         {
             rows.rows.clear();
             (rows.total, rows.next) = (0, Vec::new());
@@ -59,6 +61,7 @@ pub(super) fn ranked(parts: Vec<RootRows>, limit: usize) -> Merged {
 
 fn merged(parts: Vec<RootRows>, limit: usize, are_lines: bool, query: Option<&SearchQuery>) -> Merged {
     let is_alone = parts.len() == 1;
+    let parts = without_refuted_warnings(parts);
     let (mut reports, mut refused, mut answers) = (Vec::new(), Vec::new(), Vec::new());
     for RootRows { at, label, result } in parts {
         match result {
@@ -127,8 +130,27 @@ fn merged(parts: Vec<RootRows>, limit: usize, are_lines: bool, query: Option<&Se
     Ok((ResultRows { rows, intent, total, next, detail, compact, asked: Default::default(), metadata }, reports))
 }
 
+/// Without the warnings that a name doesn't exist, if it exists in another root.
+fn without_refuted_warnings(mut parts: Vec<RootRows>) -> Vec<RootRows> {
+    let knows = |part: &RootRows| {
+        part.result.as_ref().is_ok_and(|rows| {
+            !rows.rows.is_empty() && !rows.metadata.warnings.iter().any(|warning| is_unknown_name_warning(warning))
+        })
+    };
+    if parts.iter().any(knows) {
+        for rows in parts.iter_mut().filter_map(|part| part.result.as_mut().ok()) {
+            rows.metadata.warnings.retain(|warning| !is_unknown_name_warning(warning));
+        }
+    }
+    parts
+}
+
 fn by_rank(one: &ResultRow, other: &ResultRow) -> std::cmp::Ordering {
-    let score = |row: &ResultRow| row.score.unwrap_or_default();
+    // Lines that a root answers with have no score and come first.
+    let score = |row: &ResultRow| match row.result_type {
+        ResultType::Line => f64::INFINITY,
+        ResultType::Symbol | ResultType::Reference | ResultType::File => row.score.unwrap_or_default(),
+    };
     score(other)
         .total_cmp(&score(one))
         .then_with(|| one.path.cmp(&other.path))
@@ -216,7 +238,7 @@ fn foreign(word: SchemaStatus) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codeyard_model::code::{CodeError, ExplainLevel, RowOptions};
+    use codeyard_model::code::{CodeError, ExplainLevel, QueryIntent, RowOptions};
 
     fn row(path: &str, line: u32, score: f64) -> ResultRow {
         ResultRow {
@@ -285,6 +307,31 @@ mod tests {
         assert_eq!((paths(&rows), rows.total), (vec!["a"], 1));
         let (rows, _) = search(vec![part(0, vec![line("l", 1)], 1), part(1, vec![line("a", 1)], 1)], &query).unwrap();
         assert_eq!(paths(&rows), ["l", "a"], "in the order of the roots");
+    }
+
+    #[test]
+    fn lines_before_ranked_rows_stay_first() {
+        let query = SearchQuery {
+            text: "how a parser reads".into(),
+            shape: RowOptions { limit: 9, ..RowOptions::default() },
+            ..Default::default()
+        };
+        let mixed = part(1, vec![line("z", 1), row("c", 1, 0.3)], 2);
+        let (rows, _) = search(vec![part(0, vec![row("a", 1, 0.9)], 1), mixed], &query).unwrap();
+        assert_eq!((paths(&rows), rows.total), (vec!["z", "a", "c"], 3));
+    }
+
+    #[test]
+    fn a_name_that_one_root_has_exists() {
+        let unknown = |at, rows: Vec<ResultRow>| {
+            let mut part = part(at, rows, 1);
+            part.result.as_mut().unwrap().metadata.warnings = vec!["No symbol is named 'x'.".into(), "other".into()];
+            part
+        };
+        let warnings = |parts| ranked(parts, 9).unwrap().0.metadata.warnings;
+        let known = || part(1, vec![row("a", 1, 0.9)], 1);
+        assert_eq!(warnings(vec![unknown(0, vec![row("b", 1, 0.4)]), known()]), ["other"]);
+        assert_eq!(warnings(vec![unknown(0, vec![]), unknown(1, vec![])]), ["No symbol is named 'x'.", "other"]);
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl CompiledGrammar {
         if self.initializers.is_empty() {
             return None;
         }
-        let found = (0..node.child_count()).filter_map(|at| node.child(u32::try_from(at).ok()?));
+        let found = (0..node.child_count()).filter_map(|at| node.child(at));
         let start = found.into_iter().find(|child| self.initializers.contains(&child.kind_id()))?.start_byte();
         u32::try_from(start).ok()
     }

@@ -24,8 +24,8 @@ use crate::text::{
 use codeyard_files::gate::{DirHandleCache, ReadFailure, RootReader};
 use codeyard_git::BlobReader;
 use codeyard_model::code::{
-    AnswerMetadata, CallArguments, CodeQuery, CodeRefusal, Completeness, DetailLevel, LineCondition, NextAction, ResultRow,
-    ResultRows, ResultType, SearchMode, SearchQuery, tools,
+    AnswerMetadata, CallArguments, CodeQuery, CodeRefusal, Completeness, DetailLevel, LineCondition, NextAction,
+    ResultRow, ResultRows, ResultType, SearchMode, SearchQuery, tools,
 };
 use codeyard_model::limits::MAX_SEARCHED_FILE_BYTES;
 

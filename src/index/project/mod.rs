@@ -54,6 +54,7 @@ use codeyard_model::code::{
 
 pub use jobs::JobTicket;
 pub use status::{IndexStats, IndexedFile, ProjectOverview, grammars};
+pub use unknown_names::is_unknown_name_warning;
 
 /// Whether a query should end early.
 pub type CancelCheck<'q> = &'q (dyn Fn() -> bool + Sync);
@@ -87,6 +88,9 @@ struct QueryContext<'p> {
     store: Option<PooledStore<'p>>,
     metadata: AnswerMetadata,
 }
+
+/// A published manifest, with the connection that sees it, and its view if it was asked for.
+type FoundManifest<'p> = (PooledStore<'p>, ManifestHead, Option<Arc<ManifestView>>);
 
 impl Project {
     /// The project of `root`, a canonical path, in the folder of all indexes. Reads nothing.
@@ -338,7 +342,7 @@ impl Project {
         reference: Option<&str>,
         git: Option<&GitRepository>,
         needs_view: bool,
-    ) -> Result<Option<(PooledStore<'_>, ManifestHead, Option<Arc<ManifestView>>)>, IndexOpenError> {
+    ) -> Result<Option<FoundManifest<'_>>, IndexOpenError> {
         let mut before = None;
         loop {
             let Some((store, head)) = self.find_manifest(reference, git)? else { return Ok(None) };

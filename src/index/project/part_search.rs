@@ -5,6 +5,7 @@
 
 use super::line_search::{LineOrder, SearchScope};
 use super::path_filter::PathFilter;
+use super::phrases::quoted_phrase;
 use super::symbol_search::{self, OVERFETCH_FACTOR, only_kind, overfetched, refuse_symbol_index_error};
 use super::test_folding::fold_tests;
 use super::{CancelCheck, Project, QueryContext};
@@ -56,6 +57,15 @@ impl Project {
         match query.mode {
             SearchMode::Text | SearchMode::Regex => QueryIntent::NaturalLanguage,
             SearchMode::Auto | SearchMode::Symbol => classify(&query.text),
+        }
+    }
+
+    /// Whether lines are the answer to a query, unless none matches: a message, or a phrase in quotation marks.
+    pub fn begins_with_lines(query: &SearchQuery) -> bool {
+        match query.mode {
+            SearchMode::Text | SearchMode::Regex => true,
+            SearchMode::Auto => Self::intent(query) == QueryIntent::Error || quoted_phrase(&query.text).is_some(),
+            SearchMode::Symbol => false,
         }
     }
 

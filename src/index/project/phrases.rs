@@ -185,9 +185,11 @@ fn is_value(token: &str) -> bool {
     let is_number = letters == 0 || digits > 2 && digits >= letters || inner.starts_with("0x");
     let is_quoted = token.starts_with(['"', '\'']) || token.starts_with('`') && token.len() > 1;
     let is_placeholder = ["%s", "%d", "%r", "%u", "%x", "%l", "{", "${", "%("].iter().any(|sign| token.contains(sign));
+    // A file, a host, a dotted name.
+    let is_dotted = inner.contains('.');
     let is_place =
         token.contains("://") || inner.matches('/').count() > 1 || token.starts_with('/') || token.contains('@');
-    is_number || is_quoted || is_placeholder || is_place
+    is_number || is_quoted || is_placeholder || is_dotted || is_place
 }
 
 #[cfg(test)]
@@ -231,6 +233,7 @@ mod tests {
             ("use %s or {name}", "use|or"),
             ("Use `.extend()` instead", "Use|instead"),
             ("wait for http://example.org/x", "wait for"),
+            ("cannot read index.html twice", "cannot read|twice"),
             ("it is so", "it is so"),
             ("don't do it", "don't do it"),
             ("", ""),

@@ -211,8 +211,9 @@ impl Project {
         found: RankedHits,
         (context, view): (&QueryContext<'_>, &ManifestView),
     ) -> Result<ResultRows, Box<CodeRefusal>> {
-        let filter = TermFilter::of(query)
-            .map_err(|why| invalid_argument(&why, ("query", "no_pattern", "an expression as ripgrep reads it"), context))?;
+        let filter = TermFilter::of(query).map_err(|why| {
+            invalid_argument(&why, ("query", "no_pattern", "an expression as ripgrep reads it"), context)
+        })?;
         let Some(filter) = filter else { return self.ranked(found, &query.shape, context, view) };
         let (limit, detail) = (query.shape.limit, query.shape.detail);
         let shape = RowOptions { limit: TermFilter::built_rows(limit), ..query.shape.clone() };

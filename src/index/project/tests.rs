@@ -1,7 +1,7 @@
 //! One root on a real disk, with a real git.
 
-mod asking;
 mod navigator;
+mod user_queries;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,6 +8,14 @@ const MAX_LISTED_NAMES: usize = 5;
 /// Characters of the query that a sentence repeats.
 const MAX_REPEATED_CHARS: usize = 80;
 
+/// How these warnings begin.
+const BEGINNING: &str = "No symbol is named '";
+
+/// Whether a warning says that a name doesn't exist. Where several roots answer, it is true only if all say so.
+pub fn is_unknown_name_warning(warning: &str) -> bool {
+    warning.starts_with(BEGINNING)
+}
+
 /// The warning that no symbol has this name. `nearest` are names without case and separators, nearest first; `rows` has
 /// their spellings.
 pub(super) fn unknown_name(name: &str, nearest: &[String], rows: &[ResultRow]) -> String {
@@ -21,9 +29,9 @@ pub(super) fn unknown_name(name: &str, nearest: &[String], rows: &[ResultRow]) -
     }
     let name = repeated(name);
     match listed.as_slice() {
-        [] => format!("No symbol is named '{name}'."),
-        [one] => format!("No symbol is named '{name}'. The nearest name is {one}."),
-        several => format!("No symbol is named '{name}'. The nearest names are {}.", several.join(", ")),
+        [] => format!("{BEGINNING}{name}'."),
+        [one] => format!("{BEGINNING}{name}'. The nearest name is {one}."),
+        several => format!("{BEGINNING}{name}'. The nearest names are {}.", several.join(", ")),
     }
 }
 

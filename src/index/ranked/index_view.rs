@@ -7,51 +7,53 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Searcher, TERMINATED, Term};
 
 use crate::limits::MAX_RANKED_TEXT_BYTES;
-use crate::{ContentNo, Manifest, ManifestEntry};
+use crate::{ContentNo, Manifest};
 use codeyard_model::code::{QueryIntent, Weights};
 
-use super::match_features::{CandidatePlan, FeatureKind};
+use super::feature_kinds::FeatureKind;
+use super::match_features::CandidatePlan;
+use super::matched_words::NORMALIZED_NAME;
 use super::parsed_query::ParsedQuery;
 use super::path_table::PathTable;
+use super::ranked_search::RankedSearch;
 use super::schema::{Fields, RankingInfo};
-use super::scoring::{NORMALIZED_NAME, Scorer};
+use super::scoring::Scorer;
 use super::statistics::QueryStatistics;
 use super::symbol_index::SymbolIndexError;
 use super::tokenizer::truncate_str;
-use super::top_hits::{TopHits, micros};
 use super::{RankedHit, RankedHits, RankedQuery};
 
 /// No file has the content.
-const SHOWN_NOWHERE: u32 = u32::MAX;
+pub(super) const SHOWN_NOWHERE: u32 = u32::MAX;
 /// Several files have the content.
-const SHOWN_SEVERAL: u32 = u32::MAX - 1;
+pub(super) const SHOWN_SEVERAL: u32 = u32::MAX - 1;
 /// Documents whose column is read at once.
 const BLOCK: usize = 1_024;
 
 /// One state of the symbol index beside one manifest. Immutable; shared by all queries of its generation.
 pub struct SymbolIndexView {
-    searcher: Searcher,
+    pub(super) searcher: Searcher,
     fields: Fields,
-    manifest: Arc<Manifest>,
+    pub(super) manifest: Arc<Manifest>,
     /// By content: the index of the entry that has it, [`SHOWN_SEVERAL`] or [`SHOWN_NOWHERE`].
     shown: Box<[u32]>,
-    paths: PathTable,
-    columns: Vec<SegmentColumns>,
+    pub(super) paths: PathTable,
+    pub(super) columns: Vec<SegmentColumns>,
     /// The number of symbols of the manifest. A content that several files have counts once.
-    symbols: u64,
+    pub(super) symbols: u64,
     /// Whether the index has no other symbols.
-    has_all_symbols: bool,
+    pub(super) has_all_symbols: bool,
 }
 
-struct SegmentColumns {
-    content: Arc<dyn ColumnValues<u64>>,
-    info: Arc<dyn ColumnValues<u64>>,
+pub(super) struct SegmentColumns {
+    pub(super) content: Arc<dyn ColumnValues<u64>>,
+    pub(super) info: Arc<dyn ColumnValues<u64>>,
     /// One bit per document: it was deleted, or the number of files with its content isn't one.
     irregular: Box<[u64]>,
 }
 
 impl SegmentColumns {
-    fn is_irregular(&self, doc: DocId) -> bool {
+    pub(super) fn is_irregular(&self, doc: DocId) -> bool {
         self.irregular.get(doc as usize / 64).is_none_or(|word| word & (1 << (doc % 64)) != 0)
     }
 }
@@ -107,7 +109,7 @@ impl SymbolIndexView {
         (self.columns, self.symbols, self.has_all_symbols) = (columns, symbols, all == symbols);
     }
 
-    fn entry_of(&self, content: u64) -> u32 {
+    pub(super) fn entry_of(&self, content: u64) -> u32 {
         usize::try_from(content).ok().and_then(|content| self.shown.get(content)).copied().unwrap_or(SHOWN_NOWHERE)
     }
 
@@ -201,7 +203,7 @@ impl SymbolIndexView {
     }
 
     /// Restricts the frequencies of features to the manifest.
-    fn recount(&self, plan: &mut CandidatePlan) -> Result<(), SymbolIndexError> {
+    pub(super) fn recount(&self, plan: &mut CandidatePlan) -> Result<(), SymbolIndexError> {
         if self.has_all_symbols {
             return Ok(());
         }
@@ -266,189 +268,6 @@ impl SymbolIndexView {
             }
         }
         Ok(RankedSearch::new(self, query, &parsed).into_results())
-    }
-}
-
-/// The highest possible score of each set of features. The latest ones are cached.
-struct ScoreBounds(Box<[(u64, u64)]>);
-
-impl ScoreBounds {
-    /// The number of cached sets; a power of two.
-    const CAPACITY: usize = 1_024;
-
-    fn new() -> Self {
-        // The empty set is never looked up, so it can mark free places.
-        Self(vec![(0, 0); Self::CAPACITY].into())
-    }
-
-    fn of(&mut self, features: u64, scorer: &Scorer) -> u64 {
-        let at = features.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::CAPACITY.ilog2());
-        let place = &mut self.0[at as usize];
-        if place.0 != features {
-            *place = (features, micros(scorer.bound_of_features(features)));
-        }
-        place.1
-    }
-}
-
-/// The state of one query.
-struct RankedSearch<'a> {
-    view: &'a SymbolIndexView,
-    query: &'a RankedQuery<'a>,
-    parsed: &'a ParsedQuery,
-    top: TopHits,
-    total: usize,
-    /// By entry: 0 if it hasn't been filtered yet, 1 if it was rejected, 2 if it passed, else 3 and the number of
-    /// query words in its path.
-    entry_states: Vec<u8>,
-    bounds: ScoreBounds,
-    /// Whether the qualifiers must match.
-    is_strict: bool,
-    /// The statistics of all indexes that are searched; `None`: only this one is.
-    statistics: Option<&'a QueryStatistics>,
-}
-
-impl<'a> RankedSearch<'a> {
-    fn new(view: &'a SymbolIndexView, query: &'a RankedQuery<'a>, parsed: &'a ParsedQuery) -> Self {
-        let entry_states = vec![0; view.manifest.entries().len()];
-        Self {
-            view,
-            query,
-            parsed,
-            top: TopHits::new(query.limit),
-            total: 0,
-            entry_states,
-            bounds: ScoreBounds::new(),
-            is_strict: false,
-            statistics: None,
-        }
-    }
-
-    /// The entry, if it passes the filter.
-    fn passing_entry(&mut self, at: usize) -> Option<&'a ManifestEntry> {
-        let entry = self.view.manifest.entries().get(at)?;
-        let state = self.entry_states.get_mut(at)?;
-        if *state == 0 {
-            *state = if self.query.filter.is_none_or(|filter| filter(entry)) { 2 } else { 1 };
-        }
-        (*state > 1).then_some(entry)
-    }
-
-    /// The number of query words in the path of an entry that passes.
-    fn path_words(&mut self, at: usize) -> usize {
-        let state = &mut self.entry_states[at];
-        if *state == 2 {
-            *state = 3 + self.view.paths.count_words(at, &self.parsed.words) as u8;
-        }
-        usize::from(*state - 3)
-    }
-
-    fn files(&mut self, scorer: &Scorer) {
-        let view = self.view;
-        let mut found = Vec::new();
-        match self.parsed.intent {
-            QueryIntent::Path => view.paths.find_path(&self.parsed.whole, |entry, exact| found.push((entry, exact))),
-            QueryIntent::Symbol if self.parsed.qualifiers.is_empty() && self.parsed.kind.is_none() => {
-                view.paths.find_stem(&self.parsed.name, |entry, exact| found.push((entry, exact)));
-            }
-            QueryIntent::Symbol | QueryIntent::Error | QueryIntent::NaturalLanguage => {}
-        }
-        for (at, exact) in found {
-            let Some(entry) = self.passing_entry(at) else { continue };
-            if self.query.language.is_some_and(|language| entry.language != Some(language)) {
-                continue;
-            }
-            self.total += 1;
-            let reasons = scorer.file(exact, entry, self.path_words(at));
-            let (content, is_test) = (entry.content, entry.class.is_test);
-            self.top.add(RankedHit { entry: at, content, ordinal: None, is_test, reasons });
-        }
-    }
-
-    fn symbols(&mut self, mut plan: CandidatePlan, weights: &Weights) -> Result<(), SymbolIndexError> {
-        let view = self.view;
-        view.recount(&mut plan)?;
-        let mut symbols = view.symbols;
-        if let Some(sums) = self.statistics {
-            sums.apply(&mut plan.features);
-            symbols = sums.symbols();
-        }
-        let scorer = Scorer::new(self.parsed, weights, self.query.kind, &plan.features, symbols);
-        let counts_all = self.counts_all();
-        for (nth, (segment, columns)) in view.searcher.segment_readers().iter().zip(&view.columns).enumerate() {
-            let has_deletes = segment.has_deletes();
-            plan.candidates(nth, segment, |doc, features| {
-                // The score of most candidates can't reach the best hits. They are only counted, once for each file
-                // that has them.
-                let is_out_of_reach = counts_all && !self.top.may_keep(self.bounds.of(features, &scorer));
-                let is_irregular = columns.is_irregular(doc);
-                if is_out_of_reach && !is_irregular {
-                    self.total += 1;
-                } else if !(is_irregular && has_deletes && segment.is_deleted(doc)) {
-                    self.consider(&scorer, columns, is_out_of_reach, doc, features);
-                }
-            })?;
-        }
-        Ok(())
-    }
-
-    fn consider(
-        &mut self,
-        scorer: &Scorer,
-        columns: &SegmentColumns,
-        is_out_of_reach: bool,
-        doc: DocId,
-        features: u64,
-    ) {
-        let content = columns.content.get_val(doc);
-        let shown = self.view.entry_of(content);
-        if shown == SHOWN_NOWHERE {
-            return;
-        }
-        if is_out_of_reach {
-            let files =
-                if shown == SHOWN_SEVERAL { self.view.manifest.positions(content as ContentNo).count() } else { 1 };
-            self.total += files;
-            return;
-        }
-        let Some(info) = RankingInfo::unpacked(columns.info.get_val(doc)) else { return };
-        if self.query.kind.is_some_and(|kind| kind != info.kind)
-            || self.query.language.is_some_and(|language| language.number() != info.language)
-        {
-            return;
-        }
-        let candidate = scorer.candidate(features, info);
-        let may_keep_hit = self.top.may_keep(micros(scorer.bound(&candidate)));
-        let view = self.view;
-        let content = content as ContentNo;
-        let mut add = |at: usize| {
-            let Some(entry) = self.passing_entry(at) else { return };
-            if self.is_strict && !scorer.is_qualified(&candidate, entry) {
-                return;
-            }
-            self.total += 1;
-            if may_keep_hit {
-                let words = self.path_words(at);
-                let reasons = scorer.reasons(&candidate, entry, words);
-                let is_test = entry.class.is_test || info.is_test;
-                self.top.add(RankedHit { entry: at, content, ordinal: Some(info.ordinal), is_test, reasons });
-            }
-        };
-        if shown == SHOWN_SEVERAL {
-            view.manifest.positions(content).for_each(add);
-        } else {
-            add(shown as usize);
-        }
-    }
-
-    /// Whether every symbol of the manifest passes.
-    fn counts_all(&self) -> bool {
-        self.query.kind.is_none() && self.query.language.is_none() && self.query.filter.is_none() && !self.is_strict
-    }
-
-    fn into_results(self) -> RankedHits {
-        let (intent, wants_tests) = (self.parsed.intent, self.parsed.wants_tests);
-        RankedHits { hits: self.top.into_hits(), total: self.total, intent, wants_tests, ..RankedHits::default() }
     }
 }
 

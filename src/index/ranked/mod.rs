@@ -14,11 +14,14 @@
 //! factors of its row; hits are ordered by score, then path, then position in the file; the work for one query is
 //! bounded by `limits`, regardless of the size of the index.
 
+mod feature_kinds;
 mod index_view;
 mod match_features;
+mod matched_words;
 mod nearest;
 mod parsed_query;
 mod path_table;
+mod ranked_search;
 mod schema;
 mod scoring;
 mod statistics;
@@ -31,8 +34,8 @@ pub use codeyard_model::code::{BadWeight, Weights};
 pub use index_view::SymbolIndexView;
 pub use parsed_query::classify;
 pub use statistics::QueryStatistics;
-pub(crate) use tokenizer::normalize;
 pub use symbol_index::{SymbolDocuments, SymbolIndex, SymbolIndexError, SymbolWriter};
+pub(crate) use tokenizer::normalize;
 
 use crate::{ContentNo, Language, ManifestEntry};
 use codeyard_model::code::{FoldedTests, QueryIntent, RankingReasons, SymbolKind};

@@ -7,24 +7,15 @@
 use crate::ManifestEntry;
 use codeyard_model::code::{QueryIntent, RankingReasons, SymbolKind, Visibility, Weights};
 
-use super::match_features::{FeatureKind, MatchFeature};
+use super::feature_kinds::{FeatureKind, MatchFeature};
+use super::matched_words::{
+    DOC, DOC_SYNONYM, MatchedWords, NAME, NEAR, NORMALIZED_NAME, PAIR, SCOPE, SIGNATURE, START, SYNONYM,
+};
 use super::parsed_query::ParsedQuery;
 use super::schema::RankingInfo;
 
-/// Per field: the boost of a word, how much the field's length reduces it, and the usual length.
-const NAME: (f64, f64, f64) = (3.0, 0.6, 3.0);
-const START: (f64, f64, f64) = (1.8, 0.6, 3.0);
-const SCOPE: (f64, f64, f64) = (0.8, 0.0, 1.0);
-const SIGNATURE: (f64, f64, f64) = (0.6, 0.3, 6.0);
-const DOC: (f64, f64, f64) = (1.6, 0.5, 12.0);
-const PAIR: (f64, f64, f64) = (1.4, 0.3, 12.0);
-const NEAR: (f64, f64, f64) = (2.0, 0.6, 3.0);
-const SYNONYM: (f64, f64, f64) = (1.4, 0.6, 3.0);
-const DOC_SYNONYM: (f64, f64, f64) = (0.6, 0.5, 12.0);
 /// How much of a word counts as found where only a similar word or one of the same meaning is.
 const SIMILAR_SHARE: f64 = 0.7;
-/// `exact_match_boost` of a name that differs in case and separators only.
-pub(super) const NORMALIZED_NAME: f64 = 0.85;
 /// `exact_match_boost` of a name that a sentence consists of, of a name that has all its words, and of a comment that has
 /// all its pairs of words.
 const MENTIONED: f64 = 0.7;
@@ -32,12 +23,6 @@ const SENTENCE_NAME: f64 = 0.5;
 const SENTENCE_COMMENT: f64 = 0.7;
 /// Pairs of words that make a phrase.
 const MIN_PHRASE_PAIRS: usize = 2;
-/// `exact_match_boost` of a name with one different letter, and what each further one takes away.
-const NEAR_NAME: f64 = 0.75;
-const NEAR_NAME_STEP: f64 = 0.1;
-/// The saturation parameter of BM25. Each word counts once here, so it only scales the effect of the length.
-const K1: f64 = 1.2;
-
 /// Computes scores for one query.
 pub(super) struct Scorer<'a> {
     parsed: &'a ParsedQuery,
@@ -100,84 +85,32 @@ impl<'a> Scorer<'a> {
 
     /// The factors that don't depend on the path.
     pub(super) fn candidate(&self, features: u64, info: RankingInfo) -> CandidateFactors {
-        let mut found = CandidateFactors { is_test: info.is_test, ..CandidateFactors::default() };
-        let (mut named, mut prefixed, mut scoped, mut in_other_fields) = (0_u64, 0_u64, 0_u64, 0_u64);
-        let (mut near, mut similar, mut similar_in_name, mut pairs) = (0_u64, 0_u64, 0_u64, 0_usize);
-        let mut left = features;
-        let mut names = [0.0_f64; 4];
-        while left != 0 {
-            let (kind, part) = self.parts[left.trailing_zeros() as usize];
-            left &= left - 1;
-            match kind {
-                FeatureKind::Name => names[0] = 1.0,
-                FeatureKind::QualifiedName => {
-                    names[0] = 1.0;
-                    found.is_whole = true;
-                }
-                FeatureKind::NormalizedName => names[1] = NORMALIZED_NAME,
-                FeatureKind::NamePrefix => names[2] = 0.5,
-                FeatureKind::Qualifier(at) => found.qualifiers |= 1 << at,
-                FeatureKind::Word(at) => {
-                    named |= 1 << at;
-                    found.bm25 += part * shortness(NAME, info.name_words);
-                }
-                FeatureKind::WordPrefix(at) if named >> at & 1 == 0 => {
-                    prefixed |= 1 << at;
-                    found.bm25 += part * shortness(START, info.name_words);
-                }
-                FeatureKind::WordPrefix(_) => {}
-                FeatureKind::Scope(at) => {
-                    scoped |= 1 << at;
-                    found.bm25 += part;
-                }
-                FeatureKind::Signature(at) => {
-                    in_other_fields |= 1 << at;
-                    found.bm25 += part * shortness(SIGNATURE, info.signature_words);
-                }
-                FeatureKind::Doc(at) => {
-                    in_other_fields |= 1 << at;
-                    found.bm25 += part * shortness(DOC, info.doc_words);
-                }
-                FeatureKind::DocPair(_) => {
-                    pairs += 1;
-                    found.bm25 += part * shortness(PAIR, info.doc_words);
-                }
-                FeatureKind::MentionedName => names[3] = names[3].max(MENTIONED * self.parsed.mentioned_share),
-                FeatureKind::NearName(distance) => {
-                    names[3] = names[3].max(NEAR_NAME - NEAR_NAME_STEP * f64::from(distance.saturating_sub(1)));
-                }
-                FeatureKind::NearWord(at) => {
-                    near |= 1 << at;
-                    found.bm25 += part * shortness(NEAR, info.name_words);
-                }
-                FeatureKind::Synonym(at) => {
-                    similar |= 1 << at;
-                    similar_in_name |= 1 << at;
-                    found.bm25 += part * shortness(SYNONYM, info.name_words);
-                }
-                FeatureKind::DocSynonym(at) => {
-                    similar |= 1 << at;
-                    found.bm25 += part * shortness(DOC_SYNONYM, info.doc_words);
-                }
-            }
-        }
+        let of = MatchedWords::new(&self.parts, features, info, MENTIONED * self.parsed.mentioned_share);
+        let MatchedWords { named, prefixed, scoped, near, names, .. } = of;
         let words = self.parsed.words.len();
         let in_name = (named | prefixed | near).count_ones() as usize;
         // The share of the name's words that are query words.
         let share = if info.name_words == 0 { 0.0 } else { (in_name as f64 / info.name_words as f64).min(1.0) };
         let partial = if in_name == words && words > 0 { 0.3 + 0.3 * share } else { 0.0 };
         let partial = if self.is_sentence() {
-            let similar = (similar_in_name & !(named | near)).count_ones() as usize;
-            partial.max(self.sentence_match((in_name, similar), info.name_words, pairs))
+            let similar = (of.similar_in_name & !(named | near)).count_ones() as usize;
+            partial.max(self.sentence_match((in_name, similar), info.name_words, of.pairs))
         } else {
             partial
         };
         let begins = if names[2] > 0.0 { names[2] + 0.2 * share } else { 0.0 };
+        let mut found = CandidateFactors {
+            is_test: info.is_test,
+            is_whole: of.is_whole,
+            qualifiers: of.qualifiers,
+            ..CandidateFactors::default()
+        };
         found.exact = names[0].max(names[1]).max(begins).max(partial).max(names[3]);
         // Having all words counts more than having one word in a better place.
-        let covered = named | prefixed | scoped | in_other_fields;
-        let only_similar = f64::from(((near | similar) & !covered).count_ones());
-        found.bm25 *= (f64::from(covered.count_ones()) + SIMILAR_SHARE * only_similar) / words.max(1) as f64;
+        let covered = named | prefixed | scoped | of.in_other_fields;
+        let only_similar = f64::from(((near | of.similar) & !covered).count_ones());
+        let covered = f64::from(covered.count_ones()) + SIMILAR_SHARE * only_similar;
+        found.bm25 = of.bm25 * (covered / words.max(1) as f64);
         let missing = words - in_name;
         let scoped = (scoped & !(named | prefixed | near)).count_ones() as usize;
         found.scope_share = if missing == 0 { 0.0 } else { scoped as f64 / missing as f64 };
@@ -331,10 +264,6 @@ pub(super) fn final_score(reasons: &RankingReasons, weights: &Weights) -> f64 {
 /// Rounds to four decimal places. Factors are never negative, so truncation after adding a half rounds.
 pub(super) fn rounded(number: f64) -> f64 {
     (number * 10_000.0 + 0.5) as u64 as f64 / 10_000.0
-}
-
-fn shortness((_, slope, usual): (f64, f64, f64), length: usize) -> f64 {
-    (K1 + 1.0) / (1.0 + K1 * (1.0 - slope + slope * length as f64 / usual))
 }
 
 fn definition(info: RankingInfo) -> f64 {

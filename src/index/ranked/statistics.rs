@@ -3,7 +3,7 @@
 //! The weight of a word depends on how many symbols have it. A search over several indexes adds up these numbers first, and each index
 //! scores its candidates with the sums. Invariant: with the sums, a candidate has the score that one index of all symbols would give it.
 
-use super::match_features::{FeatureKind, MatchFeature};
+use super::feature_kinds::{FeatureKind, MatchFeature};
 
 /// The statistics of one query in one index, or in several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -207,10 +207,81 @@ pub(crate) fn outline(args: OutlineArgs) -> Result<(), Failure> {
     output::print(text)
 }
 
+/// Words of declarations that say what is declared.
+const DECLARING_WORDS: &[&str] = &[
+    "#define",
+    "#include",
+    "class",
+    "const",
+    "def",
+    "enum",
+    "extension",
+    "fn",
+    "fun",
+    "func",
+    "function",
+    "impl",
+    "import",
+    "interface",
+    "let",
+    "macro_rules!",
+    "mod",
+    "module",
+    "namespace",
+    "object",
+    "package",
+    "protocol",
+    "record",
+    "static",
+    "struct",
+    "trait",
+    "type",
+    "typedef",
+    "union",
+    "use",
+    "val",
+    "var",
+];
+
+/// Whether a signature says what it declares, so that the kind in front of it would only repeat that.
+fn names_its_kind(signature: &str) -> bool {
+    let before_parameters = signature.split(['(', '=', ':']).next().unwrap_or_default();
+    before_parameters.split_whitespace().any(|word| DECLARING_WORDS.contains(&word))
+}
+
 /// Formats a symbol with its children. The extraction bounds the nesting, and so the recursion.
 fn outline_text(symbol: &OutlineSymbol, depth: usize, text: &mut String) {
     let lines = format!("{}-{}", symbol.line_start, symbol.line_end);
     let head = symbol.signature.clone().unwrap_or_else(|| symbol.name.clone());
-    text.push_str(&format!("{lines:>11}  {}{} {head}\n", "  ".repeat(depth), symbol.kind.as_str()));
+    let kind = if names_its_kind(&head) { String::new() } else { format!("{} ", symbol.kind.as_str()) };
+    text.push_str(&format!("{lines:>11}  {}{kind}{head}\n", "  ".repeat(depth)));
     symbol.children.iter().for_each(|child| outline_text(child, depth + 1, text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codeyard_model::code::SymbolKind;
+
+    #[test]
+    fn a_kind_is_shown_unless_the_signature_names_it() {
+        let line = |kind, signature: &str| {
+            let mut text = String::new();
+            let symbol = OutlineSymbol {
+                kind,
+                name: "x".into(),
+                line_start: 1,
+                line_end: 2,
+                visibility: None,
+                signature: Some(signature.into()),
+                children: Vec::new(),
+            };
+            outline_text(&symbol, 0, &mut text);
+            text.trim().to_owned()
+        };
+        assert_eq!(line(SymbolKind::Class, "export class A"), "1-2  export class A");
+        assert_eq!(line(SymbolKind::Fn, "async def f(x)"), "1-2  async def f(x)");
+        assert_eq!(line(SymbolKind::Field, "x: type"), "1-2  field x: type");
+        assert_eq!(line(SymbolKind::Method, "get(class)"), "1-2  method get(class)");
+    }
 }
