@@ -245,6 +245,11 @@ impl Collector<'_> {
         inside.map_or_else(|| Some(path.to_owned()), |inside| join("", inside))
     }
 
+    /// The text of another file beside the build file.
+    pub(super) fn sibling_text(&self, name: &str) -> Option<String> {
+        read_text(&self.root.join(self.dir).join(name))
+    }
+
     /// The project root, for build files that name it.
     pub(super) fn root(&self) -> String {
         self.root.to_string_lossy().into_owned()

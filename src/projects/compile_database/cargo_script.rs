@@ -9,6 +9,7 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
     if !text.contains("cc::") && !text.contains("cmake::") {
         return;
     }
+    let features = default_features(&collector.sibling_text("Cargo.toml").unwrap_or_default());
     // One entry for each open brace: whether its block is for another system.
     let mut blocks: Vec<bool> = Vec::new();
     let mut condition = String::new();
@@ -28,7 +29,9 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
         let (open, close) = (balance.matches('{').count(), balance.matches('}').count());
         if open > close {
             let is_negated = condition.contains("if !") || condition.contains("!=");
-            let is_foreign = !condition.is_empty() && !is_negated && names_other_system(&condition);
+            let is_foreign = !condition.is_empty()
+                && !is_negated
+                && (names_other_system(&condition) || is_off(&condition, &features));
             blocks.extend(std::iter::repeat_n(is_foreign, open - close));
             condition.clear();
         } else if close > open {
@@ -38,6 +41,19 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
             condition.clear();
         }
     }
+}
+
+/// The text of `default = [ … ]` in a `Cargo.toml`.
+fn default_features(manifest: &str) -> String {
+    let features = manifest.split("[features]").nth(1).unwrap_or_default();
+    let list = features.lines().skip_while(|line| !line.trim_start().starts_with("default")).collect::<String>();
+    list.split(']').next().unwrap_or_default().to_owned()
+}
+
+/// Whether a condition needs a feature that isn't on by default.
+fn is_off(condition: &str, features: &str) -> bool {
+    let mut needed = condition.split("feature").skip(1).filter_map(|rest| rest.split('"').nth(1));
+    needed.any(|feature| !features.contains(&format!("\"{feature}\"")))
 }
 
 fn calls(line: &str, collector: &mut Collector<'_>) {
@@ -81,6 +97,16 @@ fn literal_value(rest: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::compile_database::build_hints::tests::collected;
+
+    #[test]
+    fn features_that_are_off_by_default_do_not_count() {
+        let features =
+            default_features("[package]\n[features]\nhttp2 = []\ndefault = [\n \"ssl\",\n]\nx = [\"http2\"]\n");
+        assert!(!is_off("if cfg!(feature = \"ssl\") {", &features));
+        assert!(is_off("if cfg!(feature = \"http2\") {", &features) && !is_off("if x {", &features));
+        let text = "cc::Build::new();\nif cfg!(feature = \"http2\") {\n    cfg.define(\"NO\", None);\n} else {\n    cfg.define(\"A\", None);\n}\n";
+        assert_eq!(collected(read, "", text, &["a.h"]).flags, ["-DA"]);
+    }
 
     #[test]
     fn calls_with_literals_are_read() {
