@@ -20,7 +20,7 @@ pub struct Weights {
     pub bm25: f64,
     /// The `bm25_score` that gives half of the weight `bm25`.
     pub bm25_half: f64,
-    /// Factor of `path_affinity` in tests, 0 to 1.
+    /// Factor of the name, path and word factors in tests, 0 to 1.
     pub test_factor: f64,
     /// Factor of `path_affinity` in vendored code, 0 to 1.
     pub vendored_factor: f64,
