@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use codeyard_lsp::client::lifecycle::{InitializeError, InitializeSpec, StopStage, initialize, stop};
+use codeyard_lsp::client::lifecycle::{InitializeError, InitializeSpec, StopPace, StopStage, initialize, stop};
 use codeyard_process::launch::ProcessExit;
 use serde_json::{Value, json};
 
@@ -39,7 +39,10 @@ async fn the_handshake_negotiates_capabilities() {
     assert_eq!(params["processId"], 42);
     assert_eq!(params["rootUri"], "file:///w/a%20b");
     assert_eq!(params["rootPath"], "/w/a b");
-    assert_eq!(params["workspaceFolders"], json!([{"uri": "file:///w/a%20b", "name": "a b"}, {"uri": "file:///", "name": "root"}]));
+    assert_eq!(
+        params["workspaceFolders"],
+        json!([{"uri": "file:///w/a%20b", "name": "a b"}, {"uri": "file:///", "name": "root"}])
+    );
     assert_eq!(params["initializationOptions"], json!({"fast": true}));
     for (pointer, value) in [
         ("/general/positionEncodings", json!(["utf-8", "utf-16"])),
@@ -128,13 +131,13 @@ async fn the_stop_sequence_ends_a_server_at_each_stage() {
     for (name, script, rung, exit, answered, took) in table {
         let fake = script.launcher();
         let connected = connect(&fake).await;
-        let report = stop(&connected.client, connected.process.as_ref()).await;
+        let report = stop(&connected.client, connected.process.as_ref(), StopPace::Patient).await;
         assert_eq!((report.stage, report.exit, report.answered_shutdown), (rung, exit, answered), "{name}");
         assert!(report.group_empty, "{name}");
         assert_eq!(report.took, Duration::from_millis(took), "{name}");
         assert_eq!(fake.alive(), 0, "{name}");
         assert!(connected.client.is_closed(), "{name}");
-        let again = stop(&connected.client, connected.process.as_ref()).await;
+        let again = stop(&connected.client, connected.process.as_ref(), StopPace::Patient).await;
         assert_eq!((again.stage, again.took), (StopStage::Gone, Duration::ZERO), "{name}");
     }
 }
