@@ -10,6 +10,7 @@ use std::path::Path;
 
 use memchr::memchr_iter;
 
+use super::build_hints::names_other_system;
 use crate::limits::{MAX_INCLUDES, MAX_SCANNED_BYTES};
 
 /// How an include is written.
@@ -41,6 +42,8 @@ pub(super) struct ScannedFile {
     pub includes: Vec<Include>,
     /// It has declarations that only C++ has, outside of conditional branches.
     pub is_cpp: bool,
+    /// The definition, `NAME` or `NAME=VALUE`, without which most of the file isn't compiled.
+    pub needs: Option<Box<str>>,
 }
 
 /// Scans the file at `path`.
@@ -57,6 +60,8 @@ pub(super) fn scan_file(path: &Path) -> io::Result<ScannedFile> {
 pub(super) fn scan(text: &[u8]) -> ScannedFile {
     let mut found = ScannedFile::default();
     let mut conditions = Conditions::default();
+    // The branch outside of all others that is open, by the definition that it needs and where it begins.
+    let mut branch: Option<(Box<str>, usize)> = None;
     for at in memchr_iter(b'#', text) {
         let Some(directive) = directive_at(text, at) else { continue };
         let name_end = directive.iter().position(|byte| !byte.is_ascii_alphabetic() && *byte != b'_');
@@ -72,11 +77,45 @@ pub(super) fn scan(text: &[u8]) -> ScannedFile {
                     None => {}
                 }
             }
-            _ => conditions.on_directive(name, trimmed(rest)),
+            _ => {
+                let before = conditions.depth();
+                conditions.on_directive(name, trimmed(rest));
+                match (before, conditions.depth()) {
+                    (0, 1) => branch = definition_for(name, trimmed(rest)).map(|definition| (definition, at)),
+                    (1, 0) => {
+                        let whole = branch.take().filter(|(_, start)| (at - start) * 2 > text.len());
+                        found.needs = found.needs.or(whole.map(|(definition, _)| definition));
+                    }
+                    _ => {}
+                }
+            }
         }
     }
     found.is_cpp = looks_like_cpp(text);
     found
+}
+
+/// The definition that makes a condition true: for `#ifdef NAME`, `#if defined(NAME)`, `#if NAME == 1`. Of several names the first counts.
+/// `None` for conditions on compilers and other systems, and for those that are true without it.
+fn definition_for(directive: &[u8], condition: &[u8]) -> Option<Box<str>> {
+    let text = std::str::from_utf8(condition).ok()?.trim_start_matches(['(', ' ']);
+    let text = text.strip_prefix("defined").map_or(text, |rest| rest.trim_start_matches(['(', ' ']));
+    let name = std::str::from_utf8(first_word(text.as_bytes())).ok()?;
+    let is_own = name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.len() > 2
+        && !names_other_system(&name.replace('_', " "));
+    if !is_own || !matches!(directive, b"if" | b"ifdef") {
+        return None;
+    }
+    let rest = text[name.len()..].trim_start();
+    match rest.strip_prefix("==") {
+        Some(value) => {
+            let value: String = value.trim_start().chars().take_while(char::is_ascii_digit).collect();
+            (!value.is_empty()).then(|| format!("{name}={value}").into())
+        }
+        None if rest.starts_with(['<', '>', '!', '+', '-', '(']) => None,
+        None => Some(name.into()),
+    }
 }
 
 /// The nesting of conditional branches, without the include guard.
@@ -231,6 +270,29 @@ mod tests {
             "#ifdef __cplusplus\n#if 1\nclass A;\n#endif\nnamespace a {\n#endif\nint class_of(int using);\n"
         ));
         assert!(!is_cpp("struct a { int b; };"));
+    }
+
+    #[test]
+    fn the_definition_that_most_of_a_file_needs_is_found() {
+        let needs = |text: &str| scan(text.as_bytes()).needs.map(String::from);
+        let body = "int a(void);\n".repeat(20);
+        let file = |condition: &str| format!("#include <a.h>\n{condition}\n{body}#endif /* x */\n");
+        assert_eq!(needs(&file("#ifdef USE_TLS")).as_deref(), Some("USE_TLS"));
+        assert_eq!(needs(&file("#if (USE_TLS == 1 /* yes */ ) || (USE_TLS == 2)")).as_deref(), Some("USE_TLS=1"));
+        assert_eq!(needs(&file("# if defined( USE_TLS ) && defined(B)")).as_deref(), Some("USE_TLS"));
+        for condition in [
+            "#if 0",
+            "#ifndef USE_TLS",
+            "#ifdef _WIN32",
+            "#ifdef WIN32",
+            "#if !defined(USE_TLS)",
+            "#if LEVEL > 3",
+            "#ifdef __linux__",
+        ] {
+            assert_eq!(needs(&file(condition)), None, "{condition}");
+        }
+        assert_eq!(needs(&format!("{body}#ifdef SMALL\nint b;\n#endif\n")), None);
+        assert_eq!(needs(&format!("#ifndef A_H\n#define A_H\n{body}#endif\n")), None);
     }
 
     #[test]

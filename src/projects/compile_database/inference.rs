@@ -100,7 +100,10 @@ pub(super) fn infer(
         language: *language,
         is_header: *is_header,
         include_options: options.include_options(parent(&listed[*at]), &dirs),
-        other_options: options.other_options(parent(&listed[*at]), *language),
+        other_options: {
+            let needs = graph.scanned[*at].needs.as_deref().filter(|_| !is_header);
+            options.other_options(parent(&listed[*at]), *language, needs)
+        },
     });
     InferredCommands { commands: commands.collect(), known, graph }
 }
@@ -164,13 +167,24 @@ impl OptionsByDir<'_> {
         options
     }
 
-    fn other_options(&mut self, from: &str, language: SourceLanguage) -> Vec<String> {
+    fn other_options(&mut self, from: &str, language: SourceLanguage, needs: Option<&str>) -> Vec<String> {
         let default = if language.is_cpp() { self.cpp_standard } else { "gnu17" };
         let flags = self.flags(from);
         let standard = if language.is_cpp() { &flags.cpp_standard } else { &flags.c_standard };
         let standard = standard.as_deref().unwrap_or(default);
         let mut options = vec![format!("-std={standard}")];
         options.extend(flags.flags.iter().cloned());
+        if let Some(needs) = needs {
+            let name = needs.split('=').next().unwrap_or_default();
+            let sets = |flag: &String| {
+                let set = flag.strip_prefix("-D").or_else(|| flag.strip_prefix("-U"));
+                set.is_some_and(|set| set.split('=').next() == Some(name))
+            };
+            // What the build files leave off as a whole is compiled all the same, so that nothing of it is unknown.
+            if !flags.flags.iter().any(sets) {
+                options.push(format!("-D{needs}"));
+            }
+        }
         for forced in &flags.forced {
             options.extend(["-include".to_owned(), forced.clone()]);
         }

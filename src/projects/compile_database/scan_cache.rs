@@ -18,7 +18,7 @@ use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::clock::wall_ns;
 
 /// The first line of the file. A file of another version is not read.
-const HEAD: &str = "codeyard includes 1";
+const HEAD: &str = "codeyard includes 2";
 /// How old a file must be to be remembered, in nanoseconds.
 const FRESH: i128 = 2_000_000_000;
 /// Largest number of threads of a scan.
@@ -102,7 +102,8 @@ impl ScanCache {
         for path in paths.filter(|path| !path.contains('\n')) {
             if let Some((stamp, scanned)) = self.known.get(path) {
                 let cpp = u8::from(scanned.is_cpp);
-                text.push_str(&format!("={path}\n{} {} {cpp}\n", stamp.size, stamp.modified_ns));
+                let needs = scanned.needs.as_deref().unwrap_or_default();
+                text.push_str(&format!("={path}\n{} {} {cpp} {needs}\n", stamp.size, stamp.modified_ns));
                 for include in scanned.includes.iter().filter(|include| !include.name.contains('\n')) {
                     let form = match include.form {
                         IncludeForm::Quoted => '"',
@@ -149,7 +150,11 @@ fn parse(text: &str) -> Option<HashMap<Box<str>, (Stamp, ScannedFile)>> {
             }
             let mut fields = lines.next()?.split(' ');
             let stamp = Stamp { size: fields.next()?.parse().ok()?, modified_ns: fields.next()?.parse().ok()? };
-            let scanned = ScannedFile { is_cpp: fields.next()? == "1", includes: Vec::new() };
+            let scanned = ScannedFile {
+                is_cpp: fields.next()? == "1",
+                needs: fields.next().filter(|needs| !needs.is_empty()).map(Into::into),
+                includes: Vec::new(),
+            };
             current = Some((path.into(), stamp, scanned));
             continue;
         }

@@ -267,9 +267,23 @@ fn headers_that_no_source_includes_are_unknown_beside_a_database() {
     ]);
     let info = project.prepare().info;
     assert_eq!((info.files_known, info.unknown_files), (Some(2), vec![project.root.join("orphan.h")]));
-    assert_eq!((info.problems[0].as_str(), info.remedy.as_deref()), ("no source includes the others", Some("include them in a source")));
+    assert_eq!(
+        (info.problems[0].as_str(), info.remedy.as_deref()),
+        ("no source includes the others", Some("include them in a source"))
+    );
     fs::remove_file(project.root.join("compile_commands.json")).unwrap();
     assert_eq!(project.prepare().info.files_known, Some(3), "an inferred database lists such headers");
+}
+
+#[test]
+fn a_source_that_is_off_as_a_whole_is_compiled_all_the_same() {
+    let body = "int a(void);\n".repeat(20);
+    let text = format!("#if USE_TLS == 1\n{body}#endif\n");
+    let project = Project::new(&[("tls.c", &text), ("on.c", &text), ("other.c", "")]);
+    assert_eq!(project.prepare().arguments["tls.c"], ["clang", "-std=gnu17", "-DUSE_TLS=1", "-c", "tls.c"]);
+    assert_eq!(project.prepare().arguments["other.c"], ["clang", "-std=gnu17", "-c", "other.c"]);
+    project.write("Makefile", "CFLAGS = -DUSE_TLS=2\n");
+    assert_eq!(project.prepare().arguments["on.c"], ["clang", "-std=gnu17", "-DUSE_TLS=2", "-c", "on.c"]);
 }
 
 #[test]
