@@ -2,7 +2,7 @@
 //!
 //! A step is one random event, then some time, then all checks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, Prewarm, WorkspaceConfig};
 use codeyard_engine::server::programs::Programs;
 use codeyard_engine::supervisor::engine::{Engine, EngineParts};
-use codeyard_engine::workspace::messages::WorkspaceHealth;
 use codeyard_engine::workspace::setup::EngineShared;
 use codeyard_files::watch::Watcher;
 use codeyard_gateway::router::Gateway;
@@ -52,9 +51,6 @@ pub(crate) struct World {
     pub panics: Vec<Instant>,
     pub eras: u64,
     done: Arc<Mutex<Vec<Done>>>,
-    health: Arc<Mutex<Vec<WorkspaceHealth>>>,
-    /// Workspaces with a pending health query: one query at a time keeps answers in order.
-    pending_queries: Arc<Mutex<BTreeSet<String>>>,
     epochs: BTreeMap<String, [u64; 4]>,
     rules: Rules,
     started: u64,
@@ -111,8 +107,6 @@ impl World {
             panics: vec![],
             eras: 0,
             done: Arc::default(),
-            health: Arc::default(),
-            pending_queries: Arc::default(),
             epochs: BTreeMap::new(),
             rules: Rules::default(),
             started: 0,
@@ -302,10 +296,11 @@ impl World {
         }
     }
 
-    /// Checks received health answers and sends the next queries.
+    /// Checks what the workspaces have published.
     fn check_epochs(&mut self) {
-        let came = std::mem::take(&mut *self.health.lock());
-        for health in came {
+        let Some(engine) = &self.engine else { return };
+        for handle in engine.directory().all() {
+            let health = handle.health();
             let now = health.epochs;
             let before = self.epochs.insert(health.name.clone(), now).unwrap_or_default();
             let fell = now[0] < before[0] || now[0] == before[0] && (1..4).any(|one| now[one] < before[one]);
@@ -315,24 +310,6 @@ impl World {
             }
             if health.servers.iter().any(|server| server.pending > limits::MAX_PENDING_REQUESTS) {
                 stage.wrong("too many requests are pending");
-            }
-        }
-        if let Some(engine) = &self.engine {
-            for handle in engine
-                .directory()
-                .all()
-                .into_iter()
-                .filter(|handle| self.pending_queries.lock().insert(handle.name.to_string()))
-            {
-                let (pending_queries, name) = (self.pending_queries.clone(), handle.name.to_string());
-                let (asked, health) =
-                    (handle.actor.send(codeyard_engine::workspace::messages::GetWorkspaceHealth), self.health.clone());
-                tokio::spawn(async move {
-                    if let Ok(Some(found)) = asked.await {
-                        health.lock().push(found);
-                    }
-                    pending_queries.lock().remove(&name);
-                });
             }
         }
     }

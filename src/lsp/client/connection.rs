@@ -7,7 +7,7 @@
 //! and a late reply is discarded as soon as it is read.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::Mutex;
@@ -64,6 +64,17 @@ pub(super) struct ConnectionState {
     closed: CancellationToken,
     reason: Mutex<Option<CloseReason>>,
     broken: AtomicBool,
+}
+
+/// Reads the number of requests of a connection that wait for a reply. It doesn't keep the connection open.
+#[derive(Debug, Clone, Default)]
+pub struct PendingCounter(Weak<PendingRequests>);
+
+impl PendingCounter {
+    /// The number of requests that wait for a reply; 0 once the connection is gone.
+    pub fn get(&self) -> usize {
+        self.0.upgrade().map_or(0, |pending| pending.len())
+    }
 }
 
 /// Closes the connection when the last handle is gone.
@@ -145,6 +156,11 @@ impl LspClient {
     /// The number of requests that wait for a reply.
     pub fn pending(&self) -> usize {
         self.shared.pending.len()
+    }
+
+    /// Reads the same number later, from any thread, without keeping the connection open.
+    pub fn pending_counter(&self) -> PendingCounter {
+        PendingCounter(Arc::downgrade(&self.shared.pending))
     }
 
     /// The number of messages that wait to be written.

@@ -14,5 +14,5 @@ mod outgoing_queue;
 pub mod pending_requests;
 pub mod server_requests;
 
-pub use connection::{ClientOptions, LspClient};
+pub use connection::{ClientOptions, LspClient, PendingCounter};
 pub use counters::ConnectionCounters;
