@@ -309,7 +309,13 @@ fn is_outdated(answer: &[u8]) -> bool {
 fn launch(language: Language, root: &Path, installer: &Installer, cache: &Path) -> Result<LaunchConfig, Failure> {
     let registry = Registry::builtin();
     let missing = |what: String| Failure::missing(format!("{}: {what}", language.kind));
-    let server = registry.servers.get(language.kind).ok_or_else(|| missing("no such kind".to_owned()))?;
+    let mut server = registry.servers.get(language.kind).ok_or_else(|| missing("no such kind".to_owned()))?.clone();
+    if language.kind == "clangd" {
+        // It would write its index beside the database, into the repository.
+        server.quirks.copy_to_cache = vec!["compile_commands.json".into(), "build/compile_commands.json".into()];
+        server.quirks.copy_args = vec!["--compile-commands-dir={cache}".into()];
+    }
+    let server = &server;
     let program = match installer.locate(language.kind, server, None) {
         ProgramStatus::Ready(program) => program,
         ProgramStatus::NotInstalled { command } => return Err(missing(command)),

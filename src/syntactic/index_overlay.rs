@@ -74,7 +74,6 @@ impl<'s> IndexOverlay<'s> {
     }
 }
 
-#[expect(clippy::boxed_local, reason = "passed to map_err")]
 fn failed(refusal: Box<CodeRefusal>) -> SyntacticError {
     SyntacticError::Failed(refusal.message)
 }

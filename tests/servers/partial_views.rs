@@ -99,7 +99,7 @@ impl Served {
         }
         let answer = self.lsp("incomingCalls", path, unused);
         assert_eq!(answer.output, format!("No results found for incomingCalls\n{mark}"));
-        assert_eq!(answer.metadata["partial"][0]["knownFiles"].is_u64(), true, "{answer:?}");
+        assert!(answer.metadata["partial"][0]["knownFiles"].is_u64(), "{answer:?}");
         // The same from the retained results.
         assert_eq!(self.lsp("incomingCalls", path, unused).output, answer.output);
     }

@@ -51,7 +51,13 @@ impl Bare {
     /// Starts the registry's server of this kind for `root` and initializes it. `encodings` are offered in this order.
     pub(crate) fn start(kind: &str, root: &Path, encodings: &[&str]) -> Self {
         let registry = Registry::builtin();
-        let server = &registry.servers[kind];
+        let mut server = registry.servers[kind].clone();
+        if kind == "clangd" {
+            // It would write its index beside the database, into the repository.
+            server.quirks.copy_to_cache = vec!["compile_commands.json".into(), "build/compile_commands.json".into()];
+            server.quirks.copy_args = vec!["--compile-commands-dir={cache}".into()];
+        }
+        let server = &server;
         let located = Installer::with_servers_dir(servers_dir()).locate(kind, server, None);
         let ProgramStatus::Ready(program) = located else { panic!("{kind}: {located:?}") };
         let cache = tempfile::tempdir().expect("a folder");

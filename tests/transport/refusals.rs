@@ -85,8 +85,8 @@ async fn refusals_have_the_required_http_headers() {
 async fn hidden_and_unknown_endpoints_are_indistinguishable() {
     let server = server().await;
     let good = good(&server).await;
-    let bodies =
-        ["/mcp/secret", "/mcp/nowhere", "/mcp/main/nope", "/mcp/main/agent+nope", "/mcp/@nowhere/code"].map(|target| good.clone().at(target));
+    let bodies = ["/mcp/secret", "/mcp/nowhere", "/mcp/main/nope", "/mcp/main/agent+nope", "/mcp/@nowhere/code"]
+        .map(|target| good.clone().at(target));
     let mut seen = Vec::new();
     for ask in &bodies {
         let answer = server.send(ask).await;

@@ -124,7 +124,6 @@ fn project(state: &Path, root: &Path) -> Result<Project, Failure> {
 }
 
 /// The failure of a refused query.
-#[expect(clippy::boxed_local, reason = "handed to map_err as it comes")]
 fn refusal_failure(refusal: Box<codeyard_model::code::CodeRefusal>) -> Failure {
     Failure::new(refusal.message)
 }

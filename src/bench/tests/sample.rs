@@ -81,7 +81,8 @@ fn a_fleet_answers_right_and_no_process_remains() {
     assert_eq!(report["wrong"], 0, "{report:#}");
     for figure in report["figures"].as_array().unwrap() {
         let what = figure["what"].as_str().unwrap();
-        let is_about_answers = ["right answers", "failed start", "not answering"].iter().any(|part| what.contains(part));
+        let is_about_answers =
+            ["right answers", "failed start", "not answering"].iter().any(|part| what.contains(part));
         assert!(!is_about_answers || figure["met"] == true, "{figure:#}");
     }
     assert!(!is_named_by_a_process(&folder.join("tmp")), "a process is left");

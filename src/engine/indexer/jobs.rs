@@ -7,9 +7,9 @@ use actix::prelude::*;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::indexer::actor::{Indexer, PendingEdit, ms};
-use crate::indexer::{health, heap_trim};
 use crate::indexer::indexes::size;
 use crate::indexer::messages::{BeginJob, JobBegun};
+use crate::indexer::{health, heap_trim};
 use crate::limits;
 use crate::status::index_status::IndexHealth;
 use crate::status::registry::IndexSize;

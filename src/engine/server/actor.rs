@@ -10,8 +10,8 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::server::context::ServerContext;
-use crate::server::messages::{NoticeKind, ServerNotice};
 use crate::server::load_watch::Loading;
+use crate::server::messages::{NoticeKind, ServerNotice};
 use crate::server::prepared_projects::PreparedProjects;
 use crate::server::project_updates::RunningPreparation;
 use crate::server::restart_rule::RestartHistory;

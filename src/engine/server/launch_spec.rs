@@ -52,7 +52,11 @@ pub(super) fn prepare(context: &ServerContext) -> io::Result<PreparedLaunch> {
             process_id: Some(std::process::id()),
             initialization_options: projects.initialization_options(launch.initialization_options.clone()),
             encodings: context.server.quirks.encodings.clone(),
-            settings: context.project.settings.over(&settings.clone().unwrap_or(Value::Null), None).or(settings.clone()),
+            settings: context
+                .project
+                .settings
+                .over(&settings.clone().unwrap_or(Value::Null), None)
+                .or(settings.clone()),
         },
         host: FolderHost {
             settings: settings.unwrap_or(Value::Null),

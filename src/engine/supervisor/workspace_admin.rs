@@ -12,8 +12,8 @@ use crate::limits::MAX_WORKSPACES_DRAINING;
 use crate::supervisor::actor::Supervisor;
 use crate::supervisor::drain_state::{DrainReport, Draining, PendingDrain};
 use crate::supervisor::messages::{
-    Condition, PutChange, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace,
-    WorkspaceEntry, WorkspaceListing,
+    Condition, PutChange, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace, WorkspaceEntry,
+    WorkspaceListing,
 };
 use crate::supervisor::server_selection_check;
 use codeyard_base::digest::sha256hex;

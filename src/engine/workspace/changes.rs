@@ -8,8 +8,8 @@ use futures::FutureExt;
 
 use crate::query::plan;
 use crate::query::watch_slot::FirstWalk;
-use crate::server::project_publication::FilesListed;
 use crate::server::messages::{FilesChanged, KillServer, NoticeKind, ServerNotice};
+use crate::server::project_publication::FilesListed;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wake;
 use crate::workspace::state::Watching;

@@ -7,8 +7,8 @@
 //! and a late reply is discarded as soon as it is read.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use serde::Serialize;

@@ -9,8 +9,8 @@ use axum::response::Response;
 use super::{json, workspace_name};
 use crate::admin::api::Api;
 use crate::admin::documents::{
-    BusyDocument, Change, EpochsDocument, IndexDocument, Origin, PutDocument, RemovalDocument, StoppedDocument, WorkspaceDocument,
-    WorkspaceList, WorkspaceState,
+    BusyDocument, Change, EpochsDocument, IndexDocument, Origin, PutDocument, RemovalDocument, StoppedDocument,
+    WorkspaceDocument, WorkspaceList, WorkspaceState,
 };
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::route::RouteRequest;
@@ -127,10 +127,9 @@ fn document(entry: &WorkspaceEntry, health: Option<WorkspaceHealth>, default: bo
         snapshots: health.map(|health| health.snapshots.0),
         snapshot_bytes: health.map(|health| health.snapshots.1),
         indexes: health.into_iter().flat_map(|health| &health.indexes).map(index).collect(),
-        busy: health.and_then(|health| health.activity.as_ref()).map(|activity| BusyDocument {
-            waits_for: activity.waits_for.clone(),
-            since_s: activity.since_s,
-        }),
+        busy: health
+            .and_then(|health| health.activity.as_ref())
+            .map(|activity| BusyDocument { waits_for: activity.waits_for.clone(), since_s: activity.since_s }),
         memory_bytes: health.and_then(memory),
         status_age_ms: health.and_then(|health| u64::try_from(health.age.as_millis()).ok()),
     }
