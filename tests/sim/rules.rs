@@ -82,8 +82,9 @@ impl History {
         self.deaths.push_back(ended);
         let waited = now.began.saturating_duration_since(ended);
         if self.deaths.len() == 1 {
-            // Only the service knows whether it was ready, but an unread project excludes it.
-            self.forgiven = before.has_read && waited < Duration::from_millis(BACKOFF_MS);
+            // Only the service knows whether it was ready, but an unread project excludes it. Whether the restart came at once can't be
+            // seen either: it may have waited for the starts of others.
+            self.forgiven = before.has_read;
         }
         let wait = if self.on_probation || self.deaths.len() as u64 > MAX_RESTARTS {
             self.on_probation = true;
