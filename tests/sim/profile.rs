@@ -54,6 +54,8 @@ pub(crate) const QUARANTINE_S: u64 = 40;
 pub(crate) const START_S: u64 = 12;
 /// Silence after which a server counts as hung, in seconds.
 pub(crate) const HANG_S: u64 = 8;
+/// Starts at a time.
+const MAX_STARTS: usize = 8;
 /// First back-off after a crash, in ms.
 pub(crate) const BACKOFF_MS: u64 = 500;
 /// Longest back-off after a crash, in ms.
@@ -108,6 +110,8 @@ impl Profile {
         supervision.backoff_initial_ms = BACKOFF_MS;
         supervision.backoff_max_ms = BACKOFF_MAX_MS;
         supervision.max_restarts = MAX_RESTARTS as _;
+        // By default it depends on the machine's processors.
+        supervision.max_starts = MAX_STARTS;
         supervision.restart_window_s = WINDOW_S;
         supervision.quarantine_s = QUARANTINE_S;
         supervision.start_timeout_s = START_S;
