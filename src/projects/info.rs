@@ -5,6 +5,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::build_report::BuildReport;
+
 /// The project of one language server: its source, and what it covers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectInfo {
@@ -24,6 +26,8 @@ pub struct ProjectInfo {
     pub remedy: Option<String>,
     /// The files in the server's cache folder that were inferred.
     pub cache_files: Vec<PathBuf>,
+    /// The last build that the operator allowed. `None`: none was allowed, or none was needed.
+    pub build: Option<BuildReport>,
 }
 
 /// Where a project comes from.

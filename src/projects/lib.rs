@@ -12,6 +12,7 @@
 //! same files give the same bytes, whatever was asked before; it never fails because of what a project contains: an unreadable project
 //! file is reported in [`ProjectInfo::problems`], and the project is inferred.
 
+mod build_report;
 mod compile_database;
 mod coverage;
 mod info;
@@ -23,6 +24,7 @@ mod tree;
 mod typescript;
 mod views;
 
+pub use build_report::BuildReport;
 pub use codeyard_lsp::registry::ProjectInference;
 pub use coverage::CoverageOwner;
 pub use info::{ProjectInfo, ProjectSource, UnresolvedNames};

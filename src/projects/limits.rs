@@ -27,8 +27,23 @@ pub const MAX_INCLUDE_DIRS: usize = 256;
 /// Names that are shown as examples of what can't be resolved.
 pub const MAX_EXAMPLES: usize = 5;
 
+/// Headers that are made in the cache folder in place of those that a build makes.
+pub const MAX_GENERATED_HEADERS: usize = 1_024;
+
+/// Standard headers of the machine that are searched for the names of functions and types.
+pub const MAX_INSTALLED_HEADERS: usize = 4_096;
+
+/// Files of one Kconfig tree that are read.
+pub const MAX_KCONFIG_FILES: usize = 20_000;
+
+/// How often the options of a Kconfig tree are computed again until they agree.
+pub const MAX_KCONFIG_ROUNDS: usize = 64;
+
 /// The longest time, in milliseconds, of a build that the operator allowed.
 pub const BUILD_TIME_LIMIT_MS: u64 = 600_000;
+
+/// Calls of make that an allowed build is asked about, where a recipe calls make by its name.
+pub const MAX_PRINTED_BUILDS: usize = 64;
 
 /// Files that a server doesn't know and that are listed by name. The others are only counted.
 pub const MAX_UNKNOWN_FILES: usize = 1_024;

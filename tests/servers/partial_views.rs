@@ -33,6 +33,10 @@ impl Served {
         for (path, text) in files {
             write(&root.join(path), text);
         }
+        Self::at_folder(root, folder)
+    }
+
+    fn at_folder(root: PathBuf, folder: tempfile::TempDir) -> Self {
         let yard = Yard::serve(&format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\n"));
         let client = agent::client(&yard, "w");
         Self { root, client, yard, _folder: folder }
@@ -156,26 +160,29 @@ fn python_that_its_configuration_leaves_out() {
 
 #[test]
 fn headers_of_c_that_no_source_includes() {
-    let mut served = Served::new(&[
-        ("compile_commands.json", "[]"),
-        ("a.c", "int target(void) { return 1; }\nint unused(void) { return target(); }\n"),
-        ("b.c", "int target(void);\nint b(void) { return target(); }\n"),
-        ("c.h", "int target(void);\nstatic inline int c(void) { return target(); }\n"),
-    ]);
-    let entry = |file: &str| json!({"directory": served.root, "file": file, "arguments": ["cc", "-c", file]});
-    let database = json!([entry("a.c"), entry("b.c")]);
-    write(&served.root.join("compile_commands.json"), database.to_string());
-    let mark = "2 of 3 C files are known to clangd: no source includes the others; include them in a source.";
-    let mut seen = (vec![], String::new());
-    let is_marked = until(MENDED_MS, || {
-        seen = served.references("a.c", "target");
-        seen.1.ends_with(mark)
-    });
-    assert!(is_marked && seen.0 == ["a.c", "b.c"], "the server doesn't know the header: {seen:?}");
-    served.assert_marked("a.c", "target", "unused", mark);
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a path");
+    let entry = |file: &str| json!({"directory": root, "file": file, "arguments": ["cc", "-c", file]});
+    let files = [
+        ("compile_commands.json", json!([entry("a.c"), entry("b.c")]).to_string()),
+        ("a.c", "int target(void) { return 1; }\nint unused(void) { return target(); }\n".to_owned()),
+        ("b.c", "int target(void);\nint b(void) { return target(); }\n".to_owned()),
+        ("c.h", "int target(void);\nstatic inline int c(void) { return target(); }\n".to_owned()),
+    ];
+    files.iter().for_each(|(path, text)| write(&root.join(path), text));
+    let mut served = Served::at_folder(root, folder);
+    let (found, summary) = served.references("a.c", "target");
+    assert_eq!(
+        (found, summary.contains("known to")),
+        (["a.c", "b.c", "c.h"].map(String::from).to_vec(), false),
+        "{summary}"
+    );
+    let empty = served.lsp("incomingCalls", "a.c", "unused");
+    assert_eq!(empty.output, "No results found for incomingCalls");
     let (found, running) = served.doctor();
-    assert_eq!((&found["known_files"], &found["unknown_files"]), (&json!(2), &json!(["c.h"])), "{found}");
+    assert_eq!((&found["known_files"], &found["unknown_files"]), (&json!(3), &json!([])), "{found}");
     assert_eq!(running["path"], "compile_commands.json", "{running}");
+    // Now a source includes it.
     write(&served.root.join("b.c"), "#include \"c.h\"\nint b(void) { return target() + c(); }\n");
     served.assert_mended("a.c", "target", 3, "unused");
     served.yard.stop();

@@ -3,7 +3,7 @@
 //! An include names a file by the end of its path, so the directories in which that name exists are its candidates. Where there are
 //! several, the order is: directories that a build file names, no foreign platform, the nearest to the including file, the directory that
 //! resolves most unambiguous includes, the path. A source needs the directories of all includes that it reaches. Invariants: the result
-//! depends only on the tree's paths and texts; standard headers are never taken from the tree unless a build file says so.
+//! depends only on the tree's paths and texts and on installed headers; standard headers are never taken from the tree unless a build file says so.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use super::bit_rows::{BitRows, Numbered, columns, number};
 use super::build_hints::BuildHints;
+use super::generated_headers::GeneratedHeaders;
 use super::includes::{Include, IncludeForm, ScannedFile};
 use super::platforms;
 use super::scan_cache::ScanCache;
@@ -28,6 +29,8 @@ pub(super) struct GraphInputs<'a> {
     pub hints: &'a BuildHints,
     /// What is installed.
     pub system: &'a SystemHeaders,
+    /// What a build would make.
+    pub generated: &'a GeneratedHeaders<'a>,
 }
 
 /// The files that are reachable by includes from the listed files.
@@ -152,9 +155,9 @@ impl IncludeGraph {
             match resolver.resolve(path, include) {
                 Resolution::Local(target) => found.targets.push(target),
                 Resolution::Below(chosen) => {
-                    found.targets.extend(join(&chosen, &include.name));
+                    found.targets.extend(target_in(&chosen, &include.name));
                     let others = resolver.candidates(&include.name);
-                    if others.len() > 1 {
+                    if others.iter().any(|other| *other != chosen) {
                         found.choices.push(DirChoice { chosen: chosen.clone(), others });
                     }
                     found.needs.push(chosen);
@@ -234,6 +237,11 @@ impl IncludeGraph {
     }
 }
 
+/// The file in a directory: one of the tree, or, if the directory is an absolute path, a header that was made.
+fn target_in(dir: &str, name: &str) -> Option<String> {
+    if dir.starts_with('/') { Some(format!("{dir}/{name}")) } else { join(dir, name) }
+}
+
 /// Moves directories as little as possible, so that each chosen one comes before the others that have the same name. Where choices
 /// contradict each other, the more frequent one wins.
 fn in_order_of_choices<'a>(dirs: Vec<&'a String>, choices: impl Iterator<Item = &'a DirChoice>) -> Vec<&'a String> {
@@ -292,10 +300,22 @@ impl Resolver<'_> {
         let usable = candidates
             .iter()
             .filter(|dir| (!standard || is_named(dir)) && !is_own(dir) && !platforms::is_other_architecture(from, dir));
+        let generated = self.inputs.generated;
+        if let Some(dir) = generated.instead(from, &include.name, &candidates, &named) {
+            return Resolution::Below(dir);
+        }
         match usable.min_by_key(|dir| rank(from, dir, &named, votes)) {
-            Some(dir) => Resolution::Below(dir.clone()),
-            None if standard || self.inputs.system.has(&include.name) => Resolution::System,
-            None => self.upwards(from, include, &named),
+            Some(dir) => {
+                let nearer = || generated.derived(from, &include.name, Some(distance(from, dir)));
+                let made = if standard || is_named(dir) { None } else { nearer() };
+                Resolution::Below(made.unwrap_or_else(|| dir.clone()))
+            }
+            None if standard => Resolution::System,
+            None => match generated.derived(from, &include.name, None) {
+                Some(dir) => Resolution::Below(dir),
+                None if self.inputs.system.has(&include.name) => Resolution::System,
+                None => self.upwards(from, include, &named),
+            },
         }
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::build_hints::{BuildFlags, BuildHints};
 use super::database::CompileCommand;
+use super::generated_headers::GeneratedHeaders;
 use super::include_graph::{GraphInputs, IncludeGraph};
 use super::language::{FileRole, SourceLanguage, role};
 use super::scan_cache::ScanCache;
@@ -23,6 +24,9 @@ const CPP_STANDARDS: [(&str, &str); 2] = [
         " concepts ranges span format coroutine numbers source_location semaphore latch barrier stop_token syncstream ",
     ),
 ];
+
+/// The definition under which sources include the results of a configuration.
+const CONFIGURED: &str = "HAVE_CONFIG_H";
 
 /// The compile commands of a tree, and what they leave open.
 pub(super) struct InferredCommands {
@@ -54,11 +58,12 @@ pub(super) fn infer(
     root: &Path,
     tree: &Tree,
     hints: &BuildHints,
+    system: &SystemHeaders,
+    generated: &GeneratedHeaders<'_>,
     listed: &[Box<str>],
     cache: &mut ScanCache,
 ) -> InferredCommands {
-    let system = SystemHeaders::of_machine();
-    let inputs = GraphInputs { root, tree, hints, system: &system };
+    let inputs = GraphInputs { root, tree, hints, system, generated };
     let graph = IncludeGraph::build(&inputs, listed, cache);
     let languages = Languages::of(&graph, listed.len());
     let mut units: Vec<(usize, SourceLanguage, bool)> = Vec::new();
@@ -102,7 +107,9 @@ pub(super) fn infer(
         include_options: options.include_options(parent(&listed[*at]), &dirs),
         other_options: {
             let needs = graph.scanned[*at].needs.as_deref().filter(|_| !is_header);
-            options.other_options(parent(&listed[*at]), *language, needs)
+            let has_configuration = dirs.iter().any(|dir| generated.is_configuration(dir));
+            let needs: Vec<&str> = needs.into_iter().chain(has_configuration.then_some(CONFIGURED)).collect();
+            options.other_options(parent(&listed[*at]), *language, &needs)
         },
     });
     InferredCommands { commands: commands.collect(), known, graph }
@@ -167,14 +174,14 @@ impl OptionsByDir<'_> {
         options
     }
 
-    fn other_options(&mut self, from: &str, language: SourceLanguage, needs: Option<&str>) -> Vec<String> {
+    fn other_options(&mut self, from: &str, language: SourceLanguage, needs: &[&str]) -> Vec<String> {
         let default = if language.is_cpp() { self.cpp_standard } else { "gnu17" };
         let flags = self.flags(from);
         let standard = if language.is_cpp() { &flags.cpp_standard } else { &flags.c_standard };
         let standard = standard.as_deref().unwrap_or(default);
         let mut options = vec![format!("-std={standard}")];
         options.extend(flags.flags.iter().cloned());
-        if let Some(needs) = needs {
+        for needs in needs {
             let name = needs.split('=').next().unwrap_or_default();
             let sets = |flag: &String| {
                 let set = flag.strip_prefix("-D").or_else(|| flag.strip_prefix("-U"));

@@ -9,20 +9,31 @@
 mod bazel;
 mod bit_rows;
 mod build_hints;
+mod build_stamp;
 mod cargo_script;
 mod clang_flags;
 mod cmake;
 mod database;
+mod generated_headers;
+mod grammar_headers;
+mod header_templates;
 mod include_graph;
 mod includes;
 mod inference;
+mod installed_names;
+mod kconfig;
+mod kconfig_expression;
+mod kconfig_values;
 mod language;
 mod locate;
 mod make_file;
 mod meson;
 mod ninja;
 mod platforms;
+mod printed_commands;
 mod run_build;
+#[cfg(test)]
+mod run_build_tests;
 mod scan_cache;
 mod shell_words;
 mod system_headers;
@@ -30,18 +41,20 @@ mod system_headers;
 mod tests;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use self::build_hints::{BuildHints, read_text};
 use self::database::CompileCommand;
+use self::generated_headers::GeneratedHeaders;
 use self::inference::{InferredCommand, InferredCommands};
 use self::language::{FileRole, role};
 use self::scan_cache::ScanCache;
+use self::system_headers::SystemHeaders;
 pub(crate) use self::watch::CompileWatch;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
-use crate::limits::{MAX_EXAMPLES, MAX_UNKNOWN_FILES};
+use crate::limits::MAX_EXAMPLES;
 use crate::prepare::{PreparedProject, ProjectRequest};
 use crate::tree::{Tree, distance};
 
@@ -67,13 +80,16 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let hints = BuildHints::read(request.root, &tree);
     let scans = request.cache.join(SCAN_CACHE);
     let mut cache = ScanCache::load(&scans);
-    let built = built_database(request, &mut info);
-    let inferred = inference::infer(request.root, &tree, &hints, &listed, &mut cache);
+    let built = built_database(request, &tree, &mut info);
+    let system = SystemHeaders::of_machine();
+    let generated = GeneratedHeaders::new(request.root, &tree, &system, request.cache);
+    let inferred = inference::infer(request.root, &tree, &hints, &system, &generated, &listed, &mut cache);
+    let headers = generated.finish()?;
     cache.store(&scans, inferred.graph.files.iter().map(|path| &**path))?;
     let commands = match built {
         Some(built) => complete(built, &inferred, request, &mut info),
         None => {
-            describe_inferred(&inferred, &hints, &tree, listed.len(), &mut info);
+            describe_inferred(&inferred, &hints, &generated, &tree, listed.len(), &mut info);
             inferred.commands.iter().map(|command| command.to_command(request.root)).collect()
         }
     };
@@ -85,7 +101,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let target = request.cache.join(DATABASE);
     database::write(&target, &commands)?;
     info.cache_files.push(target);
-    let digest = watch::digest(&commands, &info.unknown_files);
+    let digest = watch::digest(&commands, headers);
     Ok(PreparedProject {
         info,
         args: vec![format!("--compile-commands-dir={}", request.cache.display())],
@@ -110,7 +126,7 @@ fn listed(request: &ProjectRequest<'_>, info: &mut ProjectInfo) -> Vec<Box<str>>
 }
 
 /// A database that the project has, or that can be read from or made by its build.
-fn built_database(request: &ProjectRequest<'_>, info: &mut ProjectInfo) -> Option<BuiltDatabase> {
+fn built_database(request: &ProjectRequest<'_>, tree: &Tree, info: &mut ProjectInfo) -> Option<BuiltDatabase> {
     let root = request.root;
     let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_path_buf();
     if let Some(path) = locate::database(root) {
@@ -140,7 +156,7 @@ fn built_database(request: &ProjectRequest<'_>, info: &mut ProjectInfo) -> Optio
     if from_ninja.is_some() {
         return from_ninja;
     }
-    let (from, commands) = run_build::commands(request, info)?;
+    let (from, commands) = run_build::commands(request, tree, info)?;
     Some(BuiltDatabase { source: ProjectSource::Inferred { from }, commands })
 }
 
@@ -154,25 +170,20 @@ fn complete(
     let BuiltDatabase { source, commands } = built;
     let known = database::listed_files(&commands);
     let mut models = Models::of(&commands, request.root);
-    let is_missing =
-        |command: &&InferredCommand| !command.is_header && !known.contains(&request.root.join(&*command.file));
+    // Headers that no source includes need a command too, or the server wouldn't know them.
+    let is_missing = |command: &&InferredCommand| !known.contains(&request.root.join(&*command.file));
     let missing: Vec<&InferredCommand> = inferred.commands.iter().filter(is_missing).collect();
+    let sources = missing.iter().filter(|command| !command.is_header).count();
     let listed = request.files.iter().filter(|path| known.contains(path.as_path())).count();
-    if !missing.is_empty() {
+    if sources > 0 {
         info.problems.push(format!(
             "{source} lists {listed} of {} sources; the commands of the others are inferred",
-            listed + missing.len()
+            listed + sources
         ));
         info.remedy = Some("configure and build all targets, so that the compile database lists every source".into());
     }
     info.source = source;
-    let without_source = headers_without_source(request, inferred, &known);
-    info.files_known = Some(info.files_total.saturating_sub(unusable(info, inferred) + without_source.len()));
-    if !without_source.is_empty() {
-        info.problems.insert(0, "no source includes the others".into());
-        info.remedy.get_or_insert_with(|| "include them in a source".into());
-        info.unknown_files = without_source.into_iter().take(MAX_UNKNOWN_FILES).collect();
-    }
+    info.files_known = Some(info.files_total - unusable(info, inferred));
     let more: Vec<CompileCommand> = missing
         .into_iter()
         .map(|command| match models.nearest(command, &commands) {
@@ -181,17 +192,6 @@ fn complete(
         })
         .collect();
     commands.into_iter().chain(more).collect()
-}
-
-/// Listed headers that no source includes. With a database of the project they have no command, so the server doesn't know them.
-fn headers_without_source(
-    request: &ProjectRequest<'_>,
-    inferred: &InferredCommands,
-    known: &BTreeSet<PathBuf>,
-) -> Vec<PathBuf> {
-    let headers = inferred.commands.iter().filter(|command| command.is_header);
-    let paths = headers.map(|command| request.root.join(&*command.file));
-    paths.filter(|path| !known.contains(path)).collect()
 }
 
 /// Listed files that no command reaches.
@@ -234,6 +234,7 @@ impl Models {
 fn describe_inferred(
     inferred: &InferredCommands,
     hints: &BuildHints,
+    generated: &GeneratedHeaders<'_>,
     tree: &Tree,
     listed: usize,
     info: &mut ProjectInfo,
@@ -242,7 +243,7 @@ fn describe_inferred(
         info.files_known = Some(info.files_total);
         return;
     }
-    let files: Vec<&str> = hints.used.iter().map(String::as_str).collect();
+    let files: Vec<&str> = hints.used.iter().map(String::as_str).chain(generated.origins()).collect();
     let includes = format!("the includes of {listed} files");
     let from = if files.is_empty() { includes } else { format!("{} and {includes}", files.join(", ")) };
     info.source = ProjectSource::Inferred { from };

@@ -1,158 +1,292 @@
 //! Makes a compile database by the project's own build, where the operator allowed that. A build is code of the project.
 //!
-//! CMake configures into the cache folder and writes the database. For a make file, `bear` observes a build if it is installed; otherwise
-//! `make -n` prints the commands, and they are read. Each step has a time limit. Invariant: without [`RunBuild::Allowed`] nothing is run.
+//! CMake and Meson configure into the cache folder and write the database. A `configure` script is run there too, if the root has no make
+//! file. For a make file, `bear` observes a build if it is installed; if it isn't, or sees nothing because all is built, `make -n` prints the
+//! commands. What a build that failed half-way names is used all the same. A build runs again when a build file changes, and one that failed
+//! also when a build file is touched. Invariants: without [`RunBuild::Allowed`] nothing is run; each step has a time limit, and no process of
+//! it outlives it; a failure is never silent.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use codeyard_base::clock::{Instant, wall_ns};
 use codeyard_process::tool::Tool;
 
 use super::DATABASE;
+use super::build_stamp::BuildStamp;
 use super::database::{self, CompileCommand};
-use super::language::{FileRole, role};
-use super::shell_words;
+use super::printed_commands::{self, PrintedBuild};
+use crate::build_report::{self, BuildReport};
 use crate::info::ProjectInfo;
-use crate::limits::BUILD_TIME_LIMIT_MS;
+use crate::limits::{BUILD_TIME_LIMIT_MS, MAX_PRINTED_BUILDS};
 use crate::prepare::{ProjectRequest, RunBuild};
-use codeyard_base::digest::sha256hex;
+use crate::tree::Tree;
 
 /// The folder of the build, in the cache folder.
 const FOLDER: &str = "build";
-/// Remembers which build files the last build was made from.
-const STAMP: &str = "build-files.txt";
 /// Names of make files, in the order in which make looks for them.
 const MAKE_FILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
+/// How a project is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BuildKind {
+    Cmake,
+    Meson,
+    Make,
+    /// A `configure` script that makes the make file.
+    Configure,
+}
+
+impl BuildKind {
+    fn of(root: &Path) -> Option<Self> {
+        let has = |name: &&str| root.join(name).is_file();
+        if has(&"CMakeLists.txt") {
+            Some(Self::Cmake)
+        } else if has(&"meson.build") {
+            Some(Self::Meson)
+        } else if MAKE_FILES.iter().any(|name| has(name)) {
+            Some(Self::Make)
+        } else {
+            has(&"configure").then_some(Self::Configure)
+        }
+    }
+
+    /// What is run, for people.
+    fn shown(self) -> &'static str {
+        match self {
+            Self::Cmake => "cmake",
+            Self::Meson => "meson",
+            Self::Make => "make",
+            Self::Configure => "configure and make",
+        }
+    }
+
+    /// The command with which a person sees why it fails.
+    fn command(self, root: &Path, build: &Path) -> String {
+        let (root, build) = (quoted(root), quoted(build));
+        match self {
+            Self::Cmake => format!("cmake -S {root} -B {build} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
+            Self::Meson => format!("meson setup {build} {root}"),
+            Self::Make => format!("make -C {root}"),
+            Self::Configure => format!("cd {build} && {root}/configure && make"),
+        }
+    }
+}
+
 /// The commands of a build, and what made them. `None` if nothing may be run, nothing can be, or it failed; then a problem is recorded.
-pub(super) fn commands(request: &ProjectRequest<'_>, info: &mut ProjectInfo) -> Option<(String, Vec<CompileCommand>)> {
+pub(super) fn commands(
+    request: &ProjectRequest<'_>,
+    tree: &Tree,
+    info: &mut ProjectInfo,
+) -> Option<(String, Vec<CompileCommand>)> {
+    commands_within(request, tree, info, Duration::from_millis(BUILD_TIME_LIMIT_MS))
+}
+
+fn commands_within(
+    request: &ProjectRequest<'_>,
+    tree: &Tree,
+    info: &mut ProjectInfo,
+    limit: Duration,
+) -> Option<(String, Vec<CompileCommand>)> {
     if request.build != RunBuild::Allowed {
+        build_report::forget(request.cache);
         return None;
     }
+    let kind = BuildKind::of(request.root)?;
     let build = request.cache.join(FOLDER);
-    let build_file =
-        ["CMakeLists.txt"].iter().chain(&MAKE_FILES).map(|name| request.root.join(name)).find(|path| path.is_file())?;
-    let is_cmake = build_file.ends_with("CMakeLists.txt");
-    let stamp = sha256hex(fs::read(&build_file).ok()?);
-    let (database, known) = (build.join(DATABASE), request.cache.join(STAMP));
-    let is_known = database.is_file() && fs::read_to_string(&known).is_ok_and(|old| old == stamp);
-    let from = if is_cmake { "a run of cmake" } else { "a run of make" };
-    if !is_known {
-        fs::create_dir_all(&build).ok()?;
-        let outcome = if is_cmake { run_cmake(request.root, &build) } else { run_make(request.root, &database) };
-        if let Err(why) = outcome {
-            info.problems
-                .push(format!("the build that is allowed for this workspace failed, so commands are inferred: {why}"));
-            return None;
+    let (known, before) = match build_report::load(request.cache) {
+        Some((report, stamp)) => (Some(report), BuildStamp::from_json(&stamp)),
+        None => (None, BuildStamp::default()),
+    };
+    let stamp = BuildStamp::read(request.root, tree, &before);
+    let database = build.join(DATABASE);
+    let is_current = |report: &&BuildReport| match &report.failure {
+        None => stamp.has_contents_of(&before) && database.is_file(),
+        Some(_) => stamp == before && report.is_repeatable,
+    };
+    let report = match known.as_ref().filter(is_current) {
+        Some(report) => report.clone(),
+        None => {
+            let step = BuildStep { kind, root: request.root, build: &build, limit };
+            let report = step.run();
+            // The build may have written build files itself.
+            let after = BuildStamp::read(request.root, &Tree::read(request.root), &stamp);
+            if let Err(error) = build_report::store(request.cache, &report, &after.to_json()) {
+                info.problems.push(format!("the report of the build can't be written: {error}"));
+            }
+            report
         }
-        fs::write(&known, stamp).ok()?;
+    };
+    let found = database::read(&database).map(|found| found.commands).unwrap_or_default();
+    let outcome = outcome(kind, &report, found.len());
+    info.build = Some(report);
+    info.problems.extend(outcome);
+    (!found.is_empty()).then(|| (format!("a run of {}", kind.shown()), found))
+}
+
+/// What there is to say about a run that wasn't right.
+fn outcome(kind: BuildKind, report: &BuildReport, commands: usize) -> Option<String> {
+    let shown = kind.shown();
+    match (&report.failure, commands) {
+        (Some(why), 0) => Some(format!(
+            "the build that is allowed for this workspace failed, so commands are inferred: {shown}: {why}"
+        )),
+        (Some(why), count) => Some(format!(
+            "the build that is allowed for this workspace failed; the {count} commands that it named are used: {shown}: {why}"
+        )),
+        (None, 0) => Some(format!(
+            "the build that is allowed for this workspace named no source, so commands are inferred: {shown}"
+        )),
+        (None, _) => None,
     }
-    match database::read(&database) {
-        Ok(found) if !found.commands.is_empty() => Some((from.to_owned(), found.commands)),
-        Ok(_) => {
-            info.problems.push(format!("{from} named no source, so commands are inferred"));
-            None
+}
+
+/// One run of a build.
+struct BuildStep<'a> {
+    kind: BuildKind,
+    root: &'a Path,
+    build: &'a Path,
+    limit: Duration,
+}
+
+/// Why a step failed, and whether it would fail again the same way.
+struct StepFailure {
+    why: String,
+    is_repeatable: bool,
+}
+
+impl BuildStep<'_> {
+    fn run(&self) -> BuildReport {
+        let started = Instant::now();
+        let outcome = fs::create_dir_all(self.build).map_err(|error| StepFailure::once(error.to_string()));
+        let outcome = outcome.and_then(|()| self.build());
+        let (failure, is_repeatable) = match outcome {
+            Ok(()) => (None, true),
+            Err(failed) => (Some(failed.why), failed.is_repeatable),
+        };
+        BuildReport {
+            root: self.root.to_path_buf(),
+            command: self.kind.command(self.root, self.build),
+            ended_s: u64::try_from(wall_ns() / 1_000_000_000).unwrap_or_default(),
+            took_s: started.elapsed().as_secs(),
+            failure,
+            is_repeatable,
         }
-        Err(why) => {
-            info.problems.push(format!("{from} wrote no compile database, so commands are inferred: {why}"));
-            None
-        }
     }
-}
 
-fn run_cmake(root: &Path, build: &Path) -> Result<(), String> {
-    let args: [&std::ffi::OsStr; 5] =
-        ["-S".as_ref(), root.as_ref(), "-B".as_ref(), build.as_ref(), "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON".as_ref()];
-    run(Tool::new("cmake").args(args).current_dir(build)).map(drop)
-}
-
-fn run_make(root: &Path, database: &Path) -> Result<(), String> {
-    let bear = Tool::new("bear").args(["--version"]).run(Duration::from_secs(10), &|| {});
-    if bear.is_ok_and(|outcome| outcome.success()) {
-        let args: [&std::ffi::OsStr; 4] = ["--output".as_ref(), database.as_ref(), "--".as_ref(), "make".as_ref()];
-        return run(Tool::new("bear").args(args).current_dir(root)).map(drop);
-    }
-    let printed = database.with_extension("txt");
-    let script = "exec make -n -k -w -B > \"$1\" 2>/dev/null";
-    let tool = Tool::new("sh").args(["-c", script, "sh"]).args([&printed]).env("LC_ALL", "C").current_dir(root);
-    // make exits with an error if one target can't be made; the commands of the others count all the same.
-    let outcome = run(tool);
-    let text = super::build_hints::read_text(&printed).unwrap_or_default();
-    let commands = printed_commands(&text, root);
-    if commands.is_empty() {
-        return Err(outcome.err().unwrap_or_else(|| "make -n printed no command that compiles".into()));
-    }
-    database::write(database, &commands).map_err(|error| error.to_string())
-}
-
-fn run(tool: Tool) -> Result<String, String> {
-    let outcome = tool.run(Duration::from_millis(BUILD_TIME_LIMIT_MS), &|| {}).map_err(|error| error.to_string())?;
-    let last = outcome.output.lines().last().unwrap_or_default().to_owned();
-    if outcome.success() { Ok(outcome.output) } else { Err(format!("{}: {last}", outcome.why())) }
-}
-
-/// The commands that compile, in the output of `make -n -w`.
-fn printed_commands(text: &str, root: &Path) -> Vec<CompileCommand> {
-    let mut folders: Vec<PathBuf> = vec![root.to_path_buf()];
-    let mut found = Vec::new();
-    for line in text.replace("\\\n", " ").lines() {
-        if let Some(folder) =
-            line.split_once("Entering directory ").map(|(_, folder)| folder.trim_matches(['\'', '`', '"']))
-        {
-            folders.push(folder.into());
-        } else if line.contains("Leaving directory ") && folders.len() > 1 {
-            folders.pop();
-        } else if let Some(folder) = folders.last() {
-            for part in line.split([';']).flat_map(|part| part.split("&&")) {
-                found.extend(printed_command(part, folder));
+    fn build(&self) -> Result<(), StepFailure> {
+        let (root, build) = (self.root.as_os_str(), self.build.as_os_str());
+        match self.kind {
+            BuildKind::Cmake => {
+                let export = OsStr::new("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON");
+                self.tool("cmake", &[OsStr::new("-S"), root, OsStr::new("-B"), build, export], self.build)
+            }
+            BuildKind::Meson => {
+                let is_configured = self.build.join("meson-private").is_dir();
+                let again = is_configured.then_some(OsStr::new("--reconfigure"));
+                let args: Vec<&OsStr> = [OsStr::new("setup")].into_iter().chain(again).chain([build, root]).collect();
+                self.tool("meson", &args, self.build)
+            }
+            BuildKind::Make => self.make(self.root),
+            BuildKind::Configure => {
+                let script = self.root.join("configure");
+                self.tool("sh", &[script.as_os_str()], self.build)?;
+                self.make(self.build)
             }
         }
     }
-    found.sort();
-    found.dedup();
-    found
+
+    /// Runs make in `folder` and writes the database.
+    fn make(&self, folder: &Path) -> Result<(), StepFailure> {
+        let database = self.build.join(DATABASE);
+        // What an earlier run found must not be taken for this one's.
+        let _ = fs::remove_file(&database);
+        let observed = self.observe(folder, &database);
+        let has_commands = || database::read(&database).is_ok_and(|found| !found.commands.is_empty());
+        if has_commands() {
+            return observed.unwrap_or(Ok(()));
+        }
+        let printed = self.print(folder);
+        if printed.commands.is_empty() {
+            let nothing = StepFailure { why: "make named no command that compiles".into(), is_repeatable: true };
+            return observed.unwrap_or(Ok(())).and(Err(nothing));
+        }
+        database::write(&database, &printed.commands).map_err(|error| StepFailure::once(error.to_string()))?;
+        observed.unwrap_or(Ok(()))
+    }
+
+    /// Builds under `bear`. `None` if it isn't installed.
+    fn observe(&self, folder: &Path, database: &Path) -> Option<Result<(), StepFailure>> {
+        let bear = Tool::new("bear").args(["--version"]).run(self.limit, &|| {});
+        if !bear.is_ok_and(|outcome| outcome.success()) {
+            return None;
+        }
+        let args = ["--output".as_ref(), database.as_os_str(), "--".as_ref(), "make".as_ref(), "-k".as_ref()];
+        Some(self.tool("bear", &args, folder))
+    }
+
+    /// What make would run, without running it; also of makes that are called by their name.
+    fn print(&self, folder: &Path) -> PrintedBuild {
+        let mut all = self.print_one(folder, &[]);
+        let mut asked = std::collections::BTreeSet::from([folder.to_path_buf()]);
+        while let Some((next, args)) = all.unread.pop_first() {
+            if asked.len() > MAX_PRINTED_BUILDS || !asked.insert(next.clone()) {
+                continue;
+            }
+            let more = self.print_one(&next, &args);
+            all.commands.extend(more.commands);
+            all.unread.extend(more.unread);
+        }
+        all.commands.sort();
+        all.commands.dedup();
+        all
+    }
+
+    fn print_one(&self, folder: &Path, args: &[String]) -> PrintedBuild {
+        let output = self.build.join("make.txt");
+        // make ends with an error if one target can't be made; the commands of the others count all the same.
+        let script = "out=\"$1\"; shift; exec make -n -k -w -B \"$@\" > \"$out\" 2>/dev/null";
+        let args: Vec<&OsStr> = ["-c", script, "sh"]
+            .into_iter()
+            .map(OsStr::new)
+            .chain([output.as_os_str()])
+            .chain(args.iter().map(OsStr::new))
+            .collect();
+        let _ = self.tool("sh", &args, folder);
+        printed_commands::read(&super::build_hints::read_text(&output).unwrap_or_default(), folder)
+    }
+
+    fn tool(&self, program: &str, args: &[&OsStr], folder: &Path) -> Result<(), StepFailure> {
+        let tool = Tool::new(program).args(args).current_dir(folder).env("LC_ALL", "C");
+        let outcome = match tool.run(self.limit, &|| {}) {
+            Ok(outcome) => outcome,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(StepFailure::once(format!("`{program}` is not installed")));
+            }
+            Err(error) => return Err(StepFailure::once(format!("`{program}` can't be started: {error}"))),
+        };
+        if outcome.success() {
+            return Ok(());
+        }
+        let lines = || outcome.output.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+        let telling = lines().find(|line| line.to_ascii_lowercase().contains("error")).or_else(|| lines().next());
+        let why = format!("{}: {}", outcome.why(), telling.unwrap_or("it printed nothing"));
+        Err(StepFailure { why, is_repeatable: true })
+    }
 }
 
-fn printed_command(text: &str, folder: &Path) -> Option<CompileCommand> {
-    let words = shell_words::split(text.split(['>', '|']).next()?);
-    let compilers = ["cc", "gcc", "clang", "c++", "g++", "clang++"];
-    let is_compiler = |word: &String| {
-        let name = word.rsplit('/').next().unwrap_or_default();
-        name.split('-').any(|part| compilers.contains(&part))
-    };
-    let start = words.iter().position(is_compiler)?;
-    let arguments = &words[start..];
-    if !arguments.iter().any(|word| word == "-c") {
-        return None;
+impl StepFailure {
+    /// One that the next attempt may not have.
+    fn once(why: String) -> Self {
+        Self { why, is_repeatable: false }
     }
-    let source = arguments
-        .iter()
-        .skip(1)
-        .find(|word| !word.starts_with('-') && matches!(role(word), Some(FileRole::Source(_))))?;
-    Some(CompileCommand { directory: folder.to_path_buf(), file: source.into(), arguments: arguments.to_vec() })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn printed_commands_that_compile_are_read() {
-        let text = "make: Entering directory '/p'\necho cc -c no.c\nmake[1]: Entering directory '/p/a b'\n\
-                    printf '%s' CC 1>&2;ccache gcc -O2 \\\n -DX='\"1\"' -c x.c -o x.o > /dev/null\n\
-                    make[1]: Leaving directory '/p/a b'\n/usr/bin/x86_64-linux-gnu-g++-12 -Iinc -c y.cc && ar r lib.a y.o\ncc -o prog x.o\n";
-        let found = printed_commands(text, Path::new("/p"));
-        let shown: Vec<(&Path, &Path)> =
-            found.iter().map(|command| (command.directory.as_path(), command.file.as_path())).collect();
-        assert_eq!(
-            shown,
-            [
-                (Path::new("/p"), Path::new("no.c")),
-                (Path::new("/p"), Path::new("y.cc")),
-                (Path::new("/p/a b"), Path::new("x.c"))
-            ]
-        );
-        assert_eq!(found[2].arguments, ["gcc", "-O2", "-DX=\"1\"", "-c", "x.c", "-o", "x.o"]);
-    }
+/// A path as a word of the shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = text.chars().all(|c| c.is_alphanumeric() || "/._-+:@".contains(c));
+    if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -42,9 +42,77 @@ pub(super) fn split(text: &str) -> Vec<String> {
     words
 }
 
+/// The commands of a line: words between the operators of the shell, without redirections. Text in backticks stays one word with them.
+pub(super) fn commands(text: &str) -> Vec<Vec<String>> {
+    let (mut found, mut part, mut chars) = (Vec::new(), String::new(), text.chars().peekable());
+    let mut flush = |part: &mut String| {
+        let words = split(&std::mem::take(part));
+        if !words.is_empty() {
+            found.push(words);
+        }
+    };
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' | '"' => copy_quoted(c, &mut chars, &mut part),
+            // Blanks inside are escaped, so that the words don't end there.
+            '`' => {
+                let script: String = chars.by_ref().take_while(|c| *c != '`').collect();
+                let escaped: String = script.chars().flat_map(|c| ['\\', c]).collect();
+                part.push_str(&format!("`{escaped}`"));
+            }
+            '\\' => {
+                part.push(c);
+                part.extend(chars.next());
+            }
+            ';' | '&' | '|' | '(' | ')' | '\n' => flush(&mut part),
+            '>' | '<' => {
+                // A number right before it names a descriptor, unless it ends a word.
+                let kept = part.trim_end_matches(|c: char| c.is_ascii_digit());
+                if kept.is_empty() || kept.ends_with(char::is_whitespace) {
+                    part.truncate(kept.len());
+                }
+                skip_target(&mut chars);
+            }
+            c => part.push(c),
+        }
+    }
+    flush(&mut part);
+    found
+}
+
+type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+fn copy_quoted(quote: char, chars: &mut Rest<'_>, part: &mut String) {
+    part.push(quote);
+    while let Some(c) = chars.next() {
+        part.push(c);
+        if c == quote {
+            return;
+        }
+        if c == '\\' && quote == '"' {
+            part.extend(chars.next());
+        }
+    }
+}
+
+/// Skips the file or descriptor of a redirection.
+fn skip_target(chars: &mut Rest<'_>) {
+    while chars.next_if(|c| "<>& \t".contains(*c)).is_some() {}
+    while chars.next_if(|c| !c.is_whitespace() && !";&|()".contains(*c)).is_some() {}
+}
+
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::{commands, split};
+
+    #[test]
+    fn commands_are_split_at_operators() {
+        let text = "a 'b;c' >x 2>&1 && d | e\\;f;(cd \"g h\"; i) `j 'k' || l`m > 'n";
+        let wanted: [&[&str]; 5] = [&["a", "b;c"], &["d"], &["e;f"], &["cd", "g h"], &["i"]];
+        let found = commands(text);
+        assert_eq!(found[..5], wanted.map(|words| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()));
+        assert_eq!(found[5], ["`j 'k' || l`m"]);
+    }
 
     #[test]
     fn words_are_split_and_unquoted() {

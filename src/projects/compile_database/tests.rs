@@ -175,13 +175,72 @@ fn headers_that_do_not_exist_and_macros_are_counted_or_ignored() {
             "x.c",
             "#include \"config.h\"\n#include MACRO\n#include <gone/away.h>\n#ifdef W\n#include <maybe.h>\n#endif\n",
         ),
-        ("config.h.in", ""),
         ("Makefile.in", ""),
     ]);
     let prepared = project.prepare();
     assert_eq!(prepared.unresolved(), [(1, vec!["config.h".to_owned()]), (1, vec!["gone/away.h".to_owned()])]);
     assert_eq!(prepared.info.files_known, Some(1));
     assert_eq!(prepared.info.remedy.as_deref(), Some("bear -- make"));
+}
+
+#[test]
+fn headers_that_a_build_configures_are_made_from_their_templates() {
+    let project = Project::new(&[
+        ("a/x.c", "#ifdef HAVE_CONFIG_H\n#include \"config.h\"\n#endif\n#include <gone.h>\n"),
+        ("a/config.h.in", "#undef HAVE_STDDEF_H\n#undef USE_TLS\n"),
+        ("b/x.c", "#include <sub/config.h>\n"),
+        ("b/include/sub/config.h.cmake", "#cmakedefine01 USE_TLS\n"),
+        ("c/plain.c", "#include <stddef.h>\n"),
+        ("d/tokens.c", "#include \"parse.h\"\n"),
+        ("d/parse.y", "%token A B\n%%\n"),
+    ]);
+    let prepared = project.prepare();
+    let text = |file: &str, name: &str| {
+        let dirs = prepared.dirs(file);
+        let [dir] = dirs[..] else { panic!("{dirs:?}") };
+        assert!(Path::new(dir).starts_with(&project.cache), "{dir}");
+        fs::read_to_string(Path::new(dir).join(name)).unwrap()
+    };
+    assert_eq!(text("a/x.c", "config.h"), "#define HAVE_STDDEF_H 1\n/* #undef USE_TLS */\n");
+    assert_eq!(text("b/x.c", "sub/config.h"), "#define USE_TLS 0\n");
+    assert!(text("d/tokens.c", "parse.h").contains("B = 259,"));
+    let is_defined = |file: &str| prepared.arguments[file].contains(&"-DHAVE_CONFIG_H".to_owned());
+    assert_eq!(["a/x.c", "b/x.c", "c/plain.c", "d/tokens.c"].map(is_defined), [true, true, false, false]);
+    assert_eq!(prepared.dirs("c/plain.c"), [""; 0]);
+    assert_eq!(prepared.unresolved(), [(1, vec!["gone.h".to_owned()])]);
+    let from = "inferred from grammars, templates of headers and the includes of 4 files";
+    assert_eq!(prepared.info.source.to_string(), from);
+    assert_eq!(project.prepare().digest, prepared.digest);
+    project.write("a/config.h.in", "#undef USE_TLS\n");
+    assert_ne!(project.prepare().digest, prepared.digest, "the server reads headers at its start");
+    project.write("a/config.h", "");
+    let again = project.prepare();
+    assert_eq!(again.dirs("a/x.c"), [""; 0]);
+    let left = fs::read_dir(project.cache.join("headers")).unwrap().count();
+    assert_eq!(left, 2, "what nothing needs is removed");
+}
+
+#[test]
+fn the_options_of_kconfig_and_generic_headers_are_made() {
+    let generic = format!("arch/{}/include/asm/own.h", platforms::host_architecture());
+    let project = Project::new(&[
+        ("Kconfig", "config NET\n\tbool \"net\"\n\tdefault y\n"),
+        ("x.c", "#include <generated/autoconf.h>\n#include <asm/errno2.h>\n#include <asm/own.h>\n"),
+        ("include/asm-generic/errno2.h", ""),
+        ("include/asm-generic/own.h", ""),
+        (&generic, ""),
+        ("tools/generated/autoconf.h", "#define WRONG\n"),
+        ("tools/include/asm/errno2.h", "#define WRONG\n"),
+    ]);
+    let prepared = project.prepare();
+    let made = project.cache.join("headers/shared");
+    assert_eq!(fs::read_to_string(made.join("generated/autoconf.h")).unwrap(), "#define CONFIG_NET 1\n");
+    assert_eq!(fs::read_to_string(made.join("asm/errno2.h")).unwrap(), "#include <asm-generic/errno2.h>\n");
+    assert!(!made.join("asm/own.h").exists());
+    let dirs = prepared.dirs("x.c");
+    assert!(dirs.contains(&"include") && !dirs.iter().any(|dir| dir.starts_with("tools")), "{dirs:?}");
+    assert!(dirs.contains(&made.to_str().unwrap()), "{dirs:?}");
+    assert_eq!(prepared.unresolved(), []);
 }
 
 #[test]
@@ -257,22 +316,26 @@ fn flags_of_build_files_apply_below_their_directory() {
 }
 
 #[test]
-fn headers_that_no_source_includes_are_unknown_beside_a_database() {
-    let database = r#"[{"directory": ".", "file": "a.c", "command": "cc -c a.c"}]"#;
+fn headers_that_no_source_includes_get_the_flags_of_their_neighbours() {
+    let database = r#"[{"directory": ".", "file": "a.c", "command": "cc -DA -c a.c"}]"#;
     let project = Project::new(&[
         ("a.c", "#include \"used.h\"\n"),
         ("used.h", ""),
-        ("orphan.h", ""),
+        ("orphan.h", "#include <in.h>\n"),
+        ("sub/in.h", ""),
         ("compile_commands.json", database),
     ]);
-    let info = project.prepare().info;
-    assert_eq!((info.files_known, info.unknown_files), (Some(2), vec![project.root.join("orphan.h")]));
-    assert_eq!(
-        (info.problems[0].as_str(), info.remedy.as_deref()),
-        ("no source includes the others", Some("include them in a source"))
-    );
-    fs::remove_file(project.root.join("compile_commands.json")).unwrap();
-    assert_eq!(project.prepare().info.files_known, Some(3), "an inferred database lists such headers");
+    let prepared = project.prepare();
+    assert_eq!((prepared.info.files_known, prepared.info.files_total), (Some(4), 4));
+    assert_eq!(prepared.info.problems, [""; 0], "the database lists every source");
+    let sub = project.root.join("sub").display().to_string();
+    let orphan = project.root.join("orphan.h").display().to_string();
+    assert_eq!(prepared.arguments["orphan.h"], ["cc", "-DA", "-I", &sub, "-xc-header", "-c", &orphan]);
+    assert!(!prepared.arguments.contains_key("used.h"));
+    project.write("a.c", "#include \"used.h\"\n#include \"orphan.h\"\n");
+    let again = project.prepare();
+    assert!(!again.arguments.contains_key("orphan.h"));
+    assert_ne!(again.digest, prepared.digest);
 }
 
 #[test]

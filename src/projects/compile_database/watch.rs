@@ -8,7 +8,9 @@ use codeyard_base::digest::sha256;
 
 use super::DATABASE;
 use super::build_hints::BuildHints;
+use super::build_stamp::is_build_file;
 use super::database::CompileCommand;
+use super::generated_headers::GeneratedHeaders;
 use super::include_graph::IncludeGraph;
 use super::includes::{ScannedFile, scan_file};
 use super::language::role;
@@ -32,7 +34,8 @@ impl CompileWatch {
     /// Whether the file's name is one that matters.
     pub(crate) fn concerns(&self, path: &Path) -> bool {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-        let is_of_build = name == DATABASE || name == "build.ninja" || BuildHints::is_read(name);
+        let is_of_build =
+            name == DATABASE || BuildHints::is_read(name) || is_build_file(name) || GeneratedHeaders::is_read(name);
         path.starts_with(&self.root) && (is_of_build || role(name).is_some())
     }
 
@@ -48,10 +51,9 @@ impl CompileWatch {
     }
 }
 
-/// A digest of the commands, and of the files that the server doesn't know with them: it indexes a header that a source newly includes only at a
-/// start.
-pub(super) fn digest(commands: &[CompileCommand], unknown: &[PathBuf]) -> [u8; 32] {
-    let mut text: String = unknown.iter().map(|path| format!("{}\n", path.display())).collect();
+/// A digest of the commands, and of the headers that were made, by their own digest.
+pub(super) fn digest(commands: &[CompileCommand], headers: [u8; 32]) -> [u8; 32] {
+    let mut text = format!("{}\n", codeyard_base::digest::hex(&headers));
     for command in commands {
         text.push_str(&format!(
             "{}\0{}\0{}\n",

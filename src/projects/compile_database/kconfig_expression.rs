@@ -1,0 +1,254 @@
+//! Conditions of Kconfig: symbols with the values `n`, `m` and `y`, comparisons, and their connection.
+
+/// A condition. The default holds always.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum KconfigExpression {
+    /// Holds.
+    #[default]
+    Always,
+    /// An option, or a constant such as `y` or a number.
+    Symbol(String),
+    /// A text in quotation marks.
+    Literal(String),
+    /// The opposite.
+    Not(Box<Self>),
+    /// The lesser of two.
+    And(Box<Self>, Box<Self>),
+    /// The greater of two.
+    Or(Box<Self>, Box<Self>),
+    /// Two values that are compared: by `=`, `!=`, `<`, `<=`, `>` or `>=`.
+    Compare(Box<Self>, &'static str, Box<Self>),
+}
+
+/// The deepest nesting of conditions that is read.
+const MAX_DEPTH: usize = 64;
+
+impl KconfigExpression {
+    /// Both.
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Always, other) => other,
+            (own, Self::Always) => own,
+            (own, other) => Self::And(Box::new(own), Box::new(other)),
+        }
+    }
+
+    /// Its value from 0 (`n`) to 2 (`y`), where `value` tells the text of an option; `""` for one that isn't set.
+    pub(super) fn level(&self, value: &dyn Fn(&str) -> String) -> u8 {
+        match self {
+            Self::Always => 2,
+            Self::Symbol(name) => level(&symbol_text(name, value)),
+            Self::Literal(text) => level(text),
+            Self::Not(inner) => 2 - inner.level(value),
+            Self::And(one, other) => match one.level(value) {
+                0 => 0,
+                own => own.min(other.level(value)),
+            },
+            Self::Or(one, other) => match one.level(value) {
+                2 => 2,
+                own => own.max(other.level(value)),
+            },
+            Self::Compare(one, operator, other) => {
+                if holds(&one.text(value), operator, &other.text(value)) {
+                    2
+                } else {
+                    0
+                }
+            }
+        }
+    }
+
+    /// Its text, for a comparison or as the value of an option.
+    pub(super) fn text(&self, value: &dyn Fn(&str) -> String) -> String {
+        match self {
+            Self::Symbol(name) => symbol_text(name, value),
+            Self::Literal(text) => text.clone(),
+            other => letter(other.level(value)).to_owned(),
+        }
+    }
+}
+
+/// The letter of a level.
+pub(super) fn letter(level: u8) -> &'static str {
+    ["n", "m", "y"][usize::from(level.min(2))]
+}
+
+/// The level of a value; texts and numbers have none.
+pub(super) fn level(text: &str) -> u8 {
+    match text {
+        "y" => 2,
+        "m" => 1,
+        _ => 0,
+    }
+}
+
+fn symbol_text(name: &str, value: &dyn Fn(&str) -> String) -> String {
+    match name {
+        "y" | "m" | "n" => name.to_owned(),
+        _ if name.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
+            // An option may begin with a digit, such as 64BIT.
+            let known = value(name);
+            if known.is_empty() { name.to_owned() } else { known }
+        }
+        _ => value(name),
+    }
+}
+
+fn holds(one: &str, operator: &str, other: &str) -> bool {
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None => text.parse::<i64>().ok(),
+    };
+    // An option that isn't set equals `n`.
+    let plain = |text: &'_ str| if text.is_empty() { "n" } else { text }.to_owned();
+    let order = match (number(one), number(other)) {
+        (Some(one), Some(other)) => one.cmp(&other),
+        _ => plain(one).cmp(&plain(other)),
+    };
+    match operator {
+        "=" => order.is_eq(),
+        "!=" => order.is_ne(),
+        "<" => order.is_lt(),
+        "<=" => order.is_le(),
+        ">" => order.is_gt(),
+        _ => order.is_ge(),
+    }
+}
+
+/// Reads a condition. What can't be understood ends it.
+pub(super) fn parse_expression(text: &str) -> KconfigExpression {
+    let tokens = tokens(text);
+    if tokens.is_empty() {
+        return KconfigExpression::Symbol("n".into());
+    }
+    Parser { tokens: &tokens, at: 0, depth: 0 }.any()
+}
+
+/// The operators, each before those that it begins with.
+const OPERATORS: [&str; 11] = ["||", "&&", "!=", "<=", ">=", "=", "<", ">", "!", "(", ")"];
+
+fn tokens(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let length = if let Some(operator) = OPERATORS.iter().find(|operator| rest.starts_with(**operator)) {
+            operator.len()
+        } else if let Some(quote) = rest.chars().next().filter(|c| *c == '"' || *c == '\'') {
+            rest[1..].find(quote).map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with('#') {
+            break;
+        } else {
+            let is_end = |c: char| c.is_whitespace() || "|&!=<>()\"'#".contains(c);
+            let first = rest.chars().next().map_or(1, char::len_utf8);
+            rest[first..].find(is_end).map_or(rest.len(), |end| end + first)
+        };
+        found.push(rest[..length].to_owned());
+        rest = rest[length..].trim_start();
+    }
+    found
+}
+
+struct Parser<'a> {
+    tokens: &'a [String],
+    at: usize,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> &str {
+        self.tokens.get(self.at).map_or("", String::as_str)
+    }
+
+    fn any(&mut self) -> KconfigExpression {
+        let mut left = self.all();
+        while self.peek() == "||" {
+            self.at += 1;
+            left = KconfigExpression::Or(Box::new(left), Box::new(self.all()));
+        }
+        left
+    }
+
+    fn all(&mut self) -> KconfigExpression {
+        let mut left = self.comparison();
+        while self.peek() == "&&" {
+            self.at += 1;
+            left = KconfigExpression::And(Box::new(left), Box::new(self.comparison()));
+        }
+        left
+    }
+
+    fn comparison(&mut self) -> KconfigExpression {
+        let left = self.one();
+        let operator = ["=", "!=", "<=", ">=", "<", ">"].into_iter().find(|operator| *operator == self.peek());
+        let Some(operator) = operator else { return left };
+        self.at += 1;
+        KconfigExpression::Compare(Box::new(left), operator, Box::new(self.one()))
+    }
+
+    fn one(&mut self) -> KconfigExpression {
+        let token = self.peek().to_owned();
+        self.at += 1;
+        if self.depth >= MAX_DEPTH {
+            return KconfigExpression::Symbol("n".into());
+        }
+        self.depth += 1;
+        let found = match token.as_str() {
+            "!" => KconfigExpression::Not(Box::new(self.one())),
+            "(" => {
+                let inner = self.any();
+                self.at += usize::from(self.peek() == ")");
+                inner
+            }
+            "" => KconfigExpression::Symbol("n".into()),
+            text => match text.strip_prefix(['"', '\'']) {
+                Some(inner) => KconfigExpression::Literal(inner.trim_end_matches(['"', '\'']).to_owned()),
+                None => KconfigExpression::Symbol(text.to_owned()),
+            },
+        };
+        self.depth -= 1;
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(name: &str) -> String {
+        match name {
+            "A" | "64BIT" => "y",
+            "M" => "m",
+            "N" => "12",
+            "T" => "x y",
+            _ => "",
+        }
+        .into()
+    }
+
+    #[test]
+    fn conditions_have_the_values_of_kconfig() {
+        let level = |text: &str| letter(parse_expression(text).level(&value)).to_owned();
+        for (text, wanted) in [
+            ("A", "y"),
+            ("M && A", "m"),
+            ("!M", "m"),
+            ("GONE || M", "m"),
+            ("!(A && GONE) && A", "y"),
+            ("N >= 9 && N<100", "y"),
+            ("\"x86\" = \"x86\"", "y"),
+            ("T=\"x y\"", "y"),
+            ("GONE = n", "y"),
+            ("GONE!=n", "n"),
+            ("64BIT", "y"),
+            ("A # comment", "y"),
+            ("", "n"),
+            ("(((", "n"),
+            ("A &&", "n"),
+            ("ü", "n"),
+        ] {
+            assert_eq!(level(text), wanted, "{text}");
+        }
+        level(&"(".repeat(5_000));
+        level(&"!".repeat(5_000));
+    }
+}
