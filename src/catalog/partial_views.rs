@@ -44,6 +44,7 @@ fn coverage(known: Option<usize>) -> ServerCoverage {
         reason: "no compile_commands.json".into(),
         remedy: Some("run `bear -- make`".into()),
         unresolved: vec![],
+        undecided: None,
     }
 }
 

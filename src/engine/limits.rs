@@ -6,6 +6,15 @@ pub const MAX_LISTED_IDENTIFIERS: usize = 40;
 /// Most functions at one position for which callers or callees are requested.
 pub const MAX_CALL_ITEMS: usize = 64;
 
+/// Files of JavaScript and TypeScript that are searched for references through CommonJS.
+pub const MAX_LINKED_FILES: usize = 20_000;
+
+/// Bytes of these files.
+pub const MAX_LINKED_BYTES: usize = 128 * 1024 * 1024;
+
+/// Places with the name of a symbol of CommonJS that a language server is asked about.
+pub const MAX_LINKED_PLACES: usize = 4_000;
+
 /// Time before a call's deadline at which a linter without an answer is left out if another server has answered, in milliseconds.
 pub const LATE_SERVER_MS: u64 = 150;
 

@@ -7,6 +7,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`commonjs`] | what a file of JavaScript exports and requires |
 //! | `language` | the indexed languages, and the detection of a file's language |
 //! | [`extract`] | symbols and references of a source ([`Facts`]), by tree-sitter queries |
 //! | `text` | the text index: contents that may contain a text, and the search of their lines |
@@ -29,6 +30,7 @@
 
 mod classify;
 mod codec;
+pub mod commonjs;
 pub mod extract;
 mod facts;
 mod index_dir;

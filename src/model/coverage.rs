@@ -12,6 +12,13 @@ use codeyard_base::ids::ServerKind;
 /// Most reasons for imports that can't be resolved in one sentence.
 const MAX_UNRESOLVED_REASONS: usize = 2;
 
+/// Why a use of a name can't be decided.
+const UNTYPED_OBJECTS: &str = "the types of their objects are unknown";
+/// Why not all uses of a name are looked at.
+const TOO_MANY_PLACES: &str = "there are too many";
+/// What finds them all the same.
+const SEARCH_TEXT: &str = "search the name as text";
+
 /// Where the list of a project's files comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProjectFileSource {
@@ -57,6 +64,17 @@ pub struct UnresolvedImports {
     pub command: Option<String>,
 }
 
+/// A name with places that may be references, because the server doesn't know what the name is there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UndecidedName {
+    /// The name.
+    pub name: String,
+    /// Number of these places.
+    pub places: usize,
+    /// Whether not all places were looked at, because there are too many.
+    pub is_cut: bool,
+}
+
 /// How much of one project a language server knows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ServerCoverage {
@@ -78,12 +96,48 @@ pub struct ServerCoverage {
     pub remedy: Option<String>,
     /// Imports or includes that can't be resolved, by reason. The files are known, but what they refer to isn't.
     pub unresolved: Vec<UnresolvedImports>,
+    /// Places that may belong to the answer.
+    pub undecided: Option<UndecidedName>,
 }
 
 impl ServerCoverage {
+    /// The coverage of a server whose project has no files.
+    pub fn of_no_files(server: ServerKind) -> Self {
+        Self {
+            server,
+            project: ".".into(),
+            languages: String::new(),
+            source: ProjectFileSource::NotNeeded,
+            files: 0,
+            known: Some(0),
+            reason: String::new(),
+            remedy: None,
+            unresolved: vec![],
+            undecided: None,
+        }
+    }
+
     /// Whether the server doesn't know all files of the project, or it isn't known whether it does.
     pub fn is_partial(&self) -> bool {
         self.known.is_none_or(|known| known < self.files)
+    }
+
+    /// The sentence about places that may belong to the answer: "2 uses of `init` can't be decided by typescript: the types of their
+    /// objects are unknown." `None` if there are none.
+    pub fn undecided_sentence(&self) -> Option<String> {
+        let undecided = self.undecided.as_ref()?;
+        let server = &self.server;
+        let UndecidedName { name, places, is_cut } = undecided;
+        let mut view = match places {
+            0 => format!("Not all uses of `{name}` were looked at by {server}"),
+            1 => format!("1 use of `{name}` can't be decided by {server}"),
+            _ => format!("{places} uses of `{name}` can't be decided by {server}"),
+        };
+        if *places > 0 && *is_cut {
+            view.push_str(", and not all were looked at");
+        }
+        let reason = if *places > 0 { UNTYPED_OBJECTS } else { TOO_MANY_PLACES };
+        Some(with_reason(view, reason, Some(SEARCH_TEXT)))
     }
 
     /// The sentence for an answer that stands on this view: "32 of 706 C files are known to clangd: no compile_commands.json; run `bear -- make`."
@@ -178,7 +232,9 @@ impl AnswerCoverage {
     pub fn partial(&self, is_empty: bool) -> impl Iterator<Item = &ServerCoverage> {
         let is_marked = is_empty || self.scope != AnswerScope::Document { is_known: true };
         let of_server = move |coverage: &&ServerCoverage| {
-            is_marked && coverage.is_partial() || is_empty && coverage.unresolved_sentence().is_some()
+            is_marked && coverage.is_partial()
+                || coverage.undecided.is_some()
+                || is_empty && coverage.unresolved_sentence().is_some()
         };
         self.servers.iter().map(Arc::as_ref).filter(of_server)
     }
@@ -187,9 +243,13 @@ impl AnswerCoverage {
     pub fn sentences(&self, is_empty: bool) -> Option<String> {
         let all: Vec<String> = self
             .partial(is_empty)
-            .map(|coverage| match coverage.unresolved_sentence().filter(|_| !coverage.is_partial()) {
-                Some(unresolved) => unresolved,
-                None => coverage.sentence(),
+            .map(|coverage| {
+                let unresolved = coverage.unresolved_sentence().filter(|_| is_empty);
+                let view = match coverage.is_partial() {
+                    true => Some(coverage.sentence()),
+                    false => unresolved,
+                };
+                [view, coverage.undecided_sentence()].into_iter().flatten().collect::<Vec<_>>().join(" ")
             })
             .collect();
         let mut text = all[..all.len().min(MAX_PROVIDERS_NAMED)].join(" ");
@@ -222,6 +282,7 @@ mod tests {
             reason: "no compile_commands.json".into(),
             remedy: Some("run `bear -- make`".into()),
             unresolved: vec![],
+            undecided: None,
         }
     }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::uri::CanonicalUri;
 
-/// A position between two UTF-16 code units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// A position between two UTF-16 code units. The default is the beginning of a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Position {
     /// 0-based line.
     pub line: u32,

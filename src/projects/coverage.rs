@@ -41,6 +41,7 @@ impl ProjectInfo {
             reason: if is_partial { self.reason(inference) } else { String::new() },
             remedy: self.remedy.clone().filter(|_| is_partial),
             unresolved: self.unresolved.iter().map(UnresolvedNames::imports).collect(),
+            undecided: None,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{python, typescript};
 /// The memory of one project.
 #[derive(Debug, Default)]
 pub struct ProjectMemory {
-    /// By file of Python, the names that it imports.
+    /// By file of Python, the names that it imports; by file of TypeScript, the specifiers.
     imports: Mutex<BTreeMap<PathBuf, BTreeSet<String>>>,
     /// What the compile database was made from.
     compiled: Mutex<Option<CompileWatch>>,
@@ -34,8 +34,12 @@ impl ProjectMemory {
     /// Whether the changed text of a file may change the project, so that it must be prepared again.
     pub fn is_affected_by_text(&self, inference: ProjectInference, file: &Path, top: &Path) -> bool {
         match inference {
-            ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal => typescript::reads(file),
-            ProjectInference::PythonPaths => python::reads(file) || self.has_new_imports(file, top),
+            ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal => {
+                typescript::reads(file) || self.has_new_imports(file, &typescript::read_specifiers)
+            }
+            ProjectInference::PythonPaths => {
+                python::reads(file) || self.has_new_imports(file, &|file| python::read_imports(file, top))
+            }
             ProjectInference::CompileDatabase => {
                 self.compiled.lock().as_ref().is_some_and(|watch| watch.concerns(file) && watch.is_outdated(file))
             }
@@ -43,10 +47,10 @@ impl ProjectMemory {
     }
 
     /// Whether a file imports other names than before. The new ones are remembered.
-    fn has_new_imports(&self, file: &Path, top: &Path) -> bool {
+    fn has_new_imports(&self, file: &Path, read: &dyn Fn(&Path) -> BTreeSet<String>) -> bool {
         let mut imports = self.imports.lock();
         let Some(before) = imports.get_mut(file) else { return false };
-        let now = python::read_imports(file, top);
+        let now = read(file);
         let differ = *before != now;
         *before = now;
         differ

@@ -98,6 +98,8 @@ struct PartialView<'a> {
     known_files: Option<usize>,
     #[serde(skip_serializing_if = "is_zero")]
     unresolved_imports: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    undecided_places: usize,
     #[serde(skip_serializing_if = "String::is_empty")]
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +111,7 @@ impl<'a> PartialView<'a> {
         // A complete view is listed only because of its imports.
         let (reason, remedy) = match coverage.is_partial() {
             true => (coverage.reason.clone(), coverage.remedy.clone()),
+            false if coverage.undecided.is_some() => (coverage.undecided_sentence().unwrap_or_default(), None),
             false => {
                 let command = coverage.unresolved.iter().find_map(|cause| cause.command.as_ref());
                 (coverage.unresolved_reason(), command.map(|command| format!("run `{command}`")))
@@ -121,6 +124,7 @@ impl<'a> PartialView<'a> {
             files: coverage.files,
             known_files: coverage.known,
             unresolved_imports: coverage.unresolved_names(),
+            undecided_places: coverage.undecided.as_ref().map_or(0, |undecided| undecided.places),
             reason,
             remedy,
         }

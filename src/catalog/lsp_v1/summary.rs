@@ -140,6 +140,7 @@ mod tests {
             reason: "no compile_commands.json".into(),
             remedy: Some("run `bear -- make`".into()),
             unresolved: vec![],
+            undecided: None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::query::provider::Provider;
-use codeyard_model::coverage::{AnswerScope, ServerCoverage};
+use codeyard_model::coverage::{AnswerScope, ServerCoverage, UndecidedName};
 use codeyard_model::operation::{LspQuery, Operation};
 use codeyard_model::query::{GatedQuery, Query};
 
@@ -18,6 +18,20 @@ pub(crate) fn of_provider(provider: &Provider) -> Vec<Arc<ServerCoverage>> {
     }
     let asked = provider.projects.asked.as_ref();
     provider.projects.cell.coverage(|root| asked.is_none_or(|asked| asked.contains(root)))
+}
+
+/// The same for an answer that may lack these places.
+pub(crate) fn of_answer(provider: &Provider, undecided: Option<&UndecidedName>) -> Vec<Arc<ServerCoverage>> {
+    let mut all = of_provider(provider);
+    if let Some(undecided) = undecided {
+        let first = all.first().map(|first| first.as_ref().clone());
+        let marked = ServerCoverage {
+            undecided: Some(undecided.clone()),
+            ..first.unwrap_or_else(|| ServerCoverage::of_no_files(provider.kind.clone()))
+        };
+        all.splice(..all.len().min(1), [Arc::new(marked)]);
+    }
+    all
 }
 
 /// What the answer to `query` from these providers stands on.

@@ -190,7 +190,7 @@ impl Execution {
     }
 
     fn context(&self) -> RequestContext<'_> {
-        RequestContext { gate: &self.gate, deadline: self.deadline, origin: &self.origin }
+        RequestContext { gate: &self.gate, deadline: self.deadline, origin: &self.origin, files: Some(&self.slot) }
     }
 
     /// Asks the providers one after the other until an answer isn't empty.
@@ -201,7 +201,7 @@ impl Execution {
         for provider in &self.providers {
             match operation.ask(provider, self.context()).await {
                 Ok(answer) => {
-                    known_files.extend(coverage::of_provider(provider));
+                    known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
                     if answer.entries() > 0 {
                         first = Some((answer, provider));
                         break;
@@ -271,7 +271,7 @@ impl Execution {
         for (provider, outcome) in futures::future::join_all(requests).await {
             match outcome {
                 Ok(answer) => {
-                    known_files.extend(coverage::of_provider(provider));
+                    known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
                     answers.push(answer);
                 }
                 Err(ProviderFailure::Unsupported) => {
@@ -299,8 +299,8 @@ impl Execution {
         for (provider, outcome) in futures::future::join_all(requests).await {
             match outcome {
                 Ok(answer) => {
+                    collected.known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
                     collected.answers.push(answer);
-                    collected.known_files.extend(coverage::of_provider(provider));
                     collected.by_name.extend(provider.by_name());
                 }
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}

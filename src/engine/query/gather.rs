@@ -113,7 +113,7 @@ fn collected<O: QueryOperation>(
                 is_answered |= !provider.is_linter;
                 is_cut |= O::is_capped(provider, &answer);
                 by_name.extend(provider.by_name());
-                known_files.extend(coverage::of_provider(provider));
+                known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
                 answers.push(answer);
             }
             ProviderOutcome::Failed(why) => {

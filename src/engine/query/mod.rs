@@ -2,10 +2,11 @@
 //!
 //! [`plan`] selects the servers. [`execution`] runs one query. [`operations`] has the requests and the canonicalisation of each
 //! query. [`gather`] sends an operation of the tool `lsp` to all servers. [`provider_call`] sends one request to one server.
-//! [`canonicalise`] makes the result. This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
+//! [`commonjs`] finds the references that a server doesn't follow through modules. [`canonicalise`] makes the result. This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
 
 pub(crate) mod canonicalise;
 mod collected;
+mod commonjs;
 mod coverage;
 pub mod execution;
 pub(crate) mod fallback;

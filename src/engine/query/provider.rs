@@ -25,6 +25,10 @@ pub struct Provider {
     pub is_linter: bool,
     /// The most symbols that it lists for a workspace; 0 means all.
     pub symbols_max: usize,
+    /// Whether references through CommonJS are added to its own.
+    pub links_commonjs: bool,
+    /// Whether it answers only for documents that are open.
+    pub answers_opened_only: bool,
     /// The languages for which it is only a fallback; `None`: it is not a fallback.
     pub fallback_for: Option<Arc<FallbackFor>>,
     /// The projects of it that the query is about, and how many of their files it knows.

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::limits;
 use crate::query::position_encoding;
 use crate::query::provider::Provider;
+use crate::query::watch_slot::WatchSlot;
 use crate::server::messages::{KillServer, PendingAnswer, ProjectReport, PulledDiagnostics, SendOutcome, SendRequest};
 use crate::server::request::{LspRequest, ServerRequest};
 use crate::status::server_state::{CRASHED, STOPPED, ServerState, Unavailable};
@@ -108,6 +109,8 @@ pub(crate) struct RequestContext<'a> {
     pub gate: &'a Gate,
     /// When the caller stops waiting.
     pub deadline: Deadline,
+    /// The files of the workspace, for questions about several of them.
+    pub files: Option<&'a WatchSlot>,
     /// The call or background task that the work is attributed to in spans and metrics.
     pub origin: &'a RequestOrigin,
 }
@@ -128,7 +131,7 @@ pub(crate) struct ProviderCall<'a, R> {
 impl<'a, R: LspRequest> ProviderCall<'a, R> {
     /// A request that hasn't been sent yet.
     pub(crate) fn new(provider: &'a Provider, request: &'a R, context: RequestContext<'a>) -> Self {
-        let RequestContext { gate, deadline, origin } = context;
+        let RequestContext { gate, deadline, origin, .. } = context;
         origin.record_server(&provider.kind);
         Self {
             provider,

@@ -9,6 +9,7 @@ use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::server::request::LspRequest;
 use codeyard_lsp::convert::ReplyEntries;
+use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
 use codeyard_model::operation::Operation;
 use codeyard_paging::CanonicalResult;
@@ -72,6 +73,11 @@ pub(crate) trait QueryOperation: Send + Sync + 'static {
     /// Whether the position points at a symbol even if the answer is empty.
     fn has_target(_answer: &Self::Answer) -> bool {
         false
+    }
+
+    /// Places that may be further entries of the answer.
+    fn undecided(_answer: &Self::Answer) -> Option<&UndecidedName> {
+        None
     }
 }
 

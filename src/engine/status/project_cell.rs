@@ -110,6 +110,7 @@ mod tests {
             reason: String::new(),
             remedy: None,
             unresolved: vec![],
+            undecided: None,
         };
         let info = ProjectInfo { unknown_files: vec!["/w/a/x.c".into()], ..ProjectInfo::default() };
         PublishedProject { info, coverage: Some(Arc::new(coverage)), is_open_only }

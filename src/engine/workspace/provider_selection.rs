@@ -93,6 +93,8 @@ impl Workspace {
             state: child.state.clone(),
             is_linter,
             symbols_max: choice.server.quirks.symbols_max,
+            links_commonjs: choice.server.quirks.links_commonjs,
+            answers_opened_only: choice.server.quirks.open_set_matters,
             fallback_for: fallback_for.map(|languages| Arc::new(FallbackFor { languages, servers })),
             projects: ProviderProjects {
                 cell: child.status.projects().clone(),

@@ -108,6 +108,8 @@ impl Workspace {
                 state: child.state.clone(),
                 is_linter: false,
                 symbols_max: 0,
+                links_commonjs: false,
+                answers_opened_only: false,
                 fallback_for: None,
                 projects: ProviderProjects::default(),
             };
@@ -136,7 +138,7 @@ async fn sweep_one(
     // Changes before this read are sent first, so that no server checks a new text against old ones.
     children_in_sync.await;
     let request = DocumentDiagnosticsRequest(document);
-    let context = RequestContext { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), origin: &origin };
+    let context = RequestContext { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), origin: &origin, files: None };
     let answer = provider_call::ask(&provider, &request, context);
     // The server's actor records the diagnostics; a failure shows in the coverage.
     drop(tokio::time::timeout(PER_DOCUMENT, answer).await);

@@ -295,6 +295,8 @@ pub struct Quirks {
     pub no_symbols_of: Vec<String>,
     /// The most symbols that it returns for `workspace/symbol`. 0: unlimited.
     pub symbols_max: usize,
+    /// Its references don't follow names through CommonJS (`exports`, `require`), although it knows their definitions: they are added.
+    pub links_commonjs: bool,
     /// Its answers depend on which documents are open.
     pub open_set_matters: bool,
     /// Keep one document of the project open as an anchor.

@@ -3,10 +3,11 @@
 //! It is read as TypeScript reads it: comments and trailing commas are allowed, `extends` is followed, and lists are relative to the
 //! file that they are written in. Only files inside the workspace root are read.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use codeyard_lsp::registry::{MarkerFiles, parse_jsonc};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::file_patterns::{FilePattern, PatternUse};
 use crate::limits::MAX_EXTENDED_CONFIGURATIONS;
@@ -27,6 +28,8 @@ pub(super) struct Configuration {
     pub allows_javascript: bool,
     /// The configurations that it references.
     pub references: Vec<PathBuf>,
+    /// By name pattern, where imports of such names are looked for, absolute: `paths` and `baseUrl`.
+    pub aliases: BTreeMap<String, Vec<PathBuf>>,
     files: Vec<PathBuf>,
     include: Vec<FilePattern>,
     exclude: Vec<FilePattern>,
@@ -39,6 +42,8 @@ struct Settings {
     include: Option<(PathBuf, Vec<String>)>,
     exclude: Option<(PathBuf, Vec<String>)>,
     out_folders: Vec<(PathBuf, String)>,
+    base_url: Option<PathBuf>,
+    paths: Option<(PathBuf, Map<String, Value>)>,
     allow_js: Option<bool>,
     check_js: Option<bool>,
 }
@@ -80,13 +85,14 @@ impl ConfigurationReader<'_> {
             Some(exclude) => patterns(exclude, PatternUse::Exclude),
             None => {
                 let names = EXCLUDED_BY_DEFAULT.map(|name| (folder.to_path_buf(), name.to_owned()));
-                let all = names.into_iter().chain(settings.out_folders);
+                let all = names.into_iter().chain(settings.out_folders.clone());
                 all.filter_map(|(base, name)| FilePattern::new(&base, &with_folder(&name, folder), PatternUse::Exclude))
                     .collect()
             }
         };
         let files = settings.files.as_ref().map(absolute).unwrap_or_default();
-        Configuration { path: path.into(), allows_javascript, references, files, include, exclude }
+        let aliases = aliases(&settings, folder);
+        Configuration { path: path.into(), allows_javascript, references, aliases, files, include, exclude }
     }
 
     /// Merges the configuration `path`, after those that it extends, into `settings`. Returns its own text as a value.
@@ -112,6 +118,12 @@ impl ConfigurationReader<'_> {
         let flag = |name: &str| options?.get(name)?.as_bool();
         settings.allow_js = flag("allowJs").or(settings.allow_js);
         settings.check_js = flag("checkJs").or(settings.check_js);
+        if let Some(base) = options.and_then(|options| options.get("baseUrl")?.as_str()) {
+            settings.base_url = Some(folder.join(base));
+        }
+        if let Some(paths) = options.and_then(|options| options.get("paths")?.as_object()) {
+            settings.paths = Some((folder.into(), paths.clone()));
+        }
         let out = ["outDir", "declarationDir"].iter().filter_map(|name| options?.get(*name)?.as_str());
         settings.out_folders.extend(out.map(|name| (folder.to_path_buf(), name.to_owned())));
         own
@@ -155,6 +167,23 @@ impl Configuration {
             && self.include.iter().any(|pattern| file.starts_with(pattern.base()) && pattern.matches(file))
             && !self.exclude.iter().any(|pattern| pattern.matches(file))
     }
+}
+
+/// The names of `paths`, and with `baseUrl` all names. Patterns of `paths` are relative to `baseUrl`, else to the file that has them.
+fn aliases(settings: &Settings, folder: &Path) -> BTreeMap<String, Vec<PathBuf>> {
+    let mut aliases = BTreeMap::new();
+    if let Some((own, paths)) = &settings.paths {
+        let base = settings.base_url.as_ref().unwrap_or(own);
+        for (name, places) in paths {
+            let places = strings(Some(places));
+            let absolute = places.iter().filter_map(|place| normalized(&base.join(with_folder(place, folder))));
+            aliases.insert(name.clone(), absolute.collect());
+        }
+    }
+    if let Some(base) = settings.base_url.as_ref().and_then(|base| normalized(base)) {
+        aliases.entry("*".to_owned()).or_insert_with(|| vec![base.join("*")]);
+    }
+    aliases
 }
 
 fn strings(value: Option<&Value>) -> Vec<String> {

@@ -7,6 +7,7 @@
 
 mod configuration;
 mod file_patterns;
+mod javascript_imports;
 mod packages;
 mod projects;
 #[cfg(test)]
@@ -17,9 +18,11 @@ use std::path::{Path, PathBuf};
 use codeyard_lsp::registry::{CachedFiles, MarkerFiles, ProjectInference};
 use serde_json::{Value, json};
 
+use self::javascript_imports::JavascriptImporters;
+pub(crate) use self::javascript_imports::read_specifiers;
 use self::projects::AssignedFiles;
-use crate::info::{ProjectInfo, ProjectSource};
-use crate::limits::{MAX_INFERRED_FILES, MAX_OPENED_PROJECTS, MAX_UNKNOWN_FILES};
+use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
+use crate::limits::{MAX_EXAMPLES, MAX_INFERRED_FILES, MAX_OPENED_PROJECTS, MAX_UNKNOWN_FILES};
 use crate::prepare::{PreparedProject, ProjectCommand, ProjectDocument, ProjectRequest};
 
 /// The name of the inferred configuration.
@@ -34,12 +37,15 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         assigned.by_configuration.values().filter_map(|files| representative(files)).collect();
     opened.truncate(MAX_OPENED_PROJECTS);
     let mut inferred = inferred_files(&assigned);
+    let importers = javascript_imports::find(&assigned, request.memory);
     let mut prepared = PreparedProject::default();
-    let options = packages.add_to(compiler_options(), &disk);
+    let options = with_aliases(packages.add_to(compiler_options(), &disk), &assigned);
     match (inference, inferred_path(request.top, &disk)) {
         _ if inferred.is_empty() => {}
         (ProjectInference::TypescriptDocument, Some(path)) => {
-            let text = json!({"compilerOptions": options, "files": inferred}).to_string();
+            let mut files: Vec<&Path> = inferred.iter().chain(&importers.files).copied().collect();
+            files.sort();
+            let text = json!({"compilerOptions": options, "files": files}).to_string();
             opened.extend(representative(&inferred));
             prepared.documents.push(ProjectDocument { path, language: "jsonc".into(), text });
         }
@@ -57,7 +63,53 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
     prepared.open = opened;
     prepared.info = info(request, &assigned, &inferred);
     prepared.info.unresolved = packages.not_installed(&disk).into_iter().collect();
+    if inference == ProjectInference::TypescriptDocument {
+        prepared.info.unresolved.extend(unknown_javascript(&importers, request.root));
+    } else {
+        prepared.info.unresolved.extend(ambiguous_aliases(&assigned));
+    }
     prepared
+}
+
+/// The options with the name patterns of the configurations, so that files outside of them import as those inside do.
+fn with_aliases(mut options: Value, assigned: &AssignedFiles<'_>) -> Value {
+    if let Some(members) = options.as_object_mut()
+        && !assigned.aliases.is_empty()
+    {
+        let paths = members.entry("paths").or_insert_with(|| json!({}));
+        if let Some(paths) = paths.as_object_mut() {
+            for (name, places) in &assigned.aliases {
+                paths.insert(name.clone(), json!(places));
+            }
+        }
+    }
+    options
+}
+
+/// Modules of JavaScript that the configuration of their importers leaves out.
+fn unknown_javascript(importers: &JavascriptImporters<'_>, root: &Path) -> Option<UnresolvedNames> {
+    let examples = importers.modules.iter().take(MAX_EXAMPLES).map(|module| {
+        let shown = module.strip_prefix(root).unwrap_or(module);
+        shown.display().to_string()
+    });
+    (!importers.modules.is_empty()).then(|| UnresolvedNames {
+        what: "the tsconfig.json of TypeScript that imports JavaScript has no `allowJs`".into(),
+        count: importers.modules.len(),
+        examples: examples.collect(),
+        remedy: None,
+    })
+}
+
+/// Names that several configurations look for in different folders: one project can't tell which is meant.
+fn ambiguous_aliases(assigned: &AssignedFiles<'_>) -> Option<UnresolvedNames> {
+    let is_ambiguous = |name: &&String| assigned.ambiguous_aliases.contains(*name);
+    let names: Vec<&String> = assigned.aliases.keys().filter(is_ambiguous).collect();
+    (!names.is_empty()).then(|| UnresolvedNames {
+        what: "`paths` of several tsconfig.json give the same names different folders".into(),
+        count: names.len(),
+        examples: names.into_iter().take(MAX_EXAMPLES).cloned().collect(),
+        remedy: None,
+    })
 }
 
 /// Whether a change of this file's text, not only its existence, may change what [`prepare`] returns.

@@ -19,6 +19,12 @@ const NAMES: [&str; 2] = ["tsconfig.json", "jsconfig.json"];
 pub(super) struct AssignedFiles<'a> {
     /// By configuration, the files whose project it is, in the order of the input.
     pub by_configuration: BTreeMap<PathBuf, Vec<&'a Path>>,
+    /// The configurations that have files and list no files of JavaScript.
+    pub without_javascript: BTreeSet<PathBuf>,
+    /// By name pattern, where imports of such names are looked for: of all configurations that have files.
+    pub aliases: BTreeMap<String, Vec<PathBuf>>,
+    /// The patterns that mean different places in two configurations.
+    pub ambiguous_aliases: BTreeSet<String>,
     /// Files of no project, in the order of the input.
     pub unassigned: Vec<&'a Path>,
     /// Configurations that were not read because there are too many.
@@ -56,6 +62,20 @@ pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFile
         match all.of_file(file) {
             Some(path) => assigned.by_configuration.entry(path).or_default().push(file),
             None => assigned.unassigned.push(file),
+        }
+    }
+    for path in assigned.by_configuration.keys() {
+        let Some(configuration) = all.read.get(path) else { continue };
+        if !configuration.allows_javascript {
+            assigned.without_javascript.insert(path.clone());
+        }
+        for (name, places) in &configuration.aliases {
+            let known = assigned.aliases.entry(name.clone()).or_default();
+            if !known.is_empty() && known != places {
+                assigned.ambiguous_aliases.insert(name.clone());
+            }
+            let new: Vec<PathBuf> = places.iter().filter(|place| !known.contains(place)).cloned().collect();
+            known.extend(new);
         }
     }
     assigned.skipped = all.skipped.len();

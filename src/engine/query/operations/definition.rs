@@ -21,7 +21,12 @@ use codeyard_paging::CanonicalResult;
 
 /// `textDocument/definition`.
 #[derive(Debug, Clone)]
-pub(super) struct DefinitionRequest(DocumentPosition);
+pub(crate) struct DefinitionRequest(DocumentPosition);
+
+/// The definition at a position of a document that the server opens only if it `is_opened`.
+pub(crate) fn at(document: DocumentInput, position: Position, is_opened: bool) -> DefinitionRequest {
+    DefinitionRequest(DocumentPosition { is_opened, ..DocumentPosition::new(document, position) })
+}
 
 impl LspRequest for DefinitionRequest {
     const METHOD: &'static str = methods::DEFINITION;
@@ -29,7 +34,7 @@ impl LspRequest for DefinitionRequest {
     type Reply = Vec<RawLocation>;
 
     fn document(&self) -> Option<&DocumentInput> {
-        Some(&self.0.document)
+        self.0.opened()
     }
 
     fn params<'a>(&'a self, session: &'a SessionView<'_>) -> Option<PositionParams<'a>> {

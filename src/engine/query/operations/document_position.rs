@@ -12,12 +12,19 @@ pub(super) struct DocumentPosition {
     pub(super) document: DocumentInput,
     /// Where in it, UTF-16.
     pub(super) position: Position,
+    /// Whether the server has the document open when it answers.
+    pub(super) is_opened: bool,
 }
 
 impl DocumentPosition {
     /// A position in a document.
     pub(super) fn new(document: DocumentInput, position: Position) -> Self {
-        Self { document, position }
+        Self { document, position, is_opened: true }
+    }
+
+    /// The document, if the server must have it open.
+    pub(super) fn opened(&self) -> Option<&DocumentInput> {
+        self.is_opened.then_some(&self.document)
     }
 
     /// The parameters that most methods about a position take.

@@ -6,12 +6,14 @@ use super::call_hierarchy::{CallsAnswer, PrepareRequest, ServerFunction, calls, 
 use super::document_position::DocumentPosition;
 use super::tool_operation::ToolOperation;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::commonjs::{self, AskedSymbol, LinkedCalls};
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
-use codeyard_lsp::convert::{self, ConvertError, RawCall};
+use codeyard_lsp::convert::{self, ConvertError, RawCall, ReplyEntries};
 use codeyard_lsp::methods::{self, CallsParams};
+use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
 use codeyard_model::lsp_items::{IncomingCall, LspItems};
 
@@ -41,6 +43,20 @@ impl LspRequest for IncomingCallsRequest {
     }
 }
 
+/// One provider's callers, with those through CommonJS.
+pub(super) struct Callers {
+    /// All of them.
+    pub(super) answer: CallsAnswer,
+    /// Places that may be further calls.
+    pub(super) undecided: Option<UndecidedName>,
+}
+
+impl ReplyEntries for Callers {
+    fn entries(&self) -> usize {
+        self.answer.entries()
+    }
+}
+
 /// The operation `incomingCalls`.
 pub(super) struct IncomingCalls {
     request: PrepareRequest,
@@ -54,14 +70,28 @@ impl IncomingCalls {
 
 impl ToolOperation for IncomingCalls {
     type Request = PrepareRequest;
-    type Answer = CallsAnswer;
+    type Answer = Callers;
 
     fn request(&self) -> &Self::Request {
         &self.request
     }
 
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        calls(provider, &self.request, context, IncomingCallsRequest).await
+        let own = calls(provider, &self.request, context, IncomingCallsRequest).await?;
+        let DocumentPosition { document, position, .. } = &self.request.0;
+        let asked = AskedSymbol { document, position: *position, include_declaration: true };
+        let listed = match &own {
+            CallsAnswer::NoFunction => &[],
+            CallsAnswer::Calls(calls) => calls.as_slice(),
+        };
+        let LinkedCalls { calls: more, is_export, undecided } =
+            commonjs::callers(provider, asked, listed, context).await?;
+        let answer = match own {
+            CallsAnswer::NoFunction if !is_export => CallsAnswer::NoFunction,
+            CallsAnswer::NoFunction => CallsAnswer::Calls(more),
+            CallsAnswer::Calls(calls) => CallsAnswer::Calls([calls, more].concat()),
+        };
+        Ok(Callers { answer, undecided })
     }
 
     fn canonicalise(
@@ -69,11 +99,16 @@ impl ToolOperation for IncomingCalls {
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<LspItems, ToolError> {
+        let answers = answers.into_iter().map(|callers| callers.answer).collect();
         let calls = canonical_calls(answers, context)?.into_iter();
         Ok(LspItems::Incoming(calls.map(|(from, from_ranges)| IncomingCall { from, from_ranges }).collect()))
     }
 
     fn has_target(answer: &Self::Answer) -> bool {
-        matches!(answer, CallsAnswer::Calls(_))
+        matches!(answer.answer, CallsAnswer::Calls(_))
+    }
+
+    fn undecided(answer: &Self::Answer) -> Option<&UndecidedName> {
+        answer.undecided.as_ref()
     }
 }

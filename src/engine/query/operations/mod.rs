@@ -7,7 +7,7 @@
 
 mod call_hierarchy;
 mod declarations;
-mod definition;
+pub(crate) mod definition;
 pub(crate) mod document_diagnostics;
 mod document_position;
 mod document_symbols;
@@ -16,7 +16,7 @@ mod implementation;
 mod incoming_calls;
 mod outgoing_calls;
 mod prepare_call_hierarchy;
-mod references;
+pub(crate) mod references;
 mod tool_operation;
 mod workspace_diagnostics;
 mod workspace_symbols;

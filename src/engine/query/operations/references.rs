@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use super::document_position::DocumentPosition;
 use super::tool_operation::ToolOperation;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::commonjs::{self, AskedSymbol, LinkedReferences};
 use crate::query::provider::Provider;
 use crate::query::provider_call::{self, ProviderFailure, RequestContext};
 use crate::query::query_operation::{ProviderRule, QueryOperation};
@@ -13,6 +14,7 @@ use crate::server::request::{LspRequest, SessionView};
 use codeyard_canon::Canonical;
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::methods::{self, ReferenceParams};
+use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
 use codeyard_model::lsp_items::LspItems;
@@ -21,9 +23,20 @@ use codeyard_paging::CanonicalResult;
 
 /// `textDocument/references`.
 #[derive(Debug, Clone)]
-pub(super) struct ReferencesRequest {
+pub(crate) struct ReferencesRequest {
     at: DocumentPosition,
     include_declaration: bool,
+}
+
+/// The references at a position of a document that the server opens only if it `is_opened`.
+pub(crate) fn at(
+    document: DocumentInput,
+    position: Position,
+    include_declaration: bool,
+    is_opened: bool,
+) -> ReferencesRequest {
+    let at = DocumentPosition { is_opened, ..DocumentPosition::new(document, position) };
+    ReferencesRequest { at, include_declaration }
 }
 
 impl LspRequest for ReferencesRequest {
@@ -32,7 +45,7 @@ impl LspRequest for ReferencesRequest {
     type Reply = Vec<RawLocation>;
 
     fn document(&self) -> Option<&DocumentInput> {
-        Some(&self.at.document)
+        self.at.opened()
     }
 
     fn params<'a>(&'a self, session: &'a SessionView<'_>) -> Option<ReferenceParams<'a>> {
@@ -43,6 +56,24 @@ impl LspRequest for ReferencesRequest {
     fn decode(&self, reply: &RawValue) -> Result<Self::Reply, ConvertError> {
         convert::references(reply)
     }
+}
+
+impl ReferencesRequest {
+    /// The server's references and those through CommonJS.
+    async fn linked(
+        &self,
+        provider: &Provider,
+        context: RequestContext<'_>,
+    ) -> Result<LinkedReferences, ProviderFailure> {
+        let own = provider_call::ask(provider, self, context).await?;
+        let DocumentPosition { document, position, .. } = &self.at;
+        let asked = AskedSymbol { document, position: *position, include_declaration: self.include_declaration };
+        commonjs::find(provider, asked, own, context).await
+    }
+}
+
+fn raw_locations(answers: Vec<LinkedReferences>) -> Vec<RawLocation> {
+    answers.into_iter().flat_map(|answer| answer.locations).collect()
 }
 
 /// The tool `vscode.lsp.references`.
@@ -58,7 +89,7 @@ impl References {
 
 impl QueryOperation for References {
     type Request = ReferencesRequest;
-    type Answer = Vec<RawLocation>;
+    type Answer = LinkedReferences;
     type Canonical = Canonical<Location>;
 
     fn providers(&self) -> ProviderRule {
@@ -70,7 +101,7 @@ impl QueryOperation for References {
     }
 
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        provider_call::ask(provider, &self.request, context).await
+        self.request.linked(provider, context).await
     }
 
     fn canonicalise(
@@ -79,7 +110,11 @@ impl QueryOperation for References {
         context: &mut CanonicalContext<'_>,
     ) -> Result<Self::Canonical, ToolError> {
         let cap = context.limits.max_references_items_total;
-        codeyard_canon::locations(answers.concat(), &mut context.recorder, MAX_RAW_ITEMS_PAGED, cap)
+        codeyard_canon::locations(raw_locations(answers), &mut context.recorder, MAX_RAW_ITEMS_PAGED, cap)
+    }
+
+    fn undecided(answer: &Self::Answer) -> Option<&UndecidedName> {
+        answer.undecided.as_ref()
     }
 
     fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
@@ -100,14 +135,14 @@ impl FindReferences {
 
 impl ToolOperation for FindReferences {
     type Request = ReferencesRequest;
-    type Answer = Vec<RawLocation>;
+    type Answer = LinkedReferences;
 
     fn request(&self) -> &Self::Request {
         &self.request
     }
 
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        provider_call::ask(provider, &self.request, context).await
+        self.request.linked(provider, context).await
     }
 
     fn canonicalise(
@@ -115,6 +150,10 @@ impl ToolOperation for FindReferences {
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<LspItems, ToolError> {
-        context.locations(answers)
+        context.locations(vec![raw_locations(answers)])
+    }
+
+    fn undecided(answer: &Self::Answer) -> Option<&UndecidedName> {
+        answer.undecided.as_ref()
     }
 }

@@ -9,7 +9,7 @@ use super::call_hierarchy::{CallsAnswer, PrepareRequest, ServerFunction};
 use super::definition::GoToDefinition;
 use super::document_diagnostics::{DocumentDiagnostics, DocumentDiagnosticsRequest};
 use super::hover::Hover;
-use super::incoming_calls::IncomingCalls;
+use super::incoming_calls::{Callers, IncomingCalls};
 use super::outgoing_calls::OutgoingCalls;
 use super::references::{FindReferences, References};
 use super::workspace_diagnostics::WorkspaceDiagnosticsRequest;
@@ -249,8 +249,10 @@ fn a_function_without_calls_is_a_target() {
     ];
     for (answer, entries, has_target) in cases {
         assert_eq!(answer.entries(), entries);
-        assert_eq!(<ToolQuery<IncomingCalls> as QueryOperation>::has_target(&answer), has_target);
         assert_eq!(<ToolQuery<OutgoingCalls> as QueryOperation>::has_target(&answer), has_target);
+        let callers = Callers { answer, undecided: None };
+        assert_eq!(callers.entries(), entries);
+        assert_eq!(<ToolQuery<IncomingCalls> as QueryOperation>::has_target(&callers), has_target);
     }
     assert!(!<ToolQuery<GoToDefinition> as QueryOperation>::has_target(&vec![]));
 }

@@ -9,6 +9,7 @@ use crate::query::query_operation::{ProviderRule, QueryOperation};
 use crate::query::title;
 use crate::server::request::LspRequest;
 use codeyard_lsp::convert::ReplyEntries;
+use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
 use codeyard_model::lsp_items::LspItems;
 use codeyard_model::operation::LspQuery;
@@ -50,6 +51,11 @@ pub(crate) trait ToolOperation: Send + Sync + 'static {
     /// Whether the position points at a symbol even if the answer is empty.
     fn has_target(_answer: &Self::Answer) -> bool {
         false
+    }
+
+    /// Places that may be further entries of the answer.
+    fn undecided(_answer: &Self::Answer) -> Option<&UndecidedName> {
+        None
     }
 }
 
@@ -106,5 +112,9 @@ impl<O: ToolOperation> QueryOperation for ToolQuery<O> {
 
     fn has_target(answer: &Self::Answer) -> bool {
         O::has_target(answer)
+    }
+
+    fn undecided(answer: &Self::Answer) -> Option<&UndecidedName> {
+        O::undecided(answer)
     }
 }

@@ -1,0 +1,120 @@
+//! References that language servers don't follow through CommonJS: they are found by the links of the modules and by `definition`.
+//!
+//! A server finds the uses of `exports.name` in its own file and where it is imported, not where it is taken out of `require(…)`, although
+//! it knows the definition of each such use. [`find`] starts with the server's own references. If the symbol is an export of CommonJS, it
+//! follows the calls of `require` that lead to the module: the server resolves each specifier and lists the uses of each variable. Other
+//! places with the name count if the server's definition of them is the symbol.
+//!
+//! Invariants: nothing is added by name alone; the order of the answer and what was asked before don't matter; a symbol of another kind
+//! costs one `definition` at most; what can't be decided is counted ([`UndecidedName`]) and marks the answer.
+
+mod callers;
+mod linker;
+mod requests;
+mod sources;
+mod specifiers;
+mod uses;
+
+use codeyard_lsp::convert::{RawCall, ReplyEntries};
+use codeyard_model::coverage::UndecidedName;
+use codeyard_model::position::{Position, Range, RawLocation};
+use codeyard_model::uri::UriAdmission;
+
+use self::linker::Linker;
+use self::requests::ServerQuestions;
+use crate::query::provider::Provider;
+use crate::query::provider_call::{ProviderFailure, RequestContext};
+use crate::server::document::DocumentInput;
+
+/// The symbol that is asked about.
+#[derive(Clone, Copy)]
+pub(super) struct AskedSymbol<'a> {
+    /// The document.
+    pub(super) document: &'a DocumentInput,
+    /// Where in it.
+    pub(super) position: Position,
+    /// Whether declarations count as references.
+    pub(super) include_declaration: bool,
+}
+
+/// References with those through CommonJS.
+#[derive(Debug, Default)]
+pub(super) struct LinkedReferences {
+    /// All of them, without an order.
+    pub(super) locations: Vec<RawLocation>,
+    /// Places that may be further ones.
+    pub(super) undecided: Option<UndecidedName>,
+}
+
+impl ReplyEntries for LinkedReferences {
+    fn entries(&self) -> usize {
+        self.locations.len()
+    }
+}
+
+/// Callers with those through CommonJS.
+#[derive(Debug, Default)]
+pub(super) struct LinkedCalls {
+    /// The calls that the server didn't list.
+    pub(super) calls: Vec<RawCall>,
+    /// Whether the symbol is an export of CommonJS.
+    pub(super) is_export: bool,
+    /// Places that may be further ones.
+    pub(super) undecided: Option<UndecidedName>,
+}
+
+/// `own` are the server's references of the symbol; the result has those through CommonJS too.
+///
+/// # Errors
+/// As of any request to the server.
+pub(super) async fn find(
+    provider: &Provider,
+    asked: AskedSymbol<'_>,
+    own: Vec<RawLocation>,
+    context: RequestContext<'_>,
+) -> Result<LinkedReferences, ProviderFailure> {
+    if !provider.links_commonjs || !sources::may_be_linked(asked.document, context) {
+        return Ok(LinkedReferences { locations: own, undecided: None });
+    }
+    let questions = ServerQuestions { provider, context };
+    let all = match asked.include_declaration {
+        true => own.clone(),
+        // A declaration leads to an export too.
+        false => questions.references(asked.document, asked.position, true).await?,
+    };
+    let mut linker = Linker::new(questions);
+    if !linker.link(asked, &all, &own).await? {
+        return Ok(LinkedReferences { locations: own, undecided: None });
+    }
+    let mut locations = own;
+    // Entries outside the roots are counted later.
+    locations.retain(|location| matches!(context.gate.admit(&location.uri), UriAdmission::Outside));
+    let found = linker.found(asked.include_declaration);
+    locations.extend(found.map(|(uri, range)| RawLocation { uri, range }));
+    Ok(LinkedReferences { locations, undecided: linker.undecided() })
+}
+
+/// The calls of the symbol that aren't in `own`, the server's callers. Declarations don't matter.
+///
+/// # Errors
+/// As of any request to the server.
+pub(super) async fn callers(
+    provider: &Provider,
+    asked: AskedSymbol<'_>,
+    own: &[RawCall],
+    context: RequestContext<'_>,
+) -> Result<LinkedCalls, ProviderFailure> {
+    if !provider.links_commonjs || !sources::may_be_linked(asked.document, context) {
+        return Ok(LinkedCalls::default());
+    }
+    let questions = ServerQuestions { provider, context };
+    let references = questions.references(asked.document, asked.position, true).await?;
+    let mut linker = Linker::new(questions);
+    if !linker.link(asked, &references, &references).await? {
+        return Ok(LinkedCalls::default());
+    }
+    let is_listed =
+        |uri: &str, range: Range| own.iter().any(|call| &*call.calls_in == uri && call.from_ranges.contains(&range));
+    let calls = callers::of_places(&mut linker, &is_listed);
+    Ok(LinkedCalls { calls, is_export: true, undecided: linker.undecided() })
+}

@@ -1,0 +1,187 @@
+//! Where the modules of a target are required, and other places with its name.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::linker::{Linker, Target};
+use super::sources::LinkedFile;
+use super::specifiers;
+use crate::limits::MAX_LINKED_PLACES;
+use crate::query::provider_call::ProviderFailure;
+use crate::server::document::DocumentInput;
+use codeyard_index::commonjs::{ExportedValue, RequireBinding, RequireCall};
+use codeyard_lsp::text::Document;
+use codeyard_model::position::{Position, Range};
+
+/// A place with the name, before the server is asked what it is.
+struct NamedPlace {
+    path: PathBuf,
+    document: DocumentInput,
+    range: Range,
+    /// Whether it may be a use of the symbol although the server knows no definition of it.
+    is_doubtful: bool,
+}
+
+impl Linker<'_> {
+    /// Adds the places where a target is taken out of its module.
+    pub(super) async fn add_requirers(&mut self, target: &Target) -> Result<(), ProviderFailure> {
+        let (module, name) = target;
+        let words = specifiers::words(self.server.context.gate, module);
+        let ends = specifiers::ends(&words);
+        let may_require = |text: &str| text.contains("require") && ends.iter().any(|end| text.contains(end.as_str()));
+        let texts = self.sources.texts.iter().filter(|(path, text)| path != module && may_require(text));
+        let requirers: Vec<PathBuf> = texts.map(|(path, _)| path.clone()).collect();
+        for path in requirers {
+            let Some(file) = self.file(&path) else { continue };
+            for call in file.links.requires.iter().filter(|call| specifiers::may_lead_to(call, &words)) {
+                if self.resolve(&file, call).await?.contains(module) {
+                    self.requirers.insert(path.clone());
+                    self.add_uses(&path, &file, call, name.as_deref()).await?;
+                    self.add_passed_on(&path, &file, call, name.as_deref());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what one call of `require` takes out of the module.
+    async fn add_uses(
+        &mut self,
+        path: &Path,
+        file: &LinkedFile,
+        call: &RequireCall,
+        name: Option<&str>,
+    ) -> Result<(), ProviderFailure> {
+        let place = |range: Range| (path.to_path_buf(), range);
+        match (&call.binding, name) {
+            (RequireBinding::Unnamed, None) => self.add(place(call.specifier.range), false),
+            (RequireBinding::Whole(variable), None) => {
+                self.add(place(variable.range), true);
+                self.add_references(path, variable.range.start).await?;
+            }
+            (RequireBinding::Whole(variable), Some(name)) => {
+                let uses = self.server.references(&file.document, variable.range.start, true).await?;
+                let uses = self.admitted(&uses).into_iter().filter(|(of, _)| of == path);
+                for (_, used) in uses.collect::<Vec<_>>() {
+                    let members = file.links.members.iter().filter(|member| member.object == used.start);
+                    for member in members.filter(|member| member.property.name == name) {
+                        self.add(place(member.property.range), false);
+                    }
+                    let is_passed_on = file.links.exports.iter().any(|export| {
+                        export.name.is_none()
+                            && matches!(&export.value, ExportedValue::Name(value) if value.range == used)
+                    });
+                    if is_passed_on {
+                        self.pass_on(path, Some(name));
+                    }
+                }
+            }
+            (RequireBinding::Names(names), Some(name)) => {
+                for (key, variable) in names.iter().filter(|(key, _)| key.name == name) {
+                    self.add(place(key.range), true);
+                    self.add_references(path, variable.range.start).await?;
+                }
+            }
+            (RequireBinding::Member(property, variable), Some(name)) if property.name == name => {
+                self.add(place(property.range), false);
+                if let Some(variable) = variable {
+                    self.add_references(path, variable.range.start).await?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A module that exports what it requires.
+    fn add_passed_on(&mut self, path: &Path, file: &LinkedFile, call: &RequireCall, name: Option<&str>) {
+        for export in &file.links.exports {
+            let ExportedValue::Required(specifier, member) = &export.value else { continue };
+            if *specifier != call.specifier.range {
+                continue;
+            }
+            match (&export.name, member, name) {
+                (None, None, _) => self.pass_on(path, name),
+                (Some(key), None, None) => self.pass_on(path, Some(key)),
+                (key, Some(member), Some(name)) if member.name == name => self.pass_on(path, key.as_deref()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Asks the server about all other places with a name of the targets, until none of them is new.
+    pub(super) async fn confirm_named_places(&mut self) -> Result<(), ProviderFailure> {
+        let mut seen = BTreeSet::new();
+        loop {
+            let names: Vec<String> = self.names().into_iter().filter(|name| seen.insert(name.clone())).collect();
+            if names.is_empty() {
+                return Ok(());
+            }
+            for name in names {
+                self.confirm_places_of(&name).await?;
+                self.follow().await?;
+            }
+        }
+    }
+
+    async fn confirm_places_of(&mut self, name: &str) -> Result<(), ProviderFailure> {
+        let candidates = self.named_places(name);
+        let asked: Vec<(DocumentInput, Position)> =
+            candidates.iter().map(|place| (place.document.clone(), place.range.start)).collect();
+        let defined = self.server.definitions(&asked).await?;
+        for (candidate, defined) in candidates.into_iter().zip(defined) {
+            let is_doubtful = candidate.is_doubtful && defined.is_empty();
+            let place = (candidate.path, candidate.range);
+            if self.places.contains_key(&place) {
+                continue;
+            }
+            if self.admitted(&defined).iter().any(|definition| self.places.contains_key(definition)) {
+                self.add(place, false);
+            } else if is_doubtful {
+                self.undecided += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The places with a name that aren't known yet.
+    fn named_places(&mut self, name: &str) -> Vec<NamedPlace> {
+        let files: Vec<PathBuf> =
+            self.sources.texts.iter().filter(|(_, text)| text.contains(name)).map(|(path, _)| path.clone()).collect();
+        let mut found = Vec::new();
+        for path in files {
+            let Some(file): Option<Arc<LinkedFile>> = self.file(&path) else { continue };
+            let is_near = self.requirers.contains(&path) || self.is_target(&path);
+            for range in words(&file.document.source.document, name) {
+                if self.places.contains_key(&(path.clone(), range)) {
+                    continue;
+                }
+                if found.len() >= MAX_LINKED_PLACES {
+                    self.is_cut = true;
+                    return found;
+                }
+                let is_doubtful = is_near && file.links.properties.contains(&range.start);
+                found.push(NamedPlace { path: path.clone(), document: file.document.clone(), range, is_doubtful });
+            }
+        }
+        found
+    }
+}
+
+/// The places of a whole word in a text.
+fn words(document: &Document, name: &str) -> Vec<Range> {
+    let is_part = |c: char| c == '$' || unicode_ident::is_xid_continue(c);
+    let mut found = Vec::new();
+    for line in 0..document.line_count() as u32 {
+        let text = document.line(line).unwrap_or_default();
+        for (at, _) in text.match_indices(name) {
+            let is_whole = !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part);
+            if is_whole {
+                let start = text[..at].encode_utf16().count() as u32;
+                found.push(Range::new(line, start, line, start + name.encode_utf16().count() as u32));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,122 @@
+//! CommonJS as it is written: what a file of JavaScript assigns to `exports`, what it takes out of `require`, and who calls what.
+//!
+//! Syntax only: no specifier is resolved to a file and no name to a declaration; whoever links modules asks a language server for that.
+//! Invariants: reading never fails; the same text gives the same links, in the order of the text; columns are in UTF-16.
+
+mod exported;
+mod reader;
+mod required;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use codeyard_model::position::{Position, Range};
+
+/// A name and its place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamePlace {
+    /// The name; the text of a specifier without its quotes.
+    pub name: String,
+    /// Where it is.
+    pub range: Range,
+}
+
+/// What a file exports, requires and calls.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModuleLinks {
+    /// Its exports.
+    pub exports: Vec<ModuleExport>,
+    /// Its calls of `require` with a literal.
+    pub requires: Vec<RequireCall>,
+    /// Names that are taken out of a variable: `object.name`, `const { name } = object`.
+    pub members: Vec<MemberAccess>,
+    /// Functions and methods with a name, outer ones before those inside of them.
+    pub functions: Vec<NamedFunction>,
+    /// Where the names begin that are called or constructed; for `require('x')()` where the specifier begins.
+    pub callees: BTreeSet<Position>,
+    /// Where the names behind a dot begin.
+    pub properties: BTreeSet<Position>,
+    /// The end of the text.
+    pub end: Position,
+}
+
+/// One export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleExport {
+    /// Its name. `None`: the whole of `module.exports`, or everything that the value has is exported too.
+    pub name: Option<String>,
+    /// The name in `exports.name` or in the object; for the whole, the word `exports`.
+    pub key: Range,
+    /// What it is.
+    pub value: ExportedValue,
+}
+
+/// What is exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExportedValue {
+    /// Something that is written there, with the name of its function or class.
+    Own(Option<NamePlace>),
+    /// A variable.
+    Name(NamePlace),
+    /// `require(…)`, by the place of its specifier, or a member of it.
+    Required(Range, Option<NamePlace>),
+    /// `object.name`.
+    Member(NamePlace),
+}
+
+/// One call of `require`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequireCall {
+    /// The specifier.
+    pub specifier: NamePlace,
+    /// What becomes of the module.
+    pub binding: RequireBinding,
+}
+
+/// What becomes of a module that is required.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequireBinding {
+    /// Nothing that has a name here.
+    Unnamed,
+    /// A variable.
+    Whole(NamePlace),
+    /// `const { key, key: variable } = require(…)`
+    Names(Vec<(NamePlace, NamePlace)>),
+    /// `require(…).name`, and the variable that it is assigned to.
+    Member(NamePlace, Option<NamePlace>),
+}
+
+/// A name that is taken out of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberAccess {
+    /// Where the variable's name begins.
+    pub object: Position,
+    /// Whether the variable is the file's own `exports` or `module.exports`, or another name of it.
+    pub is_own_exports: bool,
+    /// The name.
+    pub property: NamePlace,
+}
+
+/// A function or method with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFunction {
+    /// Its name.
+    pub name: NamePlace,
+    /// LSP `SymbolKind`.
+    pub kind: u32,
+    /// All of it.
+    pub range: Range,
+}
+
+impl ModuleLinks {
+    /// The links of a file with this name. `None` if it isn't JavaScript or TypeScript, or is too large.
+    pub fn read(file_name: &str, text: &str) -> Option<Self> {
+        reader::read(file_name, text)
+    }
+
+    /// The innermost function around a position.
+    pub fn function_at(&self, at: Position) -> Option<&NamedFunction> {
+        self.functions.iter().rfind(|function| function.range.start <= at && at < function.range.end)
+    }
+}

@@ -1,0 +1,105 @@
+//! What a file takes out of `require`, and out of variables.
+
+use tree_sitter::Node;
+
+use super::reader::LinkReader;
+use super::{MemberAccess, NamePlace, RequireBinding, RequireCall};
+
+impl LinkReader<'_> {
+    /// The literal of `require('…')`.
+    pub(super) fn specifier<'t>(&self, call: Node<'t>) -> Option<Node<'t>> {
+        let function = call.child_by_field_name("function")?;
+        let is_require = function.kind() == "identifier" && self.text_of(function) == "require";
+        let first = call.child_by_field_name("arguments").filter(|_| is_require)?.named_child(0)?;
+        (first.kind() == "string").then_some(first)
+    }
+
+    pub(super) fn add_require(&mut self, call: Node<'_>) {
+        let Some(specifier) = self.specifier(call).map(|text| self.place(text)) else { return };
+        let binding = self.binding(call).unwrap_or(RequireBinding::Unnamed);
+        self.links.requires.push(RequireCall { specifier, binding });
+    }
+
+    fn binding(&self, call: Node<'_>) -> Option<RequireBinding> {
+        let value = outermost(call);
+        let parent = value.parent()?;
+        if parent.kind() == "member_expression" {
+            let property = self.property(parent)?;
+            let alias = variable_of(outermost(parent)).map(|name| self.place(name));
+            return Some(RequireBinding::Member(property, alias));
+        }
+        if let Some(name) = variable_of(value) {
+            return Some(RequireBinding::Whole(self.place(name)));
+        }
+        let field = if parent.kind() == "variable_declarator" { "name" } else { "left" };
+        let pattern = parent.child_by_field_name(field).filter(|pattern| pattern.kind() == "object_pattern")?;
+        Some(RequireBinding::Names(self.names(pattern)))
+    }
+
+    /// `const { name } = object`: names that are taken out of a variable.
+    pub(super) fn add_declarator(&mut self, declarator: Node<'_>) {
+        self.add_alias(declarator);
+        let field = |name: &str| declarator.child_by_field_name(name);
+        let (Some(pattern), Some(object)) = (field("name"), field("value")) else { return };
+        if pattern.kind() != "object_pattern" || object.kind() != "identifier" {
+            return;
+        }
+        let (is_own_exports, object) = (self.is_exports(object), self.range(object).start);
+        let names = self.names(pattern);
+        let taken = names.into_iter().map(|(property, _)| MemberAccess { object, is_own_exports, property });
+        self.links.members.extend(taken);
+    }
+
+    /// The names of an object pattern, each with its variable.
+    fn names(&self, pattern: Node<'_>) -> Vec<(NamePlace, NamePlace)> {
+        let mut names = Vec::new();
+        for at in 0..pattern.named_child_count() {
+            let Some(part) = pattern.named_child(at as _) else { continue };
+            let simple = match part.kind() {
+                "object_assignment_pattern" => part.child_by_field_name("left").unwrap_or(part),
+                _ => part,
+            };
+            match simple.kind() {
+                "shorthand_property_identifier_pattern" => names.push((self.place(simple), self.place(simple))),
+                "pair_pattern" => {
+                    let (Some(key), Some(value)) =
+                        (simple.child_by_field_name("key"), simple.child_by_field_name("value"))
+                    else {
+                        continue;
+                    };
+                    let variable = match value.kind() {
+                        "assignment_pattern" => value.child_by_field_name("left").unwrap_or(value),
+                        _ => value,
+                    };
+                    // A nested pattern has no variable for the name itself.
+                    let alias = if variable.kind() == "identifier" { variable } else { key };
+                    names.push((self.place(key), self.place(alias)));
+                }
+                _ => {}
+            }
+        }
+        names
+    }
+}
+
+/// The node with the parentheses around it.
+fn outermost(node: Node<'_>) -> Node<'_> {
+    let mut outer = node;
+    while let Some(parent) = outer.parent().filter(|parent| parent.kind() == "parenthesized_expression") {
+        outer = parent;
+    }
+    outer
+}
+
+/// The variable that a value is assigned to.
+fn variable_of(value: Node<'_>) -> Option<Node<'_>> {
+    let parent = value.parent()?;
+    let name = match parent.kind() {
+        "variable_declarator" => parent.child_by_field_name("name")?,
+        "assignment_expression" if parent.child_by_field_name("right") == Some(value) => {
+            parent.child_by_field_name("left")?
+        }
+        _ => return None,
+    };
+    (name.kind() == "identifier").then_some(name)
+}
