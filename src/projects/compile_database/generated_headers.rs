@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use codeyard_base::atomic_file::{self, Durability};
-use codeyard_base::digest::{sha256, stable_id};
+use codeyard_base::digest::{sha256, sha256hex};
 
 use super::build_hints::read_text;
 use super::grammar_headers;
@@ -29,6 +29,8 @@ use crate::tree::{Tree, distance, file_name, parent};
 const FOLDER: &str = "headers";
 /// The folder of headers that don't depend on who includes them.
 const SHARED: &str = "shared";
+/// Characters of the name of a folder for the headers of one template.
+const FOLDER_CHARS: usize = 16;
 /// Names by which sources include the options of Kconfig.
 const OPTIONS: [&str; 4] = ["generated/autoconf.h", "autoconf.h", "zephyr/autoconf.h", "sdkconfig.h"];
 
@@ -110,7 +112,7 @@ impl<'a> GeneratedHeaders<'a> {
 
     fn derive(&self, source: &str, name: &str, is_grammar: bool) -> Option<String> {
         let text = read_text(&self.root.join(source))?;
-        let folder = stable_id(source);
+        let folder = sha256hex(source)[..FOLDER_CHARS].to_owned();
         if is_grammar {
             return self.make(&folder, name, &grammar_headers::header(&text)?, "grammars");
         }

@@ -102,8 +102,13 @@ fn substituted(line: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
         };
         found.push_str(&rest[..at]);
         let is_in_string = found.matches('"').count() % 2 == 1;
-        found.push_str(&if is_in_string { name.to_owned() } else { plain_value(name, value) });
+        let replacement = if is_in_string { name.to_owned() } else { plain_value(name, value) };
         rest = &rest[at + open.len() + name.len() + close.len()..];
+        if replacement.is_empty() {
+            // Nothing is left to paste.
+            rest = rest.strip_prefix("##").unwrap_or(rest);
+        }
+        found.push_str(&replacement);
     }
     found.push_str(rest);
     found
@@ -137,6 +142,7 @@ mod tests {
                       /* #undef HAVE_B */\n#define HAVE_B 0\n#define HAVE_A 1\n#define SIZEOF_INT 4\n\
                       #define V \"VERSION\"\n#define MAJOR 0\n#define S 4\n#define B 0\n a@b ${ $x\n#define N @no";
         assert_eq!(fill(text, &value), FilledTemplate { text: wanted.into(), is_configuration: true });
+        assert_eq!(fill("#define A(n) @B@##n\n", &value).text, "#define A(n) n\n");
         assert!(!fill("#define A @B@\n", &value).is_configuration);
         assert_eq!(fill("", &value).text, "");
     }

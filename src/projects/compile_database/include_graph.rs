@@ -227,6 +227,11 @@ impl IncludeGraph {
         reached
     }
 
+    /// The files that the file at this position includes.
+    pub(super) fn includes_of(&self, node: usize) -> impl Iterator<Item = usize> {
+        self.targets[node].iter().map(|target| *target as usize)
+    }
+
     /// Whether some file includes the file at this position.
     pub(super) fn included(&self) -> Vec<bool> {
         let mut included = vec![false; self.files.len()];

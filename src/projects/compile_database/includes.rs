@@ -44,6 +44,8 @@ pub(super) struct ScannedFile {
     pub is_cpp: bool,
     /// The definition, `NAME` or `NAME=VALUE`, without which most of the file isn't compiled.
     pub needs: Option<Box<str>>,
+    /// It has nothing but directives and comments.
+    pub is_only_directives: bool,
 }
 
 /// Scans the file at `path`.
@@ -92,6 +94,7 @@ pub(super) fn scan(text: &[u8]) -> ScannedFile {
         }
     }
     found.is_cpp = looks_like_cpp(text);
+    found.is_only_directives = has_only_directives(text);
     found
 }
 
@@ -178,6 +181,21 @@ fn include(directive: &[u8], rest: &[u8], conditional: bool) -> Option<Include> 
     let form = if directive == b"include_next" { IncludeForm::Next } else { form };
     let is_usable = !name.is_empty() && !name.contains(['\0', '\t']);
     is_usable.then(|| Include { name: name.replace('\\', "/").into(), form, conditional })
+}
+
+/// Whether a text has nothing but directives and comments.
+fn has_only_directives(text: &[u8]) -> bool {
+    let mut rest = text.trim_ascii_start();
+    while let Some(first) = rest.first() {
+        let end = match first {
+            _ if rest.starts_with(b"/*") => memchr::memmem::find(rest, b"*/").map(|end| end + 2),
+            _ if rest.starts_with(b"//") => memchr::memchr(b'\n', rest),
+            b'#' => memchr_iter(b'\n', rest).find(|end| !rest[..*end].trim_ascii_end().ends_with(b"\\")),
+            _ => return false,
+        };
+        rest = end.map_or(&[][..], |end| &rest[end..]).trim_ascii_start();
+    }
+    true
 }
 
 /// Whether a line begins with a word that only C++ has, outside of all conditional branches.
@@ -293,6 +311,17 @@ mod tests {
         }
         assert_eq!(needs(&format!("{body}#ifdef SMALL\nint b;\n#endif\n")), None);
         assert_eq!(needs(&format!("#ifndef A_H\n#define A_H\n{body}#endif\n")), None);
+    }
+
+    #[test]
+    fn a_file_of_directives_only_is_recognised() {
+        let is_only = |text: &str| scan(text.as_bytes()).is_only_directives;
+        for text in ["", "/* a\n b */ // c\n#define A \\\n  1\n  #include \"a.c\" /* d */\n", "#", "/*"] {
+            assert!(is_only(text), "{text}");
+        }
+        for text in ["int a;", "#define A\nA", "/* a */ b", "#include \"a.h\"\n;"] {
+            assert!(!is_only(text), "{text}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Headers that no source includes get a command of their own, so that a server that indexes the database knows them too. Invariant: the
 //! commands depend only on the tree, the texts of its files and the build files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::build_hints::{BuildFlags, BuildHints};
@@ -74,6 +74,7 @@ pub(super) fn infer(
             units.push((at, language, false));
         }
     }
+    let collections = compiled_once(&mut units, &graph);
     let reached = graph.reachable(units.iter().map(|(at, ..)| *at));
     let included = graph.included();
     for (at, path) in listed.iter().enumerate().filter(|(at, _)| !reached[*at] && !included[*at]) {
@@ -90,7 +91,7 @@ pub(super) fn infer(
     }
     units.sort_unstable();
     let known = graph.reachable(units.iter().map(|(at, ..)| *at));
-    let known = known[..listed.len()].iter().filter(|known| **known).count();
+    let known = known[..listed.len()].iter().filter(|known| **known).count() + collections;
     let wanted: Vec<usize> = units.iter().map(|(at, ..)| *at).collect();
     let dirs = graph.include_dirs(&wanted, hints);
     let mut options = OptionsByDir {
@@ -113,6 +114,24 @@ pub(super) fn infer(
         },
     });
     InferredCommands { commands: commands.collect(), known, graph }
+}
+
+/// Leaves each source that others include with one command, because a server that indexes a file twice keeps what it read first: a source
+/// without an include of its own is compiled as a part of those that include it; one with includes by itself, so a file that only collects
+/// such sources is left out. Returns the number of these; they hold nothing that a server could know.
+fn compiled_once(units: &mut Vec<(usize, SourceLanguage, bool)>, graph: &IncludeGraph) -> usize {
+    let sources: BTreeSet<usize> = units.iter().map(|(at, ..)| *at).collect();
+    let included = |at: usize| graph.includes_of(at).filter(move |part| *part != at);
+    let stands_alone = |at: usize| !graph.scanned[at].includes.is_empty();
+    let is_collection = |at: usize| {
+        let mut parts = included(at).filter(|part| sources.contains(part)).peekable();
+        graph.scanned[at].is_only_directives && parts.peek().is_some() && parts.all(stands_alone)
+    };
+    let collections: BTreeSet<usize> = sources.iter().copied().filter(|at| is_collection(*at)).collect();
+    let whole = sources.iter().filter(|at| stands_alone(**at) && !collections.contains(at));
+    let parts: BTreeSet<usize> = whole.flat_map(|at| included(*at)).filter(|part| !stands_alone(*part)).collect();
+    units.retain(|(at, ..)| !collections.contains(at) && !parts.contains(at));
+    collections.len()
 }
 
 /// An `.m` file may be something else than Objective-C; then it includes nothing.

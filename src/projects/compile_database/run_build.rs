@@ -84,7 +84,8 @@ pub(super) fn commands(
     commands_within(request, tree, info, Duration::from_millis(BUILD_TIME_LIMIT_MS))
 }
 
-fn commands_within(
+/// The same with another limit for each step.
+pub(super) fn commands_within(
     request: &ProjectRequest<'_>,
     tree: &Tree,
     info: &mut ProjectInfo,

@@ -18,7 +18,7 @@ use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::clock::wall_ns;
 
 /// The first line of the file. A file of another version is not read.
-const HEAD: &str = "codeyard includes 2";
+const HEAD: &str = "codeyard includes 3";
 /// How old a file must be to be remembered, in nanoseconds.
 const FRESH: i128 = 2_000_000_000;
 /// Largest number of threads of a scan.
@@ -101,9 +101,9 @@ impl ScanCache {
         let mut text = format!("{HEAD}\n");
         for path in paths.filter(|path| !path.contains('\n')) {
             if let Some((stamp, scanned)) = self.known.get(path) {
-                let cpp = u8::from(scanned.is_cpp);
+                let (cpp, directives) = (u8::from(scanned.is_cpp), u8::from(scanned.is_only_directives));
                 let needs = scanned.needs.as_deref().unwrap_or_default();
-                text.push_str(&format!("={path}\n{} {} {cpp} {needs}\n", stamp.size, stamp.modified_ns));
+                text.push_str(&format!("={path}\n{} {} {cpp} {directives} {needs}\n", stamp.size, stamp.modified_ns));
                 for include in scanned.includes.iter().filter(|include| !include.name.contains('\n')) {
                     let form = match include.form {
                         IncludeForm::Quoted => '"',
@@ -152,6 +152,7 @@ fn parse(text: &str) -> Option<HashMap<Box<str>, (Stamp, ScannedFile)>> {
             let stamp = Stamp { size: fields.next()?.parse().ok()?, modified_ns: fields.next()?.parse().ok()? };
             let scanned = ScannedFile {
                 is_cpp: fields.next()? == "1",
+                is_only_directives: fields.next()? == "1",
                 needs: fields.next().filter(|needs| !needs.is_empty()).map(Into::into),
                 includes: Vec::new(),
             };

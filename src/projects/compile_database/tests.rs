@@ -12,22 +12,22 @@ use crate::memory::ProjectMemory;
 use crate::prepare::RunBuild;
 
 /// A project in a temporary folder, and a cache folder beside it.
-struct Project {
+pub(super) struct Project {
     _folder: tempfile::TempDir,
-    root: PathBuf,
-    cache: PathBuf,
+    pub(super) root: PathBuf,
+    pub(super) cache: PathBuf,
 }
 
 /// What was prepared: the information, and the arguments by file.
-struct Prepared {
-    info: ProjectInfo,
-    arguments: BTreeMap<String, Vec<String>>,
+pub(super) struct Prepared {
+    pub(super) info: ProjectInfo,
+    pub(super) arguments: BTreeMap<String, Vec<String>>,
     digest: [u8; 32],
     memory: ProjectMemory,
 }
 
 impl Project {
-    fn new(files: &[(&str, &str)]) -> Self {
+    pub(super) fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         let project = Self { _folder: folder, root: base.join("ro ot ü"), cache: base.join("cache") };
@@ -37,14 +37,14 @@ impl Project {
         project
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(super) fn write(&self, path: &str, text: &str) {
         let path = self.root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
     /// All files that a workspace would list for clangd.
-    fn files(&self) -> Vec<PathBuf> {
+    pub(super) fn files(&self) -> Vec<PathBuf> {
         let tree = Tree::read(&self.root);
         let own = tree.paths().iter().filter(|path| role(path).is_some());
         own.map(|path| self.root.join(&**path)).filter(|path| !path.is_symlink()).collect()
@@ -54,7 +54,7 @@ impl Project {
         self.prepare_with(RunBuild::Never)
     }
 
-    fn prepare_with(&self, build: RunBuild) -> Prepared {
+    pub(super) fn prepare_with(&self, build: RunBuild) -> Prepared {
         let server = ServerSpec { project: Some(ProjectInference::CompileDatabase), ..ServerSpec::default() };
         let files = self.files();
         let memory = ProjectMemory::default();
@@ -73,6 +73,7 @@ impl Project {
         let arguments = entries.into_iter().map(|entry| {
             let words = entry["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned());
             let file = Path::new(entry["directory"].as_str().unwrap()).join(entry["file"].as_str().unwrap());
+            let file = database::normal(&file);
             let file = file.strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned();
             (file, words.collect())
         });
@@ -316,6 +317,24 @@ fn flags_of_build_files_apply_below_their_directory() {
 }
 
 #[test]
+fn sources_that_others_include_are_compiled_once() {
+    let project = Project::new(&[
+        ("all.c", "/* everything */\n#define ALL\n#include \"one.c\"\n#include \"two.c\"\n"),
+        ("one.c", "#include \"x.h\"\n#ifdef ALL\nstatic\n#endif\nint one(void) { return 1; }\n"),
+        ("two.c", "#include \"x.h\"\nint two(void) { return 2; }\n"),
+        ("x.h", ""),
+        ("test.c", "#include \"one.c\"\nint test(void) { return one(); }\n"),
+        ("sched.c", "#include \"x.h\"\n#include \"part.c\"\n"),
+        ("part.c", "static int part(struct known *it) { return 1; }\n"),
+        ("circle.c", "#include \"circle.c\"\n"),
+    ]);
+    let prepared = project.prepare();
+    let listed: Vec<&str> = prepared.arguments.keys().map(String::as_str).collect();
+    assert_eq!(listed, ["circle.c", "one.c", "sched.c", "test.c", "two.c"]);
+    assert_eq!((prepared.info.files_known, prepared.info.files_total), (Some(8), 8));
+}
+
+#[test]
 fn headers_that_no_source_includes_get_the_flags_of_their_neighbours() {
     let database = r#"[{"directory": ".", "file": "a.c", "command": "cc -DA -c a.c"}]"#;
     let project = Project::new(&[
@@ -446,7 +465,7 @@ fn make_is_run_only_where_that_is_allowed() {
 
 #[test]
 fn the_database_follows_the_files_and_nothing_else() {
-    let project = Project::new(&[("a.c", "#include <x.h>\n"), ("inc/x.h", ""), ("b/c.c", "")]);
+    let project = Project::new(&[("a.c", "#include <x.h>\nint a;\n"), ("inc/x.h", ""), ("b/c.c", "")]);
     let first = project.prepare();
     assert_eq!(project.prepare().digest, first.digest);
     project.write("a.c", "#include <x.h>\nint main(void) { return 0; }\n");
