@@ -97,6 +97,9 @@ pub const PARSE_STEPS: usize = 40_000;
 /// Bytes of source that add a hundred parser steps: several times what sources without errors need.
 pub const PARSE_BYTES_PER_STEP: usize = 40;
 
+/// Levels of nested macros of Rust whose items are seen.
+pub const MAX_ITEM_MACRO_LEVELS: usize = 8;
+
 /// Symbols kept of one source.
 pub const MAX_FILE_SYMBOLS: usize = 100_000;
 

@@ -3,7 +3,8 @@
 //! A grammar turns the source into a tree. The language's query (a data file in `config/queries`) says which nodes are symbols,
 //! names, references and so on; `grammar` lists the captures. The rest is the same for all languages: `symbol_tree` nests
 //! symbols and drops local ones, `signatures` and `source_text` make signatures, comments and markers, `visibility` applies each language's
-//! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read.
+//! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read. For Rust, `item_macros` opens the macros
+//! that contain items, and the result is parsed again.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
@@ -14,6 +15,7 @@ mod c_macros;
 mod captures;
 mod depth;
 mod grammar;
+mod item_macros;
 mod names;
 mod signatures;
 mod source_text;
@@ -36,7 +38,7 @@ use captures::Captures;
 use grammar::CompiledGrammar;
 
 /// The version of the extraction rules. Facts of another version are extracted again.
-pub const EXTRACTOR_VERSION: u32 = 2;
+pub const EXTRACTOR_VERSION: u32 = 3;
 
 /// Matches of a query that may be in progress at a time.
 const MAX_OPEN_MATCHES: u32 = 4_096;
@@ -67,14 +69,22 @@ pub fn extract(language: Language, source: &str) -> Facts {
     // A `.h` file may be a C++ header.
     let language = if language == Language::C && c_macros::is_cpp(source) { Language::CPP } else { language };
     let Some(compiled) = grammar::compiled(language) else { return nothing() };
-    let parsed_text = match language {
+    let mut parsed_text = match language {
         Language::C | Language::CPP => c_macros::blank_macros(source, language == Language::CPP),
         _ => Cow::Borrowed(source),
     };
     PARSER.with_borrow_mut(|(parser, cursor)| {
-        let Some(parsed) = parse(parser, compiled, &parsed_text) else { return nothing() };
+        let Some(mut parsed) = parse(parser, compiled, &parsed_text) else { return nothing() };
         cursor.set_match_limit(MAX_OPEN_MATCHES);
         let mut captures = Captures::default();
+        if language == Language::RUST
+            && parsed.is_whole
+            && let Some(opened) = item_macros::open(parser, &parsed.tree, source)
+            && let Some(again) = parse(parser, compiled, &opened.text).filter(|again| again.is_whole)
+        {
+            captures.references = opened.names;
+            (parsed, parsed_text) = (again, Cow::Owned(opened.text));
+        }
         let root = parsed.tree.root_node();
         let mut matches = cursor.matches(&compiled.query, root, parsed_text.as_bytes());
         while let Some(query_match) = matches.next() {
