@@ -126,7 +126,7 @@ impl LinkReader<'_> {
                 for at in 1..arguments.named_child_count() {
                     let Some(part) = argument(at) else { continue };
                     let value = self.value(part);
-                    if !matches!(value, ExportedValue::Own(_)) {
+                    if !matches!(value, ExportedValue::Own(_) | ExportedValue::Object) {
                         self.links.exports.push(ModuleExport { name: None, key, value });
                     }
                     self.add_object(part, key);
@@ -155,6 +155,7 @@ impl LinkReader<'_> {
         let value = without_parentheses(value);
         let place = |node: Node<'_>| -> NamePlace { self.place(node) };
         match value.kind() {
+            "object" => ExportedValue::Object,
             "identifier" => ExportedValue::Name(place(value)),
             "call_expression" => match self.specifier(value) {
                 Some(specifier) => ExportedValue::Required(self.place(specifier).range, None),

@@ -57,6 +57,8 @@ pub struct ModuleExport {
 pub enum ExportedValue {
     /// Something that is written there, with the name of its function or class.
     Own(Option<NamePlace>),
+    /// An object that is written there. Its members are exports too if it is all of `module.exports`.
+    Object,
     /// A variable.
     Name(NamePlace),
     /// `require(…)`, by the place of its specifier, or a member of it.

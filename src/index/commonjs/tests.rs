@@ -13,6 +13,7 @@ fn exports(text: &str) -> Vec<String> {
         let all = links.exports.into_iter().map(|export| {
             let value = match export.value {
                 ExportedValue::Own(name) => format!("own {}", name.map(|name| name.name).unwrap_or_default()),
+                ExportedValue::Object => "object".to_owned(),
                 ExportedValue::Name(name) => format!("name {}", name.name),
                 ExportedValue::Required(_, member) => {
                     format!("required {}", member.map(|member| member.name).unwrap_or_default())
@@ -35,7 +36,7 @@ fn exports_are_found_in_every_form() {
     assert_eq!(exports("module.exports = class A {}"), ["*@7=own A"]);
     assert_eq!(
         exports("module.exports = {a, b: c, d() {}, 'e': 1, ...f, [g]: 1}"),
-        ["*@7=own", "*@7=name f", "a@18=name a", "b@21=name c", "d@27=own d", "e@36=own"]
+        ["*@7=object", "*@7=name f", "a@18=name a", "b@21=name c", "d@27=own d", "e@36=own"]
     );
     assert_eq!(exports("exports = module.exports = a; exports.b = c"), ["*@0=name a", "*@17=name a", "b@38=name c"]);
     assert_eq!(

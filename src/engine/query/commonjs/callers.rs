@@ -10,15 +10,15 @@ use codeyard_model::position::{Position, Range};
 /// LSP `SymbolKind` of a module.
 const MODULE: u32 = 2;
 
-/// The calls among the places that were found, without those that `is_listed`, by the function around them. A call outside of any
+/// The calls among the places that were found, without those that are `listed`, by the function around them. A call outside of any
 /// function has the file as its caller, as at the servers.
-pub(super) fn of_places(linker: &mut Linker<'_>, is_listed: &dyn Fn(&str, Range) -> bool) -> Vec<RawCall> {
+pub(super) async fn of_places(linker: &mut Linker<'_>, listed: &[RawCall]) -> Vec<RawCall> {
     let places: Vec<_> = linker.found_places().collect();
     let mut by_caller: BTreeMap<(Arc<str>, Range, Range), RawCall> = BTreeMap::new();
     for (path, range) in places {
-        let Some(file) = linker.file(&path) else { continue };
+        let Some(file) = linker.file(&path).await else { continue };
         let uri: Arc<str> = file.document.source.uri.text();
-        if !file.links.callees.contains(&range.start) || is_listed(&uri, range) {
+        if !file.links.callees.contains(&range.start) || is_listed(listed, &uri, range) {
             continue;
         }
         let start = Position { line: 0, character: 0 };
@@ -36,4 +36,8 @@ pub(super) fn of_places(linker: &mut Linker<'_>, is_listed: &dyn Fn(&str, Range)
         call.from_ranges.push(range);
     }
     by_caller.into_values().collect()
+}
+
+fn is_listed(listed: &[RawCall], uri: &str, range: Range) -> bool {
+    listed.iter().any(|call| &*call.calls_in == uri && call.from_ranges.contains(&range))
 }

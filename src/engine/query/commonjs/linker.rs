@@ -9,12 +9,15 @@ use std::sync::Arc;
 
 use super::AskedSymbol;
 use super::requests::ServerQuestions;
-use super::sources::{LinkedFile, LinkedFiles, Sources, is_javascript};
+use super::sources::{self, LinkedFile, Sources, is_javascript};
 use crate::query::provider_call::ProviderFailure;
 use codeyard_index::commonjs::{ExportedValue, ModuleExport, RequireBinding, RequireCall};
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::position::{Position, Range, RawLocation};
 use codeyard_model::uri::UriAdmission;
+
+/// Names of the exports of one symbol that a mark shows.
+const MAX_NAMES_SHOWN: usize = 3;
 
 /// An export: its file and its name, or `None` for all of `module.exports`.
 pub(super) type Target = (PathBuf, Option<String>);
@@ -26,7 +29,7 @@ pub(super) type FoundPlace = (PathBuf, Range);
 pub(super) struct Linker<'a> {
     pub(super) server: ServerQuestions<'a>,
     pub(super) sources: Sources,
-    pub(super) files: LinkedFiles,
+    files: BTreeMap<PathBuf, Option<Arc<LinkedFile>>>,
     /// The places, and whether each is a declaration.
     pub(super) places: BTreeMap<FoundPlace, bool>,
     targets: BTreeSet<Target>,
@@ -48,7 +51,7 @@ impl<'a> Linker<'a> {
         Self {
             server,
             sources: Sources::default(),
-            files: LinkedFiles::default(),
+            files: BTreeMap::new(),
             places: BTreeMap::new(),
             targets: BTreeSet::new(),
             new_targets: Vec::new(),
@@ -76,7 +79,11 @@ impl<'a> Linker<'a> {
         let document = asked.document.source.uri.to_path();
         let defined = self.admitted(&defined);
         let near: BTreeSet<PathBuf> = defined.iter().map(|(path, _)| path.clone()).chain([document.clone()]).collect();
-        if !near.iter().any(|path| is_javascript(path)) {
+        let mut is_commonjs = false;
+        for path in &near {
+            is_commonjs |= sources::mentions_modules(self.server.context.gate, path).await;
+        }
+        if !is_commonjs {
             return Ok(false);
         }
         let own = self.admitted(own);
@@ -119,14 +126,20 @@ impl<'a> Linker<'a> {
     }
 
     /// A file with its links.
-    pub(super) fn file(&mut self, path: &Path) -> Option<Arc<LinkedFile>> {
-        self.files.get(self.server.context.gate, path)
+    pub(super) async fn file(&mut self, path: &Path) -> Option<Arc<LinkedFile>> {
+        if let Some(known) = self.files.get(path) {
+            return known.clone();
+        }
+        let file = sources::linked_file(self.server.context.gate, path).await;
+        self.files.insert(path.into(), file.clone());
+        file
     }
 
     /// The places with the name that may be references.
     pub(super) fn undecided(&self) -> Option<UndecidedName> {
-        let name = self.names().into_iter().next()?;
-        (self.undecided > 0 || self.is_cut).then(|| UndecidedName { name, places: self.undecided, is_cut: self.is_cut })
+        let names: Vec<String> = self.names().into_iter().take(MAX_NAMES_SHOWN).collect();
+        let is_doubtful = !names.is_empty() && (self.undecided > 0 || self.is_cut);
+        is_doubtful.then(|| UndecidedName { name: names.join("`, `"), places: self.undecided, is_cut: self.is_cut })
     }
 
     /// The names of the targets.
@@ -186,19 +199,20 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// Adds the server's references of the symbol at a position. Returns those in the same file.
-    pub(super) async fn add_references(&mut self, path: &Path, at: Position) -> Result<Vec<Range>, ProviderFailure> {
-        let Some(file) = self.file(path) else { return Ok(vec![]) };
-        let all = self.server.references(&file.document, at, true).await?;
-        let all = self.admitted(&all);
-        if self.asked.insert((path.to_path_buf(), at)) {
-            let uses = self.server.references(&file.document, at, false).await?;
-            let uses: BTreeSet<FoundPlace> = self.admitted(&uses).into_iter().collect();
-            for place in &all {
-                self.add(place.clone(), !uses.contains(place));
-            }
+    /// Adds the server's references of the symbol at a position.
+    pub(super) async fn add_references(&mut self, path: &Path, at: Position) -> Result<(), ProviderFailure> {
+        if !self.asked.insert((path.to_path_buf(), at)) {
+            return Ok(());
         }
-        Ok(all.into_iter().filter(|(of, _)| of == path).map(|(_, range)| range).collect())
+        let Some(file) = self.file(path).await else { return Ok(()) };
+        let all = self.server.references(&file.document, at, true).await?;
+        let uses = self.server.references(&file.document, at, false).await?;
+        let uses: BTreeSet<FoundPlace> = self.admitted(&uses).into_iter().collect();
+        for place in self.admitted(&all) {
+            let is_declaration = !uses.contains(&place);
+            self.add(place, is_declaration);
+        }
+        Ok(())
     }
 
     /// The exports and the modules that a place belongs to become targets.
@@ -206,14 +220,14 @@ impl<'a> Linker<'a> {
         if !is_javascript(path) {
             return Ok(());
         }
-        let Some(file) = self.file(path) else { return Ok(()) };
+        let Some(file) = self.file(path).await else { return Ok(()) };
         for export in &file.links.exports {
             let is_key = export.name.is_some() && export.key.start == range.start;
             let is_value = match &export.value {
                 ExportedValue::Own(Some(name)) | ExportedValue::Name(name) | ExportedValue::Member(name) => {
                     name.range.start == range.start
                 }
-                ExportedValue::Own(None) | ExportedValue::Required(..) => false,
+                ExportedValue::Own(None) | ExportedValue::Object | ExportedValue::Required(..) => false,
             };
             if is_key || is_value {
                 self.add_target(path, export.name.as_deref());
@@ -224,7 +238,7 @@ impl<'a> Linker<'a> {
             for module in self.resolve(&file, call).await? {
                 match &name {
                     Some(name) => self.add_target(&module, Some(name)),
-                    None if self.is_one_symbol(&module) => self.add_target(&module, None),
+                    None if self.is_one_symbol(&module).await => self.add_target(&module, None),
                     None => {}
                 }
             }
@@ -251,17 +265,16 @@ impl<'a> Linker<'a> {
     }
 
     /// Whether all of `module.exports` is one function, class or variable, and not an object made there.
-    fn is_one_symbol(&mut self, module: &Path) -> bool {
+    async fn is_one_symbol(&mut self, module: &Path) -> bool {
         let is_symbol = |export: &ModuleExport| {
-            export.name.is_none()
-                && !matches!(export.value, ExportedValue::Own(None) | ExportedValue::Required(_, None))
+            export.name.is_none() && !matches!(export.value, ExportedValue::Object | ExportedValue::Required(_, None))
         };
-        self.file(module).is_some_and(|file| file.links.exports.iter().any(is_symbol))
+        self.file(module).await.is_some_and(|file| file.links.exports.iter().any(is_symbol))
     }
 
     /// The places of a target in its own module, and what it is taken from.
     async fn add_exports(&mut self, (path, name): &Target) -> Result<(), ProviderFailure> {
-        let Some(file) = self.file(path) else { return Ok(()) };
+        let Some(file) = self.file(path).await else { return Ok(()) };
         for export in file.links.exports.iter().filter(|export| export.name == *name) {
             if name.is_some() {
                 self.add((path.clone(), export.key), true);
@@ -290,7 +303,7 @@ impl<'a> Linker<'a> {
                         Box::pin(self.match_place(&place)).await?;
                     }
                 }
-                ExportedValue::Own(None) | ExportedValue::Name(_) => {}
+                ExportedValue::Own(None) | ExportedValue::Object | ExportedValue::Name(_) => {}
             }
         }
         for member in file.links.members.iter().filter(|member| member.is_own_exports) {

@@ -17,7 +17,7 @@ mod uses;
 
 use codeyard_lsp::convert::{RawCall, ReplyEntries};
 use codeyard_model::coverage::UndecidedName;
-use codeyard_model::position::{Position, Range, RawLocation};
+use codeyard_model::position::{Position, RawLocation};
 use codeyard_model::uri::UriAdmission;
 
 use self::linker::Linker;
@@ -113,8 +113,6 @@ pub(super) async fn callers(
     if !linker.link(asked, &references, &references).await? {
         return Ok(LinkedCalls::default());
     }
-    let is_listed =
-        |uri: &str, range: Range| own.iter().any(|call| &*call.calls_in == uri && call.from_ranges.contains(&range));
-    let calls = callers::of_places(&mut linker, &is_listed);
+    let calls = callers::of_places(&mut linker, own).await;
     Ok(LinkedCalls { calls, is_export: true, undecided: linker.undecided() })
 }

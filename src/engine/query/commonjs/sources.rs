@@ -1,6 +1,5 @@
 //! The files of JavaScript and TypeScript of the workspace: their texts and the links between them.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,14 +37,10 @@ pub(super) struct LinkedFile {
 /// The texts of all files, read once.
 #[derive(Default)]
 pub(super) struct Sources {
-    pub(super) texts: Vec<(PathBuf, String)>,
+    texts: Arc<Vec<(PathBuf, String)>>,
     /// Whether files were left out because there are too many.
     pub(super) is_cut: bool,
 }
-
-/// The files that were parsed.
-#[derive(Default)]
-pub(super) struct LinkedFiles(BTreeMap<PathBuf, Option<Arc<LinkedFile>>>);
 
 /// Whether a symbol of this document may be an export of CommonJS: JavaScript, or TypeScript beside JavaScript.
 pub(super) fn may_be_linked(document: &DocumentInput, context: RequestContext<'_>) -> bool {
@@ -66,16 +61,24 @@ fn language(path: &Path) -> Option<usize> {
     LANGUAGES.iter().position(|(known, _)| *known == extension)
 }
 
-impl LinkedFiles {
-    /// A file with its links. `None` if it can't be read, or is too large.
-    pub(super) fn get(&mut self, gate: &Gate, path: &Path) -> Option<Arc<LinkedFile>> {
-        if let Some(known) = self.0.get(path) {
-            return known.clone();
-        }
-        let file = read(gate, path).map(Arc::new);
-        self.0.insert(path.into(), file.clone());
-        file
+/// A file with its links. `None` if it can't be read, or is too large.
+pub(super) async fn linked_file(gate: &Gate, path: &Path) -> Option<Arc<LinkedFile>> {
+    let (gate, path) = (gate.clone(), path.to_path_buf());
+    blocking::spawn(move || read(&gate, &path)).await.ok().flatten().map(Arc::new)
+}
+
+/// Whether the text of a file of JavaScript says anything about CommonJS.
+pub(super) async fn mentions_modules(gate: &Gate, path: &Path) -> bool {
+    if !is_javascript(path) {
+        return false;
     }
+    let (gate, path) = (gate.clone(), path.to_path_buf());
+    let mentions = move || {
+        let (bytes, _) = gate.read(&gate.path(&path).ok()?, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
+        let text = String::from_utf8(bytes).ok()?;
+        Some(text.contains("exports") || text.contains("require"))
+    };
+    blocking::spawn(mentions).await.ok().flatten().unwrap_or_default()
 }
 
 fn read(gate: &Gate, path: &Path) -> Option<LinkedFile> {
@@ -96,21 +99,30 @@ impl Sources {
         let Some(files) = context.files.and_then(|files| files.get()) else { return Self::default() };
         let (files, gate) = (files.source_files(), context.gate.clone());
         let work = move || {
-            let mut sources = Self::default();
-            let mut bytes = 0;
+            let (mut texts, mut bytes, mut is_cut) = (Vec::new(), 0, false);
             for path in files.iter().filter(|path| language(path).is_some()) {
-                if sources.texts.len() >= MAX_LINKED_FILES || bytes >= MAX_LINKED_BYTES {
-                    sources.is_cut = true;
+                if texts.len() >= MAX_LINKED_FILES || bytes >= MAX_LINKED_BYTES {
+                    is_cut = true;
                     break;
                 }
                 let Ok(uri) = gate.path(path) else { continue };
                 let Ok((read, _)) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES) else { continue };
                 bytes += read.len();
                 if let Ok(text) = String::from_utf8(read) {
-                    sources.texts.push((path.clone(), text));
+                    texts.push((path.clone(), text));
                 }
             }
-            sources
+            Self { texts: Arc::new(texts), is_cut }
+        };
+        blocking::spawn(work).await.unwrap_or_default()
+    }
+
+    /// The files whose text has one of these.
+    pub(super) async fn with_any(&self, wanted: Vec<String>) -> Vec<PathBuf> {
+        let texts = self.texts.clone();
+        let work = move || {
+            let has_any = |text: &str| wanted.iter().any(|word| text.contains(word.as_str()));
+            texts.iter().filter(|(_, text)| has_any(text)).map(|(path, _)| path.clone()).collect()
         };
         blocking::spawn(work).await.unwrap_or_default()
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::linker::{Linker, Target};
 use super::sources::LinkedFile;
@@ -28,12 +27,9 @@ impl Linker<'_> {
     pub(super) async fn add_requirers(&mut self, target: &Target) -> Result<(), ProviderFailure> {
         let (module, name) = target;
         let words = specifiers::words(self.server.context.gate, module);
-        let ends = specifiers::ends(&words);
-        let may_require = |text: &str| text.contains("require") && ends.iter().any(|end| text.contains(end.as_str()));
-        let texts = self.sources.texts.iter().filter(|(path, text)| path != module && may_require(text));
-        let requirers: Vec<PathBuf> = texts.map(|(path, _)| path.clone()).collect();
-        for path in requirers {
-            let Some(file) = self.file(&path) else { continue };
+        let requirers = self.sources.with_any(specifiers::ends(&words)).await;
+        for path in requirers.into_iter().filter(|path| path != module) {
+            let Some(file) = self.file(&path).await else { continue };
             for call in file.links.requires.iter().filter(|call| specifiers::may_lead_to(call, &words)) {
                 if self.resolve(&file, call).await?.contains(module) {
                     self.requirers.insert(path.clone());
@@ -126,7 +122,7 @@ impl Linker<'_> {
     }
 
     async fn confirm_places_of(&mut self, name: &str) -> Result<(), ProviderFailure> {
-        let candidates = self.named_places(name);
+        let candidates = self.named_places(name).await;
         let asked: Vec<(DocumentInput, Position)> =
             candidates.iter().map(|place| (place.document.clone(), place.range.start)).collect();
         let defined = self.server.definitions(&asked).await?;
@@ -146,12 +142,11 @@ impl Linker<'_> {
     }
 
     /// The places with a name that aren't known yet.
-    fn named_places(&mut self, name: &str) -> Vec<NamedPlace> {
-        let files: Vec<PathBuf> =
-            self.sources.texts.iter().filter(|(_, text)| text.contains(name)).map(|(path, _)| path.clone()).collect();
+    async fn named_places(&mut self, name: &str) -> Vec<NamedPlace> {
+        let files = self.sources.with_any(vec![name.to_owned()]).await;
         let mut found = Vec::new();
         for path in files {
-            let Some(file): Option<Arc<LinkedFile>> = self.file(&path) else { continue };
+            let Some(file) = self.file(&path).await else { continue };
             let is_near = self.requirers.contains(&path) || self.is_target(&path);
             for range in words(&file.document.source.document, name) {
                 if self.places.contains_key(&(path.clone(), range)) {
