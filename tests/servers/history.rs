@@ -192,6 +192,8 @@ const TYPESCRIPT: Subject = Subject { language: TreeLanguage::TypeScript, kind: 
 const JAVASCRIPT: Subject = Subject { language: TreeLanguage::JavaScript, kind: "typescript" };
 const NODE_TYPESCRIPT: Subject = Subject { language: TreeLanguage::TypeScript, kind: "typescript-language-server" };
 const NODE_JAVASCRIPT: Subject = Subject { language: TreeLanguage::JavaScript, kind: "typescript-language-server" };
+const COMMON_JS: Subject = Subject { language: TreeLanguage::CommonJs, kind: "typescript" };
+const NODE_COMMON_JS: Subject = Subject { language: TreeLanguage::CommonJs, kind: "typescript-language-server" };
 const PYTHON: Subject = Subject { language: TreeLanguage::Python, kind: "ty" };
 const C: Subject = Subject { language: TreeLanguage::C, kind: "clangd" };
 const CPP: Subject = Subject { language: TreeLanguage::Cpp, kind: "clangd" };
@@ -204,6 +206,16 @@ fn typescript() {
 #[test]
 fn javascript() {
     assert_same_answers(&JAVASCRIPT, &SMALL);
+}
+
+#[test]
+fn common_js() {
+    assert_same_answers(&COMMON_JS, &SMALL);
+}
+
+#[test]
+fn common_js_by_the_server_on_node() {
+    assert_same_answers(&NODE_COMMON_JS, &SMALL);
 }
 
 #[test]
@@ -229,7 +241,9 @@ fn cpp() {
 #[test]
 #[ignore = "slow suite: many seeds of large trees in every language"]
 fn large_trees() {
-    for subject in [&TYPESCRIPT, &JAVASCRIPT, &NODE_TYPESCRIPT, &NODE_JAVASCRIPT, &PYTHON, &C, &CPP] {
+    let node = [&NODE_TYPESCRIPT, &NODE_JAVASCRIPT, &NODE_COMMON_JS];
+    let native = [&TYPESCRIPT, &JAVASCRIPT, &COMMON_JS, &PYTHON, &C, &CPP];
+    for subject in native.into_iter().chain(node) {
         assert_same_answers(subject, &LARGE);
     }
 }

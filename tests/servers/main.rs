@@ -15,7 +15,10 @@ mod question;
 mod real_servers;
 
 mod agent;
+mod call_shares;
+mod call_sites;
 mod cold;
+mod commonjs;
 mod compile_database;
 mod confirm;
 mod corpus;
@@ -35,6 +38,7 @@ mod paths;
 mod positions;
 mod reader;
 mod rust;
+mod server_limits;
 mod several;
 mod starts;
 mod storm;

@@ -20,6 +20,8 @@ pub(crate) enum TreeLanguage {
     TypeScript,
     /// JavaScript: modules, CommonJS and JSX.
     JavaScript,
+    /// JavaScript in CommonJS, in the forms that language servers don't follow by themselves.
+    CommonJs,
     /// Python: a package, and scripts that import the file beside them.
     Python,
 }
@@ -97,6 +99,7 @@ fn file_name(language: TreeLanguage, number: usize, dice: &mut Dice) -> String {
         TreeLanguage::Cpp => dice.pick(&["cpp", "cc"]),
         TreeLanguage::TypeScript => dice.pick(&["ts", "ts", "tsx"]),
         TreeLanguage::JavaScript => dice.pick(&["js", "js", "cjs", "mjs", "jsx"]),
+        TreeLanguage::CommonJs => dice.pick(&["js", "cjs"]),
         TreeLanguage::Python => "py",
     };
     format!("part{number}.{ending}")
@@ -129,6 +132,9 @@ fn write(language: TreeLanguage, root: &Path, drafts: &[Draft], names: &[(String
         if is_common_js(language, &draft.path) {
             lines.push("};".into());
         }
+        if language == TreeLanguage::CommonJs {
+            lines.extend(exports(draft, names));
+        }
         write_file(root, &draft.path, &lines);
         files.push(draft.path.clone());
         if let Some((path, lines)) = header(language, draft, names) {
@@ -137,6 +143,20 @@ fn write(language: TreeLanguage, root: &Path, drafts: &[Draft], names: &[(String
         }
     }
     Tree { functions, files }
+}
+
+/// The exports behind the functions of a file: one by one, or as an object.
+fn exports(draft: &Draft, names: &[(String, usize)]) -> Vec<String> {
+    let own: Vec<&str> = draft.functions.iter().map(|(own, _)| names[*own].0.as_str()).collect();
+    if is_taken_apart(&draft.path) {
+        return own.iter().map(|name| format!("exports.{name} = {name};")).collect();
+    }
+    vec![format!("module.exports = {{ {} }};", own.join(", "))]
+}
+
+/// Whether the names of a file are taken out of it where it is required.
+fn is_taken_apart(path: &Path) -> bool {
+    path.as_os_str().len() % 2 == 0
 }
 
 fn write_file(root: &Path, path: &Path, lines: &[String]) {
@@ -180,6 +200,10 @@ fn imports(language: TreeLanguage, draft: &Draft, drafts: &[Draft], names: &[(St
             TreeLanguage::TypeScript => {
                 format!("import {{ {list} }} from \"{}\";", dotted(&relative.with_extension("")))
             }
+            TreeLanguage::CommonJs if is_taken_apart(path) => {
+                format!("const {{ {list} }} = require(\"{}\");", dotted(&relative))
+            }
+            TreeLanguage::CommonJs => format!("const {} = require(\"{}\");", object(path), dotted(&relative)),
             TreeLanguage::JavaScript if !is_module(&draft.path) => {
                 format!("const {} = require(\"{}\");", object(path), dotted(&relative))
             }
@@ -222,6 +246,7 @@ fn head(language: TreeLanguage, path: &Path, name: &str) -> String {
         TreeLanguage::C => format!("int {name}(int given) {{"),
         TreeLanguage::Cpp => format!("int yard::{name}(int given) {{"),
         TreeLanguage::TypeScript => format!("export function {name}(given: number): number {{"),
+        TreeLanguage::CommonJs => format!("function {name}(given) {{"),
         TreeLanguage::JavaScript if is_module(path) => format!("export function {name}(given) {{"),
         TreeLanguage::JavaScript => format!("{name}(given) {{"),
         TreeLanguage::Python => format!("def {name}(given):"),
@@ -233,6 +258,9 @@ fn call(language: TreeLanguage, path: &Path, name: &str, target: &Path) -> Strin
     match language {
         TreeLanguage::Python => format!("    given = {name}(given)"),
         TreeLanguage::Cpp => format!("    given = yard::{name}(given);"),
+        TreeLanguage::CommonJs if path != target && !is_taken_apart(target) => {
+            format!("    given = {}.{name}(given);", object(target))
+        }
         TreeLanguage::JavaScript if !is_module(path) || !is_module(target) => {
             format!("    given = {}.{name}(given);", object(target))
         }

@@ -112,6 +112,36 @@ fn typescript_outside_the_configuration_by_the_server_on_node() {
     a_configuration_of_a_part("typescript-language-server");
 }
 
+/// TypeScript that imports JavaScript without `allowJs` is among its users, also when the import is new.
+fn javascript_that_typescript_imports(kind: &str) {
+    let mut repository = Repository::serve(
+        &[
+            ("tsconfig.json", r#"{"compilerOptions": {"paths": {"~/*": ["./src/*"]}}, "include": ["src"]}"#),
+            ("src/a.ts", "import { inJs } from \"./j\";\ninJs();\n"),
+            ("src/b.ts", "export function beside() {}\n"),
+            ("src/c.ts", "import { beside } from \"~/b\";\nbeside();\n"),
+            ("src/j.js", "export function inJs() {}\n"),
+            ("tests/t.ts", "import { beside } from \"~/b\";\nbeside();\n"),
+        ],
+        kind,
+    );
+    assert_eq!(repository.users("src/j.js", "inJs"), ["src/a.ts"]);
+    assert_eq!(repository.users("src/b.ts", "beside"), ["src/c.ts", "tests/t.ts"], "by the names of `paths`");
+    repository.write("src/b.ts", "import { inJs } from \"./j.js\";\nexport function beside() { inJs(); }\n");
+    assert_eq!(repository.users("src/j.js", "inJs"), ["src/a.ts", "src/b.ts"]);
+    repository.yard.stop();
+}
+
+#[test]
+fn typescript_imports_javascript() {
+    javascript_that_typescript_imports("typescript");
+}
+
+#[test]
+fn typescript_imports_javascript_by_the_server_on_node() {
+    javascript_that_typescript_imports("typescript-language-server");
+}
+
 #[test]
 fn several_configurations_without_references() {
     let package = r#"{"compilerOptions": {"strict": true}, "include": ["src"]}"#;

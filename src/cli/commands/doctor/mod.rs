@@ -1,6 +1,7 @@
 //! `codeyard doctor`: diagnoses a folder (which language servers would serve its files), the limits of this machine, and the running
 //! server. For one file: which server serves it, from which project root, and why the others do not.
 
+mod builds;
 mod candidate_workspaces;
 mod file;
 mod machine_limits;
@@ -72,7 +73,8 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     }
     let (files, cut) = server_diagnosis::files_below(&path);
     let folder_diagnosis = diagnose_folder(&args, &context, &path, (&files, cut));
-    let projects = projects::examine(&context.registry, &path, &files, &folder_diagnosis, state.path())?;
+    let builds = builds::BuildPermissions::read(&args, status.as_ref(), state.path())?;
+    let projects = projects::examine(&context.registry, &path, &files, &folder_diagnosis, &builds, state.path())?;
     document["files"] = json!(folder_diagnosis);
     document["projects"] = json!(projects);
     output::print_json_or(args.json, &document, || {

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::builds::{BuildPermissions, BuildStatus};
 use super::scratch_folder::ScratchFolder;
 use crate::Failure;
 use crate::shared::server_diagnosis::{CandidateVerdict, FolderDiagnosis, relative};
 use codeyard_base::ids::ServerKind;
 use codeyard_lsp::registry::{
-    CachedFiles, LanguageIndex, MultiRoot, ProjectRoot, ProjectView, Registry, ServerRole, ServerSpec, place_file,
+    CachedFiles, LanguageIndex, MultiRoot, ProjectInference, ProjectRoot, ProjectView, Registry, ServerRole,
+    ServerSpec, place_file,
 };
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::roots::RootSet;
@@ -62,6 +64,9 @@ pub(super) struct ProjectReport {
     unknown_files: Vec<PathBuf>,
     /// Imports and includes that can't be resolved, by reason.
     unresolved: Vec<UnresolvedReport>,
+    /// Whether the project's build may be run, where that would tell more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    build: Option<BuildStatus>,
 }
 
 /// Imports and includes that can't be resolved for one reason.
@@ -79,6 +84,7 @@ pub(super) fn examine(
     folder: &Path,
     files: &[PathBuf],
     diagnosis: &FolderDiagnosis,
+    builds: &BuildPermissions,
     state: &Path,
 ) -> Result<ProjectReports, Failure> {
     let index = LanguageIndex::new(registry);
@@ -127,7 +133,11 @@ pub(super) fn examine(
             project: relative(folder, &root).display().to_string(),
             languages: registry.language_names(languages),
         };
-        list.push(ProjectReport::new(folder, &info, info.coverage(owner)));
+        let has_build = server.project == Some(ProjectInference::CompileDatabase)
+            && !matches!(info.source, ProjectSource::Found { .. } | ProjectSource::Server);
+        let mut report = ProjectReport::new(folder, &info, info.coverage(owner));
+        report.build = has_build.then(|| builds.status(&root));
+        list.push(report);
     }
     Ok(ProjectReports { list, not_examined })
 }
@@ -210,6 +220,7 @@ impl ProjectReport {
             problems: info.problems.clone(),
             unknown_files: info.unknown_files.iter().take(MAX_EXAMPLES).map(|file| relative(folder, file)).collect(),
             unresolved: unresolved.collect(),
+            build: None,
             server: coverage.server.to_string(),
             root: coverage.project.into(),
             languages: coverage.languages,
@@ -256,6 +267,7 @@ impl ProjectReport {
             lines.push(format!("    {} {imports} unresolved: {}{examples}", cause.names, cause.reason));
             lines.extend(cause.command.iter().map(|command| format!("      next: {command}")));
         }
+        self.build.iter().for_each(|build| build.lines(lines));
     }
 }
 

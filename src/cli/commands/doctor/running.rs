@@ -101,8 +101,10 @@ fn server_lines(server: &Value, lines: &mut Vec<String>) {
         format!("its process {how}{at}")
     }));
     parts.extend(server["pid"].as_u64().map(|pid| format!("process {pid}")));
-    parts.extend(server["memory_bytes"].as_u64().map(|bytes| format!("{} MiB", bytes / (1024 * 1024))));
-    parts.push(format!("{} restarts", shown(&server["restarts"])));
+    parts.extend(memory(server));
+    let last = &server["last_end"];
+    let why = last["reason"].as_str().map(|reason| format!(" (last: {reason} at {})", shown(&last["at"])));
+    parts.push(format!("{} restarts{}", shown(&server["restarts"]), why.unwrap_or_default()));
     parts.push(format!("{} documents open", shown(&server["open_documents"])));
     lines.push(format!("    {}{version} in {}: {}", shown(&server["kind"]), shown(&server["root"]), parts.join(", ")));
     for project in server["projects"].as_array().into_iter().flatten() {
@@ -112,6 +114,16 @@ fn server_lines(server: &Value, lines: &mut Vec<String>) {
     let all: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = all.len().saturating_sub(STDERR_LINES);
     lines.extend(all[last..].iter().map(|line| format!("      stderr: {line}")));
+}
+
+/// The memory of a server and its limit.
+fn memory(server: &Value) -> Option<String> {
+    let mib = |key: &str| server[key].as_u64().map(|bytes| bytes / (1024 * 1024));
+    match (mib("memory_bytes"), mib("memory_limit_bytes")) {
+        (Some(used), Some(limit)) => Some(format!("{used} MiB (limit {limit} MiB)")),
+        (Some(used), None) => Some(format!("{used} MiB")),
+        (None, limit) => limit.map(|limit| format!("limit {limit} MiB")),
+    }
 }
 
 /// How many files of a project a server knows.
@@ -160,6 +172,7 @@ mod tests {
                 "job": "incremental reading", "problem": null}], "servers": [{
                 "kind": "ty", "version": "0.1", "root": ".", "state": "down", "reason": "crashed", "message": "it ended",
                 "failure": {"summary": "exited with code 1 after 0.3 s", "at": "2026-01-01T00:00:00Z"}, "since_s": 5, "pid": null, "memory_bytes": 2_097_152, "restarts": 1, "open_documents": 0,
+                "memory_limit_bytes": 1_048_576, "last_end": {"reason": "memory_limit", "at": "2026-01-02T00:00:00Z"},
                 "projects": projects,
                 "stderr": "1\n2\n3\n\n4\n"}]}],
             "counts": {"calls": [{"tool": "t", "outcome": "ok", "count": 4}]},
@@ -172,7 +185,8 @@ mod tests {
                 "running server: process 7, version 1, up 3 s, listening http://x/mcp",
                 "  workspace a (default): /r; idle, 2 files",
                 "    code index of /r: ready, syncing; 3 files, 9 symbols; indexed 2026-01-01T00:00:00Z; job: incremental reading",
-                "    ty 0.1 in .: down for 5 s, crashed (it ended), its process exited with code 1 after 0.3 s at 2026-01-01T00:00:00Z, 2 MiB, 1 restarts, 0 documents open",
+                "    ty 0.1 in .: down for 5 s, crashed (it ended), its process exited with code 1 after 0.3 s at 2026-01-01T00:00:00Z, 2 MiB (limit 1 MiB), \
+                 1 restarts (last: memory_limit at 2026-01-02T00:00:00Z), 0 documents open",
                 "      7 of 9 Python files known in ., project file ty.toml; ty.toml leaves the others out; add them to `src.include`",
                 "      an unknown number of 3 C files known in lib, no project file; 2 imports unresolved: `config.h` is missing \
                  (next: ./configure)",

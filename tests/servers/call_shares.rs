@@ -1,0 +1,309 @@
+//! How many of the true call sites clangd finds in published sources that were never built, with the database that codeyard infers.
+//!
+//! It prints a table; it is a measurement and takes minutes, so it runs only when it is asked for. A site in a branch that this
+//! configuration leaves out is counted apart: clangd itself says which lines those are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use codeyard_lsp::install::{Installer, ProgramStatus};
+use codeyard_lsp::registry::Registry;
+use codeyard_projects::{ProjectMemory, ProjectRequest, RunBuild, prepare};
+use serde_json::{Value, json};
+
+use crate::bare::uri_of;
+use crate::call_sites::{CalledFunction, functions};
+use crate::real_servers::{build_folder, files_below, servers_dir};
+
+/// Functions that are asked about in each repository.
+const FUNCTIONS: usize = 40;
+/// Longest wait for one message.
+const PATIENCE: Duration = Duration::from_secs(1_200);
+/// The packages, each with the folder below which functions and calls are looked for.
+const PACKAGES: [(&str, &str); 5] = [("redis", ""), ("curl", ""), ("libzstd", ""), ("git", ""), ("sqlite3", "")];
+/// The packages to measure instead, such as `redis,linux:kernel/`. The kernel is large, so it must be named.
+const CHOICE: &str = "CODEYARD_CALL_SHARES";
+
+#[test]
+#[ignore = "a measurement: fetches sources with apt and indexes them"]
+fn shares_of_calls_without_a_compile_database() {
+    let chosen = std::env::var(CHOICE).unwrap_or_default();
+    let named = chosen.split(',').filter(|one| !one.is_empty()).map(|one| one.split_once(':').unwrap_or((one, "")));
+    let packages: Vec<(&str, &str)> = if chosen.is_empty() { PACKAGES.to_vec() } else { named.collect() };
+    println!(
+        "| repository | commands | database made in | clangd ready after | call sites | in branches that are off | found | found of all others |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for (package, below) in packages {
+        println!("{}", row(&fetched(package), below));
+    }
+}
+
+/// The unpacked sources of a package.
+fn fetched(package: &str) -> PathBuf {
+    let folder = build_folder().join("codeyard-sources").join(package);
+    let unpacked = || {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        folders.sort();
+        folders.into_iter().next()
+    };
+    if let Some(found) = unpacked() {
+        return found;
+    }
+    fs::create_dir_all(&folder).expect("a folder");
+    #[expect(clippy::disallowed_methods, reason = "a package tool fetches the sources")]
+    let outcome = Command::new("apt-get").args(["source", "-qq", package]).current_dir(&folder).status();
+    assert!(
+        outcome.is_ok_and(|status| status.success()),
+        "`apt-get source {package}` failed; it needs a `deb-src` line"
+    );
+    unpacked().expect("the package has sources")
+}
+
+fn row(root: &Path, below: &str) -> String {
+    let root = root.canonicalize().expect("a path");
+    let cache = tempfile::tempdir().expect("a folder");
+    let server = Registry::builtin().servers["clangd"].clone();
+    let is_of_c = |path: &PathBuf, endings: &[&str]| {
+        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending))
+    };
+    let all: Vec<PathBuf> = files_below(&root)
+        .into_iter()
+        .filter(|path| is_of_c(path, &["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx"]))
+        .collect();
+    let memory = ProjectMemory::default();
+    let request = ProjectRequest {
+        server: &server,
+        root: &root,
+        top: &root,
+        files: &all,
+        cache: cache.path(),
+        build: RunBuild::Never,
+        memory: &memory,
+    };
+    let started = Instant::now();
+    prepare(&request).expect("the cache folder can be written");
+    let prepared = started.elapsed();
+    let commands = restrict(&cache.path().join("compile_commands.json"), below);
+    let texts = all.iter().filter(|path| path.starts_with(root.join(below)) && is_of_c(path, &["c", "h"]));
+    let texts: Vec<(PathBuf, String)> = texts
+        .filter_map(|path| Some((path.clone(), String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())))
+        .collect();
+    let asked: Vec<CalledFunction> = functions(&texts).into_iter().take(FUNCTIONS).collect();
+    let mut clangd = Clangd::start(&root, cache.path());
+    let started = Instant::now();
+    clangd.wait_for_index(&asked[0].file);
+    let ready = started.elapsed();
+    let (mut sites, mut missed) = (0, BTreeSet::new());
+    for function in &asked {
+        let found = clangd.references(function);
+        sites += function.calls.len();
+        missed.extend(function.calls.difference(&found).map(|call| (function.name.clone(), call.clone())));
+    }
+    let off = missed.iter().filter(|(_, (file, line))| clangd.is_off(file, *line)).cloned().collect::<BTreeSet<_>>();
+    for (name, (file, line)) in missed.difference(&off) {
+        let file = file.strip_prefix(&root).expect("inside").display();
+        eprintln!("not found: {name} in {file}:{}", line + 1);
+    }
+    let found = sites - missed.len();
+    let share = |of: usize| format!("{:.0} %", 100.0 * found as f64 / of.max(1) as f64);
+    format!(
+        "| {}{} | {commands} | {:.1} s | {} s | {sites} | {} | {} | {} |",
+        root.file_name().expect("a name").display(),
+        if below.is_empty() { String::new() } else { format!(", `{below}`") },
+        prepared.as_secs_f64(),
+        ready.as_secs(),
+        off.len(),
+        share(sites),
+        share(sites - off.len()),
+    )
+}
+
+/// Leaves the commands of sources below a folder. Returns their number.
+fn restrict(database: &Path, below: &str) -> usize {
+    let text = fs::read_to_string(database).expect("a database");
+    let mut commands: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+    commands.retain(|command| command["file"].as_str().is_some_and(|file| file.starts_with(below)));
+    fs::write(database, Value::Array(commands.clone()).to_string()).expect("a file");
+    commands.len()
+}
+
+/// A bare clangd that tells which lines it leaves out.
+struct Clangd {
+    child: Child,
+    input: ChildStdin,
+    messages: Receiver<Value>,
+    next_id: u64,
+    running: BTreeSet<String>,
+    was_running: bool,
+    open: BTreeSet<PathBuf>,
+    parsed: BTreeSet<String>,
+    off: BTreeMap<String, Vec<(u64, u64)>>,
+}
+
+impl Clangd {
+    fn start(root: &Path, database: &Path) -> Self {
+        let server = &Registry::builtin().servers["clangd"];
+        let located = Installer::with_servers_dir(servers_dir()).locate("clangd", server, None);
+        let ProgramStatus::Ready(program) = located else { panic!("{located:?}") };
+        #[expect(clippy::disallowed_methods, reason = "the bare server is started without the product")]
+        let mut command = Command::new(&program.program);
+        command.args(["--background-index", "--limit-references=0", "--log=error"]);
+        command.arg(format!("--compile-commands-dir={}", database.display())).current_dir(root).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("it starts");
+        let input = child.stdin.take().expect("a pipe");
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (sender, messages) = channel();
+        std::thread::spawn(move || {
+            while let Some(message) = receive(&mut output) {
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut clangd = Self {
+            child,
+            input,
+            messages,
+            next_id: 0,
+            running: BTreeSet::new(),
+            was_running: false,
+            open: BTreeSet::new(),
+            parsed: BTreeSet::new(),
+            off: BTreeMap::new(),
+        };
+        let capabilities = json!({
+            "window": {"workDoneProgress": true},
+            "textDocument": {"inactiveRegionsCapabilities": {"inactiveRegions": true}},
+        });
+        let params = json!({"processId": std::process::id(), "rootUri": uri_of(root), "capabilities": capabilities});
+        clangd.request("initialize", &params);
+        clangd.send(&json!({"jsonrpc": "2.0", "method": "initialized", "params": {}}));
+        clangd
+    }
+
+    fn send(&mut self, message: &Value) {
+        let body = message.to_string();
+        self.input.write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).expect("it reads");
+        self.input.flush().expect("it reads");
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let message = self.next();
+            if message["id"] == id && message["method"].is_null() {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    /// The next message, after what it says was remembered.
+    fn next(&mut self) -> Value {
+        let message = self.messages.recv_timeout(PATIENCE).expect("clangd says something");
+        let params = &message["params"];
+        let uri = || params["uri"].as_str().or(params["textDocument"]["uri"].as_str()).unwrap_or_default().to_owned();
+        match (message["method"].as_str(), message.get("id")) {
+            (Some("$/progress"), _) => match params["value"]["kind"].as_str() {
+                Some("begin") => {
+                    self.was_running = true;
+                    self.running.insert(params["token"].to_string());
+                }
+                Some("end") => drop(self.running.remove(&params["token"].to_string())),
+                _ => {}
+            },
+            (Some("textDocument/publishDiagnostics"), _) => drop(self.parsed.insert(uri())),
+            (Some("textDocument/inactiveRegions"), _) => {
+                let line = |region: &Value, end: &str| region[end]["line"].as_u64().expect("a line");
+                let regions = params["regions"].as_array().into_iter().flatten();
+                let regions = regions.map(|region| (line(region, "start"), line(region, "end"))).collect();
+                self.off.insert(uri(), regions);
+            }
+            (Some(_), Some(id)) => {
+                let reply = json!({"jsonrpc": "2.0", "id": id, "result": null});
+                self.send(&reply);
+            }
+            _ => {}
+        }
+        message
+    }
+
+    /// Opens a document and waits until it is parsed.
+    fn open(&mut self, path: &Path) {
+        if !self.open.insert(path.to_path_buf()) {
+            return;
+        }
+        let text = String::from_utf8_lossy(&fs::read(path).expect("a file")).into_owned();
+        let uri = uri_of(path);
+        let item = json!({"uri": uri, "languageId": "c", "version": 1, "text": text});
+        self.send(&json!({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": item}}));
+        while !(self.parsed.contains(&uri) && self.off.contains_key(&uri)) {
+            self.next();
+        }
+    }
+
+    fn wait_for_index(&mut self, first: &Path) {
+        self.open(first);
+        while !self.was_running || !self.running.is_empty() {
+            self.next();
+        }
+    }
+
+    fn references(&mut self, function: &CalledFunction) -> BTreeSet<(PathBuf, usize)> {
+        self.open(&function.file);
+        let params = json!({
+            "textDocument": {"uri": uri_of(&function.file)},
+            "position": {"line": function.line, "character": function.character},
+            "context": {"includeDeclaration": false},
+        });
+        let found = self.request("textDocument/references", &params);
+        let by_uri: BTreeMap<String, &PathBuf> = function.calls.iter().map(|(path, _)| (uri_of(path), path)).collect();
+        let place = |item: &Value| {
+            let path = by_uri.get(item["uri"].as_str()?)?;
+            Some(((*path).clone(), usize::try_from(item["range"]["start"]["line"].as_u64()?).ok()?))
+        };
+        found.as_array().into_iter().flatten().filter_map(place).collect()
+    }
+
+    /// Whether a line is in a branch that this configuration leaves out.
+    fn is_off(&mut self, file: &Path, line: usize) -> bool {
+        self.open(file);
+        self.off[&uri_of(file)].iter().any(|(start, end)| (*start..=*end).contains(&(line as u64)))
+    }
+}
+
+impl Drop for Clangd {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn receive(output: &mut impl BufRead) -> Option<Value> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if output.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if line == "\r\n" {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("Content-Length:") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let mut body = vec![0; length];
+    output.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}
