@@ -2,6 +2,7 @@
 //!
 //! Each client has one keep-alive connection and one request at a time. Answers stay bytes until the clock has stopped.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub(crate) struct CodeyardServer {
 }
 
 impl CodeyardServer {
-    /// Starts a server with one workspace for each of `corpora`. `more` is appended to the configuration, `env` to the environment.
+    /// Starts a server with one workspace for each of `corpora`; those of one name share a workspace. `more` is appended to the configuration, `env` to the environment.
     pub(crate) async fn start(
         corpora: &[&Corpus],
         installer: &Installer,
@@ -52,14 +53,19 @@ impl CodeyardServer {
         // With a log line for each call, the measuring thread would have to read it.
         let mut text = format!("[log]\nlevel = \"warn\"\n{more}");
         let registry = Registry::builtin();
+        let mut workspaces: BTreeMap<String, Vec<&Corpus>> = BTreeMap::new();
         for corpus in corpora {
-            let (name, kind) = (workspace(corpus), corpus.language.kind);
-            let root = toml::Value::String(corpus.root.display().to_string());
+            workspaces.entry(workspace(corpus)).or_default().push(corpus);
+        }
+        for (name, corpora) in workspaces {
+            let root = toml::Value::String(corpora[0].root.display().to_string());
+            let kinds: Vec<&str> = corpora.iter().map(|corpus| corpus.language.kind).collect();
             // The bare side has one language server, so the others are disabled here.
-            let others = registry.servers.keys().filter(|other| *other != kind).cloned().map(toml::Value::String);
-            let others = toml::Value::Array(others.collect());
+            let others = registry.servers.keys().filter(|other| !kinds.contains(&other.as_str()));
+            let others = toml::Value::Array(others.cloned().map(toml::Value::String).collect());
+            let kinds = toml::Value::from(kinds);
             text.push_str(&format!(
-                "\n[[workspace]]\nname = \"{name}\"\nroots = [{root}]\nservers = {{ prefer = [\"{kind}\"], disable = {others} }}\n"
+                "\n[[workspace]]\nname = \"{name}\"\nroots = [{root}]\nservers = {{ prefer = {kinds}, disable = {others} }}\n"
             ));
         }
         let config = folder.join("codeyard.toml");

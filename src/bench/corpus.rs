@@ -36,6 +36,13 @@ pub struct Language {
     pub id: &'static str,
 }
 
+impl Language {
+    /// Whether its server indexes the whole project in the background, after its first answers.
+    pub(crate) fn indexes(&self) -> bool {
+        self.kind == "clangd"
+    }
+}
+
 /// The languages, in the order in which they are looked for.
 pub(crate) const LANGUAGES: [Language; 3] = [
     Language { kind: "ty", endings: &["py"], id: "python" },
@@ -123,7 +130,16 @@ impl Corpus {
 
     /// A generated repository: `target` is declared once and used `uses` times in each of `files` files.
     pub fn generated(language: Language, files: usize, uses: usize, scratch: &Scratch) -> Result<Self, Failure> {
-        let root = scratch.folder("generated")?;
+        Self::generated_in(scratch.folder("generated")?, language, files, uses)
+    }
+
+    /// The same for all languages in one folder: a corpus for each.
+    pub fn generated_mixed(files: usize, uses: usize, scratch: &Scratch) -> Result<Vec<Self>, Failure> {
+        let root = scratch.folder("mixed")?;
+        LANGUAGES.iter().map(|language| Self::generated_in(root.clone(), *language, files, uses)).collect()
+    }
+
+    fn generated_in(root: PathBuf, language: Language, files: usize, uses: usize) -> Result<Self, Failure> {
         for (name, text) in generated_files(language, files, uses) {
             write(&root.join(name), &text)?;
         }

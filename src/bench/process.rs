@@ -155,7 +155,7 @@ impl CodeyardProcesses {
         let serve = proc_tree::descendants(outer).first()?.pid;
         let below = proc_tree::descendants(serve);
         let guards: Vec<u32> = below.iter().map(|process| process.pid).filter(|pid| is_guard(*pid)).collect();
-        let first = |guard: &u32| proc_tree::descendants(*guard).first().map(|process| process.pid);
+        let first = |guard: &u32| proc_tree::first_child(*guard);
         Some(Self { serve, servers: guards.iter().filter_map(first).collect(), guards })
     }
 

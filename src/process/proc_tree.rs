@@ -82,7 +82,7 @@ pub fn memory_of_trees(roots: &[u32]) -> Vec<Option<u64>> {
 }
 
 /// The first child of a process, read from one small file. `None` if it has none, or the kernel doesn't list children.
-pub(crate) fn first_child(pid: u32) -> Option<u32> {
+pub fn first_child(pid: u32) -> Option<u32> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
     children.split_ascii_whitespace().next()?.parse().ok()
 }

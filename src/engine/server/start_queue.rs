@@ -6,7 +6,8 @@
 //! Invariants: no more than `max` tickets are admitted at once; a dropped ticket leaves the queue; the queue is as long as there are
 //! waiting tickets.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +51,9 @@ struct QueueState {
     turns: BTreeMap<WorkspaceName, u64>,
     grants: u64,
     measured: BTreeMap<ServerKind, KindTimes>,
+    /// The ids of the waiting starts in the order of their admission, until a start joins, leaves or overtakes. Every call that waits for a
+    /// server reads it when its deadline passes, and hundreds may do so at once.
+    order: Option<Arc<[(u64, ServerKind)]>>,
 }
 
 #[derive(Debug)]
@@ -95,6 +99,7 @@ impl StartQueue {
             turns: BTreeMap::new(),
             grants: 0,
             measured: BTreeMap::new(),
+            order: None,
         })))
     }
 
@@ -120,6 +125,7 @@ impl StartQueue {
         let (workspace, kind) = (workspace.clone(), kind.clone());
         let needed = is_needed.then_some(id);
         state.waiting.push(WaitingStart { id, workspace, kind: kind.clone(), needed, grant });
+        state.order = None;
         state.grant();
         StartTicket { place: StartPlace { queue: self.clone(), id, kind }, granted: Some(granted) }
     }
@@ -158,6 +164,7 @@ impl Drop for StartTicket {
         let id = self.place.id;
         state.waiting.retain(|start| start.id != id);
         state.running.retain(|start| start.id != id);
+        state.order = None;
         state.grant();
     }
 }
@@ -171,14 +178,13 @@ impl StartPlace {
         if let Some(start) = start.filter(|start| start.needed.is_none()) {
             start.needed = Some(number);
             state.next_id = number;
+            state.order = None;
         }
     }
 
     /// The number of starts before this one; `None` if it doesn't wait.
     pub(crate) fn ahead(&self) -> Option<usize> {
-        let state = self.queue.0.lock();
-        state.waiting.iter().find(|start| start.id == self.id)?;
-        state.order().iter().position(|start| start.id == self.id)
+        self.queue.0.lock().order().iter().position(|(id, _)| *id == self.id)
     }
 
     /// How long a start of its kind takes from its admission until the server is ready.
@@ -188,22 +194,21 @@ impl StartPlace {
 
     /// The time until it is admitted, estimated from the starts before it; `None` if it doesn't wait.
     pub(crate) fn expected_wait(&self, now: Instant) -> Option<Duration> {
-        let state = self.queue.0.lock();
-        state.waiting.iter().find(|start| start.id == self.id)?;
+        let mut state = self.queue.0.lock();
+        let order = state.order();
+        let before = order.iter().position(|(id, _)| *id == self.id)?;
         // When each place is free again.
         let mut free: Vec<Duration> = state.running.iter().map(|start| state.left(start, now)).collect();
         free.resize(free.len().max(state.max), Duration::ZERO);
-        for start in state.order() {
-            free.sort_unstable();
-            let at = free.len().saturating_sub(state.max);
-            if start.id == self.id {
-                return free.get(at).copied();
-            }
-            if let Some(place) = free.get_mut(at) {
-                *place += state.expected(&start.kind).0;
-            }
+        // Where the limit was lowered, the first places that get free aren't given away.
+        free.sort_unstable();
+        let mut free: BinaryHeap<Reverse<Duration>> =
+            free.split_off(free.len() - state.max).into_iter().map(Reverse).collect();
+        for (_, kind) in order.iter().take(before) {
+            let Reverse(place) = free.pop()?;
+            free.push(Reverse(place + state.expected(kind).0));
         }
-        None
+        free.pop().map(|Reverse(place)| place)
     }
 
     /// Records how long it took from the admission until the server was ready.
@@ -220,6 +225,7 @@ impl QueueState {
             && let Some(next) = next_of(&self.waiting, &self.turns)
         {
             let start = self.waiting.remove(next);
+            self.order = None;
             self.grants += 1;
             self.turns.insert(start.workspace, self.grants);
             self.running.push(RunningStart { id: start.id, kind: start.kind, since: Instant::now() });
@@ -232,16 +238,41 @@ impl QueueState {
     }
 
     /// The waiting starts in the order in which they will be admitted.
-    fn order(&self) -> Vec<&WaitingStart> {
-        let (mut left, mut turns): (Vec<&WaitingStart>, _) = (self.waiting.iter().collect(), self.turns.clone());
-        let mut order = Vec::with_capacity(left.len());
-        let mut grants = self.grants;
-        while let Some(next) = next_of(&left, &turns) {
-            let start = left.remove(next);
-            grants += 1;
-            turns.insert(start.workspace.clone(), grants);
-            order.push(start);
+    fn order(&mut self) -> Arc<[(u64, ServerKind)]> {
+        if let Some(order) = &self.order {
+            return order.clone();
         }
+        let mut order = Vec::with_capacity(self.waiting.len());
+        let (mut turns, mut grants) = (HashMap::new(), self.grants);
+        // Those that a call needs, then the others; each workspace has its own in their order, and the workspaces take turns.
+        for is_needed in [true, false] {
+            let mut own: HashMap<&WorkspaceName, VecDeque<&WaitingStart>> = HashMap::new();
+            let mut sorted: Vec<&WaitingStart> =
+                self.waiting.iter().filter(|start| start.needed.is_some() == is_needed).collect();
+            sorted.sort_unstable_by_key(|start| (start.needed, start.id));
+            for start in sorted {
+                own.entry(&start.workspace).or_default().push_back(start);
+            }
+            let turn_of = |turns: &HashMap<&WorkspaceName, u64>, start: &WaitingStart| {
+                let granted = || self.turns.get(&start.workspace).copied().unwrap_or_default();
+                (turns.get(&start.workspace).copied().unwrap_or_else(granted), start.needed, start.id)
+            };
+            let first = own.values().filter_map(VecDeque::front);
+            let mut heads: BinaryHeap<_> =
+                first.map(|start| (Reverse(turn_of(&turns, start)), &start.workspace)).collect();
+            while let Some((_, workspace)) = heads.pop() {
+                let Some(starts) = own.get_mut(workspace) else { continue };
+                let Some(start) = starts.pop_front() else { continue };
+                grants += 1;
+                turns.insert(workspace, grants);
+                order.push((start.id, start.kind.clone()));
+                if let Some(next) = starts.front() {
+                    heads.push((Reverse(turn_of(&turns, next)), workspace));
+                }
+            }
+        }
+        let order: Arc<[(u64, ServerKind)]> = order.into();
+        self.order = Some(order.clone());
         order
     }
 
@@ -266,11 +297,11 @@ impl QueueState {
 }
 
 /// The waiting start whose turn it is.
-fn next_of<S: std::borrow::Borrow<WaitingStart>>(waiting: &[S], turns: &BTreeMap<WorkspaceName, u64>) -> Option<usize> {
+fn next_of(waiting: &[WaitingStart], turns: &BTreeMap<WorkspaceName, u64>) -> Option<usize> {
     let rank = |start: &WaitingStart| {
         (start.needed.is_none(), turns.get(&start.workspace).copied().unwrap_or_default(), start.needed, start.id)
     };
-    (0..waiting.len()).min_by_key(|at| rank(waiting[*at].borrow()))
+    (0..waiting.len()).min_by_key(|at| rank(&waiting[*at]))
 }
 
 fn average(mean: &mut Option<Duration>, newest: Duration) {
@@ -393,5 +424,36 @@ mod tests {
             assert_eq!(wait(&starts, "f"), Some(Duration::from_secs(8)));
             assert_eq!(starts.tickets["f"].place().ahead(), Some(2));
         });
+    }
+
+    #[test]
+    fn the_predicted_order_is_the_order_of_admission() {
+        let names = ["a0", "a1", "a2", "a3", "b0", "b1", "b2", "c0", "c1", "d0", "e0", "e1", "e2", "e3"];
+        for seed in 0..200_usize {
+            paused(async {
+                let mut starts = Starts::new(1);
+                let mut left: Vec<&'static str> = names.to_vec();
+                let mut number = seed;
+                while !left.is_empty() {
+                    number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let name = left.remove((number >> 33) % left.len());
+                    starts.join(name, (number >> 20).is_multiple_of(3));
+                    if (number >> 24).is_multiple_of(5) {
+                        starts.tickets[name].place().need();
+                    }
+                    if (number >> 28).is_multiple_of(6) {
+                        // The one that runs ends.
+                        let running = starts.admitted();
+                        running.iter().for_each(|name| drop(starts.tickets.remove(name)));
+                    }
+                }
+                let ids: BTreeMap<u64, &'static str> =
+                    starts.tickets.iter().map(|(name, ticket)| (ticket.place.id, *name)).collect();
+                let order = starts.queue.0.lock().order();
+                let predicted: Vec<&str> = order.iter().map(|(id, _)| ids[id]).collect();
+                let running = starts.queue.0.lock().running.iter().map(|start| ids[&start.id]).collect::<Vec<_>>();
+                assert_eq!(starts.run_all(), [running, predicted].concat(), "seed {seed}");
+            });
+        }
     }
 }

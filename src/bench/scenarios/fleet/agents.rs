@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::limits::{GIVES_UP_AFTER, QUESTIONS, SEARCHES};
+use super::limits::{DEADLINE_MS, GIVES_UP_AFTER, LATE_MS, QUESTIONS, SEARCHES};
 use crate::Bench;
 use crate::bare_server::{self, BareServer};
 use crate::codeyard_server::{CodeyardServer, McpHttpClient};
@@ -31,7 +31,7 @@ pub(super) struct AgentPlan {
 /// The plans of all agents, and the time that bare servers needed for the same questions, one repository after another.
 pub(super) struct FleetPlan {
     pub agents: Vec<Rc<AgentPlan>>,
-    pub bare: Duration,
+    pub bare: BareTimes,
 }
 
 /// The outcome of one run of all agents.
@@ -46,23 +46,28 @@ pub(super) struct StormOutcome {
     pub failures: Vec<String>,
     pub searches: CallTimes,
     pub calls: CallTimes,
-    /// The longest call.
-    pub longest: Duration,
+    /// The longest call, and what it asked.
+    pub longest: (Duration, String),
+    /// Calls that took longer than the deadline and the allowed delay.
+    pub late: u64,
     /// From the first call to the end of the last agent.
     pub took: Duration,
+    /// When each agent was done, with its repository.
+    pub ends: Vec<(Duration, String)>,
 }
 
 impl FleetPlan {
     /// Draws the questions of `agents` agents over the repositories, and collects the right answers from bare servers.
     pub(super) async fn draw(bench: &Bench, corpora: &[Corpus], agents: usize, seed: u64) -> Result<Self, Failure> {
-        let mut plan = Self { agents: Vec::new(), bare: Duration::ZERO };
+        let mut plan = Self { agents: Vec::new(), bare: BareTimes::default() };
         for (index, corpus) in corpora.iter().enumerate() {
             let count = (index..agents).step_by(corpora.len()).count();
             let mut drawn = Draw::new(corpus, seed.wrapping_add(index as u64));
             let asked: Vec<Vec<BenchQuestion>> = (0..count).map(|_| drawn.questions()).collect();
             let all: Vec<BenchQuestion> = asked.iter().flatten().cloned().collect();
             let (answers, took) = bare_answers(bench, corpus, &all).await?;
-            plan.bare += took;
+            plan.bare.took += took.took;
+            plan.bare.answered += took.answered;
             let mut answers = all.into_iter().zip(answers);
             for questions in asked {
                 let questions = answers.by_ref().take(questions.len()).collect();
@@ -106,12 +111,21 @@ impl Draw {
     }
 }
 
-/// The right answers, and the time until a new bare server had given all of them.
+/// How long bare servers needed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BareTimes {
+    /// Until the answers were right and the project was indexed.
+    pub took: Duration,
+    /// Until all questions had an answer, right or not.
+    pub answered: Duration,
+}
+
+/// The right answers, and the time that a new bare server needed for them.
 async fn bare_answers(
     bench: &Bench,
     corpus: &Corpus,
     asked: &[BenchQuestion],
-) -> Result<(Vec<Vec<u8>>, Duration), Failure> {
+) -> Result<(Vec<Vec<u8>>, BareTimes), Failure> {
     let failed = |why: String| Failure::new(format!("{}: {why}", corpus.name));
     let cache = bench.scratch.folder("bare")?;
     let began = Instant::now();
@@ -130,7 +144,10 @@ async fn bare_answers(
     bare.stop().await;
     let comparer = AnswerComparer::new(&corpus.root);
     let same = asked.iter().zip(first.iter().zip(&right)).all(|(ask, (one, other))| comparer.agree(ask, one, other));
-    Ok((right, if same { answered } else { idle.max(answered) }))
+    // clangd answers before it has indexed the project, with a part of it. codeyard's answers wait for the index, so it is part of the same
+    // work.
+    let took = if same && !corpus.language.indexes() { answered } else { idle.max(answered) };
+    Ok((right, BareTimes { took, answered }))
 }
 
 /// Runs all agents at once.
@@ -150,15 +167,17 @@ pub(super) async fn storm(
             began,
             comparer: AnswerComparer::new(&corpora[agent.corpus].root),
             name: corpora[agent.corpus].name.clone(),
+            answers: Vec::new(),
             outcome: StormOutcome::default(),
         };
         run.run(agent.clone())
     });
     let mut all = StormOutcome::default();
-    for one in futures::future::join_all(runs).await {
-        all.join(one);
-    }
+    let runs = futures::future::join_all(runs).await;
     all.took = began.elapsed();
+    for run in runs {
+        all.join(run.compared());
+    }
     Ok(all)
 }
 
@@ -168,11 +187,12 @@ struct AgentRun {
     began: Instant,
     comparer: AnswerComparer,
     name: String,
+    answers: Vec<(BenchQuestion, Vec<u8>, Result<Vec<u8>, String>)>,
     outcome: StormOutcome,
 }
 
 impl AgentRun {
-    async fn run(mut self, plan: Rc<AgentPlan>) -> StormOutcome {
+    async fn run(mut self, plan: Rc<AgentPlan>) -> Self {
         let mut searches = plan.searches.iter();
         for (ask, right) in &plan.questions {
             if let Some(search) = searches.next() {
@@ -180,7 +200,17 @@ impl AgentRun {
             }
             let (tool, arguments) = ask.to_tool();
             let answer = self.call(tool, &arguments, false).await;
-            let compared = answer.map(|answer| self.comparer.compare(ask, right, &answer));
+            self.answers.push((ask.clone(), right.clone(), answer));
+        }
+        self.outcome.ends.push((self.began.elapsed(), self.name.clone()));
+        self
+    }
+
+    /// Compares the answers. This comes after the storm: a comparison would delay the other agents of this thread, and their calls would
+    /// look slow.
+    fn compared(mut self) -> StormOutcome {
+        for (ask, right, answer) in std::mem::take(&mut self.answers) {
+            let compared = answer.map(|answer| self.comparer.compare(&ask, &right, &answer));
             let failure = match compared {
                 Ok(Comparison::Same | Comparison::Incomparable) => None,
                 Ok(Comparison::Different(difference)) => Some(format!("wrong: {difference}")),
@@ -220,7 +250,11 @@ impl AgentRun {
             let body = self.client.call(tool, arguments).await?;
             let took = began.elapsed();
             self.outcome.calls.add(took);
-            self.outcome.longest = self.outcome.longest.max(took);
+            if took > self.outcome.longest.0 {
+                let since = self.began.elapsed().as_secs_f64();
+                self.outcome.longest = (took, format!("{tool} of {}, {since:.1} s after the begin", self.name));
+            }
+            self.outcome.late += u64::from(took.as_secs_f64() * 1e3 > DEADLINE_MS + LATE_MS);
             if is_search {
                 self.outcome.searches.add(took);
             }
@@ -253,6 +287,14 @@ fn error_of(body: &[u8]) -> Option<Value> {
 }
 
 impl StormOutcome {
+    /// The agents that were done last: when, and whose repository.
+    pub(super) fn last(&self, count: usize) -> String {
+        let mut ends = self.ends.clone();
+        ends.sort_unstable_by(|one, other| other.cmp(one));
+        let last = ends.iter().take(count).map(|(end, name)| format!("{name} {:.0} s", end.as_secs_f64()));
+        last.collect::<Vec<_>>().join(", ")
+    }
+
     fn join(&mut self, other: Self) {
         self.asked += other.asked;
         self.right += other.right;
@@ -261,6 +303,8 @@ impl StormOutcome {
         self.failures.extend(other.failures);
         self.searches.join(&other.searches);
         self.calls.join(&other.calls);
-        self.longest = self.longest.max(other.longest);
+        self.longest = self.longest.clone().max(other.longest);
+        self.late += other.late;
+        self.ends.extend(other.ends);
     }
 }

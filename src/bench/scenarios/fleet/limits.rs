@@ -20,11 +20,16 @@ pub(super) const GIVES_UP_AFTER: Duration = Duration::from_secs(900);
 pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(10);
 /// Time over which idle processor time is measured.
 pub(super) const IDLE: Duration = Duration::from_secs(30);
-/// Pause between two samples of the admin API and of memory.
-pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_millis(500);
+/// Pause between two lists of workspaces.
+pub(super) const LIST_INTERVAL: Duration = Duration::from_millis(500);
+/// Pause between two measurements of memory.
+pub(super) const MEMORY_INTERVAL: Duration = Duration::from_secs(1);
 /// The deadline of a call, and how much later it may be answered.
 pub(super) const DEADLINE_MS: f64 = 2_000.0;
 /// Allowed delay after the deadline, in milliseconds.
 pub(super) const LATE_MS: f64 = 100.0;
 /// The memory budget of one part, in MiB.
 pub(super) const BUDGET_MIB: f64 = 2_048.0;
+/// Files of one language in a generated repository, and the uses in each.
+pub(super) const FILES: usize = 3;
+pub(super) const USES: usize = 3;

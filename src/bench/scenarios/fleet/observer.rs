@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::limits::SAMPLE_INTERVAL;
+use super::limits::{LIST_INTERVAL, MEMORY_INTERVAL};
 use crate::codeyard_server::CodeyardServer;
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
@@ -43,6 +43,15 @@ pub(super) async fn observe<T>(
 }
 
 async fn watch(server: &CodeyardServer, observed: Rc<RefCell<Observed>>) -> Failure {
+    let lists = lists(server, &observed);
+    tokio::select! {
+        never = lists => never,
+        failed = processes(server, &observed) => failed,
+    }
+}
+
+/// Reads the list of workspaces again and again.
+async fn lists(server: &CodeyardServer, observed: &RefCell<Observed>) -> Failure {
     let socket: PathBuf = server.admin_socket();
     let client = AdminClient::new(&socket);
     loop {
@@ -53,19 +62,33 @@ async fn watch(server: &CodeyardServer, observed: Rc<RefCell<Observed>>) -> Fail
             let all = list["workspaces"].as_array().cloned().unwrap_or_default();
             all.iter().filter(|workspace| workspace["state"] == "not_answering").count()
         });
-        let tree = match server.tree() {
-            Ok(tree) => tree,
-            Err(failure) => return failure,
-        };
         {
             let mut observed = observed.borrow_mut();
             observed.listing_ms.push(took);
             observed.not_answering += missing;
-            observed.server_memory = observed.server_memory.max(tree.server_memory());
-            observed.own_memory = observed.own_memory.max(tree.own_memory());
-            observed.servers = observed.servers.max(tree.servers.len());
         }
-        tokio::time::sleep(SAMPLE_INTERVAL).await;
+        tokio::time::sleep(LIST_INTERVAL).await;
+    }
+}
+
+/// Measures the processes again and again, on another thread: that takes long with many language servers, and calls of the agents that
+/// wait for this thread would look slow.
+async fn processes(server: &CodeyardServer, observed: &RefCell<Observed>) -> Failure {
+    loop {
+        let tree = match server.tree() {
+            Ok(tree) => tree,
+            Err(failure) => return failure,
+        };
+        let measured =
+            tokio::task::spawn_blocking(move || (tree.server_memory(), tree.own_memory(), tree.servers.len()));
+        let Ok((servers, own, count)) = measured.await else { return Failure::new("measuring memory failed") };
+        {
+            let mut observed = observed.borrow_mut();
+            observed.server_memory = observed.server_memory.max(servers);
+            observed.own_memory = observed.own_memory.max(own);
+            observed.servers = observed.servers.max(count);
+        }
+        tokio::time::sleep(MEMORY_INTERVAL).await;
     }
 }
 
