@@ -95,6 +95,27 @@ fn a_name_that_one_workspace_has_comes_first_and_its_neighbours_know_their_works
 }
 
 #[test]
+fn a_name_that_no_workspace_has_has_the_nearest_names_of_all() {
+    in_real_time(|| async {
+        let yard = three().open().await;
+        let nearest = "No symbol is named 'alhpa'. The nearest name is alpha.";
+        let located = complete(&yard, "@all", "locate_symbol", json!({"name": "alhpa"})).await;
+        assert_eq!((rows(&located), &located["metadata"]["warnings"]), (vec![], &json!([nearest])), "{located}");
+        let merged = complete(&yard, "@all", "locate_symbol", json!({"name": "only_hree"})).await;
+        assert_eq!(merged["metadata"]["warnings"][0], "No symbol is named 'only_hree'. The nearest name is only_here.");
+        let searched = complete(&yard, "@all", "search_code", json!({"query": "alhpa"})).await;
+        assert_eq!(searched["metadata"]["warnings"], json!([nearest]), "one sentence for all: {searched}");
+        assert_eq!(rows(&searched).len(), 3);
+        let other_kind = complete(&yard, "@all", "locate_symbol", json!({"name": "alpha", "kind": "struct"})).await;
+        let warning = other_kind["metadata"]["warnings"][0].as_str().unwrap();
+        assert!(warning.starts_with("No struct is named 'alpha', but another symbol is: fn"), "{warning}");
+        let known = complete(&yard, "@all", "locate_symbol", json!({"name": "only_here"})).await;
+        assert_eq!((rows(&known).len(), known["metadata"].get("warnings")), (1, None));
+        yard.drain().await;
+    });
+}
+
+#[test]
 fn lines_of_all_workspaces_form_one_list_with_pages() {
     in_real_time(|| async {
         let yard = three().open().await;

@@ -73,6 +73,45 @@ fn filters_narrow_ranked_rows() {
 }
 
 #[test]
+fn filters_alone_list_files_or_symbols_in_the_order_of_paths() {
+    in_real_time(|| async {
+        let yard = opened().await;
+        let listed = async |endpoint: &str, query: &str| -> Vec<String> {
+            let answer = ask(&yard, endpoint, query).await;
+            let rows = answer["results"].as_array().unwrap_or_else(|| panic!("{query}: {answer}"));
+            let text = |row: &Value| format!("{} {}", row["path"].as_str().unwrap(), row["name"].as_str().unwrap());
+            assert_eq!(answer["total_candidates"], rows.len(), "{query}: {answer}");
+            rows.iter().map(text).collect()
+        };
+        let cases: [(&str, &[&str]); 8] = [
+            ("lang:rust", &["src/vault.rs vault.rs", "tests/vault.rs vault.rs"]),
+            ("path:web", &["web/door.py door.py"]),
+            ("lang:rust -path:tests", &["src/vault.rs vault.rs"]),
+            ("kind:fn", &["src/vault.rs unlock_all", "tests/vault.rs test_unlock", "web/door.py unlock"]),
+            ("lang:rust kind:struct kind:method", &["src/vault.rs Vault", "src/vault.rs unlock"]),
+            ("path:src -kind:impl -kind:fn", &["src/vault.rs Vault", "src/vault.rs unlock"]),
+            ("sym:/^unlock$/", &["src/vault.rs unlock", "web/door.py unlock"]),
+            ("sym:/_(all|unlock)$/ lang:rust", &["src/vault.rs unlock_all", "tests/vault.rs test_unlock"]),
+        ];
+        for (query, rows) in cases {
+            assert_eq!(listed("w0", query).await, rows, "{query}");
+        }
+        assert_eq!(listed("@all", "lang:go lang:python").await, ["gate.go gate.go", "web/door.py door.py"]);
+        let all = listed("@all", "sym:/^unlock$/ case:no").await;
+        assert_eq!(all, ["gate.go Unlock", "src/vault.rs unlock", "web/door.py unlock"]);
+        assert_eq!(listed("@all", "lang:kotlin").await, [""; 0]);
+        let few = start(&yard, "@all", "search_code", json!({"query": "kind:fn", "limit": 2})).await.ok();
+        assert_eq!((&few["total_candidates"], few["results"].as_array().unwrap().len()), (&json!(4), 2), "{few}");
+        assert_eq!(few["metadata"]["result_completeness"], "truncated");
+        let ranked = found(&yard, "w0", "unlock sym:/^un/ lang:rust").await;
+        assert_eq!(ranked, ["src/vault.rs:4", "src/vault.rs:9"]);
+        let refused = ask(&yard, "@all", "sym:/(/").await;
+        assert_eq!(refused["error"]["code"], "invalid_input", "{refused}");
+        yard.drain().await;
+    });
+}
+
+#[test]
 fn phrases_and_expressions_find_lines_that_fulfil_all_terms() {
     in_real_time(|| async {
         let yard = opened().await;

@@ -19,6 +19,7 @@ use codeyard_base::clock::Instant;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_index::Project;
 use codeyard_index::project::part_search::{HitPlace, PartHits, PartSearch};
+use codeyard_index::project::{AbsentName, is_unknown_name_warning};
 use codeyard_index::ranked::QueryStatistics;
 use codeyard_model::code::{
     CodeError, CodeRefusal, FreshnessPolicy, IndexingStatus, LocateBy, LocateQuery, Outline, OutlineQuery, ResultRows,
@@ -58,6 +59,20 @@ pub struct GroupRows {
     pub took: Vec<(usize, Instant, Instant)>,
 }
 
+impl GroupRows {
+    /// With one sentence about a name that no workspace has, in place of those of the workspaces. It stays out if one of them has the name.
+    fn with_absent_name(mut self, absent: Option<AbsentName>) -> Self {
+        if let (Some(absent), Ok(rows)) = (absent, &mut self.rows) {
+            let warnings = &mut rows.metadata.warnings;
+            let is_refuted = !rows.rows.is_empty() && !warnings.iter().any(|warning| is_unknown_name_warning(warning));
+            warnings.retain(|warning| !is_unknown_name_warning(warning));
+            warnings.extend((!is_refuted).then(|| absent.to_string()));
+            warnings.sort();
+        }
+        self
+    }
+}
+
 /// One root of a workspace, and its part of the search.
 struct Unit<'g> {
     /// The position of the workspace.
@@ -79,22 +94,25 @@ impl<'g> GroupProjects<'g> {
         let begins_with_lines = Project::begins_with_lines(query);
         let mut parts = if begins_with_lines { search.lines(query) } else { search.ranked() };
         let is_empty = |parts: &[Option<ResultRows>]| parts.iter().flatten().all(|rows| rows.rows.is_empty());
-        if is_auto && is_empty(&parts) {
+        if is_auto && !query.is_listing() && is_empty(&parts) {
             parts = if begins_with_lines { search.ranked() } else { search.lines(query) };
         }
-        search.finish(parts, |parts| merge::search(parts, query))
+        let absent = search.absent_name(&parts);
+        search.finish(parts, |parts| merge::search(parts, query)).with_absent_name(absent)
     }
 
     /// `locate_symbol` over all members.
     pub fn locate(self, query: &'g LocateQuery, ends: StopCheck<'_>) -> GroupRows {
         let mut search = GroupSearch::new(self, &query.shape, ends);
-        let parts = if matches!(query.by, LocateBy::Name(_)) {
-            search.begin(|project| project.begin_locate(query));
-            search.ranked()
-        } else {
-            search.step(|_, unit| unit.project.locate(query, ends))
-        };
-        search.finish(parts, |parts| merge::ranked(parts, query.shape.limit))
+        if !matches!(query.by, LocateBy::Name(_)) {
+            let parts = search.step(|_, unit| unit.project.locate(query, ends));
+            return search.finish(parts, |parts| merge::ranked(parts, query.shape.limit));
+        }
+        search.begin(|project| project.begin_locate(query));
+        let parts = search.ranked();
+        let is_absent = parts.iter().flatten().all(|rows| rows.rows.is_empty());
+        let absent = if is_absent { search.nearest_names() } else { None };
+        search.finish(parts, |parts| merge::ranked(parts, query.shape.limit)).with_absent_name(absent)
     }
 
     /// `get_file_outline` of every member, by position; of each the first root that has the file.
@@ -230,6 +248,24 @@ impl<'g, 's> GroupSearch<'g, 's> {
             }
         }
         counted
+    }
+
+    /// The sentence that no unit has the name that a search consists of, if several units say so.
+    fn absent_name(&mut self, parts: &[Option<ResultRows>]) -> Option<AbsentName> {
+        let says_so =
+            |rows: &&ResultRows| rows.metadata.warnings.iter().any(|warning| is_unknown_name_warning(warning));
+        let is_absent = parts.iter().flatten().filter(says_so).count() > 1;
+        if is_absent { self.nearest_names() } else { None }
+    }
+
+    /// What all units say of a name that they don't have. A unit that fails at this keeps its rows and says nothing.
+    fn nearest_names(&mut self) -> Option<AbsentName> {
+        let known: Vec<Option<UnitProblem>> = self.units.iter().map(|unit| unit.problem.clone()).collect();
+        let said = self.step(|_, unit| unit.ask(PartSearch::absent_name));
+        for (unit, before) in self.units.iter_mut().zip(known) {
+            unit.problem = before;
+        }
+        said.into_iter().flatten().flatten().reduce(AbsentName::merged)
     }
 
     /// Runs `work` for the units with a window only. A unit that fails or isn't reached has no lines.

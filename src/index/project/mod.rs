@@ -8,6 +8,7 @@ mod auto_search;
 pub(super) mod handles;
 mod jobs;
 mod line_search;
+mod listing;
 mod manifest_view;
 pub mod navigator;
 mod outline;
@@ -54,7 +55,7 @@ use codeyard_model::code::{
 
 pub use jobs::JobTicket;
 pub use status::{IndexStats, IndexedFile, ProjectOverview, grammars};
-pub use unknown_names::is_unknown_name_warning;
+pub use unknown_names::{AbsentName, is_unknown_name_warning};
 
 /// Whether a query should end early.
 pub type CancelCheck<'q> = &'q (dyn Fn() -> bool + Sync);

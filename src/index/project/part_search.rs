@@ -4,10 +4,13 @@
 //! Invariants: all steps see one published manifest; a part whose root isn't indexed has no hits and no rows.
 
 use super::line_search::{LineOrder, SearchScope};
+use super::listing::listed;
+use super::manifest_view::ManifestView;
 use super::path_filter::PathFilter;
 use super::phrases::quoted_phrase;
 use super::symbol_search::{self, OVERFETCH_FACTOR, only_kind, overfetched, refuse_symbol_index_error};
 use super::test_folding::fold_tests;
+use super::unknown_names::AbsentName;
 use super::{CancelCheck, Project, QueryContext};
 use crate::ranked::{QueryStatistics, RankedHit, RankedHits, RankedQuery, SymbolIndexError, classify};
 use crate::{Language, ManifestEntry};
@@ -51,11 +54,25 @@ pub struct PartHits {
     pub places: Vec<HitPlace>,
 }
 
+impl PartHits {
+    fn new(found: RankedHits, view: &ManifestView) -> Self {
+        let place = |hit: &RankedHit| HitPlace {
+            score: hit.reasons.final_score,
+            path: view.manifest.entries()[hit.entry].path.clone(),
+            ordinal: hit.ordinal,
+        };
+        let places = found.hits.iter().map(place).collect();
+        Self { found, places }
+    }
+}
+
 impl Project {
     /// The intent of a query, which is the same for all roots.
     pub fn intent(query: &SearchQuery) -> QueryIntent {
         match query.mode {
             SearchMode::Text | SearchMode::Regex => QueryIntent::NaturalLanguage,
+            SearchMode::Symbol if query.is_listing() => QueryIntent::Symbol,
+            SearchMode::Auto if query.is_listing() => QueryIntent::Path,
             SearchMode::Auto | SearchMode::Symbol => classify(&query.text),
         }
     }
@@ -64,6 +81,7 @@ impl Project {
     pub fn begins_with_lines(query: &SearchQuery) -> bool {
         match query.mode {
             SearchMode::Text | SearchMode::Regex => true,
+            SearchMode::Auto if query.is_listing() => false,
             SearchMode::Auto => Self::intent(query) == QueryIntent::Error || quoted_phrase(&query.text).is_some(),
             SearchMode::Symbol => false,
         }
@@ -122,7 +140,7 @@ impl PartSearch<'_> {
     /// The index is damaged.
     pub fn statistics(&self) -> Result<QueryStatistics, Box<CodeRefusal>> {
         // Scores of `locate_symbol` don't depend on frequencies.
-        let (Some(view), Subject::Search(_)) = (&self.context.view, self.subject) else {
+        let (Some(view), Subject::Search(_), false) = (&self.context.view, self.subject, self.is_listing()) else {
             return Ok(Default::default());
         };
         self.ranked_query(|query| view.ranked.statistics(query))
@@ -136,21 +154,21 @@ impl PartSearch<'_> {
         let Some(view) = &self.context.view else {
             return Ok(PartHits::default());
         };
+        if let Subject::Search(query) = self.subject
+            && query.is_listing()
+        {
+            let found = listed(query, (self.language, &self.filter), (&self.context, view))?;
+            return Ok(PartHits::new(found, view));
+        }
         let weights = self.project.settings().weights;
         let mut found = self.ranked_query(|query| match self.subject {
             Subject::Search(_) => view.ranked.search_among(query, &weights, Some(sums)),
             Subject::Name(..) => view.ranked.locate(query, &weights),
         })?;
-        let place = |hit: &RankedHit| HitPlace {
-            score: hit.reasons.final_score,
-            path: view.manifest.entries()[hit.entry].path.clone(),
-            ordinal: hit.ordinal,
-        };
         if matches!(self.subject, Subject::Search(_)) {
             fold_tests(&mut found, view);
         }
-        let places = found.hits.iter().map(place).collect();
-        Ok(PartHits { found, places })
+        Ok(PartHits::new(found, view))
     }
 
     /// The rows of the first `count` of these hits. The total counts all.
@@ -197,6 +215,29 @@ impl PartSearch<'_> {
             }
         };
         Ok(ResultRows { intent: Some(Project::intent(&query)), ..found })
+    }
+
+    /// Which names are nearly the requested one, if the index has no symbol of that name, kind and language. `None`: there is no
+    /// index to search, or the query isn't one name.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn absent_name(&self) -> Result<Option<AbsentName>, Box<CodeRefusal>> {
+        let Some(view) = &self.context.view else { return Ok(None) };
+        let place = (&self.context, &**view);
+        match self.subject {
+            Subject::Name(query, name) => self.project.absent_name(name, query, place).map(Some),
+            Subject::Search(query) if query.is_listing() => Ok(None),
+            Subject::Search(query) => {
+                let by = LocateBy::Name(query.text.clone());
+                let query = LocateQuery { by, kind: None, shape: query.shape.clone() };
+                self.project.nearest_names(&query, place).map(Some)
+            }
+        }
+    }
+
+    fn is_listing(&self) -> bool {
+        matches!(self.subject, Subject::Search(query) if query.is_listing())
     }
 
     fn shape(&self) -> &RowOptions {

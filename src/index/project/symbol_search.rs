@@ -3,15 +3,16 @@
 use super::auto_search::NameMatch;
 use super::handles::{SymbolId, is_of_path, parse_result_id, parse_stable_id, parse_symbol_id};
 use super::line_search::{LineOrder, SearchScope};
+use super::listing::listed;
 use super::manifest_view::ManifestView;
 use super::refusals::{index_unreachable, refusal_of_store_error};
 use super::row_builder::RowBuilder;
 use super::term_filter::TermFilter;
 use super::test_folding::fold_tests;
-use super::unknown_names::{not_of_kind, unknown_name};
+use super::unknown_names::unknown_name;
 use super::{CancelCheck, Project, QueryContext, path_filter};
 use crate::language::Language;
-use crate::ranked::{RankedHit, RankedHits, RankedQuery, SymbolIndexError, classify};
+use crate::ranked::{RankedHit, RankedHits, RankedQuery, SymbolIndexError};
 use crate::store::StoreError;
 use codeyard_model::code::{
     AnswerMetadata, CallArguments, CodeError, CodeRefusal, Completeness, DetailLevel, ExplainLevel, LocateBy,
@@ -21,8 +22,6 @@ use codeyard_model::code::{
 
 /// Search for this many times the requested hits, because duplicates are removed and tests folded.
 pub(super) const OVERFETCH_FACTOR: usize = 4;
-/// Names that an answer without the requested one suggests.
-const MAX_SUGGESTED_NAMES: usize = 5;
 
 impl Project {
     /// `search_code`.
@@ -34,10 +33,14 @@ impl Project {
         let language = language(&query.shape, &context)?;
         let filter = path_filter::PathFilter::of(query, &context)?;
         let Some(view) = context.view.clone() else {
-            return Ok(empty_answer(&query.shape, Some(classify(&query.text)), context.metadata));
+            return Ok(empty_answer(&query.shape, Some(Self::intent(query)), context.metadata));
         };
         let scope = SearchScope { context: &context, view: &view, language, filter: &filter, is_cancelled };
         match query.mode {
+            SearchMode::Auto | SearchMode::Symbol if query.is_listing() => {
+                let found = listed(query, (language, &filter), (&context, &view))?;
+                self.searched_rows(query, found, (&context, &view))
+            }
             SearchMode::Text | SearchMode::Regex => {
                 let lines = self.lines(query, scope, LineOrder::Path)?;
                 Ok(ResultRows { intent: Some(QueryIntent::NaturalLanguage), ..lines })
@@ -122,7 +125,7 @@ impl Project {
                     .map_err(|error| refuse_symbol_index_error(&error, &context))?;
                 let mut rows = self.ranked(found, &query.shape, &context, &view)?;
                 if rows.rows.is_empty() {
-                    rows.metadata.warnings.push(self.unknown_symbol(name, query, &context, &view)?);
+                    rows.metadata.warnings.push(self.absent_name(name, query, (&context, &view))?.to_string());
                     rows.metadata.warnings.sort();
                 }
                 return Ok(ResultRows { asked: query.into(), ..rows });
@@ -158,30 +161,6 @@ impl Project {
         Ok(ResultRows { asked: query.into(), ..self.ranked(found, &query.shape, &context, &view)? })
     }
 
-    /// Says that no symbol has this name, and which names are nearly the same.
-    fn unknown_symbol(
-        &self,
-        name: &str,
-        query: &LocateQuery,
-        context: &QueryContext<'_>,
-        view: &ManifestView,
-    ) -> Result<String, Box<CodeRefusal>> {
-        let refuse = |error| refuse_symbol_index_error(&error, context);
-        let weights = self.settings().weights;
-        let limit = MAX_SUGGESTED_NAMES;
-        let anywhere = RankedQuery { text: name, kind: None, language: None, filter: None, files: false, limit };
-        let shape = RowOptions { limit, detail: DetailLevel::Location, ..query.shape.clone() };
-        let others = view.ranked.locate(&anywhere, &weights).map_err(refuse)?;
-        if !others.hits.is_empty() {
-            let rows = self.ranked(others, &shape, context, view)?.rows;
-            return Ok(not_of_kind(name, query, &rows));
-        }
-        let near = view.ranked.nearest(&anywhere, &weights).map_err(refuse)?;
-        let nearest = near.nearest.clone();
-        let rows = self.ranked(near, &shape, context, view)?.rows;
-        Ok(unknown_name(name, &nearest, &rows))
-    }
-
     fn by_id(
         &self,
         id: Option<SymbolId>,
@@ -211,10 +190,9 @@ impl Project {
         found: RankedHits,
         (context, view): (&QueryContext<'_>, &ManifestView),
     ) -> Result<ResultRows, Box<CodeRefusal>> {
-        let filter = TermFilter::of(query).map_err(|why| {
-            invalid_argument(&why, ("query", "no_pattern", "an expression as ripgrep reads it"), context)
-        })?;
-        let Some(filter) = filter else { return self.ranked(found, &query.shape, context, view) };
+        let Some(filter) = TermFilter::of_query(query, context)? else {
+            return self.ranked(found, &query.shape, context, view);
+        };
         let (limit, detail) = (query.shape.limit, query.shape.detail);
         let shape = RowOptions { limit: TermFilter::built_rows(limit), ..query.shape.clone() };
         // The conditions need the qualified names.
@@ -368,6 +346,7 @@ pub(super) fn refuse_symbol_index_error(error: &SymbolIndexError, context: &Quer
 pub(super) fn next_actions(query: &SearchQuery, rows: &ResultRows) -> Vec<NextAction> {
     let mut next = Vec::new();
     match rows.rows.first() {
+        None if query.is_listing() => {}
         None => next.push(NextAction {
             tool: tools::SEARCH,
             arguments: serde_json::json!({"query": query.text, "mode": "text"}),

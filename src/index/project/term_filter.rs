@@ -1,19 +1,31 @@
 //! The conditions that the query language sets for ranked rows: names, kinds, and what is left out. Pure.
 
+use super::QueryContext;
+use super::symbol_search::invalid_argument;
 use crate::LinePattern;
-use codeyard_model::code::{CaseRule, FilterName, RankingReasons, ResultRow, ResultRows, SearchQuery, SymbolKind};
+use codeyard_model::code::{
+    CaseRule, CodeRefusal, FilterName, RankingReasons, ResultRow, ResultRows, SearchQuery, SymbolKind, name_expression,
+};
 
 /// Rows are built for this many times the requested ones, because some are left out.
 pub(super) const RESTRICTED_OVERFETCH: usize = 20;
 /// The limit of rows that are built for one answer.
 const MAX_BUILT_ROWS: usize = 1_000;
 
+/// A value of `sym:`.
+enum NameTerm {
+    /// A part of the name, or of the name with those around it.
+    Part(String),
+    /// An expression that the name alone matches.
+    Expression(LinePattern),
+}
+
 /// The conditions of one query.
 pub(super) struct TermFilter {
     kinds: Vec<SymbolKind>,
     excluded_kinds: Vec<SymbolKind>,
-    names: Vec<String>,
-    excluded_names: Vec<String>,
+    names: Vec<NameTerm>,
+    excluded_names: Vec<NameTerm>,
     is_case_sensitive: bool,
     excluded_texts: Vec<LinePattern>,
 }
@@ -22,21 +34,33 @@ impl TermFilter {
     /// The conditions of a query; `None` if it has none.
     ///
     /// # Errors
-    /// A sentence about an expression that is left out and isn't valid.
-    pub(super) fn of(query: &SearchQuery) -> Result<Option<Self>, String> {
+    /// An expression isn't valid.
+    pub(super) fn of_query(query: &SearchQuery, context: &QueryContext<'_>) -> Result<Option<Self>, Box<CodeRefusal>> {
+        let allowed = ("query", "no_pattern", "an expression as ripgrep reads it");
+        Self::of(query).map_err(|why| invalid_argument(&why, allowed, context))
+    }
+
+    /// The conditions of a query; `None` if it has none.
+    ///
+    /// # Errors
+    /// A sentence about an expression that isn't valid.
+    fn of(query: &SearchQuery) -> Result<Option<Self>, String> {
         if !query.restricts_rows() {
             return Ok(None);
         }
         let (kinds, excluded_kinds) = query.kinds();
-        let owned = |values: &mut dyn Iterator<Item = &str>| values.map(str::to_owned).collect();
+        let name = |value: &str| match name_expression(value) {
+            Some(pattern) => LinePattern::new(&pattern, true, query.name_case(), false).map(NameTerm::Expression),
+            None => Ok(NameTerm::Part(value.to_owned())),
+        };
         let excluded = query.line_conditions().into_iter().filter(|condition| condition.is_excluded);
         let case = if query.case == CaseRule::Sensitive { CaseRule::Sensitive } else { CaseRule::Insensitive };
         let patterns = excluded.map(|condition| LinePattern::new(&condition.pattern, condition.is_regex, case, false));
         Ok(Some(Self {
             kinds,
             excluded_kinds,
-            names: owned(&mut query.required(FilterName::Sym)),
-            excluded_names: owned(&mut query.excluded(FilterName::Sym)),
+            names: query.required(FilterName::Sym).map(name).collect::<Result<_, _>>()?,
+            excluded_names: query.excluded(FilterName::Sym).map(name).collect::<Result<_, _>>()?,
             is_case_sensitive: query.required(FilterName::Case).any(|value| matches!(value, "yes" | "sensitive")),
             excluded_texts: patterns.collect::<Result<_, _>>()?,
         }))
@@ -76,14 +100,26 @@ impl TermFilter {
             && !self.excluded_texts.iter().any(|pattern| has_text(row, pattern))
     }
 
-    /// Whether the name of a row contains `wanted`, ignoring separators, and case unless it matters.
-    fn has_name(&self, row: &ResultRow, wanted: &str) -> bool {
+    /// Whether a symbol of this name can pass: the name matches each expression.
+    pub(super) fn passes_name(&self, name: &str) -> bool {
+        self.names.iter().all(|term| match term {
+            NameTerm::Expression(pattern) => pattern.is_match(name),
+            NameTerm::Part(_) => true,
+        })
+    }
+
+    /// Whether the name of a row matches the expression, or contains the part, ignoring separators, and case unless it matters.
+    fn has_name(&self, row: &ResultRow, wanted: &NameTerm) -> bool {
+        let wanted = match wanted {
+            NameTerm::Part(wanted) => wanted,
+            NameTerm::Expression(pattern) => return row.kind.is_some() && pattern.is_match(&row.name),
+        };
         let name = row.qualified_name.as_deref().unwrap_or(&row.name);
         if row.kind.is_none() {
             return false;
         }
         if self.is_case_sensitive {
-            return name.contains(wanted);
+            return name.contains(wanted.as_str());
         }
         let normalized = |text: &str| -> String {
             text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -155,5 +191,10 @@ mod tests {
         assert_eq!(left("sym:Vault::unlock", 9), ["Vault::unlock"]);
         assert_eq!(left("unlock -sym:vault -/^tests/", 9), ["Unlock", "Door::un_lock"]);
         assert_eq!(left("unlock -test", 1), ["Vault::unlock"]);
+        assert_eq!(left("sym:/^un/", 9), ["Vault::unlock", "Unlock", "Door::un_lock"]);
+        assert_eq!(left("sym:/^Un/", 9), ["Unlock"]);
+        assert_eq!(left("sym:/^UN/ case:no -sym:/_/", 9), ["Vault::unlock", "Unlock"]);
+        let bad = SearchQuery { text: "sym:/(/".into(), ..SearchQuery::default() }.with_language().unwrap();
+        assert!(TermFilter::of(&bad).is_err());
     }
 }

@@ -1,7 +1,15 @@
-//! Says that a name doesn't exist, and which ones are nearly the same. Pure.
+//! Says that a name doesn't exist, and which ones are nearly the same.
+//!
+//! Invariant: what several roots say merges into one sentence, which doesn't depend on their order unless one of them has the name with
+//! another kind.
 
-use crate::ranked::normalize;
-use codeyard_model::code::{LocateQuery, ResultRow};
+use std::fmt;
+
+use super::manifest_view::ManifestView;
+use super::symbol_search::refuse_symbol_index_error;
+use super::{Project, QueryContext};
+use crate::ranked::{RankedQuery, normalize};
+use codeyard_model::code::{CodeRefusal, DetailLevel, LocateBy, LocateQuery, ResultRow, RowOptions};
 
 /// Names that a sentence lists.
 const MAX_LISTED_NAMES: usize = 5;
@@ -16,27 +24,115 @@ pub fn is_unknown_name_warning(warning: &str) -> bool {
     warning.starts_with(BEGINNING)
 }
 
-/// The warning that no symbol has this name. `nearest` are names without case and separators, nearest first; `rows` has
-/// their spellings.
-pub(super) fn unknown_name(name: &str, nearest: &[String], rows: &[ResultRow]) -> String {
-    let mut listed: Vec<&str> = Vec::new();
-    for near in nearest {
-        for row in rows.iter().filter(|row| normalize(&row.name) == *near) {
-            if listed.len() < MAX_LISTED_NAMES && !listed.contains(&row.name.as_str()) {
-                listed.push(&row.name);
+/// A name that no symbol has, or none of the requested kind and language. Its text is a warning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbsentName {
+    name: String,
+    /// The sentence that symbols of another kind or language have the name.
+    elsewhere: Option<String>,
+    /// The nearest names as they are spelt, sorted: the number of different letters, the name without case and separators, its spelling.
+    nearest: Vec<(u8, String, String)>,
+}
+
+impl AbsentName {
+    /// `nearest` are names without case and separators; `rows` has their spellings.
+    fn new(name: &str, nearest: &[(u8, String)], rows: &[ResultRow]) -> Self {
+        let mut spelt: Vec<(u8, String, String)> = Vec::new();
+        for (distance, near) in nearest {
+            for row in rows.iter().filter(|row| normalize(&row.name) == *near) {
+                spelt.push((*distance, near.clone(), row.name.clone()));
             }
         }
+        spelt.sort();
+        spelt.dedup();
+        Self { name: name.chars().take(MAX_REPEATED_CHARS).collect(), elsewhere: None, nearest: spelt }
     }
-    let name = repeated(name);
-    match listed.as_slice() {
-        [] => format!("{BEGINNING}{name}'."),
-        [one] => format!("{BEGINNING}{name}'. The nearest name is {one}."),
-        several => format!("{BEGINNING}{name}'. The nearest names are {}.", several.join(", ")),
+
+    /// What this and another root say of the same name.
+    #[must_use]
+    pub fn merged(mut self, other: Self) -> Self {
+        self.elsewhere = self.elsewhere.or(other.elsewhere);
+        self.nearest.extend(other.nearest);
+        self.nearest.sort();
+        self.nearest.dedup();
+        self
     }
 }
 
+impl fmt::Display for AbsentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(elsewhere) = &self.elsewhere {
+            return f.write_str(elsewhere);
+        }
+        let name = &self.name;
+        let mut listed: Vec<&str> = Vec::new();
+        for (_, _, spelling) in &self.nearest {
+            if listed.len() < MAX_LISTED_NAMES && !listed.contains(&spelling.as_str()) {
+                listed.push(spelling);
+            }
+        }
+        match listed.as_slice() {
+            [] => write!(f, "{BEGINNING}{name}'."),
+            [one] => write!(f, "{BEGINNING}{name}'. The nearest name is {one}."),
+            several => write!(f, "{BEGINNING}{name}'. The nearest names are {}.", several.join(", ")),
+        }
+    }
+}
+
+/// The warning that no symbol has this name. `nearest` are names without case and separators, nearest first; `rows` has
+/// their spellings.
+pub(super) fn unknown_name(name: &str, nearest: &[(u8, String)], rows: &[ResultRow]) -> String {
+    AbsentName::new(name, nearest, rows).to_string()
+}
+
+impl Project {
+    /// Says that no symbol has this name with the kind and language of the query, and which names are nearly the same.
+    pub(super) fn absent_name(
+        &self,
+        name: &str,
+        query: &LocateQuery,
+        (context, view): (&QueryContext<'_>, &ManifestView),
+    ) -> Result<AbsentName, Box<CodeRefusal>> {
+        let refuse = |error| refuse_symbol_index_error(&error, context);
+        let limit = MAX_LISTED_NAMES;
+        let anywhere = RankedQuery { text: name, kind: None, language: None, filter: None, files: false, limit };
+        let others = view.ranked.locate(&anywhere, &self.settings().weights).map_err(refuse)?;
+        if others.hits.is_empty() {
+            return self.nearest_names(query, (context, view));
+        }
+        let rows = self.ranked(others, &suggested(&query.shape), context, view)?.rows;
+        let elsewhere = Some(not_of_kind(name, query, &rows));
+        Ok(AbsentName { elsewhere, ..AbsentName::new(name, &[], &[]) })
+    }
+
+    /// The names that are nearly the name of the query.
+    pub(super) fn nearest_names(
+        &self,
+        query: &LocateQuery,
+        (context, view): (&QueryContext<'_>, &ManifestView),
+    ) -> Result<AbsentName, Box<CodeRefusal>> {
+        let name = match &query.by {
+            LocateBy::Name(name) => name.as_str(),
+            LocateBy::SymbolId(_) | LocateBy::StableId(_) | LocateBy::ResultId(_) => "",
+        };
+        let limit = MAX_LISTED_NAMES;
+        let anywhere = RankedQuery { text: name, kind: None, language: None, filter: None, files: false, limit };
+        let weights = self.settings().weights;
+        let near =
+            view.ranked.nearest(&anywhere, &weights).map_err(|error| refuse_symbol_index_error(&error, context))?;
+        let nearest = near.nearest.clone();
+        let rows = self.ranked(near, &suggested(&query.shape), context, view)?.rows;
+        Ok(AbsentName::new(name, &nearest, &rows))
+    }
+}
+
+/// The options for rows whose names are suggested.
+fn suggested(shape: &RowOptions) -> RowOptions {
+    RowOptions { limit: MAX_LISTED_NAMES, detail: DetailLevel::Location, ..shape.clone() }
+}
+
 /// The warning that symbols of this name have another kind or language than the query asks for.
-pub(super) fn not_of_kind(name: &str, query: &LocateQuery, rows: &[ResultRow]) -> String {
+fn not_of_kind(name: &str, query: &LocateQuery, rows: &[ResultRow]) -> String {
     let mut kinds: Vec<&str> = rows.iter().filter_map(|row| row.kind).map(|kind| kind.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -45,14 +141,10 @@ pub(super) fn not_of_kind(name: &str, query: &LocateQuery, rows: &[ResultRow]) -
     let paths: Vec<&str> = rows.first().map(|row| row.path.as_str()).into_iter().collect();
     format!(
         "No {kind}{language} is named '{}', but another symbol is: {} in {}. Repeat the call without kind and language.",
-        repeated(name),
+        name.chars().take(MAX_REPEATED_CHARS).collect::<String>(),
         kinds.join(", "),
         paths.join(", ")
     )
-}
-
-fn repeated(name: &str) -> String {
-    name.chars().take(MAX_REPEATED_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -66,10 +158,10 @@ mod tests {
     #[test]
     fn nearest_names_are_listed_as_they_are_spelt() {
         let rows = [row("getArguments"), row("get_argument"), row("other"), row("getArgument")];
-        let nearest = ["getargument".to_owned(), "getarguments".to_owned(), "gone".to_owned()];
+        let nearest = [(1, "getargument".to_owned()), (2, "getarguments".to_owned()), (2, "gone".to_owned())];
         assert_eq!(
             unknown_name("get_argumnet", &nearest, &rows),
-            "No symbol is named 'get_argumnet'. The nearest names are get_argument, getArgument, getArguments."
+            "No symbol is named 'get_argumnet'. The nearest names are getArgument, get_argument, getArguments."
         );
         assert_eq!(unknown_name("x", &nearest[2..], &rows), "No symbol is named 'x'.");
         assert_eq!(
@@ -77,5 +169,17 @@ mod tests {
             "No symbol is named 'x'. The nearest name is getArguments."
         );
         assert!(unknown_name(&"é".repeat(500), &[], &[]).chars().count() < 120);
+    }
+
+    #[test]
+    fn what_several_roots_say_is_one_sentence_in_any_order() {
+        let one = AbsentName::new("opne", &[(1, "open".to_owned())], &[row("open"), row("Open")]);
+        let other =
+            AbsentName::new("opne", &[(1, "open".to_owned()), (2, "one".to_owned())], &[row("one"), row("open")]);
+        let text = "No symbol is named 'opne'. The nearest names are Open, open, one.";
+        assert_eq!(one.clone().merged(other.clone()).to_string(), text);
+        assert_eq!(other.clone().merged(one.clone()).to_string(), text);
+        let elsewhere = AbsentName { elsewhere: Some("It is a class.".into()), ..one };
+        assert_eq!(other.merged(elsewhere).to_string(), "It is a class.");
     }
 }

@@ -29,6 +29,8 @@ pub(super) enum FeatureKind {
     MentionedName,
     /// The name, ignoring case and separators, differs from the query's name by this many letters.
     NearName(u8),
+    /// The name as it is spelt differs from the query's name by one letter, or by two.
+    NearSpelling,
     /// The name contains a word that is nearly the word, which occurs nowhere.
     NearWord(usize),
     /// The name contains a word that means the same as the word.
@@ -56,7 +58,8 @@ impl FeatureKind {
             | Self::DocPair(_)
             | Self::Qualifier(_)
             | Self::MentionedName
-            | Self::NearName(_) => None,
+            | Self::NearName(_)
+            | Self::NearSpelling => None,
         }
     }
 

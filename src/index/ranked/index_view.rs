@@ -113,6 +113,11 @@ impl SymbolIndexView {
         usize::try_from(content).ok().and_then(|content| self.shown.get(content)).copied().unwrap_or(SHOWN_NOWHERE)
     }
 
+    /// The field whose terms are names.
+    pub(super) fn name_field(&self) -> Field {
+        self.fields.name
+    }
+
     /// The manifest.
     pub fn manifest(&self) -> &Arc<Manifest> {
         &self.manifest

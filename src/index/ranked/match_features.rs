@@ -18,7 +18,7 @@ use crate::limits::{MAX_RANKED_EXPANSIONS, MAX_RANKED_POSTINGS};
 use codeyard_model::code::QueryIntent;
 
 use super::feature_kinds::{FeatureKind, MatchFeature};
-use super::nearest::{TermCheck, nearest_terms};
+use super::nearest::{NearTerm, TermCheck, nearest_terms};
 use super::parsed_query::ParsedQuery;
 use super::schema::{Fields, name_terms, pair_term, scope_term};
 use super::symbol_index::SymbolIndexError;
@@ -51,7 +51,7 @@ pub(super) struct CandidatePlan {
     /// Whether documents that contain common terms only are left out.
     pub is_truncated: bool,
     /// The normalized names that are nearly the query's name, nearest first.
-    pub nearest: Vec<String>,
+    pub nearest: Vec<NearTerm>,
     terms: Vec<FeatureTerm>,
 }
 
@@ -103,7 +103,9 @@ impl CandidatePlan {
             let terms = near.iter().filter(|(of, _)| *of == distance).map(|(_, term)| term.clone());
             self.add(searcher, FeatureKind::NearName(distance), fields.normalized, terms)?;
         }
-        self.nearest = near.into_iter().map(|(_, term)| term).collect();
+        let spelt = nearest_terms(searcher, fields.name, &parsed.name, false, exists)?;
+        self.add(searcher, FeatureKind::NearSpelling, fields.name, spelt.into_iter().map(|(_, term)| term))?;
+        self.nearest = near;
         self.choose_scanned();
         Ok(())
     }

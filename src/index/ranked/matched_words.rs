@@ -19,6 +19,8 @@ pub(super) const NORMALIZED_NAME: f64 = 0.85;
 /// `exact_match_boost` of a name with one different letter, and what each further one takes away.
 const NEAR_NAME: f64 = 0.75;
 const NEAR_NAME_STEP: f64 = 0.1;
+/// What a near name gains if its case and separators are those of the query.
+const NEAR_SPELLING: f64 = 0.04;
 /// The saturation parameter of BM25. Each word counts once here, so it only scales the effect of the length.
 const K1: f64 = 1.2;
 
@@ -52,6 +54,7 @@ impl MatchedWords {
     pub(super) fn new(parts: &[(FeatureKind, f64)], features: u64, info: RankingInfo, mentioned: f64) -> Self {
         let mut of = Self::default();
         let mut left = features;
+        let mut spelling = 0.0;
         while left != 0 {
             let (kind, part) = parts[left.trailing_zeros() as usize];
             left &= left - 1;
@@ -93,6 +96,7 @@ impl MatchedWords {
                 FeatureKind::NearName(distance) => {
                     of.names[3] = of.names[3].max(NEAR_NAME - NEAR_NAME_STEP * f64::from(distance.saturating_sub(1)));
                 }
+                FeatureKind::NearSpelling => spelling = NEAR_SPELLING,
                 FeatureKind::NearWord(at) => {
                     of.near |= 1 << at;
                     of.bm25 += part * shortness(NEAR, info.name_words);
@@ -107,6 +111,9 @@ impl MatchedWords {
                     of.bm25 += part * shortness(DOC_SYNONYM, info.doc_words);
                 }
             }
+        }
+        if of.names[3] > 0.0 {
+            of.names[3] += spelling;
         }
         of
     }

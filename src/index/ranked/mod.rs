@@ -4,7 +4,7 @@
 //! - [`SymbolIndex`] has one document for each symbol of each content. It has no paths, so that a content that many
 //!   branches and working trees share is indexed once.
 //! - [`SymbolIndexView`] is one state of it beside one [`Manifest`](super::Manifest). It has only the symbols of the
-//!   manifest's contents. [`SymbolIndexView::search`] and [`SymbolIndexView::locate`] answer queries.
+//!   manifest's contents. [`SymbolIndexView::search`] and [`SymbolIndexView::locate`] answer queries; [`SymbolIndexView::list`] lists symbols.
 //! - [`classify`] returns the intent of a query. [`Weights`] are the configurable part of the formula.
 //!
 //! It isn't a text search: messages and string literals aren't symbols. `docs/ranking.md` has the formula.
@@ -16,6 +16,7 @@
 
 mod feature_kinds;
 mod index_view;
+mod listing;
 mod match_features;
 mod matched_words;
 mod nearest;
@@ -32,6 +33,7 @@ mod vocabulary;
 
 pub use codeyard_model::code::{BadWeight, Weights};
 pub use index_view::SymbolIndexView;
+pub use listing::SymbolListing;
 pub use parsed_query::classify;
 pub use statistics::QueryStatistics;
 pub use symbol_index::{SymbolDocuments, SymbolIndex, SymbolIndexError, SymbolWriter};
@@ -75,8 +77,8 @@ pub struct RankedHits {
     pub is_begun_name: bool,
     /// Whether the query is about tests.
     pub wants_tests: bool,
-    /// The names without case and separators that are nearly the query's name, nearest first.
-    pub nearest: Vec<String>,
+    /// The names without case and separators that are nearly the query's name, nearest first, each with the number of different letters.
+    pub nearest: Vec<(u8, String)>,
     /// The hit that stands for tests that were removed from the hits, by its entry and ordinal, and those tests.
     pub folded: Option<((usize, Option<u32>), FoldedTests)>,
     /// Whether some candidates weren't examined, because the words are too common (`MAX_RANKED_POSTINGS`).

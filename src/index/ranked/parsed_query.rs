@@ -189,7 +189,7 @@ fn is_about_action(text: &str) -> bool {
     found
 }
 
-/// `tests for X`, `X tests`, `unit test of X`.
+/// `tests for X`, `X tests`, `unit test of X`, `where is X tested`, `what tests X`.
 fn asks_for_tests(text: &str) -> bool {
     let mut words: Vec<String> = Vec::new();
     split(text, |part| words.push(part.to_lowercase()));
@@ -197,7 +197,9 @@ fn asks_for_tests(text: &str) -> bool {
     let begins = words.first().is_some_and(is_test)
         && words.get(1).is_some_and(|word| matches!(word.as_str(), "for" | "of" | "that" | "cases" | "case"));
     let unit = words.windows(2).any(|pair| pair[0] == "unit" && is_test(&pair[1]));
-    begins || unit || words.last().is_some_and(|word| word == "tests")
+    let is_question = words.first().is_some_and(|word| QUESTION_WORDS.contains(&word.as_str()));
+    let asked = is_question && (words.iter().any(|word| word == "tested") || words.get(1).is_some_and(is_test));
+    begins || unit || asked || words.last().is_some_and(|word| word == "tests")
 }
 
 /// The consecutive words of a query: those of the name, or of the sentence with its repetitions.

@@ -73,7 +73,8 @@ impl<'a> Scorer<'a> {
                 | FeatureKind::NamePrefix
                 | FeatureKind::Qualifier(_)
                 | FeatureKind::MentionedName
-                | FeatureKind::NearName(_) => 0.0,
+                | FeatureKind::NearName(_)
+                | FeatureKind::NearSpelling => 0.0,
             };
             // How common the words are that a word may be a misspelling of says nothing about it.
             let frequency = if matches!(feature.kind, FeatureKind::NearWord(_)) { 0 } else { feature.frequency };

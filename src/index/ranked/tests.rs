@@ -175,7 +175,7 @@ fn unknown_names_have_nearest_names_of_the_manifest() {
         let found = view.search(&query(text), &Weights::default()).unwrap();
         (found.is_unknown_name, found.nearest)
     };
-    assert_eq!(nearest("validate_tokne"), (true, vec!["validatetoken".to_owned()]));
+    assert_eq!(nearest("validate_tokne"), (true, vec![(1, "validatetoken".to_owned())]));
     assert_eq!(nearest("ValidateToken"), (false, vec![]));
     assert_eq!(nearest("only_elsewhre"), (true, vec![]), "only another branch has it");
     assert_eq!(nearest("rum"), (true, vec![]), "too short");
@@ -183,7 +183,7 @@ fn unknown_names_have_nearest_names_of_the_manifest() {
     assert_eq!(nearest(&"x".repeat(900)), (true, vec![]));
     let found = view.nearest(&query("httpservr"), &Weights::default()).unwrap();
     assert_eq!(shown_hits(&view, &found), ["src/net/server.rs#HTTPServer"]);
-    assert_eq!(found.nearest, ["httpserver"]);
+    assert_eq!(found.nearest, [(1, "httpserver".to_owned())]);
 }
 
 #[test]

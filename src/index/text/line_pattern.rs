@@ -20,6 +20,12 @@ impl LinePattern {
         Pattern::new(&query).map(|pattern| Self(pattern.matcher)).map_err(|error| error.to_string())
     }
 
+    /// Whether there is a match in a line, even an empty one.
+    pub fn is_match(&self, line: &str) -> bool {
+        // The matcher has no errors.
+        self.0.is_match(line.as_bytes()).unwrap_or_default()
+    }
+
     /// The matches in a line that aren't empty, as byte offsets of begin and end, in order.
     pub fn ranges(&self, line: &str) -> Vec<(usize, usize)> {
         let mut ranges = Vec::new();
@@ -48,6 +54,7 @@ mod tests {
         assert_eq!(ranges("S", false, false, "Ship and ships"), [(0, 1)]);
         assert_eq!(ranges(r"a.|d\b", true, false, "Ship and"), [(5, 7), (7, 8)]);
         assert_eq!(ranges("x*", true, false, "axxb"), [(1, 3)]);
+        assert!(LinePattern::new("^x*", true, CaseRule::Smart, false).unwrap().is_match("a"));
         assert_eq!(ranges("ü", false, false, "aüb"), [(1, 3)]);
         assert!(LinePattern::new("(", true, CaseRule::Smart, false).is_err());
     }

@@ -25,7 +25,7 @@ pub use query::{
     CaseRule, CodeQuery, DetailLevel, ExplainLevel, FreshnessPolicy, LocateBy, LocateQuery, OutlineDepth, OutlineQuery,
     QueryIntent, RowOptions, SearchMode, SearchQuery, tools,
 };
-pub use query_language::{FilterName, LanguageError, ParsedSearch, QueryTerm, TermSubject};
+pub use query_language::{FilterName, LanguageError, ParsedSearch, QueryTerm, TermSubject, name_expression};
 pub use refusal::{CodeError, CodeRefusal};
 pub use search_terms::LineCondition;
 pub use state::{

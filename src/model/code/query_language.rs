@@ -85,9 +85,9 @@ pub enum LanguageError {
         "A phrase or an expression finds lines, which have no name and no kind. Leave out sym:, kind: and mode symbol, or the phrase."
     )]
     LinesHaveNoKind,
-    /// Only filters, or only what is left out.
+    /// Only what is left out, or how text is compared.
     #[error(
-        "The query says only where to search, or what to leave out. Add a word, a name, \"a phrase\", /an expression/ or sym:NAME."
+        "The query says only what to leave out or how to compare. Add a word, a name, \"a phrase\", /an expression/, or a filter such as path: or kind: to list what passes it."
     )]
     NothingToFind,
     /// Too many terms.
@@ -183,11 +183,11 @@ impl ParsedSearch {
         if parsed.terms.is_empty() { Ok(parsed) } else { Err(LanguageError::NothingToFind) }
     }
 
-    /// Whether there is a term that names what is searched.
+    /// Whether there is a term that names what is searched, or a filter whose files or symbols are listed.
     fn finds_something(&self) -> bool {
         self.terms.iter().any(|term| match &term.subject {
             TermSubject::Word(_) | TermSubject::Phrase(_) | TermSubject::Regex(_) => !term.is_excluded,
-            TermSubject::Filter(name, _) => *name == FilterName::Sym && !term.is_excluded,
+            TermSubject::Filter(name, _) => *name != FilterName::Case && !term.is_excluded,
         })
     }
 
@@ -282,7 +282,10 @@ fn filter<'t>(
         return Ok(None);
     }
     let bare = || after.split_at(after.find(char::is_whitespace).unwrap_or(after.len()));
-    let (value, rest) = match quoted(after).filter(|(value, rest)| !value.is_empty() && ends_term(rest)) {
+    let expression = regex(after).filter(|_| name == FilterName::Sym.as_str());
+    let expression = expression.map(|(pattern, rest)| (format!("/{}/", pattern_text(&pattern)), rest));
+    let in_quotes = || quoted(after).filter(|(value, rest)| !value.is_empty() && ends_term(rest));
+    let (value, rest) = match expression.or_else(in_quotes) {
         Some((value, rest)) => (value, rest),
         None => {
             let (value, rest) = bare();
@@ -325,6 +328,11 @@ fn check(filter: FilterName, value: &str) -> Result<(), LanguageError> {
 /// Whether a name of a workspace or a pattern of names can have the character.
 fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*' | '?')
+}
+
+/// The expression that a value of `sym:` is, if it stands between slashes, with `\/` resolved.
+pub fn name_expression(value: &str) -> Option<String> {
+    regex(value).filter(|(_, rest)| rest.is_empty()).map(|(pattern, _)| pattern)
 }
 
 /// The rule that a value of `case:` names.

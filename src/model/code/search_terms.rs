@@ -3,8 +3,10 @@
 //! Pure. Invariants: a query of words and phrases alone stays as it is written; with `CallArguments` a search becomes the same query again.
 
 use super::kind::SymbolKind;
-use super::query::{SearchMode, SearchQuery};
-use super::query_language::{FilterName, LanguageError, ParsedSearch, QueryTerm, TermSubject, case_rule};
+use super::query::{CaseRule, SearchMode, SearchQuery};
+use super::query_language::{
+    FilterName, LanguageError, ParsedSearch, QueryTerm, TermSubject, case_rule, name_expression,
+};
 
 /// A condition on a line: it contains a text or matches an expression, or it doesn't.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +36,12 @@ impl SearchQuery {
             return Ok(self);
         }
         self.parsed = parsed;
-        let names: Vec<String> = self.required(FilterName::Sym).map(str::to_owned).collect();
+        let names: Vec<String> = self.required_names().map(str::to_owned).collect();
         let has_kind = self.required(FilterName::Kind).next().is_some();
+        let has_expression = self.has_name_expression();
         let case = self.required(FilterName::Case).last().and_then(case_rule);
         match self.primary() {
-            Some(_) if self.mode == SearchMode::Symbol || has_kind || !names.is_empty() => {
+            Some(_) if self.mode == SearchMode::Symbol || has_kind || has_expression || !names.is_empty() => {
                 return Err(LanguageError::LinesHaveNoKind);
             }
             Some((pattern, is_regex)) => {
@@ -49,7 +52,9 @@ impl SearchQuery {
             None => {
                 let words = self.words(false).map(str::to_owned);
                 self.text = words.chain(names.iter().cloned()).collect::<Vec<_>>().join(" ");
-                if has_kind || !names.is_empty() {
+                // A listing is of symbols if any term is about symbols, else of files.
+                let is_of_symbols = self.text.is_empty() && self.has_symbol_filter();
+                if has_kind || has_expression || is_of_symbols || !names.is_empty() {
                     self.mode = SearchMode::Symbol;
                 } else if self.mode == SearchMode::Auto {
                     self.case = case.unwrap_or(self.case);
@@ -57,6 +62,35 @@ impl SearchQuery {
             }
         }
         Ok(self)
+    }
+
+    /// Whether the query only filters: what passes is listed, because there is nothing to rank by.
+    pub fn is_listing(&self) -> bool {
+        let is_ranked = matches!(self.mode, SearchMode::Auto | SearchMode::Symbol);
+        is_ranked && !self.parsed.terms.is_empty() && self.text.is_empty()
+    }
+
+    /// Whether names must match an expression: `sym:/^parse/`.
+    pub fn has_name_expression(&self) -> bool {
+        self.required(FilterName::Sym).any(|value| name_expression(value).is_some())
+    }
+
+    /// The values of `sym:` that are names and not expressions.
+    fn required_names(&self) -> impl Iterator<Item = &str> {
+        self.required(FilterName::Sym).filter(|value| name_expression(value).is_none())
+    }
+
+    fn has_symbol_filter(&self) -> bool {
+        let is_of_symbols = |name| matches!(name, FilterName::Sym | FilterName::Kind);
+        self.parsed
+            .terms
+            .iter()
+            .any(|term| matches!(&term.subject, TermSubject::Filter(name, _) if is_of_symbols(*name)))
+    }
+
+    /// Whether case matters where names are compared with an expression.
+    pub fn name_case(&self) -> CaseRule {
+        self.required(FilterName::Case).last().and_then(case_rule).unwrap_or_default()
     }
 
     /// The values of a filter that rows must fulfil, one of them for most filters.
@@ -163,7 +197,6 @@ impl SearchQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::CaseRule;
 
     fn query(text: &str) -> SearchQuery {
         SearchQuery { text: text.to_owned(), ..SearchQuery::default() }.with_language().unwrap()
@@ -192,6 +225,18 @@ mod tests {
         assert_eq!(shown("/a+/ lang:go"), ("a+".into(), SearchMode::Regex));
         assert_eq!(shown("\"a\" \"long one\" lang:go word"), ("long one".into(), SearchMode::Text));
         assert_eq!(query("/a+/ case:yes").case, CaseRule::Sensitive);
+        for (text, mode) in [
+            ("lang:rust", SearchMode::Auto),
+            ("path:src -vendor", SearchMode::Auto),
+            ("repo:a path:b", SearchMode::Auto),
+            ("lang:py kind:class", SearchMode::Symbol),
+            ("path:src -kind:fn", SearchMode::Symbol),
+            ("sym:/^parse_/ lang:go", SearchMode::Symbol),
+        ] {
+            assert_eq!((shown(text), query(text).is_listing()), ((String::new(), mode), true), "{text}");
+        }
+        assert!(!query("x sym:/^parse/").is_listing() && !query("sym:parse").is_listing());
+        assert_eq!(shown("sym:/^parse/ sym:config"), ("config".into(), SearchMode::Symbol));
         let refused = SearchQuery { text: "\"a\" kind:fn".into(), ..SearchQuery::default() }.with_language();
         assert_eq!(refused, Err(LanguageError::LinesHaveNoKind));
     }

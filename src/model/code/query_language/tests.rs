@@ -50,6 +50,14 @@ fn each_kind_of_term_is_parsed() {
             vec![word("x"), not(phrase("a b")), not(regex("c+")), not(filter(FilterName::Path, "vendor"))],
         ),
         ("x case:yes", vec![word("x"), filter(FilterName::Case, "yes")]),
+        ("lang:rust -x", vec![filter(FilterName::Lang, "rust"), not(word("x"))]),
+        ("kind:class", vec![filter(FilterName::Kind, "class")]),
+        (
+            r"sym:/^parse_\w+ x\/y/ lang:go",
+            vec![filter(FilterName::Sym, r"/^parse_\w+ x\/y/"), filter(FilterName::Lang, "go")],
+        ),
+        (r#"sym:"/a b/" -sym:/c$/"#, vec![filter(FilterName::Sym, "/a b/"), not(filter(FilterName::Sym, "/c$/"))]),
+        ("path:/src/ x", vec![filter(FilterName::Path, "/src/"), word("x")]),
     ];
     for (text, terms) in cases {
         assert_eq!(parsed(text).terms, terms, "{text}");
@@ -106,7 +114,7 @@ fn errors_name_what_is_valid() {
     assert!(error("x kind:klass").contains("struct"), "{}", error("x kind:klass"));
     assert!(error("x case:maybe").contains("smart"));
     assert!(error("x repo:a/b").contains("`*`"));
-    for text in ["lang:rust", "path:src -vendor", "-\"a b\"", "lang:rust -x"] {
+    for text in ["case:yes", "-path:src -vendor", "-\"a b\"", "-kind:fn case:no -x"] {
         assert_eq!(ParsedSearch::parse(text), Err(LanguageError::NothingToFind), "{text}");
     }
     let many = "x ".repeat(MAX_QUERY_TERMS + 1);
