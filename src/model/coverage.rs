@@ -67,7 +67,7 @@ pub struct UnresolvedImports {
 /// A name with places that may be references, because the server doesn't know what the name is there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UndecidedName {
-    /// The name.
+    /// The name; several as `` a`, `b ``.
     pub name: String,
     /// Number of these places.
     pub places: usize,
@@ -350,6 +350,29 @@ mod tests {
             Some(
                 "9 imports of 9 C files can't be resolved by clangd: `gen.h` is missing, `node_modules` is missing; run `npm ci`."
             )
+        );
+    }
+
+    #[test]
+    fn undecided_uses_mark_every_answer() {
+        let marked = |places, is_cut, known| {
+            let undecided = Some(UndecidedName { name: "init".into(), places, is_cut });
+            answer(vec![ServerCoverage { undecided, ..clangd(Some(known), 9) }], AnswerScope::Project)
+        };
+        let one = "1 use of `init` can't be decided by clangd: the types of their objects are unknown; search the name as text.";
+        assert_eq!(marked(1, false, 9).sentences(false).as_deref(), Some(one));
+        assert_eq!(marked(1, false, 9).sentences(true).as_deref(), Some(one));
+        let partial = marked(1, false, 8).sentences(false).unwrap();
+        assert!(partial.starts_with("8 of 9 C files are known to clangd: ") && partial.ends_with(one), "{partial}");
+        let cut = marked(0, true, 9).sentences(false).unwrap();
+        assert_eq!(
+            cut,
+            "Not all uses of `init` were looked at by clangd: there are too many; search the name as text."
+        );
+        let both = marked(2, true, 9).sentences(false).unwrap();
+        assert!(
+            both.starts_with("2 uses of `init` can't be decided by clangd, and not all were looked at: "),
+            "{both}"
         );
     }
 

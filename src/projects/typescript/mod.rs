@@ -13,6 +13,7 @@ mod projects;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::{CachedFiles, MarkerFiles, ProjectInference};
@@ -179,7 +180,8 @@ fn external(top: &Path, files: &[&Path], options: Value) -> ProjectCommand {
 /// What the project covers. `inferred` are the files of the inferred project.
 fn info(request: &ProjectRequest<'_>, assigned: &AssignedFiles<'_>, inferred: &[&Path]) -> ProjectInfo {
     let unopened = assigned.by_configuration.values().skip(MAX_OPENED_PROJECTS).flatten();
-    let left_out = assigned.unassigned.iter().filter(|file| inferred.binary_search(file).is_err());
+    let inside: BTreeSet<&Path> = inferred.iter().copied().collect();
+    let left_out = assigned.unassigned.iter().filter(|file| !inside.contains(**file));
     let mut unknown: Vec<PathBuf> = unopened.chain(left_out).map(|file| file.to_path_buf()).collect();
     unknown.sort();
     let known = request.files.len() - unknown.len();

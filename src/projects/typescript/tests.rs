@@ -85,6 +85,50 @@ fn without_a_configuration_all_files_are_one_project_in_the_root() {
 }
 
 #[test]
+fn a_file_beside_a_folder_of_its_name_is_known() {
+    // The files are sorted by their bytes, which is another order than that of paths.
+    let mut tree = Tree::new(&[("lib/a.js", ""), ("lib/a/b.js", ""), ("lib.js", "")]);
+    tree.files.sort_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
+    let info = tree.prepare(ProjectInference::TypescriptDocument).info;
+    assert_eq!((info.files_total, info.files_known), (3, Some(3)));
+}
+
+#[test]
+fn typescript_that_imports_javascript_is_in_both_projects() {
+    let tree = Tree::new(&[
+        ("tsconfig.json", r#"{"compilerOptions": {"paths": {"~/*": ["./src/*"]}}, "include": ["src"]}"#),
+        ("src/a.ts", "import { j } from './j';"),
+        ("src/b.ts", "export const b = './none';"),
+        ("src/c.ts", "import * as i from \"../lib\";"),
+        ("src/j.js", ""),
+        ("lib/index.cjs", ""),
+    ]);
+    assert_eq!(tree.document().0, ["lib/index.cjs", "src/a.ts", "src/c.ts", "src/j.js"]);
+    let prepared = tree.prepare(ProjectInference::TypescriptDocument);
+    let options: Value = serde_json::from_str(&prepared.documents[0].text).unwrap();
+    assert_eq!(options["compilerOptions"]["paths"]["~/*"][0], tree.root().join("src/*").to_str().unwrap());
+    let unknown = &prepared.info.unresolved[0];
+    assert_eq!((unknown.count, unknown.examples.join(" ").as_str()), (2, "lib/index.cjs src/j.js"));
+    assert_eq!((prepared.info.files_total, prepared.info.files_known), (5, Some(5)));
+}
+
+#[test]
+fn names_with_several_meanings_are_counted_for_the_server_on_node() {
+    let paths = |folder: &str| format!(r#"{{"compilerOptions": {{"paths": {{"~/*": ["./{folder}/*"]}}}}}}"#);
+    let (a, b) = (paths("src"), paths("lib"));
+    let tree = Tree::new(&[
+        ("a/tsconfig.json", a.as_str()),
+        ("a/x.ts", ""),
+        ("b/tsconfig.json", b.as_str()),
+        ("b/y.ts", ""),
+        ("c.js", ""),
+    ]);
+    let info = tree.prepare(ProjectInference::TypescriptExternal).info;
+    assert_eq!((info.unresolved.len(), info.unresolved[0].examples.join(" ").as_str()), (1, "~/*"));
+    assert!(tree.prepare(ProjectInference::TypescriptDocument).info.unresolved.is_empty());
+}
+
+#[test]
 fn files_outside_the_configuration_of_the_root_are_a_project_above_it() {
     let tree = Tree::new(&[
         ("tsconfig.json", r#"{"include": ["src"]}"#),

@@ -39,8 +39,6 @@ pub(super) struct Linker<'a> {
     asked: BTreeSet<(PathBuf, Position)>,
     /// By file and specifier, the files that it leads to.
     resolved: BTreeMap<(PathBuf, Position), Vec<PathBuf>>,
-    /// The files that require a target's module.
-    pub(super) requirers: BTreeSet<PathBuf>,
     pub(super) undecided: usize,
     pub(super) is_cut: bool,
 }
@@ -58,7 +56,6 @@ impl<'a> Linker<'a> {
             new_places: Vec::new(),
             asked: BTreeSet::new(),
             resolved: BTreeMap::new(),
-            requirers: BTreeSet::new(),
             undecided: 0,
             is_cut: false,
         }
@@ -288,6 +285,10 @@ impl<'a> Linker<'a> {
                     if name.is_some() || self.places.contains_key(&(path.clone(), value.range)) =>
                 {
                     self.add((path.clone(), value.range), false);
+                    let defined = self.server.definition(&file.document, value.range.start).await?;
+                    for place in self.admitted(&defined) {
+                        self.add(place, true);
+                    }
                     self.add_references(path, value.range.start).await?;
                 }
                 ExportedValue::Required(specifier, member) => {
@@ -327,6 +328,9 @@ impl<'a> Linker<'a> {
         }
         let found = self.server.definition(&file.document, at).await?;
         let mut modules: Vec<PathBuf> = self.admitted(&found).into_iter().map(|(path, _)| path).collect();
+        let gate = self.server.context.gate;
+        let described: Vec<PathBuf> = modules.iter().filter_map(|module| javascript_of(module)).collect();
+        modules.extend(described.into_iter().filter(|path| gate.path(path).is_ok()));
         modules.sort();
         modules.dedup();
         self.resolved.insert(key, modules.clone());
@@ -348,6 +352,14 @@ fn name_of(call: &RequireCall, at: Position) -> Option<Option<String>> {
             is_there.then(|| Some(name.name.clone()))
         }
     }
+}
+
+/// The file of JavaScript that a file of declarations describes.
+fn javascript_of(declarations: &Path) -> Option<PathBuf> {
+    let name = declarations.file_name()?.to_str()?;
+    let endings = [(".d.ts", ".js"), (".d.cts", ".cjs"), (".d.mts", ".mjs")];
+    let described = endings.iter().find_map(|(from, to)| Some(format!("{}{to}", name.strip_suffix(from)?)))?;
+    Some(declarations.with_file_name(described))
 }
 
 /// The word at the position that is asked about.

@@ -32,7 +32,6 @@ impl Linker<'_> {
             let Some(file) = self.file(&path).await else { continue };
             for call in file.links.requires.iter().filter(|call| specifiers::may_lead_to(call, &words)) {
                 if self.resolve(&file, call).await?.contains(module) {
-                    self.requirers.insert(path.clone());
                     self.add_uses(&path, &file, call, name.as_deref()).await?;
                     self.add_passed_on(&path, &file, call, name.as_deref());
                 }
@@ -147,7 +146,7 @@ impl Linker<'_> {
         let mut found = Vec::new();
         for path in files {
             let Some(file) = self.file(&path).await else { continue };
-            let is_near = self.requirers.contains(&path) || self.is_target(&path);
+            let is_near = !file.links.requires.is_empty() || self.is_target(&path);
             for range in words(&file.document.source.document, name) {
                 if self.places.contains_key(&(path.clone(), range)) {
                     continue;
