@@ -37,7 +37,7 @@ pub struct WorkspaceConfig {
     /// Environment added for the workspace's language servers.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Run the project's build to find out how its C and C++ sources are compiled, where it has no compile database: `cmake` into the
+    /// Run the project's build to find out how its C and C++ sources are compiled, where it has no compile database: `cmake` or `meson` into the
     /// cache folder, otherwise `bear -- make` or `make -n` in the project. A build is code of the project, so allow it only where you
     /// trust the project. By default build files are only read.
     #[serde(default)]

@@ -122,14 +122,14 @@ pub(super) fn infer(
 fn compiled_once(units: &mut Vec<(usize, SourceLanguage, bool)>, graph: &IncludeGraph) -> usize {
     let sources: BTreeSet<usize> = units.iter().map(|(at, ..)| *at).collect();
     let included = |at: usize| graph.includes_of(at).filter(move |part| *part != at);
-    let stands_alone = |at: usize| !graph.scanned[at].includes.is_empty();
+    let is_whole = |at: usize| !graph.scanned[at].includes.is_empty();
     let is_collection = |at: usize| {
         let mut parts = included(at).filter(|part| sources.contains(part)).peekable();
-        graph.scanned[at].is_only_directives && parts.peek().is_some() && parts.all(stands_alone)
+        graph.scanned[at].is_only_directives && parts.peek().is_some() && parts.all(is_whole)
     };
     let collections: BTreeSet<usize> = sources.iter().copied().filter(|at| is_collection(*at)).collect();
-    let whole = sources.iter().filter(|at| stands_alone(**at) && !collections.contains(at));
-    let parts: BTreeSet<usize> = whole.flat_map(|at| included(*at)).filter(|part| !stands_alone(*part)).collect();
+    let whole = sources.iter().filter(|at| is_whole(**at) && !collections.contains(at));
+    let parts: BTreeSet<usize> = whole.flat_map(|at| included(*at)).filter(|part| !is_whole(*part)).collect();
     units.retain(|(at, ..)| !collections.contains(at) && !parts.contains(at));
     collections.len()
 }

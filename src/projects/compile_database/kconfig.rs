@@ -145,11 +145,12 @@ impl KconfigReader<'_> {
             return;
         }
         let (before, after) = name.split_once('*').unwrap_or((&name, ""));
-        let is_match = |path: &&Box<str>| {
+        let is_match = |path: &&str| {
             let middle = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
             middle.is_some_and(|middle| !middle.contains('/'))
         };
-        let matching: Vec<String> = self.tree.paths().iter().filter(is_match).map(|path| path.to_string()).collect();
+        let matching: Vec<String> =
+            self.tree.paths().iter().map(|path| &**path).filter(is_match).map(str::to_owned).collect();
         matching.iter().for_each(|path| self.file(path));
     }
 
@@ -206,7 +207,7 @@ impl KconfigReader<'_> {
         let rest = expand(rest);
         let (value, condition) = split_condition(&rest);
         let condition = || condition.map(parse_expression).unwrap_or_default();
-        let depends = || rest.strip_prefix("on").map(|on| parse_expression(on));
+        let depends = || rest.strip_prefix("on").map(parse_expression);
         match entry {
             KconfigEntry::None => {}
             KconfigEntry::Menu => {

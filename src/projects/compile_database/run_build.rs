@@ -46,7 +46,7 @@ impl BuildKind {
             Some(Self::Cmake)
         } else if has(&"meson.build") {
             Some(Self::Meson)
-        } else if MAKE_FILES.iter().any(|name| has(name)) {
+        } else if MAKE_FILES.iter().any(&has) {
             Some(Self::Make)
         } else {
             has(&"configure").then_some(Self::Configure)
@@ -272,8 +272,8 @@ impl BuildStep<'_> {
             return Ok(());
         }
         let lines = || outcome.output.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-        let telling = lines().find(|line| line.to_ascii_lowercase().contains("error")).or_else(|| lines().next());
-        let why = format!("{}: {}", outcome.why(), telling.unwrap_or("it printed nothing"));
+        let cause = lines().find(|line| line.to_ascii_lowercase().contains("error")).or_else(|| lines().next());
+        let why = format!("{}: {}", outcome.why(), cause.unwrap_or("it printed nothing"));
         Err(StepFailure { why, is_repeatable: true })
     }
 }

@@ -82,7 +82,7 @@ fn cmake_configures_into_the_cache_folder_and_follows_all_its_files() {
 }
 
 #[test]
-fn a_failed_configuration_is_told_kept_and_tried_again_when_a_build_file_is_touched() {
+fn a_failed_configuration_is_reported_and_repeated_when_a_build_file_is_touched() {
     if !has("cmake") || !has("make") {
         return;
     }
