@@ -62,7 +62,15 @@ impl ProbesSection {
 
 /// A network in CIDR notation, or one address.
 pub(crate) fn network(text: &str) -> Option<IpNet> {
-    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
+    let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))?;
+    Some(without_mapping(network).unwrap_or(network))
+}
+
+/// The IPv4 network of an IPv4-mapped IPv6 one, because the addresses of clients are compared without the mapping.
+fn without_mapping(network: IpNet) -> Option<IpNet> {
+    let IpNet::V6(mapped) = network else { return None };
+    let prefix = mapped.prefix_len().checked_sub(96)?;
+    IpNet::new(IpAddr::V4(mapped.addr().to_ipv4_mapped()?), prefix).ok()
 }
 
 /// Which files are opened to get a workspace's diagnostics.

@@ -431,3 +431,11 @@ fn the_documented_keys_match_the_code() {
         head.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```")).expect("the text has an example").0;
     assert_eq!(good(example).workspaces.len(), 2);
 }
+
+#[test]
+fn a_network_of_mapped_addresses_is_the_ipv4_one() {
+    let text = "[probes]\nnetworks = [\"::ffff:10.1.0.0/112\", \"::ffff:192.0.2.7\", \"fd00::/8\"]\n";
+    let config = good(text);
+    let networks: Vec<String> = config.probes.networks().iter().map(ToString::to_string).collect();
+    assert_eq!(networks, ["10.1.0.0/16", "192.0.2.7/32", "fd00::/8"]);
+}

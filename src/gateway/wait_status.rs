@@ -86,7 +86,14 @@ impl WaitStatus {
         let ms = match &*self.0.lock() {
             Waiting::Servers(states) => {
                 let pending = states.iter().filter(|state| state.borrow().is_pending());
-                let expected = pending.filter_map(|state| state.start().expected_ready()).max().unwrap_or_default();
+                let expected = pending.filter_map(|state| match &*state.borrow() {
+                    // It isn't in the queue before its next start.
+                    ServerState::Restarting(down) if down.retry_in().is_some_and(|wait| !wait.is_zero()) => {
+                        Some(down.retry_in()? + state.start().usual()?)
+                    }
+                    _ => state.start().expected_ready(),
+                });
+                let expected = expected.max().unwrap_or_default();
                 u64::try_from(expected.as_millis()).unwrap_or(u64::MAX)
             }
             Waiting::Each(statuses) => statuses.iter().map(Self::retry_after_ms).max().unwrap_or_default(),

@@ -7,6 +7,7 @@ mod harness;
 mod mcp;
 
 mod access;
+mod busy;
 mod changes;
 mod commands;
 mod hung;

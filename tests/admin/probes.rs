@@ -102,3 +102,56 @@ fn health_reports_the_running_server() {
     assert_eq!(sandbox.run(&["health"]).code(0).stdout, "ready\n");
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
+
+#[test]
+fn no_forwarding_header_and_no_other_scheme_opens_the_probes() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.configure(
+        "[probes]\nnetworks = [\"::ffff:127.0.0.0/104\"]\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n",
+    );
+    let serving = sandbox.serve(&["--config", &file]);
+    let way = Way::Tcp(serving.address.clone());
+    assert_eq!(way.send("GET", "/metrics", &[ADDRESS], "").status, 200, "a mapped network is the IPv4 one");
+    // A header that names an allowed address must not open what the peer's address doesn't, and marks a proxy.
+    for header in
+        ["X-Forwarded-For: 10.0.0.1", "X-Real-IP: 127.0.0.1", "X-Forwarded-Proto: https", "Forwarded: for=10.0.0.1"]
+    {
+        assert_eq!(way.send("GET", "/metrics", &[ADDRESS, header], "").status, 404, "{header}");
+    }
+    let added = sandbox.run(&["token", "add", "--probes", "scraper"]).code(0).stdout.trim().to_owned();
+    let remote = "Host: metrics.example";
+    let bearer = format!("Authorization: Bearer {added}");
+    assert!(until(10_000, || way.send("GET", "/metrics", &[remote, &bearer], "").status == 200));
+    for wrong in [
+        format!("Authorization: Basic {added}"),
+        format!("Authorization: {added}"),
+        format!("Authorization: Bearer {added}x"),
+        format!("Authorization: Bearer {}", &added[1..]),
+        "Authorization: Bearer ".to_owned(),
+    ] {
+        assert_eq!(way.send("GET", "/metrics", &[remote, &wrong], "").status, 404, "{wrong}");
+    }
+    assert_eq!(way.send("GET", "/metrics", &[remote, &bearer, &bearer], "").status, 404, "two of them");
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn health_without_its_socket_or_server_names_the_next_command() {
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    std::fs::remove_file(sandbox.path("state/run/admin.sock")).unwrap();
+    for words in [&["health"][..], &["health", "--live"], &["health", "--json"]] {
+        let ended = sandbox.run(words);
+        assert!(ended.code == 3 || ended.code == 1, "{ended:?}");
+        assert!(ended.stderr.contains("codeyard serve"), "{ended:?}");
+    }
+    assert_eq!(serving.stop(Signal::TERM), 0);
+    // A killed server leaves its socket.
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    let socket = sandbox.path("state/run/admin.sock");
+    assert!(socket.exists());
+    drop(serving);
+    assert!(socket.exists(), "a server that was killed couldn't remove it");
+    sandbox.run(&["health"]).code(3).says(&["codeyard serve"]);
+    sandbox.run(&["health", "--live"]).code(3);
+}

@@ -3,11 +3,13 @@
 //! It lists the folders at a fixed interval, because that works on every file system and costs a few system calls. Invariants: a folder
 //! that is missing in one scan only removes no workspace; the configuration file is not read again.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::limits::FOLDER_SCAN_INTERVAL_MS;
+use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, ExpandedConfig, WorkspaceConfig};
 
 /// The configuration with the workspaces of its patterns. `before` are the workspaces that run now.
@@ -34,8 +36,8 @@ pub(crate) struct FolderFollower {
     file: Config,
     /// The workspaces that run.
     active: Vec<WorkspaceConfig>,
-    /// The workspaces of the last scan, if workspaces were missing in it.
-    unconfirmed: Option<Vec<WorkspaceConfig>>,
+    /// The workspaces that were missing in the last scan.
+    missing: BTreeSet<WorkspaceName>,
     /// The problems that were logged last.
     logged: Vec<String>,
 }
@@ -43,7 +45,7 @@ pub(crate) struct FolderFollower {
 impl FolderFollower {
     /// Follows the patterns of `file`. Gives the configuration with their present workspaces.
     pub(crate) fn start(file: Config) -> (Self, Config) {
-        let mut follower = Self { file, active: Vec::new(), unconfirmed: None, logged: Vec::new() };
+        let mut follower = Self { file, active: Vec::new(), missing: BTreeSet::new(), logged: Vec::new() };
         let config = follower.scan();
         follower.active.clone_from(&config.workspaces);
         (follower, config)
@@ -51,7 +53,7 @@ impl FolderFollower {
 
     /// Replaces the configuration of the file. Gives the new one with its present workspaces.
     pub(crate) fn replace(&self, file: Config) -> (Self, Config) {
-        let mut follower = Self { file, active: self.active.clone(), unconfirmed: None, logged: Vec::new() };
+        let mut follower = Self { file, active: self.active.clone(), missing: BTreeSet::new(), logged: Vec::new() };
         let config = follower.scan();
         follower.active.clone_from(&config.workspaces);
         (follower, config)
@@ -77,14 +79,15 @@ impl FolderFollower {
 
     /// Whether `found` differs from the active workspaces and may replace them.
     fn is_confirmed(&mut self, found: &[WorkspaceConfig]) -> bool {
-        if found == self.active {
-            self.unconfirmed = None;
-            return false;
+        let is_found = |active: &&WorkspaceConfig| found.iter().any(|workspace| workspace.name == active.name);
+        let missing: BTreeSet<WorkspaceName> =
+            self.active.iter().filter(|active| !is_found(active)).map(|active| active.name.clone()).collect();
+        let before = std::mem::take(&mut self.missing);
+        if missing.is_subset(&before) {
+            return found != self.active;
         }
-        let is_found = |active: &WorkspaceConfig| found.iter().any(|workspace| workspace.name == active.name);
-        let confirmed = self.active.iter().all(is_found) || self.unconfirmed.as_deref() == Some(found);
-        self.unconfirmed = (!confirmed).then(|| found.to_vec());
-        confirmed
+        self.missing = missing;
+        false
     }
 
     fn scan(&mut self) -> Config {
@@ -144,5 +147,47 @@ mod tests {
         assert!(!follower.is_confirmed(&both.workspaces), "there again");
         assert!(!follower.is_confirmed(one), "missing once, after it was there again");
         assert!(follower.is_confirmed(one), "missing twice");
+    }
+
+    #[test]
+    fn further_changes_do_not_delay_a_removal() {
+        let folder = tempfile::tempdir().expect("a folder");
+        ["a", "b"].iter().for_each(|name| add(folder.path(), name));
+        let (mut follower, _) = FolderFollower::start(config(folder.path()));
+        std::fs::remove_dir(folder.path().join("a")).expect("the folder is empty");
+        let found = follower.scan();
+        assert!(!follower.is_confirmed(&found.workspaces));
+        add(folder.path(), "c");
+        let found = follower.scan();
+        assert_eq!(names(&found), ["b", "c"]);
+        assert!(follower.is_confirmed(&found.workspaces), "`a` is missing twice, whatever else has changed");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn renamed_folders_many_at_once_and_links_without_a_target_are_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        add(folder.path(), "old");
+        let (mut follower, _) = FolderFollower::start(config(folder.path()));
+        std::fs::rename(folder.path().join("old"), folder.path().join("new")).expect("it is renamed");
+        assert_eq!(names(&follower.changed().await), ["new"]);
+        (0..200).for_each(|number| add(folder.path(), &format!("many{number:03}")));
+        std::os::unix::fs::symlink(folder.path().join("nowhere"), folder.path().join("dangling")).expect("a link");
+        std::os::unix::fs::symlink("loop", folder.path().join("loop")).expect("a link");
+        assert_eq!(names(&follower.changed().await).len(), 201);
+        std::fs::create_dir(folder.path().join("nowhere")).expect("the target appears");
+        let found = follower.changed().await;
+        assert!(names(&found).contains(&"dangling") && !names(&found).contains(&"loop"), "{:?}", names(&found));
+        (0..200).for_each(|number| std::fs::remove_dir(folder.path().join(format!("many{number:03}"))).expect("empty"));
+        assert_eq!(names(&follower.changed().await), ["dangling", "new", "nowhere"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_folder_that_becomes_a_file_goes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        ["a", "b"].iter().for_each(|name| add(folder.path(), name));
+        let (mut follower, _) = FolderFollower::start(config(folder.path()));
+        std::fs::remove_dir(folder.path().join("a")).expect("the folder is empty");
+        std::fs::write(folder.path().join("a"), "a file").expect("a file");
+        assert_eq!(names(&follower.changed().await), ["b"]);
     }
 }

@@ -18,8 +18,8 @@ use crate::server::restart_rule::RestartHistory;
 use crate::server::session::LiveServer;
 use crate::server::supervision::SupervisionTimer;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
-use crate::status::server_failure::ServerFailure;
-use crate::status::server_state::{Down, ServerState};
+use crate::status::server_state::{Down, STOPPED, ServerState};
+use crate::status::server_status::LastEnd;
 use crate::status::state_watch;
 use codeyard_base::clock::Instant;
 use codeyard_files::watch::Changes;
@@ -48,6 +48,8 @@ pub struct LanguageServer {
     pub(super) incarnation: u64,
     pub(super) history: RestartHistory,
     pub(super) restarts: u64,
+    /// Why it was ended or restarted last.
+    pub(super) last_end: Option<LastEnd>,
     /// When the start of the current process was admitted; `None` once it is ready.
     pub(super) launched: Option<Instant>,
     pub(super) crash_suspects: HashMap<CanonicalUri, CrashSuspect>,
@@ -90,6 +92,7 @@ impl LanguageServer {
             incarnation: 0,
             history,
             restarts: 0,
+            last_end: None,
             launched: None,
             crash_suspects: HashMap::new(),
             reopen: Vec::new(),
@@ -142,14 +145,10 @@ impl LanguageServer {
         );
     }
 
-    pub(super) fn down(
-        &mut self,
-        reason: &'static str,
-        message: String,
-        stderr: String,
-        failure: Option<Arc<ServerFailure>>,
-    ) {
-        self.set_state(ServerState::Down(Down { reason, message, stderr, failure }));
+    /// It isn't running and will not start without a request.
+    pub(super) fn stopped(&mut self, message: String, stderr: String) {
+        let down = Down { reason: STOPPED, message, stderr, failure: None, retry_at: None };
+        self.set_state(ServerState::Down(down));
     }
 }
 

@@ -5,6 +5,7 @@ use actix::prelude::*;
 use crate::server::actor::LanguageServer;
 use crate::server::messages::{NoticeKind, RestartServer};
 use crate::status::server_state::ServerState;
+use crate::status::server_status::LastEnd;
 
 impl Handler<RestartServer> for LanguageServer {
     type Result = ();
@@ -19,9 +20,10 @@ impl Handler<RestartServer> for LanguageServer {
         if let Some(session) = self.session.take() {
             self.remember_open(&session);
         }
-        self.history.on_stable();
+        self.history.forget();
         self.crash_suspects.clear();
         self.restarts += 1;
+        self.last_end = Some(LastEnd::now("operator"));
         self.context.metrics.restart(self.context.kind.as_str(), "operator");
         tracing::info!(workspace = %self.context.workspace, server = %self.context.kind, "language server is restarted by an operator");
         self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);

@@ -6,13 +6,17 @@ use crate::server::programs::Program;
 use crate::status::server_status::{ServerIdentity, ServerReport};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::{ServerKind, WorkspaceName};
+use codeyard_lsp::registry::ServerSpec;
 use codeyard_model::roots::RootSet;
+
+const MIB: u64 = 1024 * 1024;
 
 /// What doesn't change in the status of the server with this key.
 pub(crate) fn identity(
     workspace: &WorkspaceName,
     key: &ChildKey,
     program: &Program,
+    spec: &ServerSpec,
     roots: &RootSet,
 ) -> ServerIdentity {
     let within = roots.root_of(&key.root).and_then(|of| key.root.strip_prefix(of).ok());
@@ -22,6 +26,7 @@ pub(crate) fn identity(
         kind: ServerKind::new(&key.kind),
         version: program.version.clone(),
         root: within.map(|path| format!("./{}", path.display())).unwrap_or_default(),
+        memory_limit: Some(spec.memory_limit_mib.saturating_mul(MIB)).filter(|limit| *limit > 0),
     }
 }
 
@@ -30,7 +35,13 @@ impl LanguageServer {
     pub(super) fn publish(&self) {
         let assumed_ready = self.session.as_ref().is_some_and(|session| session.readiness.assumed(Instant::now()));
         let state = self.state.borrow().clone();
-        self.context.status.publish(ServerReport { state, since: self.since, assumed_ready, restarts: self.restarts });
+        self.context.status.publish(ServerReport {
+            state,
+            since: self.since,
+            assumed_ready,
+            restarts: self.restarts,
+            last_end: self.last_end,
+        });
     }
 
     /// Publishes the number of open documents.

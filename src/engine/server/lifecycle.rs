@@ -11,12 +11,14 @@ use tokio::time::timeout;
 use crate::limits;
 use crate::server::actor::{CrashSuspect, LanguageServer};
 use crate::server::load_watch::Loading;
+use crate::server::memory_limit::MEMORY_LIMIT;
 use crate::server::messages::{KillServer, NoticeKind, StopServer, WorkspaceGone};
 use crate::server::restart_rule::RestartDecision;
 use crate::server::session::LiveServer;
 use crate::server::startup::{self, StartFailure, StartedServer};
 use crate::status::server_failure::ServerFailure;
-use crate::status::server_state::{Down, QUARANTINED, STOPPED, ServerState};
+use crate::status::server_state::{CRASHED, Down, QUARANTINED, ServerState};
+use crate::status::server_status::LastEnd;
 use codeyard_base::clock::Instant;
 use codeyard_base::digest::sha256;
 use codeyard_files::watch::Changes;
@@ -32,15 +34,15 @@ const MAX_CRASH_SUSPECTS: usize = 256;
 const SIGKILL: i32 = 9;
 
 /// How a server process ended or failed.
-struct ServerEnd {
+pub(super) struct ServerEnd {
     /// The reason in metrics and the log.
-    reason: &'static str,
+    pub(super) reason: &'static str,
     /// One sentence for people, without paths.
-    message: String,
-    stderr: String,
+    pub(super) message: String,
+    pub(super) stderr: String,
     /// `None` if it was still running, or if its end is unknown.
-    exit: Option<ProcessExit>,
-    ran: Duration,
+    pub(super) exit: Option<ProcessExit>,
+    pub(super) ran: Duration,
 }
 
 /// An event of the server, with the incarnation it belongs to.
@@ -155,19 +157,21 @@ impl LanguageServer {
         self.after_exit(ServerEnd { reason, message, stderr, exit: None, ran }, ctx);
     }
 
-    fn after_exit(&mut self, end: ServerEnd, ctx: &mut Context<Self>) {
+    pub(super) fn after_exit(&mut self, end: ServerEnd, ctx: &mut Context<Self>) {
         let ServerEnd { reason, message, stderr, exit, ran } = end;
         self.loading = None;
         if let Some(timer) = self.timer.take() {
             ctx.cancel_future(timer);
         }
         let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
+        let served = if was_ready { self.since.elapsed() } else { Duration::ZERO };
         self.context.status.reserve(0);
         self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
         if self.stopping {
-            return self.down(STOPPED, message, stderr, None);
+            return self.stopped(message, stderr);
         }
         self.context.metrics.restart(self.context.kind.as_str(), reason);
+        self.last_end = Some(LastEnd::now(reason));
         let roots = self.context.gate.root_set();
         let failure = Arc::new(ServerFailure::now(exit, ran, &stderr, roots, &self.context.env));
         tracing::warn!(
@@ -176,31 +180,39 @@ impl LanguageServer {
             "language server ended; `codeyard doctor` shows its last output"
         );
         let failure = Some(failure);
-        match self.history.on_exit(Instant::now(), was_ready, self.jitter()) {
+        let decision = match reason {
+            MEMORY_LIMIT => self.history.on_memory_limit(served),
+            _ => self.history.on_exit(Instant::now(), was_ready, self.jitter()),
+        };
+        match decision {
             RestartDecision::Restart(wait) => {
-                self.set_state(ServerState::Restarting(Down { reason: "crashed", message, stderr, failure }));
+                let retry_at = Some(Instant::now() + wait);
+                self.set_state(ServerState::Restarting(Down { reason: CRASHED, message, stderr, failure, retry_at }));
                 self.restarts += 1;
                 self.publish();
                 self.retry = Some(ctx.run_later(wait, |server, ctx| server.launch(ctx)));
             }
             RestartDecision::Quarantine(wait) => {
-                self.down(
-                    QUARANTINED,
-                    format!(
-                        "the language server failed too often ({reason}); it is tried again in {} s",
-                        wait.as_secs()
-                    ),
-                    stderr,
-                    failure,
-                );
-                self.retry = Some(ctx.run_later(wait, |server, ctx| {
-                    server.restarts += 1;
-                    server.launch(ctx);
-                }));
-                if self.context.multi_root != MultiRoot::No && self.context.folders.count() > 1 {
-                    self.notify_workspace(NoticeKind::Quarantined, ctx);
-                }
+                let why = match reason {
+                    MEMORY_LIMIT => message,
+                    _ => format!("the language server failed too often ({reason})"),
+                };
+                let message = format!("{why}; it is tried again in {} s", wait.as_secs());
+                let retry_at = Some(Instant::now() + wait);
+                self.set_state(ServerState::Down(Down { reason: QUARANTINED, message, stderr, failure, retry_at }));
+                self.quarantine(wait, ctx);
             }
+        }
+    }
+
+    /// Schedules the one try after a quarantine.
+    fn quarantine(&mut self, wait: Duration, ctx: &mut Context<Self>) {
+        self.retry = Some(ctx.run_later(wait, |server, ctx| {
+            server.restarts += 1;
+            server.launch(ctx);
+        }));
+        if self.context.multi_root != MultiRoot::No && self.context.folders.count() > 1 {
+            self.notify_workspace(NoticeKind::Quarantined, ctx);
         }
     }
 
@@ -301,7 +313,7 @@ impl Handler<StopServer> for LanguageServer {
 
     fn handle(&mut self, stop: StopServer, _: &mut Self::Context) -> Self::Result {
         self.stopping = true;
-        self.down(STOPPED, "the language server has been stopped".into(), String::new(), None);
+        self.stopped("the language server has been stopped".into(), String::new());
         self.loading = None;
         let session = self.session.take();
         let stopped = async move {

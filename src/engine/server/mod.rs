@@ -24,6 +24,7 @@ mod index_lag;
 mod launch_spec;
 mod lifecycle;
 mod load_watch;
+pub(crate) mod memory_limit;
 pub mod messages;
 pub mod prepared_projects;
 mod process_guard;

@@ -52,12 +52,14 @@ pub(crate) struct RestartHistory {
     /// Whether the first exit was followed by an immediate restart.
     first_was_immediate: bool,
     on_probation: bool,
+    /// It exceeded its memory limit before it had served for long, and hasn't served for long since then.
+    exceeds_limit: bool,
 }
 
 impl RestartHistory {
     /// No exits yet.
     pub(crate) fn new(rule: RestartRule) -> Self {
-        Self { rule, exits: VecDeque::new(), first_was_immediate: false, on_probation: false }
+        Self { rule, exits: VecDeque::new(), first_was_immediate: false, on_probation: false, exceeds_limit: false }
     }
 
     /// Records an exit. `was_ready`: the server had been ready. `jitter` in [0, 1) spreads restarts of many servers over
@@ -83,6 +85,26 @@ impl RestartHistory {
         let doublings = u32::try_from(waited).unwrap_or(u32::MAX).min(16);
         let wait = self.rule.backoff_first.saturating_mul(1 << doublings).min(self.rule.backoff_max);
         RestartDecision::Restart(wait.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 10.0))
+    }
+
+    /// Records an end over the memory limit. `served`: how long it had been ready without an interruption. A server that has served for a
+    /// whole window has grown, so a new process helps. One that exceeds the limit sooner is tried once more; if that
+    /// exceeds it, too, the server needs more than the limit.
+    pub(crate) fn on_memory_limit(&mut self, served: Duration) -> RestartDecision {
+        if served >= self.rule.window {
+            self.exceeds_limit = false;
+            return RestartDecision::Restart(Duration::ZERO);
+        }
+        match std::mem::replace(&mut self.exceeds_limit, true) {
+            false => RestartDecision::Restart(Duration::ZERO),
+            true => RestartDecision::Quarantine(self.rule.quarantine),
+        }
+    }
+
+    /// Forgets all failures: an operator has asked for a restart.
+    pub(crate) fn forget(&mut self) {
+        self.on_stable();
+        self.exceeds_limit = false;
     }
 
     /// Records that the server ran for a whole window: it is no longer on probation.
@@ -125,6 +147,21 @@ mod tests {
         let ms = |ms| RestartDecision::Restart(Duration::from_millis(ms));
         assert_eq!(waits[..4], [ms(0), ms(500), ms(1_000), ms(2_000)]);
         assert_eq!(waits[4], RestartDecision::Quarantine(Duration::from_secs(300)));
+    }
+
+    #[test]
+    fn a_server_that_needs_more_than_its_memory_limit_is_tried_twice() {
+        let mut history = RestartHistory::new(RestartRule::default());
+        let again = RestartDecision::Restart(Duration::ZERO);
+        let given_up = RestartDecision::Quarantine(Duration::from_secs(300));
+        let (early, late) = (Duration::from_secs(179), Duration::from_secs(180));
+        assert_eq!([late, late, late].map(|served| history.on_memory_limit(served)), [again; 3], "it grows slowly");
+        assert_eq!([early, early, early].map(|served| history.on_memory_limit(served)), [again, given_up, given_up]);
+        history.on_stable();
+        assert_eq!(history.on_memory_limit(early), given_up, "a long start is no service");
+        assert_eq!([late, early].map(|served| history.on_memory_limit(served)), [again; 2]);
+        history.forget();
+        assert_eq!(history.on_memory_limit(early), again);
     }
 
     #[test]

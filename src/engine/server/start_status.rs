@@ -66,6 +66,11 @@ impl StartStatus {
         self.0.lock().place.as_ref()?.ahead()
     }
 
+    /// How long a start of its kind takes until the server is ready. `None`: it was never in the queue.
+    pub fn usual(&self) -> Option<Duration> {
+        Some(self.0.lock().place.as_ref()?.expected_ready())
+    }
+
     /// The time until the server is expected to be ready, from the starts before it and the measured times of its kind. `None` if it
     /// isn't in the queue yet.
     pub fn expected_ready(&self) -> Option<Duration> {

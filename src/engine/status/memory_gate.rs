@@ -165,6 +165,18 @@ impl MemoryGate {
             .collect()
     }
 
+    /// The servers that use more memory than the limit of their kind.
+    pub fn over_limit(&self) -> Vec<Arc<LanguageServerStatus>> {
+        let mut servers = self.registry.all_servers();
+        servers.retain(|status| !status.is_retired() && status.is_over_limit());
+        servers
+    }
+
+    /// Whether a server with a memory limit runs.
+    pub fn has_limited(&self) -> bool {
+        self.registry.all_servers().iter().any(|status| status.identity().memory_limit.is_some())
+    }
+
     fn record(&self, measured: &[(Arc<LanguageServerStatus>, Arc<dyn Process>)], figures: &FleetFigures) {
         let mut state = self.state.lock();
         let mut kinds: BTreeMap<ServerKind, (u64, u64)> = BTreeMap::new();

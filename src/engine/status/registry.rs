@@ -358,6 +358,7 @@ mod tests {
             kind: ServerKind::new(kind),
             version: None,
             root: root.into(),
+            memory_limit: None,
         }
     }
 

@@ -3,10 +3,13 @@
 //! The state is published by [`state_watch`](super::state_watch), so that a request can wait for a change without an actor.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::limits::MAX_RETRY_AFTER_MS;
 use crate::status::server_failure::ServerFailure;
+use codeyard_base::clock::Instant;
 use codeyard_model::error::{CallPhase, ToolError};
 use codeyard_model::limits;
 
@@ -51,6 +54,16 @@ pub struct Down {
     /// How its process failed; `None` if it was stopped on purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Arc<ServerFailure>>,
+    /// When it is started again by itself; `None`: not without a request.
+    #[serde(skip)]
+    pub retry_at: Option<Instant>,
+}
+
+impl Down {
+    /// The time until it is started again by itself.
+    pub fn retry_in(&self) -> Option<Duration> {
+        Some(self.retry_at?.saturating_duration_since(Instant::now()))
+    }
 }
 
 impl ServerState {
@@ -98,8 +111,11 @@ impl Unavailable {
     /// For a server that is down.
     pub fn down(kind: &str, down: &Down) -> Self {
         let why = Self::new(kind, down.reason, down.message.clone(), "codeyard doctor");
-        // Only a server that is being restarted has this reason.
-        let retry_after_ms = (down.reason == CRASHED).then_some(limits::RETRY_AFTER_MS);
+        // Only a server that is being restarted has the reason `crashed`.
+        let retry_after_ms = (down.reason == CRASHED).then(|| {
+            let wait = down.retry_in().unwrap_or_default();
+            u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).clamp(limits::RETRY_AFTER_MS, MAX_RETRY_AFTER_MS)
+        });
         Self { failure: down.failure.clone(), retry_after_ms, ..why }
     }
 

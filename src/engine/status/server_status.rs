@@ -12,10 +12,13 @@ use serde::Serialize;
 use crate::status::project_cell::{ProjectCell, PublishedProject};
 use crate::status::registry::ServerPhase;
 use crate::status::server_state::ServerState;
-use codeyard_base::clock::Instant;
+use codeyard_base::clock::{self, Instant};
 use codeyard_base::ids::{ServerKind, WorkspaceName};
 use codeyard_lsp::client::PendingCounter;
 use codeyard_process::launch::{Process, ProcessFigures};
+
+/// Nanoseconds in a second.
+const SECOND_NS: i128 = 1_000_000_000;
 
 /// What doesn't change while the actor of a server lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +33,24 @@ pub struct ServerIdentity {
     pub version: Option<String>,
     /// Its project root, relative to the workspace's root.
     pub root: String,
+    /// The most memory that its process tree may use, in bytes. `None`: there is no limit.
+    pub memory_limit: Option<u64>,
+}
+
+/// Why a server was ended or restarted last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LastEnd {
+    /// A reason of the restart metric, such as `memory_limit`.
+    pub reason: &'static str,
+    /// When, in seconds since 1970.
+    pub at_s: u64,
+}
+
+impl LastEnd {
+    /// An end now.
+    pub(crate) fn now(reason: &'static str) -> Self {
+        Self { reason, at_s: u64::try_from(clock::wall_ns() / SECOND_NS).unwrap_or_default() }
+    }
 }
 
 /// What the actor of a server publishes.
@@ -43,6 +64,8 @@ pub struct ServerReport {
     pub assumed_ready: bool,
     /// Restarts since codeyard started.
     pub restarts: u64,
+    /// Why it was ended or restarted last; `None`: it never was.
+    pub last_end: Option<LastEnd>,
 }
 
 /// The use of one server by callers.
@@ -113,8 +136,12 @@ pub struct ServerHealth {
     pub pid: Option<u32>,
     /// Memory of its process tree in bytes.
     pub memory_bytes: Option<u64>,
+    /// The most memory that its process tree may use, in bytes.
+    pub memory_limit_bytes: Option<u64>,
     /// Restarts since codeyard started.
     pub restarts: u64,
+    /// Why it was ended or restarted last.
+    pub last_end: Option<LastEnd>,
     /// Documents open at it.
     pub open_documents: usize,
     /// Requests in flight.
@@ -139,6 +166,7 @@ impl LanguageServerStatus {
                 since: now,
                 assumed_ready: false,
                 restarts: 0,
+                last_end: None,
             }),
             usage: Mutex::new(ServerUse { last_request: now, last_wanted: None, is_served: true }),
             process: Mutex::new(None),
@@ -215,6 +243,11 @@ impl LanguageServerStatus {
         }
     }
 
+    /// Whether its process tree used more than its limit in the last pass.
+    pub fn is_over_limit(&self) -> bool {
+        self.identity.memory_limit.is_some_and(|limit| self.memory().measured.is_some_and(|bytes| bytes > limit))
+    }
+
     /// Sets the bytes that its start was admitted with; 0: it isn't admitted, or it has ended.
     pub fn reserve(&self, bytes: u64) {
         *self.reserved.lock() = bytes;
@@ -269,7 +302,9 @@ impl LanguageServerStatus {
             since_s: report.since.elapsed().as_secs(),
             pid: figures.server_id.or_else(|| process.as_ref()?.server_id()),
             memory_bytes: figures.memory_bytes,
+            memory_limit_bytes: identity.memory_limit,
             restarts: report.restarts,
+            last_end: report.last_end,
             open_documents: if process.is_some() { self.open_documents.load(Relaxed) } else { 0 },
             pending: self.pending(),
             unused_s: self.usage().last_request.elapsed().as_secs(),

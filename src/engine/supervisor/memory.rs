@@ -1,4 +1,4 @@
-//! Measures the memory of all language servers, one pass for all of them, and keeps the memory budget: stops the servers that were unused
+//! Measures the memory of all language servers, one pass for all of them, and keeps the limits of their kinds and the memory budget: stops the servers that were unused
 //! longest when the budget is exceeded, or when a start waits for room.
 //!
 //! What is chosen is decided in [`MemoryGate`](crate::status::memory_gate::MemoryGate). Invariants: one pass at a time; while nothing runs,
@@ -15,7 +15,7 @@ use crate::status::registry::ServerPhase;
 use crate::status::server_status::LanguageServerStatus;
 use crate::supervisor::actor::Supervisor;
 use crate::supervisor::messages::MeasureMemory;
-use crate::workspace::messages::StopChild;
+use crate::workspace::messages::{CheckChildMemory, StopChild};
 use codeyard_base::blocking;
 
 const MIB: u64 = 1024 * 1024;
@@ -59,9 +59,20 @@ impl Supervisor {
         let measured = blocking::spawn(move || gate.measure(&*launcher));
         ctx.spawn(measured.into_actor(self).map(|_, supervisor, ctx| {
             supervisor.memory_watch.is_measuring = false;
+            supervisor.keep_memory_limits(ctx);
             supervisor.keep_memory_budget(ctx);
             supervisor.measure_later(ctx);
         }));
+    }
+
+    /// Lets the servers end that use more memory than the limit of their kind.
+    fn keep_memory_limits(&self, ctx: &mut Context<Self>) {
+        for status in self.parts.directory.memory().over_limit() {
+            let Some(running) = self.running.get(&status.identity().workspace) else { continue };
+            let check = running.handle.actor.send(CheckChildMemory(status));
+            // A workspace that ended has stopped its servers.
+            ctx.spawn(async move { check.await.unwrap_or_default() }.into_actor(self));
+        }
     }
 
     fn keep_memory_budget(&mut self, ctx: &mut Context<Self>) {
@@ -119,7 +130,9 @@ fn pause(gate: &MemoryGate, budget: u64) -> Duration {
     Duration::from_millis(match () {
         () if gate.is_waited_for() => WAITING_MEMORY_PASS_MS,
         () if budget > 0 && gate.used() > budget => ACTIVE_MEMORY_PASS_MS,
-        () if budget > 0 && gate.processes().iter().any(|(status, _)| is_active(status)) => ACTIVE_MEMORY_PASS_MS,
+        () if (budget > 0 || gate.has_limited()) && gate.processes().iter().any(|(status, _)| is_active(status)) => {
+            ACTIVE_MEMORY_PASS_MS
+        }
         () => MEMORY_PASS_MS,
     })
 }

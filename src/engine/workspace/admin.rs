@@ -5,9 +5,10 @@ use std::sync::Arc;
 use actix::prelude::*;
 
 use crate::server::child_key::ChildKey;
+use crate::server::memory_limit::CheckMemoryLimit;
 use crate::server::messages::{RestartServer, StopServer};
 use crate::workspace::actor::Workspace;
-use crate::workspace::messages::{HaltChild, RestartChild, StopChild, StoppedServer};
+use crate::workspace::messages::{CheckChildMemory, HaltChild, RestartChild, StopChild, StoppedServer};
 use crate::workspace::state::Child;
 use codeyard_lsp::client::lifecycle::{StopPace, StopReport, StopStage};
 
@@ -63,6 +64,18 @@ impl Handler<StopChild> for Workspace {
         let is_it = |(_, child): &(&ChildKey, &Child)| Arc::ptr_eq(&child.status, &message.0);
         if let Some(key) = self.children.iter().find(is_it).map(|(key, _)| key.clone()) {
             self.stop_child(&key, ctx);
+        }
+    }
+}
+
+impl Handler<CheckChildMemory> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, message: CheckChildMemory, _: &mut Self::Context) {
+        let child = self.children.values().find(|child| Arc::ptr_eq(&child.status, &message.0));
+        if let Some(child) = child {
+            // A mailbox that is full is checked again after the next pass.
+            drop(child.actor.try_send(CheckMemoryLimit));
         }
     }
 }

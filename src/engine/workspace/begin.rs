@@ -17,6 +17,7 @@ use crate::server::document::DocumentInput;
 use crate::server::messages::SendRequest;
 use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
+use crate::workspace::code_index::draining;
 use crate::workspace::messages::{Begin, Begun, Wait};
 use codeyard_base::clock::{Deadline, Instant};
 use codeyard_base::ids::LanguageId;
@@ -55,12 +56,7 @@ impl Workspace {
     fn begin(&mut self, begin: Begin, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
         begin.call.mark_admitted();
         if self.draining {
-            return Err(ToolError::provider_unavailable(
-                "draining",
-                "the workspace is being stopped; ask again once it is back",
-                "codeyard doctor",
-            )
-            .with("retryAfterMs", codeyard_model::limits::RETRY_AFTER_MS));
+            return Err(draining());
         }
         let first_walk = self.prepare(ctx);
         if let Some(first_walk) = first_walk.clone().filter(|_| !is_about_one_document(&begin.query)) {

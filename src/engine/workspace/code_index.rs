@@ -21,6 +21,7 @@ use crate::workspace::state::{Indexing, Watching};
 use codeyard_base::blocking;
 use codeyard_files::watch::Changes;
 use codeyard_model::error::ToolError;
+use codeyard_model::limits::RETRY_AFTER_MS;
 
 /// The projects were opened, or opening them failed.
 #[derive(Message)]
@@ -126,12 +127,10 @@ impl Workspace {
     }
 }
 
-fn draining() -> ToolError {
-    ToolError::provider_unavailable(
-        "draining",
-        "the workspace is being stopped; ask again once it is back",
-        "codeyard doctor",
-    )
+/// The error of a call that reaches a workspace which is being stopped or replaced.
+pub(super) fn draining() -> ToolError {
+    let message = "the workspace is being stopped; ask again once it is back";
+    ToolError::provider_unavailable("draining", message, "codeyard doctor").with("retryAfterMs", RETRY_AFTER_MS)
 }
 
 impl Handler<BeginCode> for Workspace {

@@ -99,6 +99,11 @@ pub struct Drain(pub StopPace);
 #[rtype(result = "()")]
 pub struct StopChild(pub Arc<LanguageServerStatus>);
 
+/// The last pass measured the language server with this status over its memory limit.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct CheckChildMemory(pub Arc<LanguageServerStatus>);
+
 /// The health of a workspace, as doctor and admin show it.
 #[derive(Debug, Clone, Serialize)]
 pub struct WorkspaceHealth {

@@ -104,6 +104,9 @@ pub struct ServerSpec {
     pub install: Option<InstallSource>,
     /// Environment variables to add.
     pub env: BTreeMap<String, String>,
+    /// The most memory that one process of this kind may use together with its child processes, in MiB. A server that uses more is
+    /// restarted; one that needs more to start is given up until `supervision.quarantine_s` has passed. 0: no limit.
+    pub memory_limit_mib: u64,
     /// LSP methods that it is known to answer and other servers of its language may not:
     /// `textDocument/implementation`, `textDocument/prepareCallHierarchy`. Used for servers that don't run; a running
     /// server announces its capabilities.

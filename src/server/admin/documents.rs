@@ -257,8 +257,14 @@ pub struct ServerDocument {
     pub pid: Option<u32>,
     /// Memory of the process tree in bytes. Absent if it was not measured yet.
     pub memory_bytes: Option<u64>,
+    /// The most memory that the process tree may use, in bytes (`servers.KIND.memory_limit_mib`). Absent: no limit.
+    #[serde(default)]
+    pub memory_limit_bytes: Option<u64>,
     /// Restarts since the first start.
     pub restarts: u64,
+    /// Why it was ended or restarted last. Absent: it never was.
+    #[serde(default)]
+    pub last_end: Option<LastEndDocument>,
     /// Documents that are open in the server.
     pub open_documents: usize,
     /// Requests without an answer yet.
@@ -270,6 +276,15 @@ pub struct ServerDocument {
     /// Its projects, and how many of their files it knows; empty before the first start.
     #[serde(default)]
     pub projects: Vec<ProjectDocument>,
+}
+
+/// Why a language server was ended or restarted last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LastEndDocument {
+    /// The label `codeyard_reason` of `codeyard_server_restarts_total`, such as `crashed`, `memory_limit` or `operator`.
+    pub reason: String,
+    /// When it ended.
+    pub at: String,
 }
 
 /// A project of a language server.

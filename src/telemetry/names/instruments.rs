@@ -244,6 +244,7 @@ pub const RESTART_WORDS: &[&str] = &[
     "configuration_changed",
     "crashed",
     "hung",
+    "memory_limit",
     "missed_change",
     "operator",
     "queue_full",

@@ -92,7 +92,7 @@ impl Everything {
         let cell = self.directory.status_registry().workspace(Arc::default());
         let workspace = WorkspaceName::new("w").unwrap();
         let (id, root, kind) = (format!("{kind}-1"), "./".to_owned(), ServerKind::new(kind));
-        let server = cell.server(ServerIdentity { workspace, id, kind, version: None, root });
+        let server = cell.server(ServerIdentity { workspace, id, kind, version: None, root, memory_limit: None });
         server.publish(ServerReport { state: ServerState::Ready, ..server.report() });
         let process: Arc<dyn Process> = Arc::new(Running);
         server.set_process(&process, PendingCounter::default());

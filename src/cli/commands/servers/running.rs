@@ -56,7 +56,10 @@ fn row(server: &ServerDocument) -> Vec<String> {
         format!("{}{why}", server.state),
         server.pid.map(|pid| pid.to_string()).unwrap_or_default(),
         server.memory_bytes.map(|bytes| (bytes >> 20).to_string()).unwrap_or_default(),
-        server.restarts.to_string(),
+        match &server.last_end {
+            Some(end) => format!("{} ({})", server.restarts, end.reason),
+            None => server.restarts.to_string(),
+        },
         server.root.clone(),
     ]
 }

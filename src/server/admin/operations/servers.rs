@@ -8,7 +8,8 @@ use axum::response::Response;
 use super::{json, workspace_name};
 use crate::admin::api::Api;
 use crate::admin::documents::{
-    FailureDocument, ProjectDocument, RestartDocument, ServerDocument, ServerList, StoppedDocument, UnresolvedDocument,
+    FailureDocument, LastEndDocument, ProjectDocument, RestartDocument, ServerDocument, ServerList, StoppedDocument,
+    UnresolvedDocument,
 };
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::route::RouteRequest;
@@ -90,7 +91,11 @@ fn document(workspace: &WorkspaceName, server: ServerHealth) -> ServerDocument {
         assumed_ready: server.assumed_ready,
         pid: server.pid,
         memory_bytes: server.memory_bytes,
+        memory_limit_bytes: server.memory_limit_bytes,
         restarts: server.restarts,
+        last_end: server
+            .last_end
+            .map(|end| LastEndDocument { reason: end.reason.to_owned(), at: codeyard_base::clock::utc(end.at_s) }),
         open_documents: server.open_documents,
         pending: server.pending,
         unused_s: server.unused_s,

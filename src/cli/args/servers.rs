@@ -1,0 +1,123 @@
+//! Flags of the commands about kinds of language servers and about the configuration: `servers`, `doctor`, `config`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{ServerSelectorArgs, StateArgs};
+
+/// The subcommands of `servers`.
+#[derive(Debug, Subcommand)]
+pub enum ServersCommand {
+    /// List all kinds of language servers: their languages and whether they are installed.
+    #[command(
+        after_help = "Examples:\n  codeyard servers list\n  codeyard servers list --json | jq '.[] | select(.available)'"
+    )]
+    List {
+        /// The registry of language servers.
+        #[command(flatten)]
+        registry: RegistryArgs,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install language servers into the state directory; nothing global is changed.
+    #[command(
+        after_help = "Examples:\n  codeyard servers install ty clangd\n  codeyard servers install --for ~/src/redis"
+    )]
+    Install {
+        /// Kinds to install; `codeyard servers list` shows them.
+        #[arg(value_name = "KIND", required_unless_present = "for_path")]
+        kinds: Vec<String>,
+        /// Install the kinds that the files below this path need.
+        #[arg(long = "for", value_name = "PATH")]
+        for_path: Option<PathBuf>,
+        /// The registry of language servers.
+        #[command(flatten)]
+        registry: RegistryArgs,
+        /// Print the installed kinds as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove language servers from the state directory, all versions.
+    Uninstall {
+        /// Kinds to remove.
+        #[arg(value_name = "KIND", required = true)]
+        kinds: Vec<String>,
+        /// The state directory.
+        #[command(flatten)]
+        state: StateArgs,
+    },
+    /// List the language servers of the running codeyard server: state, process, memory in MiB, restarts.
+    Running {
+        /// The state directory.
+        #[command(flatten)]
+        state: StateArgs,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Restart language servers of the running codeyard server.
+    #[command(after_help = "Example:\n  codeyard servers restart redis clangd")]
+    Restart(ServerSelectorArgs),
+    /// Stop language servers of the running codeyard server; the next call that needs them starts them.
+    Stop(ServerSelectorArgs),
+    /// Print the path of a language server's program, or the folder where servers are installed.
+    Path {
+        /// Kind of language server; without it, print the folder where servers are installed.
+        kind: Option<String>,
+        /// The registry of language servers.
+        #[command(flatten)]
+        registry: RegistryArgs,
+    },
+}
+
+/// The registry of language servers and the folder where they are installed.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RegistryArgs {
+    /// Configuration file whose `[servers]` and `[languages]` extend the built-in registry.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The state directory.
+    #[command(flatten)]
+    pub state: StateArgs,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Clone, Args)]
+pub struct DoctorArgs {
+    /// Folder or file to diagnose.
+    #[arg(default_value = ".", value_name = "PATH|FILE")]
+    pub path: PathBuf,
+    /// The registry of language servers.
+    #[command(flatten)]
+    pub registry: RegistryArgs,
+    /// Kind of language server to prefer where several can serve a language; can be repeated.
+    #[arg(long, value_name = "KIND")]
+    pub server: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The subcommands of `config`.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Check a configuration file and print what it would serve.
+    #[command(after_help = "Example:\n  codeyard config check codeyard.toml && kill -HUP $(pidof codeyard)")]
+    Check {
+        /// Configuration file.
+        file: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a configuration with all defaults filled in and secrets redacted; without FILE, the commented defaults.
+    #[command(after_help = "Example:\n  codeyard config show > codeyard.toml")]
+    Show {
+        /// Configuration file.
+        file: Option<PathBuf>,
+    },
+    /// Print the JSON schema of configuration files.
+    Schema,
+}
