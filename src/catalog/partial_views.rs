@@ -12,7 +12,9 @@ use codeyard_canon::{
     Canonical, diagnostics, document_symbols, hover, locations, workspace_diagnostics, workspace_symbols,
 };
 use codeyard_model::answer::{Answer, AnswerNotes};
-use codeyard_model::coverage::{AnswerCoverage, AnswerScope, ProjectFileSource, ServerCoverage, UnresolvedImports};
+use codeyard_model::coverage::{
+    AnswerCoverage, AnswerScope, ProjectFileSource, ServerCoverage, UndecidedName, UnresolvedImports,
+};
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
 use codeyard_model::limits::{MAX_OUTPUT_CHARS, MAX_RESPONSE_BYTES};
@@ -262,6 +264,24 @@ fn unresolved_imports_are_named_when_nothing_was_found() {
     }]);
     assert_eq!(reply["structuredContent"]["metadata"]["partial"], expected);
     assert_eq!(summary(CatalogId::LspV1, results(1, &with_imports).remove(1).1), "Returned 1 reference.");
+}
+
+#[test]
+fn undecided_places_are_counted_below_any_list() {
+    let with_places = |_| {
+        let undecided = Some(UndecidedName { name: "f".into(), places: 2, is_cut: false });
+        notes(ServerCoverage { undecided, ..coverage(Some(706)) }, AnswerScope::Project)
+    };
+    let sentence =
+        "2 uses of `f` can't be decided by clangd: the types of their objects are unknown; search the name as text.";
+    for (count, found) in [(0, "No references found."), (1, "Returned 1 reference.")] {
+        let text = summary(CatalogId::LspV1, results(count, &with_places).remove(1).1);
+        assert_eq!(text, format!("{found} {sentence}"));
+        let reply = encode(CatalogId::Agent, &answer(operations(count as usize, &with_places).remove(1).1));
+        let metadata = &reply["structuredContent"]["metadata"];
+        assert_eq!((&metadata["hint"], &metadata["partial"][0]["undecidedPlaces"]), (&json!(sentence), &json!(2)));
+        assert_eq!(metadata["partial"][0]["reason"], sentence);
+    }
 }
 
 #[test]

@@ -35,8 +35,10 @@ pub struct ModuleLinks {
     pub functions: Vec<NamedFunction>,
     /// Where the names begin that are called or constructed; for `require('x')()` where the specifier begins.
     pub callees: BTreeSet<Position>,
-    /// Where the names behind a dot begin.
+    /// Where names begin that are looked up in an object: behind a dot, or in the pattern of a destructuring.
     pub properties: BTreeSet<Position>,
+    /// Whether it has statements of `import`. Without them, other names mean something that the file binds itself.
+    pub has_imports: bool,
     /// The end of the text.
     pub end: Position,
 }

@@ -70,6 +70,9 @@ impl LinkReader<'_> {
             "assignment_expression" => self.add_assignment(node),
             "variable_declarator" => self.add_declarator(node),
             "member_expression" => self.add_member(node),
+            "import_statement" => self.links.has_imports = true,
+            "shorthand_property_identifier_pattern" => self.add_property(Some(node)),
+            "pair_pattern" => self.add_property(node.child_by_field_name("key")),
             "call_expression" => {
                 self.add_callee(node.child_by_field_name("function"));
                 self.add_require(node);
@@ -94,6 +97,13 @@ impl LinkReader<'_> {
         if is_own_exports || object.kind() == "identifier" {
             let object = self.position(object.start_byte());
             self.links.members.push(MemberAccess { object, is_own_exports, property });
+        }
+    }
+
+    fn add_property(&mut self, name: Option<Node<'_>>) {
+        if let Some(name) = name {
+            let at = self.range(name).start;
+            self.links.properties.insert(at);
         }
     }
 

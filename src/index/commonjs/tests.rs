@@ -7,6 +7,10 @@ fn links(text: &str) -> ModuleLinks {
     ModuleLinks::read("a.js", text).unwrap()
 }
 
+fn links_of_module() -> ModuleLinks {
+    links("import x from './x';\nfunction f({ a, b: c }) { a; return x.d; }\n")
+}
+
 /// The exports as `name=value` with the column of the key.
 fn exports(text: &str) -> Vec<String> {
     let shown = |links: ModuleLinks| -> Vec<String> {
@@ -80,7 +84,7 @@ fn requires_have_the_names_that_they_bind() {
     };
     assert_eq!(bindings("const a = require('./x')"), ["./x@19 a"]);
     assert_eq!(bindings("let a; a = (require(\"./x\"))"), ["./x@21 a"]);
-    assert_eq!(bindings("const {a, b: c, d = 1, e: {f}, ...g} = require('./x')"), ["./x@49 a:a,b:c,d:d,e:e"]);
+    assert_eq!(bindings("const {a, b: c, d = 1, e: {f}, ...g} = require('./x')"), ["./x@48 a:a,b:c,d:d,e:e"]);
     assert_eq!(bindings("var a = require('./x').b; require('./y').c()"), ["./x@17 .b a", "./y@35 .c "]);
     assert_eq!(bindings("require('./x'); f(require('./y')); require(z); required('./w')"), ["./x@9 -", "./y@27 -"]);
 }
@@ -90,13 +94,16 @@ fn columns_are_utf16_and_callers_are_the_innermost_functions() {
     let links = links(
         "/* 𝒳 */ const a = require('./x');\nfunction f() {\n  const g = () => a.b();\n  new a.C();\n  require('./y')();\n}\na();\n",
     );
-    assert_eq!(links.requires[0].specifier.range.start, Position { line: 0, character: 27 });
+    assert_eq!(links.requires[0].specifier.range.start, Position { line: 0, character: 28 });
     let callees: Vec<(u32, u32)> = links.callees.iter().map(|at| (at.line, at.character)).collect();
-    assert_eq!(callees, [(0, 18), (2, 20), (3, 8), (4, 2), (4, 11), (6, 0)]);
+    assert_eq!(callees, [(0, 19), (2, 20), (3, 8), (4, 2), (4, 11), (6, 0)]);
     let caller = |line, character| links.function_at(Position { line, character }).map(|of| of.name.name.clone());
     assert_eq!(caller(2, 20).as_deref(), Some("g"));
     assert_eq!(caller(3, 8).as_deref(), Some("f"));
     assert_eq!(caller(6, 0), None);
+    assert_eq!((links.properties.len(), links.has_imports), (2, false));
+    let module = links_of_module();
+    assert_eq!((module.properties.len(), module.has_imports), (3, true));
     let members: Vec<&str> = links.members.iter().map(|member| member.property.name.as_str()).collect();
     assert_eq!(members, ["b", "C"]);
 }

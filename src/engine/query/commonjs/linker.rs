@@ -32,6 +32,10 @@ pub(super) struct Linker<'a> {
     files: BTreeMap<PathBuf, Option<Arc<LinkedFile>>>,
     /// The places, and whether each is a declaration.
     pub(super) places: BTreeMap<FoundPlace, bool>,
+    /// Where the server says that the symbol is defined.
+    defined: Vec<FoundPlace>,
+    /// The files of these places, and that of the question.
+    near: BTreeSet<PathBuf>,
     targets: BTreeSet<Target>,
     new_targets: Vec<Target>,
     new_places: Vec<FoundPlace>,
@@ -51,6 +55,8 @@ impl<'a> Linker<'a> {
             sources: Sources::default(),
             files: BTreeMap::new(),
             places: BTreeMap::new(),
+            defined: Vec::new(),
+            near: BTreeSet::new(),
             targets: BTreeSet::new(),
             new_targets: Vec::new(),
             new_places: Vec::new(),
@@ -61,8 +67,25 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// Finds all places of the symbol. `own` are the server's references, and `uses` those that count if declarations don't. `false`:
-    /// the symbol isn't an export of CommonJS.
+    /// Whether the file of the symbol, or one that defines it, is of CommonJS. If not, nothing else is asked.
+    ///
+    /// # Errors
+    /// As of any request to the server.
+    pub(super) async fn is_commonjs(&mut self, asked: AskedSymbol<'_>) -> Result<bool, ProviderFailure> {
+        let defined = self.server.definition(asked.document, asked.position).await?;
+        self.defined = self.admitted(&defined);
+        self.near = self.defined.iter().map(|(path, _)| path.clone()).collect();
+        self.near.insert(asked.document.source.uri.to_path());
+        for path in &self.near {
+            if sources::mentions_modules(self.server.context.gate, path).await {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Finds all places of the symbol, after [`Self::is_commonjs`]. `own` are the server's references, and `uses` those that count if
+    /// declarations don't. `false`: the symbol isn't an export of CommonJS.
     ///
     /// # Errors
     /// As of any request to the server.
@@ -72,22 +95,11 @@ impl<'a> Linker<'a> {
         own: &[RawLocation],
         uses: &[RawLocation],
     ) -> Result<bool, ProviderFailure> {
-        let defined = self.server.definition(asked.document, asked.position).await?;
-        let document = asked.document.source.uri.to_path();
-        let defined = self.admitted(&defined);
-        let near: BTreeSet<PathBuf> = defined.iter().map(|(path, _)| path.clone()).chain([document.clone()]).collect();
-        let mut is_commonjs = false;
-        for path in &near {
-            is_commonjs |= sources::mentions_modules(self.server.context.gate, path).await;
-        }
-        if !is_commonjs {
-            return Ok(false);
-        }
         let own = self.admitted(own);
-        let mut seeds: BTreeSet<FoundPlace> = defined.iter().cloned().collect();
-        seeds.extend(own.iter().filter(|(path, _)| near.contains(path)).cloned());
+        let mut seeds: BTreeSet<FoundPlace> = self.defined.iter().cloned().collect();
+        seeds.extend(own.iter().filter(|(path, _)| self.near.contains(path)).cloned());
         if let Some(range) = word_at(&asked) {
-            seeds.insert((document, range));
+            seeds.insert((asked.document.source.uri.to_path(), range));
         }
         for seed in &seeds {
             self.match_place(seed).await?;
@@ -103,7 +115,7 @@ impl<'a> Linker<'a> {
             self.add(place, is_declaration);
         }
         // A declaration may be another symbol than the export that names it.
-        for (path, range) in defined {
+        for (path, range) in self.defined.clone() {
             self.add_references(&path, range.start).await?;
         }
         self.follow().await?;

@@ -77,12 +77,15 @@ pub(super) async fn find(
         return Ok(LinkedReferences { locations: own, undecided: None });
     }
     let questions = ServerQuestions { provider, context };
+    let mut linker = Linker::new(questions);
+    if !linker.is_commonjs(asked).await? {
+        return Ok(LinkedReferences { locations: own, undecided: None });
+    }
     let all = match asked.include_declaration {
         true => own.clone(),
         // A declaration leads to an export too.
         false => questions.references(asked.document, asked.position, true).await?,
     };
-    let mut linker = Linker::new(questions);
     if !linker.link(asked, &all, &own).await? {
         return Ok(LinkedReferences { locations: own, undecided: None });
     }
@@ -108,8 +111,11 @@ pub(super) async fn callers(
         return Ok(LinkedCalls::default());
     }
     let questions = ServerQuestions { provider, context };
-    let references = questions.references(asked.document, asked.position, true).await?;
     let mut linker = Linker::new(questions);
+    if !linker.is_commonjs(asked).await? {
+        return Ok(LinkedCalls::default());
+    }
+    let references = questions.references(asked.document, asked.position, true).await?;
     if !linker.link(asked, &references, &references).await? {
         return Ok(LinkedCalls::default());
     }

@@ -148,14 +148,16 @@ impl Linker<'_> {
             let Some(file) = self.file(&path).await else { continue };
             let is_near = !file.links.requires.is_empty() || self.is_target(&path);
             for range in words(&file.document.source.document, name) {
-                if self.places.contains_key(&(path.clone(), range)) {
+                let is_looked_up = file.links.properties.contains(&range.start);
+                let may_be_used = is_looked_up || file.links.has_imports;
+                if !may_be_used || self.places.contains_key(&(path.clone(), range)) {
                     continue;
                 }
                 if found.len() >= MAX_LINKED_PLACES {
                     self.is_cut = true;
                     return found;
                 }
-                let is_doubtful = is_near && file.links.properties.contains(&range.start);
+                let is_doubtful = is_near && is_looked_up;
                 found.push(NamedPlace { path: path.clone(), document: file.document.clone(), range, is_doubtful });
             }
         }
