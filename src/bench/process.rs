@@ -159,9 +159,10 @@ impl CodeyardProcesses {
         Some(Self { serve, servers: guards.iter().filter_map(first).collect(), guards })
     }
 
-    /// Resident memory of codeyard without its language servers, in bytes.
+    /// Memory of codeyard without its language servers, in bytes: resident memory of the server, and the guards' parts of what they share.
     pub(crate) fn own_memory(&self) -> u64 {
-        std::iter::once(&self.serve).chain(&self.guards).filter_map(|pid| resident(*pid)).sum()
+        let guards: u64 = self.guards.iter().filter_map(|pid| proc_tree::proportional_bytes(*pid)).sum();
+        resident(self.serve).unwrap_or_default() + guards
     }
 
     /// Memory of the language servers with their descendants, in bytes.

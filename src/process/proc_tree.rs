@@ -207,7 +207,7 @@ fn process_memory(pid: u32) -> Option<u64> {
 
 /// The proportional set size of a process in bytes: a page that several processes share counts for each with its part.
 /// The kernel walks all pages of the process for it, which takes about a millisecond per 100 MB. `None` if it can't be read.
-pub(crate) fn proportional_bytes(pid: u32) -> Option<u64> {
+pub fn proportional_bytes(pid: u32) -> Option<u64> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     Some(kilobytes(&rollup, "Pss:")? * 1024)
 }
