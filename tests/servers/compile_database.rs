@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::bare::uri_of;
-use crate::e2e::{Yard, listing};
+use crate::e2e::{Yard, codeyard, listing};
 use crate::mcp::Mcp;
 
 /// A repository without a build that has run.
@@ -173,5 +174,32 @@ fn a_database_that_lists_a_part_is_completed_and_a_broken_one_replaced() {
     assert_eq!(sources.diagnostics(client, "src/b.c"), [""; 0], "it has the flags of its neighbour");
     sources.write("build/compile_commands.json", "{ not json");
     assert_eq!(sources.users(client, "src/c.c", "common"), places(&[("src/b.c", 2)]));
+    yard.stop();
+}
+
+#[test]
+fn the_doctor_reports_whether_a_build_may_run_and_why_it_failed() {
+    let sources = Sources::new(&[
+        ("Makefile", "all:\n\techo error: no such thing; exit 3\n"),
+        ("a.c", "int target(void) { return 1; }\nint user(void) { return target(); }\n"),
+    ]);
+    let serve = |more: &str| Yard::serve(&format!("{}{more}", sources.configuration()));
+    let doctor = |yard: &Yard| {
+        let mut command = codeyard("doctor", yard.state.path());
+        let output = command.arg(&sources.root).arg("--json").stdin(Stdio::null()).output().expect("it runs");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        document["projects"]["list"][0]["build"].clone()
+    };
+    let yard = serve("");
+    assert_eq!(doctor(&yard)["run_build"], false);
+    yard.stop();
+    let yard = serve("run_build = true\n");
+    let client = &mut yard.client("c");
+    assert_eq!(sources.users(client, "a.c", "target"), places(&[("a.c", 2)]), "the commands are inferred");
+    let build = doctor(&yard);
+    assert_eq!((&build["run_build"], &build["workspace"]), (&json!(true), &json!("c")), "{build}");
+    let failure = build["failure"].as_str().unwrap_or_default();
+    assert!(!failure.is_empty() && build["ended"].is_string(), "{build}");
+    assert!(build["command"].as_str().is_some_and(|command| command.starts_with("make -C ")), "{build}");
     yard.stop();
 }
