@@ -1,7 +1,8 @@
-//! Questions as people and agents ask them, in four repositories that tuned no weight: `cargo test --test ranking asked -- --nocapture`.
+//! Questions as people and agents ask them, in six repositories that tuned no weight: `cargo test --test ranking asked -- --nocapture`.
 //!
 //! The answers were fixed by reading the sources, before any run. Every question goes through the whole search of a project, as
-//! `search_code` does. The questions form two halves by their position: `tune` may guide changes, `held` only checks them.
+//! `search_code` does. The questions about four repositories form two halves by their position: `tune` may guide changes, `held` only checks
+//! them. Those about the other two, in other languages, are the part `fresh`, which was written later.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -32,6 +33,10 @@ enum Corpus {
     Zod,
     /// 570 files of Rust, from crates.io.
     Tokio,
+    /// 120 files of C, from crates.io.
+    Libssh2,
+    /// 40 files of Java, from npm.
+    Cordova,
 }
 
 /// Kind of a question.
@@ -96,7 +101,7 @@ impl Right {
 }
 
 impl Corpus {
-    const ALL: [Self; 4] = [Self::Tornado, Self::Networkx, Self::Zod, Self::Tokio];
+    const ALL: [Self; 6] = [Self::Tornado, Self::Networkx, Self::Zod, Self::Tokio, Self::Libssh2, Self::Cordova];
 
     fn copy_to(self, target: &Path) {
         let from = match self {
@@ -104,6 +109,8 @@ impl Corpus {
             Self::Networkx => fetched("networkx-3.5", |fresh| wheel("networkx", "3.5", fresh)),
             Self::Zod => fetched("zod-4.1.12", zod),
             Self::Tokio => fetched("tokio-1.54.1", tokio),
+            Self::Libssh2 => fetched("libssh2-sys-0.3.4", libssh2),
+            Self::Cordova => fetched("cordova-android-14.0.1", cordova),
         };
         for path in files_below(&from) {
             let target = target.join(path.strip_prefix(&from).unwrap());
@@ -135,12 +142,33 @@ fn zod(fresh: &Path) -> PathBuf {
 }
 
 fn tokio(fresh: &Path) -> PathBuf {
+    vendored("tokio = \"=1.54.1\"", fresh).join("tokio")
+}
+
+fn libssh2(fresh: &Path) -> PathBuf {
+    let all = vendored("libssh2-sys = \"=0.3.4\"", fresh).join("libssh2-sys/libssh2");
+    let sources = fresh.join("sources");
+    fs::create_dir(&sources).unwrap();
+    for folder in ["src", "include", "example", "tests"] {
+        fs::rename(all.join(folder), sources.join(folder)).unwrap();
+    }
+    sources
+}
+
+fn cordova(fresh: &Path) -> PathBuf {
+    run("npm", &["pack", "--silent", "cordova-android@14.0.1"], fresh);
+    run("tar", &["xzf", "cordova-android-14.0.1.tgz"], fresh);
+    fresh.join("package/framework/src")
+}
+
+/// The folder of the crates that a dependency brings.
+fn vendored(dependency: &str, fresh: &Path) -> PathBuf {
     let manifest = "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[workspace]\n[lib]\npath = \"lib.rs\"\n\
-                    [dependencies]\ntokio = \"=1.54.1\"\n";
-    fs::write(fresh.join("Cargo.toml"), manifest).unwrap();
+                    [dependencies]\n";
+    fs::write(fresh.join("Cargo.toml"), format!("{manifest}{dependency}\n")).unwrap();
     fs::write(fresh.join("lib.rs"), "").unwrap();
     run("cargo", &["vendor", "--quiet", "vendor"], fresh);
-    fresh.join("vendor/tokio")
+    fresh.join("vendor")
 }
 
 /// Questions of one half with the number of them among the first, three and ten rows.
@@ -163,13 +191,17 @@ impl Reached {
     }
 }
 
-/// The half of the question at this position of the file (from 0).
+/// The part that the question at this position of its file (from 0) belongs to.
 fn half(position: usize, corpus: Corpus) -> &'static str {
+    if matches!(corpus, Corpus::Libssh2 | Corpus::Cordova) {
+        return "fresh";
+    }
     if (position + corpus as usize).is_multiple_of(2) { "tune" } else { "held" }
 }
 
 fn questions() -> Vec<AskedQuestion> {
-    let text = fs::read_to_string(folder().join("asked.jsonl")).unwrap();
+    let text = |name: &str| fs::read_to_string(folder().join(name)).unwrap();
+    let text = text("asked.jsonl") + &text("fresh.jsonl");
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -188,9 +220,15 @@ fn asked_questions_of_the_second_half_reach_their_floor() {
 }
 
 #[test]
+fn asked_questions_of_the_fresh_part_reach_their_floor() {
+    evaluate("fresh", true);
+}
+
+#[test]
 fn both_halves_have_the_same_forms_of_questions() {
     let all = questions();
-    assert_eq!(all.len(), 120);
+    let is_fresh = |question: &&AskedQuestion| half(0, question.repository) == "fresh";
+    assert_eq!((all.len(), all.iter().filter(is_fresh).count()), (184, 64));
     let mut counts: BTreeMap<(Form, &str), usize> = BTreeMap::new();
     for (at, question) in all.iter().enumerate() {
         *counts.entry((question.sort, half(at, question.repository))).or_default() += 1;
@@ -206,7 +244,7 @@ fn evaluate(wanted: &str, shows_misses: bool) {
     let mut reached: BTreeMap<String, Reached> = BTreeMap::new();
     let mut missed = String::new();
     let mut took = Vec::new();
-    for corpus in Corpus::ALL {
+    for corpus in Corpus::ALL.into_iter().filter(|corpus| [half(0, *corpus), half(1, *corpus)].contains(&wanted)) {
         let indexed = IndexedCorpus::new(corpus);
         for (_, question) in
             all.iter().enumerate().filter(|(at, one)| one.repository == corpus && half(*at, corpus) == wanted)

@@ -221,7 +221,7 @@ fn braced(tokens: Node<'_>, source: &str) -> Option<(Braced, Vec<Braced>)> {
 }
 
 fn inside(tokens: Node<'_>, source: &str) -> Option<Braced> {
-    let last = u32::try_from(tokens.child_count().checked_sub(1)?).ok()?;
+    let last = tokens.child_count().checked_sub(1)?;
     let (open, close) = (tokens.child(0)?, tokens.child(last)?);
     let is_closed = matches!((open.kind(), close.kind()), ("{", "}") | ("(", ")")) && !close.is_missing();
     if !is_closed {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn items_in_macros_are_symbols_where_the_macro_stands() {
+    fn items_in_macros_are_symbols_in_the_scope_of_the_macro() {
         for (source, expected) in [
             ("cfg_rt! {\n    pub fn spawn() {}\n}\nfn after() {}", "spawn after"),
             ("mod m { cfg_a! { cfg_b! { pub struct S { a: u8 } } } fn f() {} }", "m m::S m::S::a m::f"),

@@ -182,7 +182,8 @@ impl SymbolIndexView {
         let parsed = ParsedQuery::parse(truncate_str(query.text, MAX_RANKED_TEXT_BYTES));
         let mut search = RankedSearch::new(self, query, &parsed);
         search.statistics = statistics;
-        if query.files && query.kind.is_none() && matches!(parsed.intent, QueryIntent::Path | QueryIntent::Symbol) {
+        let is_of_files = matches!(parsed.intent, QueryIntent::Path | QueryIntent::Symbol) || parsed.asks_for_tests;
+        if query.files && query.kind.is_none() && is_of_files {
             search.files(&Scorer::new(&parsed, weights, query.kind, &[], 0));
         }
         let mut found = RankedHits::default();

@@ -376,6 +376,9 @@ mod tests {
         assert_eq!((parsed.mentioned, parsed.mentioned_share), (vec!["readall".to_owned()], 0.8));
         assert!(parsed.asks_for_tests && parsed.wants_tests);
         assert!(!ParsedQuery::parse("test whether it is empty").asks_for_tests);
+        assert!(ParsedQuery::parse("where is the parser tested").asks_for_tests);
+        assert!(ParsedQuery::parse("which tests cover the parser").asks_for_tests);
+        assert!(!ParsedQuery::parse("the tested value").asks_for_tests);
         let pair = |one: &str, two: &str| (one.to_owned(), two.to_owned());
         assert_eq!(
             ParsedQuery::parse("emits a value it emitted before").pairs,

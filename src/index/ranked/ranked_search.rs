@@ -17,6 +17,9 @@ use super::symbol_index::SymbolIndexError;
 use super::top_hits::{TopHits, micros};
 use super::{RankedHit, RankedHits, RankedQuery};
 
+/// `exact_match_boost` of a test's file whose path has all words of a sentence that asks for tests.
+const TEST_FILE: f64 = 0.8;
+
 /// The highest possible score of each set of features. The latest ones are cached.
 struct ScoreBounds(Box<[(u64, u64)]>);
 
@@ -99,6 +102,7 @@ impl<'a> RankedSearch<'a> {
             QueryIntent::Symbol if self.parsed.qualifiers.is_empty() && self.parsed.kind.is_none() => {
                 view.paths.find_stem(&self.parsed.name, |entry, exact| found.push((entry, exact)));
             }
+            _ if self.parsed.asks_for_tests => found = self.test_files(),
             QueryIntent::Symbol | QueryIntent::Error | QueryIntent::NaturalLanguage => {}
         }
         for (at, exact) in found {
@@ -111,6 +115,19 @@ impl<'a> RankedSearch<'a> {
             let (content, is_test) = (entry.content, entry.class.is_test);
             self.top.add(RankedHit { entry: at, content, ordinal: None, is_test, reasons });
         }
+    }
+
+    /// The files of tests whose path has words of the query, and how well it matches. Many tests have no name of their own: calls
+    /// of `test(…)`, or one function in each file.
+    fn test_files(&self) -> Vec<(usize, f64)> {
+        let is_subject = |word: &&String| !matches!(word.as_str(), "test" | "unit" | "unittest" | "spec" | "cas");
+        let subject: Vec<String> = self.parsed.words.iter().filter(is_subject).cloned().collect();
+        let entries = self.view.manifest.entries().iter().enumerate().filter(|(_, entry)| entry.class.is_test);
+        let with_share = entries.map(|(at, _)| {
+            let share = self.view.paths.count_words(at, &subject) as f64 / subject.len().max(1) as f64;
+            (at, TEST_FILE * share * share)
+        });
+        with_share.filter(|(_, exact)| *exact > 0.0).collect()
     }
 
     pub(super) fn symbols(&mut self, mut plan: CandidatePlan, weights: &Weights) -> Result<(), SymbolIndexError> {

@@ -187,6 +187,47 @@ fn unknown_names_have_nearest_names_of_the_manifest() {
 }
 
 #[test]
+fn a_sentence_that_asks_for_tests_finds_their_files() {
+    let built = built(FILES.iter(), 2);
+    let view = built.index.view(manifest()).unwrap();
+    let files = |text: &str| -> Vec<String> {
+        let found = view.search(&query(text), &Weights::default()).unwrap();
+        let files = found.hits.iter().filter(|hit| hit.ordinal.is_none());
+        files.map(|hit| view.manifest.entries()[hit.entry].path.to_string()).collect()
+    };
+    assert_eq!(files("where is the server tested"), ["tests/server_test.rs"]);
+    assert_eq!(files("tests for the server"), ["tests/server_test.rs"]);
+    assert_eq!(files("where is the server started"), [""; 0]);
+    assert_eq!(files("where is the token tested"), [""; 0]);
+}
+
+#[test]
+fn a_listing_has_the_symbols_that_pass_in_the_order_of_the_files() {
+    let built = built(FILES.iter(), 2);
+    let view = built.index.view(manifest()).unwrap();
+    let list = |kinds: &[SymbolKind], name: Option<&dyn Fn(&str) -> bool>, limit| {
+        let filter = |entry: &ManifestEntry| entry.path.starts_with("src");
+        let excluded = &[SymbolKind::Field];
+        let of = SymbolListing { kinds, excluded_kinds: excluded, language: None, filter: &filter, name, limit };
+        let found = view.list(of).unwrap();
+        (shown_hits(&view, &found), found.total)
+    };
+    let (functions, total) = list(&[SymbolKind::Fn], None, 2);
+    assert_eq!(
+        (functions.as_slice(), total),
+        (["src/config/parse.rs#parse_config_file", "src/config/parse.rs#split_path"].map(String::from).as_slice(), 4)
+    );
+    let begins = |name: &str| name.starts_with("load") || name.ends_with("Map") || name == "port";
+    let (named, total) = list(&[], Some(&begins), 9);
+    assert_eq!(
+        (named.as_slice(), total),
+        (["src/config/parse.rs#load", "src/net/server.rs#load"].map(String::from).as_slice(), 2)
+    );
+    let (imports, total) = list(&[SymbolKind::Use], Some(&begins), 9);
+    assert_eq!((imports.len(), total), (1, 1), "an import has two names, and is listed once");
+}
+
+#[test]
 fn locate_finds_names_only_and_prefers_their_exact_spelling() {
     let built = built(FILES.iter(), 100);
     let view = built.index.view(manifest()).unwrap();
