@@ -18,7 +18,7 @@ pub struct BenchArgs {
     /// Measure all scenarios on django, rxjs and zstd, as in docs/benchmarks.md.
     #[arg(long)]
     pub all: bool,
-    /// Scenario to measure; can be repeated [default: all except `leak` and `fleet`].
+    /// Scenario to measure; can be repeated [default: all except `leak`, `fleet` and `groups`].
     #[arg(long, value_enum, value_delimiter = ',')]
     pub scenario: Vec<Scenario>,
     /// Kind of language server, if several can serve the repository: ty, typescript or clangd.
@@ -106,6 +106,8 @@ pub enum Scenario {
     Search,
     /// Code index: outlines, symbol lookup, ranked search.
     Ranked,
+    /// Code index: search over 60 repositories at one endpoint. Needs no repository.
+    Groups,
     /// Code index: a second worktree of a git repository of 5,000 files.
     Worktree,
     /// Code index: time from a saved edit to a search that shows it.
@@ -120,12 +122,17 @@ impl Scenario {
 
     /// Whether it measures the code index and needs no language server.
     pub fn is_of_index(self) -> bool {
-        matches!(self, Self::Index | Self::Search | Self::Ranked | Self::Worktree | Self::Edits)
+        matches!(self, Self::Index | Self::Search | Self::Ranked | Self::Groups | Self::Worktree | Self::Edits)
+    }
+
+    /// Whether it brings its own repositories, and needs no other one.
+    pub fn has_repositories(self) -> bool {
+        matches!(self, Self::Fleet | Self::Groups)
     }
 
     /// The scenarios that run without `--scenario`.
     pub fn usual() -> Vec<Self> {
-        let is_usual = |scenario: &Self| !matches!(scenario, Self::Leak | Self::Fleet);
+        let is_usual = |scenario: &Self| !matches!(scenario, Self::Leak | Self::Fleet | Self::Groups);
         Self::value_variants().iter().copied().filter(is_usual).collect()
     }
 }

@@ -94,8 +94,12 @@ impl CodeyardServer {
 
     /// Connects a client to a workspace with the given catalogs.
     pub(crate) async fn client_of(&self, corpus: &Corpus, catalogs: &str) -> Result<McpHttpClient, Failure> {
-        let name = workspace(corpus);
-        let connected = McpHttpClient::connect(&self.address, &format!("/mcp/{name}/{catalogs}")).await;
+        self.client_at(&format!("{}/{catalogs}", workspace(corpus))).await
+    }
+
+    /// Connects a client to an endpoint: `WORKSPACE/CATALOGS` or `@GROUP/code`.
+    pub(crate) async fn client_at(&self, endpoint: &str) -> Result<McpHttpClient, Failure> {
+        let connected = McpHttpClient::connect(&self.address, &format!("/mcp/{endpoint}")).await;
         connected.map_err(|why| Failure::new(format!("cannot connect to codeyard: {why}")))
     }
 

@@ -118,6 +118,9 @@ async fn measure(bench: &Bench) -> Result<(), Failure> {
     if bench.args.scenario.contains(&Scenario::Fleet) {
         fleet::fleet(bench, &mut report).await?;
     }
+    if bench.args.scenario.contains(&Scenario::Groups) {
+        code_index::measure_groups(bench, &mut report).await?;
+    }
     let mut ranked = Vec::new();
     for corpus in bench.corpora().await? {
         let (of_index, of_servers): (Vec<Scenario>, Vec<Scenario>) =
@@ -141,7 +144,8 @@ impl Bench {
     }
 
     async fn corpora(&self) -> Result<Vec<Corpus>, Failure> {
-        if self.args.scenario == [Scenario::Fleet] {
+        let wanted = &self.args.scenario;
+        if !wanted.is_empty() && wanted.iter().all(|scenario| scenario.has_repositories()) {
             return Ok(Vec::new());
         }
         let names = match (self.args.all, self.args.corpus.as_slice()) {

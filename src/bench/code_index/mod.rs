@@ -5,6 +5,7 @@
 //! the repository; edits are made in a copy.
 
 mod build;
+mod group_search;
 mod http_search;
 mod ranked_search;
 mod ripgrep;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 
+pub(crate) use self::group_search::measure as measure_groups;
 use self::ripgrep::Ripgrep;
 use crate::args::Scenario;
 use crate::corpus::Corpus;
