@@ -10,8 +10,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use codeyard_base::clock::Instant;
 use codeyard_lsp::install::{Installer, ProgramStatus};
 use codeyard_lsp::registry::Registry;
 use codeyard_projects::{ProjectMemory, ProjectRequest, RunBuild, prepare};
