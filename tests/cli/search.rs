@@ -115,6 +115,25 @@ fn files_counts_case_and_exit_codes_are_those_of_ripgrep() {
 }
 
 #[test]
+fn filters_alone_list_files_and_symbols() {
+    let sandbox = sandbox();
+    let paths = |query: &str| sandbox.run(&["search", query, "-l"]).code(0).stdout;
+    assert_eq!(paths("lang:rust"), "harbour.rs\n");
+    assert_eq!(paths("path:notes"), "notes.md\n");
+    let names = |query: &str| -> Vec<String> {
+        let json = sandbox.run(&["search", query, "--json"]).code(0).json();
+        json["results"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("kind:fn"), ["admit_ship", "sink_ship"]);
+    assert_eq!(names("sym:/^sink/"), ["sink_ship"]);
+    let shown = sandbox.run(&["search", "sym:/_ship$/"]).code(0).stdout;
+    assert!(shown.contains("harbour.rs:4") && shown.contains("harbour.rs:10"), "{shown}");
+    sandbox.run(&["search", "kind:enum"]).code(1);
+    sandbox.run(&["search", "sym:/(/"]).code(2);
+    sandbox.run(&["search", "--", "-path:notes"]).code(2).says(&["only what to leave out"]);
+}
+
+#[test]
 fn all_searches_every_indexed_repository_without_a_server() {
     let sandbox = sandbox();
     let empty = sandbox.run(&["search", "--all", "ship"]).code(2);
