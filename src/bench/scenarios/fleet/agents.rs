@@ -181,26 +181,33 @@ pub(super) async fn storm(
     Ok(all)
 }
 
+/// The answer to the `nth` question of an agent.
+struct GivenAnswer {
+    plan: Rc<AgentPlan>,
+    nth: usize,
+    answer: Result<Vec<u8>, String>,
+}
+
 /// One agent that runs.
 struct AgentRun {
     client: McpHttpClient,
     began: Instant,
     comparer: AnswerComparer,
     name: String,
-    answers: Vec<(BenchQuestion, Vec<u8>, Result<Vec<u8>, String>)>,
+    answers: Vec<GivenAnswer>,
     outcome: StormOutcome,
 }
 
 impl AgentRun {
     async fn run(mut self, plan: Rc<AgentPlan>) -> Self {
         let mut searches = plan.searches.iter();
-        for (ask, right) in &plan.questions {
+        for (nth, (ask, _)) in plan.questions.iter().enumerate() {
             if let Some(search) = searches.next() {
                 self.search(search).await;
             }
             let (tool, arguments) = ask.to_tool();
             let answer = self.call(tool, &arguments, false).await;
-            self.answers.push((ask.clone(), right.clone(), answer));
+            self.answers.push(GivenAnswer { plan: plan.clone(), nth, answer });
         }
         self.outcome.ends.push((self.began.elapsed(), self.name.clone()));
         self
@@ -209,8 +216,9 @@ impl AgentRun {
     /// Compares the answers. This comes after the storm: a comparison would delay the other agents of this thread, and their calls would
     /// look slow.
     fn compared(mut self) -> StormOutcome {
-        for (ask, right, answer) in std::mem::take(&mut self.answers) {
-            let compared = answer.map(|answer| self.comparer.compare(&ask, &right, &answer));
+        for GivenAnswer { plan, nth, answer } in std::mem::take(&mut self.answers) {
+            let (ask, right) = &plan.questions[nth];
+            let compared = answer.map(|answer| self.comparer.compare(ask, right, &answer));
             let failure = match compared {
                 Ok(Comparison::Same | Comparison::Incomparable) => None,
                 Ok(Comparison::Different(difference)) => Some(format!("wrong: {difference}")),
