@@ -253,11 +253,11 @@ impl LanguageServerStatus {
         *self.reserved.lock() = bytes;
     }
 
-    /// A query needs the server.
-    pub fn set_wanted(&self) {
+    /// A query needs the server. `is_waited_for`: the query waits until the server has answered it.
+    pub fn set_wanted(&self, is_waited_for: bool) {
         let mut usage = self.usage.lock();
         usage.last_wanted = Some(Instant::now());
-        usage.is_served = false;
+        usage.is_served &= !is_waited_for;
     }
 
     /// A request was sent to the actor. `is_served`: the actor passed it on to the server.

@@ -86,7 +86,9 @@ impl Workspace {
         let is_linter = choice.is_linter();
         let child = self.child(choice, ctx);
         child.state.start().need();
-        child.status.set_wanted();
+        // Many queries need no linter in the end. If it counted as waited for, one that no query reaches would hold its memory for a
+        // minute against servers that calls wait for.
+        child.status.set_wanted(!is_linter);
         Provider {
             kind: ServerKind::new(&choice.key.kind),
             server: child.actor.clone(),
