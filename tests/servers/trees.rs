@@ -156,7 +156,7 @@ fn exports(draft: &Draft, names: &[(String, usize)]) -> Vec<String> {
 
 /// Whether the names of a file are taken out of it where it is required.
 fn is_taken_apart(path: &Path) -> bool {
-    path.as_os_str().len() % 2 == 0
+    path.as_os_str().len().is_multiple_of(2)
 }
 
 fn write_file(root: &Path, path: &Path, lines: &[String]) {

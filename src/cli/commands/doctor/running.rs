@@ -143,7 +143,8 @@ fn project_line(project: &Value) -> String {
         line.push_str(text);
     }
     for cause in project["unresolved"].as_array().into_iter().flatten() {
-        line.push_str(&format!("; {} imports unresolved: {}", shown(&cause["names"]), shown(&cause["reason"])));
+        let imports = if cause["names"] == 1 { "import" } else { "imports" };
+        line.push_str(&format!("; {} {imports} unresolved: {}", shown(&cause["names"]), shown(&cause["reason"])));
         line.extend(cause["command"].as_str().map(|command| format!(" (next: {command})")));
     }
     line
