@@ -351,3 +351,48 @@ fn projects_of_all_kinds_require_each_other() {
     );
     modules.yard.stop();
 }
+
+const TO_ES: [(&str, &str); 8] = [
+    ("esm.mjs", "export function taken() { const inner = 1; return inner; }\nexport function lost() {}\n"),
+    ("typed.ts", "export function typed(): number { return 1; }\n"),
+    ("typed-user.ts", "import { typed } from './typed';\ntyped();\n"),
+    ("barrel.mjs", "export * from './esm.mjs';\n"),
+    ("names.cjs", "const { taken: mine } = require('./esm.mjs');\nmine();\n"),
+    ("whole.cjs", "const all = require('./barrel.mjs');\nfunction calling() { all.taken(); }\n"),
+    ("member.cjs", "require('./typed').typed();\nexports.taken = function () {};\n"),
+    (
+        "apart.cjs",
+        "const { taken } = require('./member.cjs');\ntaken();\nconst { lost } = require(process.argv[2]);\nlost();\n",
+    ),
+];
+
+fn es_modules_are_required(kind: &str) {
+    let mut modules = Modules::serve(&TO_ES, kind);
+    modules.assert_references(
+        &["esm.mjs:0:16", "names.cjs:1:0", "whole.cjs:1:25"],
+        &["esm.mjs:0:16", "names.cjs:0:8", "names.cjs:0:15", "names.cjs:1:0", "whole.cjs:1:25"],
+    );
+    modules.assert_references(
+        &["typed.ts:0:16", "typed-user.ts:1:0", "member.cjs:0:19"],
+        &["typed.ts:0:16", "typed-user.ts:0:9", "typed-user.ts:1:0", "member.cjs:0:19"],
+    );
+    modules.assert_references(&["esm.mjs:0:32"], &["esm.mjs:0:32", "esm.mjs:0:50"]);
+    let (names, places) = modules.callers("esm.mjs:0:16");
+    assert_eq!(names, ["names.cjs", "calling"].map(str::to_owned).into());
+    assert_eq!(places, ["names.cjs:1:0", "whole.cjs:1:25"].map(str::to_owned).into());
+    // Nobody knows which module a computed specifier names.
+    let (found, summary) = modules.references("esm.mjs:1:16", true);
+    assert_eq!(found, ["esm.mjs:1:16".to_owned()].into(), "{summary}");
+    assert!(summary.contains(&format!("1 use of `lost` can't be decided by {kind}: ")), "{summary}");
+    modules.yard.stop();
+}
+
+#[test]
+fn es_modules_are_required_by_typescript_7() {
+    es_modules_are_required("typescript");
+}
+
+#[test]
+fn es_modules_are_required_by_the_server_on_node() {
+    es_modules_are_required("typescript-language-server");
+}

@@ -29,6 +29,8 @@ pub struct ModuleLinks {
     pub exports: Vec<ModuleExport>,
     /// Its calls of `require` with a literal.
     pub requires: Vec<RequireCall>,
+    /// What becomes of the modules of its calls of `require` without a literal.
+    pub computed_requires: Vec<RequireBinding>,
     /// Names that are taken out of a variable: `object.name`, `const { name } = object`.
     pub members: Vec<MemberAccess>,
     /// Functions and methods with a name, outer ones before those inside of them.
@@ -117,6 +119,20 @@ impl ModuleLinks {
     /// The links of a file with this name. `None` if it isn't JavaScript or TypeScript, or is too large.
     pub fn read(file_name: &str, text: &str) -> Option<Self> {
         reader::read(file_name, text)
+    }
+
+    /// Whether it requires any module.
+    pub fn has_requires(&self) -> bool {
+        !self.requires.is_empty() || !self.computed_requires.is_empty()
+    }
+
+    /// Whether the name at this position is directly taken out of a `require` without a literal: `const { name } = require(variable)`.
+    pub fn is_taken_from_computed(&self, at: Position) -> bool {
+        self.computed_requires.iter().any(|binding| match binding {
+            RequireBinding::Names(names) => names.iter().any(|(key, _)| key.range.start == at),
+            RequireBinding::Member(name, _) => name.range.start == at,
+            RequireBinding::Unnamed | RequireBinding::Whole(_) => false,
+        })
     }
 
     /// The innermost function around a position.

@@ -8,16 +8,25 @@ use super::{MemberAccess, NamePlace, RequireBinding, RequireCall};
 impl LinkReader<'_> {
     /// The literal of `require('…')`.
     pub(super) fn specifier<'t>(&self, call: Node<'t>) -> Option<Node<'t>> {
+        self.required(call).filter(|first| first.kind() == "string")
+    }
+
+    /// The argument of `require(…)`.
+    fn required<'t>(&self, call: Node<'t>) -> Option<Node<'t>> {
         let function = call.child_by_field_name("function")?;
         let is_require = function.kind() == "identifier" && self.text_of(function) == "require";
-        let first = call.child_by_field_name("arguments").filter(|_| is_require)?.named_child(0)?;
-        (first.kind() == "string").then_some(first)
+        call.child_by_field_name("arguments").filter(|_| is_require)?.named_child(0)
     }
 
     pub(super) fn add_require(&mut self, call: Node<'_>) {
-        let Some(specifier) = self.specifier(call).map(|text| self.place(text)) else { return };
+        let Some(argument) = self.required(call) else { return };
         let binding = self.binding(call).unwrap_or(RequireBinding::Unnamed);
-        self.links.requires.push(RequireCall { specifier, binding });
+        if argument.kind() == "string" {
+            let specifier = self.place(argument);
+            self.links.requires.push(RequireCall { specifier, binding });
+        } else {
+            self.links.computed_requires.push(binding);
+        }
     }
 
     fn binding(&self, call: Node<'_>) -> Option<RequireBinding> {

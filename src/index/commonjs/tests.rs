@@ -109,6 +109,14 @@ fn columns_are_utf16_and_callers_are_the_innermost_functions() {
 }
 
 #[test]
+fn requires_without_a_literal_are_read() {
+    let links = links("const { a } = require(x); require(x + 'y').b(); const m = require(x); require('./z').c();");
+    assert_eq!((links.requires.len(), links.computed_requires.len(), links.has_requires()), (1, 3, true));
+    let is_taken = |character| links.is_taken_from_computed(Position { line: 0, character });
+    assert_eq!([8, 43, 54, 83].map(is_taken), [true, true, false, false]);
+}
+
+#[test]
 fn broken_and_foreign_files_are_read_without_failing() {
     assert_eq!(ModuleLinks::read("a.py", "exports.a = 1"), None);
     assert!(ModuleLinks::read("a.mjs", "exports.a = ((((").is_some());

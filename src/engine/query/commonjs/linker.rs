@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::AskedSymbol;
 use super::requests::ServerQuestions;
 use super::sources::{self, LinkedFile, Sources, is_javascript};
+use super::specifiers;
 use crate::query::provider_call::ProviderFailure;
 use codeyard_index::commonjs::{ExportedValue, ModuleExport, RequireBinding, RequireCall};
 use codeyard_model::coverage::UndecidedName;
@@ -33,7 +34,7 @@ pub(super) struct Linker<'a> {
     /// The places, and whether each is a declaration.
     pub(super) places: BTreeMap<FoundPlace, bool>,
     /// Where the server says that the symbol is defined.
-    defined: Vec<FoundPlace>,
+    pub(super) defined: Vec<FoundPlace>,
     /// The files of these places, and that of the question.
     near: BTreeSet<PathBuf>,
     targets: BTreeSet<Target>,
@@ -43,7 +44,9 @@ pub(super) struct Linker<'a> {
     asked: BTreeSet<(PathBuf, Position)>,
     /// By file and specifier, the files that it leads to.
     resolved: BTreeMap<(PathBuf, Position), Vec<PathBuf>>,
-    pub(super) undecided: usize,
+    /// Places that may be references, and a name that no target has.
+    pub(super) undecided: BTreeSet<FoundPlace>,
+    pub(super) undecided_name: Option<String>,
     pub(super) is_cut: bool,
 }
 
@@ -62,7 +65,8 @@ impl<'a> Linker<'a> {
             new_places: Vec::new(),
             asked: BTreeSet::new(),
             resolved: BTreeMap::new(),
-            undecided: 0,
+            undecided: BTreeSet::new(),
+            undecided_name: None,
             is_cut: false,
         }
     }
@@ -104,11 +108,11 @@ impl<'a> Linker<'a> {
         for seed in &seeds {
             self.match_place(seed).await?;
         }
-        if self.new_targets.is_empty() {
+        if self.places.is_empty() && self.new_targets.is_empty() && !self.is_required().await? {
             return Ok(false);
         }
         self.sources = Sources::read(self.server.context).await;
-        self.is_cut = self.sources.is_cut;
+        self.is_cut |= self.sources.is_cut;
         let uses: BTreeSet<FoundPlace> = self.admitted(uses).into_iter().collect();
         for place in own {
             let is_declaration = !uses.contains(&place);
@@ -146,9 +150,11 @@ impl<'a> Linker<'a> {
 
     /// The places with the name that may be references.
     pub(super) fn undecided(&self) -> Option<UndecidedName> {
-        let names: Vec<String> = self.names().into_iter().take(MAX_NAMES_SHOWN).collect();
-        let is_doubtful = !names.is_empty() && (self.undecided > 0 || self.is_cut);
-        is_doubtful.then(|| UndecidedName { name: names.join("`, `"), places: self.undecided, is_cut: self.is_cut })
+        let names: BTreeSet<String> = self.names().into_iter().chain(self.undecided_name.clone()).collect();
+        let names: Vec<String> = names.into_iter().take(MAX_NAMES_SHOWN).collect();
+        let places = self.undecided.iter().filter(|place| !self.places.contains_key(place)).count();
+        let is_doubtful = !names.is_empty() && (places > 0 || self.is_cut);
+        is_doubtful.then(|| UndecidedName { name: names.join("`, `"), places, is_cut: self.is_cut })
     }
 
     /// The names of the targets.
@@ -225,7 +231,7 @@ impl<'a> Linker<'a> {
     }
 
     /// The exports and the modules that a place belongs to become targets.
-    async fn match_place(&mut self, (path, range): &FoundPlace) -> Result<(), ProviderFailure> {
+    pub(super) async fn match_place(&mut self, (path, range): &FoundPlace) -> Result<(), ProviderFailure> {
         if !is_javascript(path) {
             return Ok(());
         }
@@ -341,7 +347,7 @@ impl<'a> Linker<'a> {
         let found = self.server.definition(&file.document, at).await?;
         let mut modules: Vec<PathBuf> = self.admitted(&found).into_iter().map(|(path, _)| path).collect();
         let gate = self.server.context.gate;
-        let described: Vec<PathBuf> = modules.iter().filter_map(|module| javascript_of(module)).collect();
+        let described: Vec<PathBuf> = modules.iter().filter_map(|module| specifiers::javascript_of(module)).collect();
         modules.extend(described.into_iter().filter(|path| gate.path(path).is_ok()));
         modules.sort();
         modules.dedup();
@@ -364,14 +370,6 @@ fn name_of(call: &RequireCall, at: Position) -> Option<Option<String>> {
             is_there.then(|| Some(name.name.clone()))
         }
     }
-}
-
-/// The file of JavaScript that a file of declarations describes.
-fn javascript_of(declarations: &Path) -> Option<PathBuf> {
-    let name = declarations.file_name()?.to_str()?;
-    let endings = [(".d.ts", ".js"), (".d.cts", ".cjs"), (".d.mts", ".mjs")];
-    let described = endings.iter().find_map(|(from, to)| Some(format!("{}{to}", name.strip_suffix(from)?)))?;
-    Some(declarations.with_file_name(described))
 }
 
 /// The word at the position that is asked about.

@@ -5,10 +5,13 @@
 //! follows the calls of `require` that lead to the module: the server resolves each specifier and lists the uses of each variable. Other
 //! places with the name count if the server's definition of them is the symbol.
 //!
+//! Modules that export by `export` are linked where a file takes the symbol out of `require`.
+//!
 //! Invariants: nothing is added by name alone; the order of the answer and what was asked before don't matter; a symbol of another kind
 //! costs one `definition` at most; what can't be decided is counted ([`UndecidedName`]) and marks the answer.
 
 mod callers;
+mod es_modules;
 mod linker;
 mod requests;
 mod sources;
@@ -78,8 +81,8 @@ pub(super) async fn find(
     }
     let questions = ServerQuestions { provider, context };
     let mut linker = Linker::new(questions);
-    if !linker.is_commonjs(asked).await? {
-        return Ok(LinkedReferences { locations: own, undecided: None });
+    if !linker.is_commonjs(asked).await? && !linker.is_required().await? {
+        return Ok(LinkedReferences { locations: own, undecided: linker.undecided() });
     }
     let all = match asked.include_declaration {
         true => own.clone(),
@@ -87,7 +90,7 @@ pub(super) async fn find(
         false => questions.references(asked.document, asked.position, true).await?,
     };
     if !linker.link(asked, &all, &own).await? {
-        return Ok(LinkedReferences { locations: own, undecided: None });
+        return Ok(LinkedReferences { locations: own, undecided: linker.undecided() });
     }
     let mut locations = own;
     // Entries outside the roots are counted later.
@@ -112,12 +115,12 @@ pub(super) async fn callers(
     }
     let questions = ServerQuestions { provider, context };
     let mut linker = Linker::new(questions);
-    if !linker.is_commonjs(asked).await? {
-        return Ok(LinkedCalls::default());
+    if !linker.is_commonjs(asked).await? && !linker.is_required().await? {
+        return Ok(LinkedCalls { undecided: linker.undecided(), ..LinkedCalls::default() });
     }
     let references = questions.references(asked.document, asked.position, true).await?;
     if !linker.link(asked, &references, &references).await? {
-        return Ok(LinkedCalls::default());
+        return Ok(LinkedCalls { undecided: linker.undecided(), ..LinkedCalls::default() });
     }
     let calls = callers::of_places(&mut linker, own).await;
     Ok(LinkedCalls { calls, is_export: true, undecided: linker.undecided() })

@@ -93,6 +93,23 @@ fn read(gate: &Gate, path: &Path) -> Option<LinkedFile> {
     Some(LinkedFile { document: DocumentInput { source: Arc::new(source), language }, links })
 }
 
+/// The files of JavaScript whose text has `require` and the name. At most [`MAX_LINKED_FILES`] are looked at.
+pub(super) async fn requiring(context: RequestContext<'_>, name: &str) -> Vec<PathBuf> {
+    let Some(files) = context.files.and_then(|files| files.get()) else { return Vec::new() };
+    let (files, gate, name) = (files.source_files(), context.gate.clone(), name.to_owned());
+    let work = move || {
+        let is_wanted = |path: &Path| {
+            let uri = gate.path(path).ok()?;
+            let (bytes, _) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
+            let text = String::from_utf8(bytes).ok()?;
+            Some(text.contains("require") && text.contains(&name))
+        };
+        let scripts = files.iter().filter(|path| is_javascript(path)).take(MAX_LINKED_FILES);
+        scripts.filter(|path| is_wanted(path).unwrap_or_default()).map(|path| path.to_path_buf()).collect()
+    };
+    blocking::spawn(work).await.unwrap_or_default()
+}
+
 impl Sources {
     /// Reads the texts of all files.
     pub(super) async fn read(context: RequestContext<'_>) -> Self {

@@ -1,6 +1,6 @@
 //! Which specifiers of `require` may lead to a module, by their last part. The server decides whether they do.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use codeyard_files::gate::Gate;
 use codeyard_index::commonjs::RequireCall;
@@ -44,4 +44,12 @@ pub(super) fn may_lead_to(call: &RequireCall, words: &[String]) -> bool {
     let text = call.specifier.name.trim_end_matches('/');
     let last = text.rsplit('/').next().unwrap_or_default();
     words.iter().any(|word| word == last)
+}
+
+/// The file of JavaScript that a file of declarations describes.
+pub(super) fn javascript_of(declarations: &Path) -> Option<PathBuf> {
+    let name = declarations.file_name()?.to_str()?;
+    let endings = [(".d.ts", ".js"), (".d.cts", ".cjs"), (".d.mts", ".mjs")];
+    let described = endings.iter().find_map(|(from, to)| Some(format!("{}{to}", name.strip_suffix(from)?)))?;
+    Some(declarations.with_file_name(described))
 }

@@ -20,6 +20,8 @@ struct NamedPlace {
     range: Range,
     /// Whether it may be a use of the symbol although the server knows no definition of it.
     is_doubtful: bool,
+    /// Whether it is taken out of a module whose specifier is computed.
+    is_computed: bool,
 }
 
 impl Linker<'_> {
@@ -126,7 +128,7 @@ impl Linker<'_> {
             candidates.iter().map(|place| (place.document.clone(), place.range.start)).collect();
         let defined = self.server.definitions(&asked).await?;
         for (candidate, defined) in candidates.into_iter().zip(defined) {
-            let is_doubtful = candidate.is_doubtful && defined.is_empty();
+            let is_doubtful = candidate.is_computed || (candidate.is_doubtful && defined.is_empty());
             let place = (candidate.path, candidate.range);
             if self.places.contains_key(&place) {
                 continue;
@@ -134,7 +136,7 @@ impl Linker<'_> {
             if self.admitted(&defined).iter().any(|definition| self.places.contains_key(definition)) {
                 self.add(place, false);
             } else if is_doubtful {
-                self.undecided += 1;
+                self.undecided.insert(place);
             }
         }
         Ok(())
@@ -146,7 +148,7 @@ impl Linker<'_> {
         let mut found = Vec::new();
         for path in files {
             let Some(file) = self.file(&path).await else { continue };
-            let is_near = !file.links.requires.is_empty() || self.is_target(&path);
+            let is_near = file.links.has_requires() || self.is_target(&path);
             for range in words(&file.document.source.document, name) {
                 let is_looked_up = file.links.properties.contains(&range.start);
                 let may_be_used = is_looked_up || file.links.has_imports;
@@ -158,7 +160,9 @@ impl Linker<'_> {
                     return found;
                 }
                 let is_doubtful = is_near && is_looked_up;
-                found.push(NamedPlace { path: path.clone(), document: file.document.clone(), range, is_doubtful });
+                let is_computed = file.links.is_taken_from_computed(range.start);
+                let (path, document) = (path.clone(), file.document.clone());
+                found.push(NamedPlace { path, document, range, is_doubtful, is_computed });
             }
         }
         found
@@ -166,7 +170,7 @@ impl Linker<'_> {
 }
 
 /// The places of a whole word in a text.
-fn words(document: &Document, name: &str) -> Vec<Range> {
+pub(super) fn words(document: &Document, name: &str) -> Vec<Range> {
     let is_part = |c: char| c == '$' || unicode_ident::is_xid_continue(c);
     let mut found = Vec::new();
     for line in 0..document.line_count() as u32 {
