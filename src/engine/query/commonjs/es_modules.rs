@@ -44,12 +44,13 @@ impl Linker<'_> {
 
     async fn add_taken(&mut self, module: &Path, name: &str) -> Result<(), ProviderFailure> {
         let mut taken = Vec::new();
-        for path in sources::requiring(self.server.context, name).await {
+        let (requiring, is_left_out) = sources::requiring(self.server.context, name).await;
+        for path in requiring {
             if let Some(file) = self.file(&path).await {
                 taken.extend(names_taken(&path, &file, name));
             }
         }
-        let is_cut = taken.len() > MAX_LINKED_PLACES;
+        let is_cut = is_left_out || taken.len() > MAX_LINKED_PLACES;
         taken.truncate(MAX_LINKED_PLACES);
         let asked: Vec<_> = taken.iter().map(|taken| (taken.document.clone(), taken.place.1.start)).collect();
         for (taken, defined) in taken.into_iter().zip(self.server.definitions(&asked).await?) {

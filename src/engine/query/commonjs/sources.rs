@@ -93,9 +93,10 @@ fn read(gate: &Gate, path: &Path) -> Option<LinkedFile> {
     Some(LinkedFile { document: DocumentInput { source: Arc::new(source), language }, links })
 }
 
-/// The files of JavaScript whose text has `require` and the name. At most [`MAX_LINKED_FILES`] are looked at.
-pub(super) async fn requiring(context: RequestContext<'_>, name: &str) -> Vec<PathBuf> {
-    let Some(files) = context.files.and_then(|files| files.get()) else { return Vec::new() };
+/// The files of JavaScript whose text has `require` and the name, and whether files were left out because there are too many: at most
+/// [`MAX_LINKED_FILES`] are looked at.
+pub(super) async fn requiring(context: RequestContext<'_>, name: &str) -> (Vec<PathBuf>, bool) {
+    let Some(files) = context.files.and_then(|files| files.get()) else { return Default::default() };
     let (files, gate, name) = (files.source_files(), context.gate.clone(), name.to_owned());
     let work = move || {
         let is_wanted = |path: &Path| {
@@ -104,8 +105,10 @@ pub(super) async fn requiring(context: RequestContext<'_>, name: &str) -> Vec<Pa
             let text = String::from_utf8(bytes).ok()?;
             Some(text.contains("require") && text.contains(&name))
         };
-        let scripts = files.iter().filter(|path| is_javascript(path)).take(MAX_LINKED_FILES);
-        scripts.filter(|path| is_wanted(path).unwrap_or_default()).map(|path| path.to_path_buf()).collect()
+        let mut scripts = files.iter().filter(|path| is_javascript(path));
+        let first = scripts.by_ref().take(MAX_LINKED_FILES);
+        let found = first.filter(|path| is_wanted(path).unwrap_or_default()).map(|path| path.to_path_buf()).collect();
+        (found, scripts.next().is_some())
     };
     blocking::spawn(work).await.unwrap_or_default()
 }
