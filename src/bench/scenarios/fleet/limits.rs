@@ -23,7 +23,7 @@ pub(super) const IDLE: Duration = Duration::from_secs(30);
 /// Pause between two lists of workspaces.
 pub(super) const LIST_INTERVAL: Duration = Duration::from_millis(500);
 /// Pause between two measurements of memory.
-pub(super) const MEMORY_INTERVAL: Duration = Duration::from_secs(1);
+pub(super) const MEMORY_INTERVAL: Duration = Duration::from_secs(2);
 /// The deadline of a call, and how much later it may be answered.
 pub(super) const DEADLINE_MS: f64 = 2_000.0;
 /// Allowed delay after the deadline, in milliseconds.

@@ -35,11 +35,15 @@ pub(super) async fn observe<T>(
 ) -> Result<(T, Observed), Failure> {
     let observed = Rc::new(RefCell::new(Observed::default()));
     let watching = watch(server, observed.clone());
-    tokio::select! {
+    let done = tokio::select! {
         biased;
-        done = work => Ok((done?, observed.borrow().clone())),
-        failed = watching => Err(failed),
-    }
+        done = work => done?,
+        failed = watching => return Err(failed),
+    };
+    // The servers still run, and nothing is disturbed any more.
+    measure(server, &observed).await?;
+    let observed = observed.borrow().clone();
+    Ok((done, observed))
 }
 
 async fn watch(server: &CodeyardServer, observed: Rc<RefCell<Observed>>) -> Failure {
@@ -71,25 +75,29 @@ async fn lists(server: &CodeyardServer, observed: &RefCell<Observed>) -> Failure
     }
 }
 
-/// Measures the processes again and again, on another thread: that takes long with many language servers, and calls of the agents that
-/// wait for this thread would look slow.
+/// Measures the processes again and again.
 async fn processes(server: &CodeyardServer, observed: &RefCell<Observed>) -> Failure {
     loop {
-        let tree = match server.tree() {
-            Ok(tree) => tree,
-            Err(failure) => return failure,
-        };
-        let measured =
-            tokio::task::spawn_blocking(move || (tree.server_memory(), tree.own_memory(), tree.servers.len()));
-        let Ok((servers, own, count)) = measured.await else { return Failure::new("measuring memory failed") };
-        {
-            let mut observed = observed.borrow_mut();
-            observed.server_memory = observed.server_memory.max(servers);
-            observed.own_memory = observed.own_memory.max(own);
-            observed.servers = observed.servers.max(count);
-        }
+        // The first calls come all at once. A measurement at the same time would take a processor from them.
         tokio::time::sleep(MEMORY_INTERVAL).await;
+        if let Err(failure) = measure(server, observed).await {
+            return failure;
+        }
     }
+}
+
+/// Measures the processes once, on another thread: that takes long with many language servers, and calls of the agents that wait for this
+/// thread would look slow.
+async fn measure(server: &CodeyardServer, observed: &RefCell<Observed>) -> Result<(), Failure> {
+    let tree = server.tree()?;
+    let measured = tokio::task::spawn_blocking(move || (tree.server_memory(), tree.own_memory(), tree.servers.len()));
+    let failed = |_| Failure::new("measuring memory failed");
+    let (servers, own, count) = measured.await.map_err(failed)?;
+    let mut observed = observed.borrow_mut();
+    observed.server_memory = observed.server_memory.max(servers);
+    observed.own_memory = observed.own_memory.max(own);
+    observed.servers = observed.servers.max(count);
+    Ok(())
 }
 
 /// Processor time of codeyard and its guards in seconds, without the language servers.
