@@ -122,6 +122,11 @@ impl CodeyardServer {
         counts.sum::<f64>() as u64
     }
 
+    /// The id of the process that guards the server.
+    pub(crate) fn process_id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
     /// The processes of the server.
     pub(crate) fn tree(&self) -> Result<CodeyardProcesses, Failure> {
         let tree = self.process.id().and_then(CodeyardProcesses::below);

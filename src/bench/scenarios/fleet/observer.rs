@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::limits::{LIST_INTERVAL, MEMORY_INTERVAL};
 use crate::codeyard_server::CodeyardServer;
+use crate::process::CodeyardProcesses;
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
 use codeyard_process::proc_tree::processor_time;
@@ -89,10 +90,13 @@ async fn processes(server: &CodeyardServer, observed: &RefCell<Observed>) -> Fai
 /// Measures the processes once, on another thread: that takes long with many language servers, and calls of the agents that wait for this
 /// thread would look slow.
 async fn measure(server: &CodeyardServer, observed: &RefCell<Observed>) -> Result<(), Failure> {
-    let tree = server.tree()?;
-    let measured = tokio::task::spawn_blocking(move || (tree.server_memory(), tree.own_memory(), tree.servers.len()));
-    let failed = |_| Failure::new("measuring memory failed");
-    let (servers, own, count) = measured.await.map_err(failed)?;
+    let process = server.process_id();
+    let measured = tokio::task::spawn_blocking(move || {
+        let tree = process.and_then(CodeyardProcesses::below)?;
+        Some((tree.server_memory(), tree.own_memory(), tree.servers.len()))
+    });
+    let measured = measured.await.ok().flatten();
+    let (servers, own, count) = measured.ok_or_else(|| Failure::new("the processes of codeyard can't be read"))?;
     let mut observed = observed.borrow_mut();
     observed.server_memory = observed.server_memory.max(servers);
     observed.own_memory = observed.own_memory.max(own);
