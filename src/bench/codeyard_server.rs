@@ -178,8 +178,15 @@ async fn address(process: &Arc<dyn Process>) -> Result<String, Failure> {
     Err(Failure::new(format!("codeyard did not start:\n{}", process.stderr_tail())))
 }
 
+async fn open(address: &str) -> Result<TcpStream, String> {
+    let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    Ok(stream)
+}
+
 /// An MCP client over one HTTP connection.
 pub(crate) struct McpHttpClient {
+    address: String,
     stream: TcpStream,
     /// The head of each request, without the content length.
     head: String,
@@ -189,13 +196,13 @@ pub(crate) struct McpHttpClient {
 
 impl McpHttpClient {
     async fn connect(address: &str, path: &str) -> Result<Self, String> {
-        let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+        let stream = open(address).await?;
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\n"
         );
-        let mut client = Self { stream, head, buffer: Vec::with_capacity(READ_BYTES), next_id: 0 };
+        let address = address.to_owned();
+        let mut client = Self { address, stream, head, buffer: Vec::with_capacity(READ_BYTES), next_id: 0 };
         let info = json!({"name": "codeyard-bench", "version": SERVER_VERSION});
         let params = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": info}).to_string();
         let (head, _) = client.post(&client.message("initialize", &params)).await?;
@@ -259,8 +266,12 @@ impl McpHttpClient {
         format!(r#"{{"jsonrpc":"2.0","id":{},"method":"{method}","params":{params}}}"#, self.next_id)
     }
 
-    /// Posts a message and returns the head and the body of the response.
+    /// Posts a message and returns the head and the body of the response. If the server has closed the connection because it was idle, a new
+    /// one is opened, as every HTTP client does.
     async fn post(&mut self, message: &str) -> Result<(String, Vec<u8>), String> {
+        if self.is_closed() {
+            self.stream = open(&self.address).await?;
+        }
         let request = format!("{}Content-Length: {}\r\n\r\n{message}", self.head, message.len());
         self.stream.write_all(request.as_bytes()).await.map_err(|error| error.to_string())?;
         self.buffer.clear();
@@ -281,6 +292,11 @@ impl McpHttpClient {
             self.fill().await?;
         }
         Ok((head, self.buffer[end..end + length].to_vec()))
+    }
+
+    /// Whether the server has closed the connection. Between two messages it sends nothing else.
+    fn is_closed(&self) -> bool {
+        matches!(self.stream.try_read(&mut [0]), Ok(0))
     }
 
     async fn fill(&mut self) -> Result<(), String> {

@@ -18,7 +18,7 @@ use codeyard_base::clock::Instant;
 use codeyard_base::ids::{ServerKind, WorkspaceName};
 
 /// Expected time of a start while none has been measured.
-const UNMEASURED: Duration = Duration::from_secs(2);
+const UNMEASURED: Duration = Duration::from_millis(500);
 /// The weight of the newest measurement is one part of this many.
 const SMOOTHING: u32 = 4;
 

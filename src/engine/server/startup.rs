@@ -74,13 +74,12 @@ pub(super) async fn start(context: Arc<ServerContext>, status: StartStatus) -> R
     let admitted = Instant::now();
     context.metrics.start_admitted(admitted.saturating_duration_since(joined));
     let own = context.clone();
-    // It may read all sources of the project. Searches come first.
-    let prepared = match blocking::run_low_priority("codeyard-start", move || launch_spec::prepare(&own)).await {
-        Some(Ok(prepared)) => prepared,
-        Some(Err(error)) => {
+    let prepared = match blocking::spawn(move || launch_spec::prepare(&own)).await {
+        Ok(Ok(prepared)) => prepared,
+        Ok(Err(error)) => {
             return Err(StartFailure::before_launch(format!("the cache folder can't be used: {}", error.kind())));
         }
-        None => return Err(StartFailure::before_launch("preparing the start failed".into())),
+        Err(_) => return Err(StartFailure::before_launch("preparing the start failed".into())),
     };
     let spec = prepared.spec;
     let launched = context.launcher.launch(&spec).await;
