@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use crate::priority;
-
 /// The delay of a piece of work.
 type Pace = Rc<dyn Fn() -> Duration>;
 
@@ -46,23 +44,6 @@ pub fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Jo
     })
 }
 
-/// Runs `work` on a thread of its own that yields to work that calls wait for; `None` if it panicked or the thread can't be started. A thread
-/// of the pool isn't used for it, because it would keep the low priority; it only waits.
-pub async fn run_low_priority<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    if PACE.with(|pace| pace.borrow().is_some()) {
-        return spawn(work).await.ok();
-    }
-    let name = name.to_owned();
-    let waiting = spawn(move || {
-        let thread = std::thread::Builder::new().name(name).spawn(move || {
-            priority::give_way();
-            work()
-        });
-        thread.ok()?.join().ok()
-    });
-    waiting.await.ok().flatten()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,19 +51,6 @@ mod tests {
     fn run(test: impl Future<Output = ()>) {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         builder.enable_time().start_paused(true).build().unwrap().block_on(test);
-    }
-
-    #[test]
-    fn low_priority_work_has_a_thread_of_its_own_except_in_a_simulation() {
-        run(async {
-            let of = || std::thread::current().id();
-            let here = of();
-            assert_ne!(run_low_priority("test", of).await.unwrap(), here);
-            assert_eq!(run_low_priority("test", || -> u8 { panic!("on purpose") }).await, None);
-            let guard = on_this_thread(|| Duration::ZERO);
-            assert_eq!(run_low_priority("test", of).await.unwrap(), here);
-            drop(guard);
-        });
     }
 
     #[test]
