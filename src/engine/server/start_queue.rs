@@ -222,9 +222,10 @@ impl QueueState {
     /// Admits starts while there are free places.
     fn grant(&mut self) {
         while self.running.len() < self.max
-            && let Some(next) = next_of(&self.waiting, &self.turns)
+            && let Some((first, _)) = self.order().first().cloned()
+            && let Some(at) = self.waiting.iter().position(|start| start.id == first)
         {
-            let start = self.waiting.remove(next);
+            let start = self.waiting.remove(at);
             self.order = None;
             self.grants += 1;
             self.turns.insert(start.workspace, self.grants);
@@ -294,14 +295,6 @@ impl QueueState {
         let elapsed = now.saturating_duration_since(start.since);
         self.expected(&start.kind).0.checked_sub(elapsed).unwrap_or(elapsed / SMOOTHING)
     }
-}
-
-/// The waiting start whose turn it is.
-fn next_of(waiting: &[WaitingStart], turns: &BTreeMap<WorkspaceName, u64>) -> Option<usize> {
-    let rank = |start: &WaitingStart| {
-        (start.needed.is_none(), turns.get(&start.workspace).copied().unwrap_or_default(), start.needed, start.id)
-    };
-    (0..waiting.len()).min_by_key(|at| rank(&waiting[*at]))
 }
 
 fn average(mean: &mut Option<Duration>, newest: Duration) {

@@ -19,6 +19,8 @@ pub(super) struct LinkReader<'a> {
     text: &'a str,
     /// Where each line begins, in bytes.
     lines: Vec<usize>,
+    /// For each character outside of ASCII the byte behind it, and how many bytes more than UTF-16 code units the text has up to there.
+    surplus: Vec<(usize, usize)>,
     pub(super) links: ModuleLinks,
     /// Variables that are another name of `module.exports`.
     pub(super) aliases: BTreeSet<String>,
@@ -40,8 +42,14 @@ pub(super) fn read(file_name: &str, text: &str) -> Option<ModuleLinks> {
         parser.parse(text, None)
     })?;
     let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let mut reader =
-        LinkReader { text, lines, links: ModuleLinks::default(), aliases: BTreeSet::new(), assigned: Vec::new() };
+    let mut reader = LinkReader {
+        text,
+        lines,
+        surplus: surplus(text),
+        links: ModuleLinks::default(),
+        aliases: BTreeSet::new(),
+        assigned: Vec::new(),
+    };
     reader.walk(tree.root_node());
     reader.add_aliased_exports();
     reader.links.end = reader.position(text.len());
@@ -163,10 +171,26 @@ impl LinkReader<'_> {
 
     fn position(&self, byte: usize) -> Position {
         let line = self.lines.partition_point(|start| *start <= byte) - 1;
-        let before = self.text.get(self.lines[line]..byte).unwrap_or_default();
-        let character = before.encode_utf16().count();
+        let start = self.lines[line];
+        let surplus_at = |byte: usize| match self.surplus.partition_point(|(end, _)| *end <= byte) {
+            0 => 0,
+            before => self.surplus[before - 1].1,
+        };
+        let character = byte - start - (surplus_at(byte) - surplus_at(start));
         Position { line: line as u32, character: character as u32 }
     }
+}
+
+/// A minified file is one line, so the columns of its names can't be counted from the start of the line each.
+fn surplus(text: &str) -> Vec<(usize, usize)> {
+    let mut all = 0;
+    let others = text.char_indices().filter(|(_, c)| !c.is_ascii());
+    others
+        .map(|(at, c)| {
+            all += c.len_utf8() - c.len_utf16();
+            (at + c.len_utf8(), all)
+        })
+        .collect()
 }
 
 /// Whether a node is inside of a function.

@@ -4,6 +4,7 @@
 //! are found by syntax. A name is a place of the symbol if the server's definition of it is the symbol's. If the server knows no definition,
 //! and the call leads to the module or to an unknown one, the name is counted as undecided. Nothing is added by name alone.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::linker::{FoundPlace, Linker};
@@ -33,9 +34,13 @@ impl Linker<'_> {
     /// # Errors
     /// As of any request to the server.
     pub(super) async fn is_required(&mut self) -> Result<bool, ProviderFailure> {
+        // Overloads are several definitions of one name.
+        let mut seen = BTreeSet::new();
         for (module, range) in self.defined.clone() {
             let Some(file) = self.file(&module).await else { continue };
-            if let Some(name) = exported_name(&file, range) {
+            if let Some(name) = exported_name(&file, range)
+                && seen.insert((module.clone(), name.clone()))
+            {
                 self.add_taken(&module, &name).await?;
             }
         }

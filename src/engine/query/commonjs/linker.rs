@@ -202,12 +202,8 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// An export of a module that passes on what it requires.
-    pub(super) fn pass_on(&mut self, path: &Path, name: Option<&str>) {
-        self.add_target(path, name);
-    }
-
-    fn add_target(&mut self, path: &Path, name: Option<&str>) {
+    /// Adds an export whose places are looked for.
+    pub(super) fn add_target(&mut self, path: &Path, name: Option<&str>) {
         let target = (path.to_path_buf(), name.map(str::to_owned));
         if self.targets.insert(target.clone()) {
             self.new_targets.push(target);

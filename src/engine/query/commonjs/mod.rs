@@ -8,7 +8,7 @@
 //! Modules that export by `export` are linked where a file takes the symbol out of `require`.
 //!
 //! Invariants: nothing is added by name alone; the order of the answer and what was asked before don't matter; a symbol of another kind
-//! costs one `definition` at most; what can't be decided is counted ([`UndecidedName`]) and marks the answer.
+//! costs the server one `definition` at most, unless a file with `require` has its name; what can't be decided is counted ([`UndecidedName`]) and marks the answer.
 
 mod callers;
 mod es_modules;
@@ -76,20 +76,8 @@ pub(super) async fn find(
     own: Vec<RawLocation>,
     context: RequestContext<'_>,
 ) -> Result<LinkedReferences, ProviderFailure> {
-    if !provider.links_commonjs || !sources::may_be_linked(asked.document, context) {
-        return Ok(LinkedReferences { locations: own, undecided: None });
-    }
-    let questions = ServerQuestions { provider, context };
-    let mut linker = Linker::new(questions);
-    if !linker.is_commonjs(asked).await? && !linker.is_required().await? {
-        return Ok(LinkedReferences { locations: own, undecided: linker.undecided() });
-    }
-    let all = match asked.include_declaration {
-        true => own.clone(),
-        // A declaration leads to an export too.
-        false => questions.references(asked.document, asked.position, true).await?,
-    };
-    if !linker.link(asked, &all, &own).await? {
+    let (linker, is_export) = linked(provider, asked, Some(&own), context).await?;
+    if !is_export {
         return Ok(LinkedReferences { locations: own, undecided: linker.undecided() });
     }
     let mut locations = own;
@@ -110,18 +98,32 @@ pub(super) async fn callers(
     own: &[RawCall],
     context: RequestContext<'_>,
 ) -> Result<LinkedCalls, ProviderFailure> {
-    if !provider.links_commonjs || !sources::may_be_linked(asked.document, context) {
-        return Ok(LinkedCalls::default());
-    }
+    let (mut linker, is_export) = linked(provider, asked, None, context).await?;
+    let calls = if is_export { callers::of_places(&mut linker, own).await } else { Vec::new() };
+    Ok(LinkedCalls { calls, is_export, undecided: linker.undecided() })
+}
+
+/// Finds the places of a symbol, and whether it is an export; if not, nothing is known. `uses` are the server's references if it was asked for
+/// them.
+async fn linked<'a>(
+    provider: &'a Provider,
+    asked: AskedSymbol<'_>,
+    uses: Option<&[RawLocation]>,
+    context: RequestContext<'a>,
+) -> Result<(Linker<'a>, bool), ProviderFailure> {
     let questions = ServerQuestions { provider, context };
     let mut linker = Linker::new(questions);
-    if !linker.is_commonjs(asked).await? && !linker.is_required().await? {
-        return Ok(LinkedCalls { undecided: linker.undecided(), ..LinkedCalls::default() });
+    if !provider.links_commonjs
+        || !sources::may_be_linked(asked.document, context)
+        || (!linker.is_commonjs(asked).await? && !linker.is_required().await?)
+    {
+        return Ok((linker, false));
     }
-    let references = questions.references(asked.document, asked.position, true).await?;
-    if !linker.link(asked, &references, &references).await? {
-        return Ok(LinkedCalls { undecided: linker.undecided(), ..LinkedCalls::default() });
-    }
-    let calls = callers::of_places(&mut linker, own).await;
-    Ok(LinkedCalls { calls, is_export: true, undecided: linker.undecided() })
+    let all = match uses {
+        Some(uses) if asked.include_declaration => uses.to_vec(),
+        // A declaration leads to an export too.
+        _ => questions.references(asked.document, asked.position, true).await?,
+    };
+    let is_export = linker.link(asked, &all, uses.unwrap_or(&all)).await?;
+    Ok((linker, is_export))
 }

@@ -73,20 +73,22 @@ pub(super) async fn mentions_modules(gate: &Gate, path: &Path) -> bool {
         return false;
     }
     let (gate, path) = (gate.clone(), path.to_path_buf());
-    let mentions = move || {
-        let (bytes, _) = gate.read(&gate.path(&path).ok()?, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
-        let text = String::from_utf8(bytes).ok()?;
-        Some(text.contains("exports") || text.contains("require"))
-    };
-    blocking::spawn(mentions).await.ok().flatten().unwrap_or_default()
+    let mentions =
+        move || text_of(&gate, &path).is_some_and(|(_, text)| text.contains("exports") || text.contains("require"));
+    blocking::spawn(mentions).await.unwrap_or_default()
+}
+
+/// The text of a file inside the roots. `None` if it can't be read, is too large, or isn't UTF-8.
+fn text_of(gate: &Gate, path: &Path) -> Option<(CanonicalUri, String)> {
+    let uri = gate.path(path).ok()?;
+    let (bytes, _) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
+    Some((uri, String::from_utf8(bytes).ok()?))
 }
 
 fn read(gate: &Gate, path: &Path) -> Option<LinkedFile> {
     let language = LanguageId::new(LANGUAGES[language(path)?].1);
-    let uri: CanonicalUri = gate.path(path).ok()?;
-    let (bytes, _) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
-    let hash = sha256(&bytes);
-    let text = String::from_utf8(bytes).ok()?;
+    let (uri, text) = text_of(gate, path)?;
+    let hash = sha256(text.as_bytes());
     let links = ModuleLinks::read(path.file_name()?.to_str()?, &text)?;
     let document = Arc::new(Document::new(text));
     let source = DocumentSource { uri, document, hash, settled: None };
@@ -100,14 +102,11 @@ pub(super) async fn requiring(context: RequestContext<'_>, name: &str) -> (Vec<P
     let (files, gate, name) = (files.source_files(), context.gate.clone(), name.to_owned());
     let work = move || {
         let is_wanted = |path: &Path| {
-            let uri = gate.path(path).ok()?;
-            let (bytes, _) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
-            let text = String::from_utf8(bytes).ok()?;
-            Some(text.contains("require") && text.contains(&name))
+            text_of(&gate, path).is_some_and(|(_, text)| text.contains("require") && text.contains(&name))
         };
         let mut scripts = files.iter().filter(|path| is_javascript(path));
         let first = scripts.by_ref().take(MAX_LINKED_FILES);
-        let found = first.filter(|path| is_wanted(path).unwrap_or_default()).map(|path| path.to_path_buf()).collect();
+        let found = first.filter(|path| is_wanted(path)).map(|path| path.to_path_buf()).collect();
         (found, scripts.next().is_some())
     };
     blocking::spawn(work).await.unwrap_or_default()

@@ -70,7 +70,7 @@ impl Linker<'_> {
                             && matches!(&export.value, ExportedValue::Name(value) if value.range == used)
                     });
                     if is_passed_on {
-                        self.pass_on(path, Some(name));
+                        self.add_target(path, Some(name));
                     }
                 }
             }
@@ -99,9 +99,9 @@ impl Linker<'_> {
                 continue;
             }
             match (&export.name, member, name) {
-                (None, None, _) => self.pass_on(path, name),
-                (Some(key), None, None) => self.pass_on(path, Some(key)),
-                (key, Some(member), Some(name)) if member.name == name => self.pass_on(path, key.as_deref()),
+                (None, None, _) => self.add_target(path, name),
+                (Some(key), None, None) => self.add_target(path, Some(key)),
+                (key, Some(member), Some(name)) if member.name == name => self.add_target(path, key.as_deref()),
                 _ => {}
             }
         }
