@@ -2,7 +2,8 @@
 //!
 //! A server that is killed leaves its temporary files. In a folder of its own they are removed with it. The folders of one codeyard are in
 //! `<state>/tmp/<process>`, and a lock beside that folder shows that this codeyard is alive. Invariants: a folder is removed when its
-//! server has ended; folders of a dead codeyard are removed at the next start; those of a running one never are.
+//! server has ended; folders of a dead codeyard are removed at the next start; those of a running one never are; once closed, there are
+//! no folders and no new ones, even while threads still hold a reference.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -10,6 +11,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use parking_lot::Mutex;
 use tracing::warn;
 
 use super::proc_tree;
@@ -26,7 +28,8 @@ pub struct TempDirs {
     own: PathBuf,
     lock_path: PathBuf,
     next: AtomicU64,
-    _lock: FileLock,
+    /// The lock, until they are closed.
+    lock: Mutex<Option<FileLock>>,
 }
 
 /// The temporary folder of one server. It is removed when this is dropped.
@@ -52,24 +55,35 @@ impl TempDirs {
             let Some(lock) = FileLock::try_acquire(&lock_path)? else { continue };
             let own = all.join(name);
             create(&own)?;
-            return Ok(Self { own, lock_path, next: AtomicU64::new(0), _lock: lock });
+            return Ok(Self { own, lock_path, next: AtomicU64::new(0), lock: Mutex::new(Some(lock)) });
         }
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
     /// A new, empty folder.
     pub(super) fn create(&self) -> io::Result<TempDir> {
+        let lock = self.lock.lock();
+        if lock.is_none() {
+            return Err(io::Error::other("codeyard is stopping"));
+        }
         let path = self.own.join(self.next.fetch_add(1, Relaxed).to_string());
         create(&path)?;
         Ok(TempDir(path))
+    }
+
+    /// Removes all folders. From now on none is created. At the end of the process threads may still hold a reference, so that dropping
+    /// one isn't enough.
+    pub fn close(&self) {
+        let Some(_held) = self.lock.lock().take() else { return };
+        remove(&self.own);
+        // A lock that stays is removed by the next sweep.
+        let _ = fs::remove_file(&self.lock_path);
     }
 }
 
 impl Drop for TempDirs {
     fn drop(&mut self) {
-        remove(&self.own);
-        // A lock that stays is removed by the next sweep.
-        let _ = fs::remove_file(&self.lock_path);
+        self.close();
     }
 }
 
@@ -156,7 +170,11 @@ mod tests {
         let (kept, removed) = (two.path().to_path_buf(), one.path().to_path_buf());
         drop(one);
         assert!(!removed.exists() && kept.exists());
-        drop((second, two, first));
+        drop((second, two));
+        first.close();
+        assert_eq!(names(state.path()), [SWEEP_LOCK], "it is still referenced");
+        assert!(first.create().is_err());
+        drop(first);
         assert_eq!(names(state.path()), [SWEEP_LOCK]);
     }
 }

@@ -50,15 +50,20 @@ pub struct AssembledService {
     pub prometheus: Prometheus,
     /// The OTLP export.
     pub pipeline: Arc<Pipeline>,
+    temp_dirs: Arc<TempDirs>,
 }
 
 impl AssembledService {
-    /// Stops the language servers and the actors, then exports the remaining telemetry.
+    /// Stops the language servers and the actors, removes temporary files, then exports the remaining telemetry.
     pub async fn shut_down(self) {
         self.engine.drain().await;
-        let pipeline = self.pipeline;
+        let (pipeline, temp_dirs) = (self.pipeline, self.temp_dirs);
         // The shutdown of the pipeline blocks its thread for a bounded time.
-        drop(tokio::task::spawn_blocking(move || pipeline.shutdown()).await);
+        let last = move || {
+            temp_dirs.close();
+            pipeline.shutdown();
+        };
+        drop(tokio::task::spawn_blocking(last).await);
     }
 }
 
@@ -164,12 +169,12 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let own = Ledger::open(state.path()).map_err(|error| {
         Failure::new(format!("cannot write to the state directory {}: {error}", state.path().display()))
     })?;
-    let temp_dirs = TempDirs::open(state.path()).map_err(|error| {
+    let temp_dirs = TempDirs::open(state.path()).map(Arc::new).map_err(|error| {
         Failure::new(format!("cannot write to the state directory {}: {error}", state.path().display()))
     })?;
     let launcher = ProcessLauncher::new(Some(Arc::new(own)))
         .map_err(|error| Failure::new(format!("cannot find the path of this executable: {error}")))?
-        .with_temp_dirs(Arc::new(temp_dirs))
+        .with_temp_dirs(temp_dirs.clone())
         .with_niceness(config.supervision.niceness);
     state.make(&state.run()).map_err(|error| Failure::new(error_chain(&error)))?;
     let watcher = match Watcher::new(&state.run()) {
@@ -214,7 +219,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     pipeline.losses().register_with(&observers, log);
     let permissions = Permissions::remembered_in(Arc::new(PermissionStore::new(store)));
     let gateway = Arc::new(Gateway::new(engine.directory(), telemetry).with_permissions(permissions));
-    Ok(AssembledService { engine, gateway, state, config, configured, counts, prometheus, pipeline })
+    Ok(AssembledService { engine, gateway, state, config, configured, counts, prometheus, pipeline, temp_dirs })
 }
 
 /// The telemetry of the `OTEL_*` variables. Invalid settings are logged and don't stop the service.
