@@ -1,8 +1,10 @@
 //! The files that project root rules read, from the disk or from a cache.
 
+use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
+use std::hash::Hash;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -17,9 +19,9 @@ pub trait MarkerFiles {
     fn entries(&self, folder: &Path) -> Vec<String>;
     /// The text of a file; empty if it can't be read, or if a link leads outside `top`.
     fn read_text(&self, file: &Path, top: &Path) -> String;
-    /// The folders that a TypeScript configuration references, as `follow` computes them. The result may be cached.
-    fn cached_references(&self, _config: &Path, follow: &dyn Fn() -> Rc<[PathBuf]>) -> Rc<[PathBuf]> {
-        follow()
+    /// What `read` finds in a file. The result, of the type `kind`, may be cached.
+    fn parsed(&self, _file: &Path, _kind: TypeId, read: &dyn Fn() -> Rc<dyn Any>) -> Rc<dyn Any> {
+        read()
     }
 }
 
@@ -33,33 +35,34 @@ pub struct CachedFiles {
     exists: RefCell<HashMap<PathBuf, bool>>,
     entries: RefCell<HashMap<PathBuf, Vec<String>>>,
     texts: RefCell<HashMap<PathBuf, String>>,
-    references: RefCell<HashMap<PathBuf, Rc<[PathBuf]>>>,
+    parsed: RefCell<HashMap<(PathBuf, TypeId), Rc<dyn Any>>>,
 }
 
 impl MarkerFiles for CachedFiles {
     fn exists(&self, path: &Path) -> bool {
-        cached(&self.exists, path, || DiskFiles.exists(path))
+        cached(&self.exists, path.to_path_buf(), || DiskFiles.exists(path))
     }
 
     fn entries(&self, folder: &Path) -> Vec<String> {
-        cached(&self.entries, folder, || DiskFiles.entries(folder))
+        cached(&self.entries, folder.to_path_buf(), || DiskFiles.entries(folder))
     }
 
     fn read_text(&self, file: &Path, top: &Path) -> String {
-        cached(&self.texts, file, || DiskFiles.read_text(file, top))
+        cached(&self.texts, file.to_path_buf(), || DiskFiles.read_text(file, top))
     }
 
-    fn cached_references(&self, config: &Path, follow: &dyn Fn() -> Rc<[PathBuf]>) -> Rc<[PathBuf]> {
-        cached(&self.references, config, follow)
+    fn parsed(&self, file: &Path, kind: TypeId, read: &dyn Fn() -> Rc<dyn Any>) -> Rc<dyn Any> {
+        cached(&self.parsed, (file.to_path_buf(), kind), read)
     }
 }
 
-fn cached<T: Clone>(cache: &RefCell<HashMap<PathBuf, T>>, path: &Path, read: impl FnOnce() -> T) -> T {
-    if let Some(known) = cache.borrow().get(path) {
+fn cached<K: Eq + Hash, T: Clone>(cache: &RefCell<HashMap<K, T>>, key: K, read: impl FnOnce() -> T) -> T {
+    if let Some(known) = cache.borrow().get(&key) {
         return known.clone();
     }
+    // Reading may use the same cache.
     let value = read();
-    cache.borrow_mut().insert(path.to_path_buf(), value.clone());
+    cache.borrow_mut().insert(key, value.clone());
     value
 }
 

@@ -3,6 +3,7 @@
 //! isn't above.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use toml::{Table, Value};
 
@@ -31,11 +32,11 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
         if folder.ends_with("target/package") {
             break;
         }
-        match role(context, folder) {
-            PackageRole::Root { members, exclude } if folder == own || !excludes(folder, own, &members, &exclude) => {
+        match &*role(context, folder) {
+            PackageRole::Root { members, exclude } if folder == own || !excludes(folder, own, members, exclude) => {
                 return Membership::of(folder, NAME);
             }
-            PackageRole::Member(workspace_path) => return named_workspace(context, folder, &workspace_path),
+            PackageRole::Member(workspace_path) => return named_workspace(context, folder, workspace_path),
             PackageRole::Root { .. } | PackageRole::Plain => {}
         }
     }
@@ -45,7 +46,7 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
 /// The workspace that the `package.workspace` in `folder` names, if it exists.
 fn named_workspace(context: &ManifestContext<'_>, folder: &Path, workspace_path: &str) -> Membership {
     match context.within(folder, workspace_path) {
-        Some(root) if matches!(role(context, &root), PackageRole::Root { .. }) => Membership::of(&root, NAME),
+        Some(root) if matches!(*role(context, &root), PackageRole::Root { .. }) => Membership::of(&root, NAME),
         _ => Membership::default(),
     }
 }
@@ -57,9 +58,13 @@ fn excludes(folder: &Path, own: &Path, members: &[String], exclude: &[String]) -
     names(exclude) && !names(members)
 }
 
-fn role(context: &ManifestContext<'_>, folder: &Path) -> PackageRole {
-    let Some(text) = context.text(&folder.join(NAME)) else { return PackageRole::Plain };
-    let Ok(manifest) = text.parse::<Table>() else { return role_by_lines(&text) };
+fn role(context: &ManifestContext<'_>, folder: &Path) -> Rc<PackageRole> {
+    let manifest = folder.join(NAME);
+    context.parsed(&manifest, || context.text(&manifest).map_or(PackageRole::Plain, |text| role_of(&text)))
+}
+
+fn role_of(text: &str) -> PackageRole {
+    let Ok(manifest) = text.parse::<Table>() else { return role_by_lines(text) };
     let names = |value: Option<&Value>| {
         let items = value.and_then(Value::as_array).into_iter().flatten();
         items.filter_map(Value::as_str).map(str::to_owned).collect()

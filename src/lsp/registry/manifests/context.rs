@@ -1,6 +1,8 @@
 //! The input and the result of a manifest reader.
 
+use std::any::{Any, TypeId};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use crate::registry::marker_files::MarkerFiles;
 
@@ -49,6 +51,12 @@ impl<'a> ManifestContext<'a> {
     /// The text of a file inside the workspace root.
     pub(super) fn text(&self, file: &Path) -> Option<String> {
         self.files.exists(file).then(|| self.files.read_text(file, self.top()))
+    }
+
+    /// What `read` finds in a file. For many files in a row it is called once.
+    pub(super) fn parsed<T: 'static>(&self, file: &Path, read: impl Fn() -> T) -> Rc<T> {
+        let parsed = self.files.parsed(file, TypeId::of::<T>(), &|| -> Rc<dyn Any> { Rc::new(read()) });
+        parsed.downcast().unwrap_or_else(|_| Rc::new(read()))
     }
 
     /// The path that `path` means in `folder`, if it lies inside the workspace root. Links are not resolved, as in

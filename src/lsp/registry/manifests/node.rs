@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
 use super::context::{ManifestContext, Membership};
@@ -19,39 +19,60 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
     let Some(own) = context.nearest(NPM) else { return Membership::default() };
     let mut not_listed_in = Vec::new();
     for folder in context.from(own) {
-        let Some((name, globs)) = list(context, folder) else { continue };
-        if folder == own || globs_match(&globs, folder, own) {
-            return Membership { not_listed_in, ..Membership::of(folder, name) };
+        let listed = context.parsed(&folder.join(NPM), || list(context, folder));
+        let Some(listed) = &*listed else { continue };
+        if folder == own || listed.has(folder, own) {
+            return Membership { not_listed_in, ..Membership::of(folder, listed.file) };
         }
         not_listed_in.push(folder.to_path_buf());
     }
     Membership { build_workspace: None, not_listed_in }
 }
 
-/// The list in `folder`, and the name of its file.
-fn list(context: &ManifestContext<'_>, folder: &Path) -> Option<(&'static str, Vec<String>)> {
+/// A list of packages.
+struct PackageList {
+    /// The name of the file that it is in.
+    file: &'static str,
+    includes: Vec<GlobMatcher>,
+    /// Those with a leading `!`.
+    excludes: Vec<GlobMatcher>,
+}
+
+impl PackageList {
+    /// A glob that isn't valid matches nothing.
+    fn new(file: &'static str, globs: &[String]) -> Self {
+        let compiled = |glob: &str| {
+            let glob = glob.trim_start_matches("./").trim_end_matches('/');
+            Some(GlobBuilder::new(glob).literal_separator(true).build().ok()?.compile_matcher())
+        };
+        let (excludes, includes): (Vec<&String>, Vec<&String>) = globs.iter().partition(|glob| glob.starts_with('!'));
+        Self {
+            file,
+            includes: includes.into_iter().filter_map(|glob| compiled(glob)).collect(),
+            excludes: excludes.into_iter().filter_map(|glob| compiled(&glob[1..])).collect(),
+        }
+    }
+
+    /// Whether the list in `folder` names `own` or a parent of it.
+    fn has(&self, folder: &Path, own: &Path) -> bool {
+        let Ok(below) = own.strip_prefix(folder) else { return false };
+        let is_excluded = |path: &Path| self.excludes.iter().any(|glob| glob.is_match(path));
+        let is_member = |path: &Path| self.includes.iter().any(|glob| glob.is_match(path)) && !is_excluded(path);
+        let mut folders = below.ancestors().take_while(|path| !path.as_os_str().is_empty());
+        !is_excluded(below) && folders.any(is_member)
+    }
+}
+
+/// The list in `folder`.
+fn list(context: &ManifestContext<'_>, folder: &Path) -> Option<PackageList> {
     if let Some(text) = context.text(&folder.join(PNPM)) {
-        return Some((PNPM, pnpm_packages(&text).unwrap_or_else(|| vec!["**".into()])));
+        return Some(PackageList::new(PNPM, &pnpm_packages(&text).unwrap_or_else(|| vec!["**".into()])));
     }
     let manifest = jsonc::parse_object(&context.text(&folder.join(NPM))?)?;
     let workspaces = manifest.get("workspaces")?;
     let globs = workspaces.as_array().or_else(|| workspaces.get("packages")?.as_array())?;
-    Some((NPM, globs.iter().filter_map(Value::as_str).map(str::to_owned).collect()))
-}
-
-/// Whether the globs in `folder` match `own` or a parent of it. A glob with a leading `!` excludes.
-fn globs_match(globs: &[String], folder: &Path, own: &Path) -> bool {
-    let glob_matches = |glob: &str, path: &Path| {
-        let glob = glob.trim_start_matches("./").trim_end_matches('/');
-        let built = GlobBuilder::new(glob).literal_separator(true).build();
-        built.is_ok_and(|glob| glob.compile_matcher().is_match(path))
-    };
-    let Ok(below) = own.strip_prefix(folder) else { return false };
-    let (excludes, includes): (Vec<&String>, Vec<&String>) = globs.iter().partition(|glob| glob.starts_with('!'));
-    let is_excluded = |path: &Path| excludes.iter().any(|glob| glob_matches(&glob[1..], path));
-    let is_member = |path: &Path| includes.iter().any(|glob| glob_matches(glob, path)) && !is_excluded(path);
-    let mut folders = below.ancestors().take_while(|path| !path.as_os_str().is_empty());
-    !is_excluded(below) && folders.any(is_member)
+    let globs: Vec<String> = globs.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    Some(PackageList::new(NPM, &globs))
 }
 
 /// The `packages` of a `pnpm-workspace.yaml`; `None` without the key, which means all folders. Only the two YAML
@@ -92,7 +113,9 @@ mod tests {
     #[test]
     fn globs_match_folders_and_their_contents() {
         let globs = |list: &[&str]| list.iter().map(|glob| glob.to_string()).collect::<Vec<_>>();
-        let named = |list: &[&str], own: &str| globs_match(&globs(list), Path::new("/w"), &Path::new("/w").join(own));
+        let named = |list: &[&str], own: &str| {
+            PackageList::new(NPM, &globs(list)).has(Path::new("/w"), &Path::new("/w").join(own))
+        };
         assert!(named(&["packages/*"], "packages/a") && named(&["./packages/*/"], "packages/a/src/esm"));
         assert!(!named(&["packages/*"], "packages") && !named(&["packages/*"], "other/packages/a"));
         assert!(named(&["packages/**"], "packages/a/b") && named(&["**"], "a") && named(&["a"], "a"));

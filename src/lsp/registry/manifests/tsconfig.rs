@@ -31,9 +31,9 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
 }
 
 /// The folders of the configurations that the one in `folder` references, directly or not.
-fn referenced_folders(context: &ManifestContext<'_>, folder: &Path) -> Rc<[PathBuf]> {
+fn referenced_folders(context: &ManifestContext<'_>, folder: &Path) -> Rc<BTreeSet<PathBuf>> {
     let first = folder.join(NAME);
-    context.files.cached_references(&first, &|| {
+    context.parsed(&first, || {
         let mut seen = BTreeSet::new();
         let mut waiting = VecDeque::from([first.clone()]);
         while let Some(config) = waiting.pop_front() {
@@ -45,8 +45,7 @@ fn referenced_folders(context: &ManifestContext<'_>, folder: &Path) -> Rc<[PathB
                 }
             }
         }
-        let folders: BTreeSet<PathBuf> = seen.iter().filter_map(|config| Some(config.parent()?.into())).collect();
-        folders.into_iter().collect()
+        seen.iter().filter_map(|config| Some(config.parent()?.into())).collect()
     })
 }
 
