@@ -158,12 +158,13 @@ fn listed(base: &Path, root: &Path) -> BTreeSet<PathBuf> {
     project.files().unwrap().into_iter().map(|file| root.join(&*file.path)).collect()
 }
 
-fn subscribe(base: &Path, root: &Path) -> (Watcher, Subscription) {
+fn subscribe(base: &Path, root: &Path, follows_index: bool) -> (Watcher, Subscription) {
     let watcher = Watcher::new(base).unwrap();
     let spec = WatchSpec {
         roots: vec![root.to_owned()],
         is_source: Arc::new(|path| path.extension().is_some_and(|extension| extension == "py")),
         since_ns: i128::MAX,
+        follows_index,
         on_change: Arc::new(|| {}),
     };
     let subscription = watcher.subscribe(spec).unwrap();
@@ -192,7 +193,7 @@ async fn every_indexed_folder_is_watched_in_every_layout() {
         let root = base.join("root");
         let said = lay_out(&base, &mut Drawn(seed));
         let listed = listed(&base, &root);
-        let (_watcher, subscription) = subscribe(&base, &root);
+        let (_watcher, subscription) = subscribe(&base, &root, seed % 2 == 1);
         followed(&subscription).await;
         let mut all = Vec::new();
         files_below(&root, &mut all);
@@ -234,7 +235,7 @@ async fn the_index_receives_changes_of_the_ignore_rules() {
     write(&root.join("src/a.py"), "");
     write(&root.join("inner/a.log"), "");
     git(&base, &["init", "-q", "top"]);
-    let (_watcher, subscription) = subscribe(&base, &root);
+    let (_watcher, subscription) = subscribe(&base, &root, false);
     followed(&subscription).await;
     for rules in [
         root.join(".gitignore"),
@@ -264,7 +265,7 @@ async fn language_servers_receive_no_index_only_changes() {
         write(&root.join(path), "");
     }
     write(&root.join(".gitignore"), "*.log\ngen/\n");
-    let (_watcher, subscription) = subscribe(&base, &root);
+    let (_watcher, subscription) = subscribe(&base, &root, false);
     let sources = subscription.source_files();
     followed(&subscription).await;
     assert_eq!(subscription.source_files(), sources);

@@ -238,12 +238,13 @@ impl Supervisor {
             }
         };
         let actor = Workspace::start_in_arbiter(&arbiter, move |_| Workspace::new(setup, slot, on_exit));
+        // The index comes first: then the watcher's first walk follows its files too.
+        if self.indexes.warmset.contains(gate.root_set().roots()) {
+            drop(actor.try_send(WarmIndex));
+        }
         let warms = !matches!(&policy.prewarm, codeyard_config::Prewarm::All(false));
         if warms {
             drop(actor.try_send(Warm));
-        }
-        if self.indexes.warmset.contains(gate.root_set().roots()) {
-            drop(actor.try_send(WarmIndex));
         }
         let handle = WorkspaceHandle {
             name: name.clone(),

@@ -12,7 +12,7 @@ use crate::server::messages::{FilesChanged, KillServer, NoticeKind, ServerNotice
 use crate::server::project_publication::FilesListed;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wake;
-use crate::workspace::state::Watching;
+use crate::workspace::state::{Indexing, Watching};
 use codeyard_base::blocking;
 use codeyard_base::clock::wall_ns;
 use codeyard_files::watch::{ChangeKind, Changes, FileChange, WatchSpec};
@@ -44,6 +44,7 @@ impl Workspace {
             is_source: Arc::new(move |path| servers.is_source(path)),
             // Servers may start during the walk.
             since_ns: wall_ns(),
+            follows_index: matches!(self.indexing, Indexing::Opening(_) | Indexing::Open(_)),
             on_change: Arc::new(move || drop(waker.try_send(Wake))),
         };
         let name = self.setup.name.clone();

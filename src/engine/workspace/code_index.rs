@@ -55,13 +55,17 @@ impl Workspace {
         if self.draining {
             return Err(draining());
         }
-        let walking = self.prepare(ctx);
         if let Indexing::Failed(why) = &self.indexing {
             let why = ToolError::provider_unavailable("index_failed", why.clone(), "codeyard doctor");
             // The next query tries again.
             self.indexing = Indexing::Idle;
             return Err(why);
         }
+        if matches!(self.indexing, Indexing::Idle) {
+            // Opened before the watcher starts, so that its first walk follows the index's files too.
+            drop(self.open_index(false, ctx));
+        }
+        let walking = self.prepare(ctx);
         let Indexing::Open(indexed) = &self.indexing else {
             return Ok(BegunCode::Opening(self.open_index(false, ctx)));
         };

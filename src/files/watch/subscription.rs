@@ -120,7 +120,7 @@ impl Subscription {
         self.subscriber.degraded.lock().map(str::to_owned)
     }
 
-    /// Starts to follow the files that only the code index lists. Their changes are in [`Changes::index_only`].
+    /// Starts to follow the files that only the code index lists, unless they are followed from the start. Their changes are in [`Changes::index_only`].
     pub fn follow_index(&self) {
         if !self.subscriber.is_indexed.swap(true, Ordering::SeqCst) {
             self.subscriber.inbox.lock().index_rules = true;
@@ -145,6 +145,7 @@ impl Drop for Subscription {
 impl Subscriber {
     pub(super) fn new(id: u64, shared: Arc<WatcherShared>, spec: WatchSpec) -> Self {
         let table = Table::new(spec.roots.clone());
+        let is_indexed = AtomicBool::new(spec.follows_index);
         Self {
             id,
             shared,
@@ -156,7 +157,7 @@ impl Subscriber {
             sources: Mutex::new(Arc::from([])),
             degraded: Mutex::new(None),
             index_degraded: Mutex::new(Some(NOT_FOLLOWED_YET)),
-            is_indexed: AtomicBool::new(false),
+            is_indexed,
             root_missing: AtomicBool::new(false),
             woken: AtomicBool::new(false),
             timed_out: AtomicBool::new(false),

@@ -54,6 +54,7 @@ impl TestTree {
             roots: roots.iter().map(|root| self.path(root).canonicalize().unwrap()).collect(),
             is_source: Arc::new(|path| path.extension().is_some_and(|extension| extension == "py")),
             since_ns: codeyard_base::clock::wall_ns(),
+            follows_index: false,
             on_change: Arc::new(|| {}),
         }
     }
@@ -573,4 +574,22 @@ fn a_missing_root_is_an_error() {
     spec.roots.push(tree.path("none"));
     assert!(matches!(tree.watcher.subscribe(spec), Err(WatchError::RootUnreadable)));
     assert_eq!(tree.watcher.watch_count(), 0);
+}
+
+#[tokio::test]
+async fn the_first_walk_can_follow_the_files_of_the_index() {
+    let tree = TestTree::with(&["a.py", "__pycache__/a.pyc"]);
+    let spec = WatchSpec { follows_index: true, ..tree.spec(&["."]) };
+    let subscription = tree.watcher.subscribe(spec).unwrap();
+    assert_eq!(subscription.index_degraded(), None, "no second walk is needed");
+    let first = subscription.take();
+    assert!(!first.bulk && !first.index_only_rescan, "nothing is reported as unknown: {first:?}");
+    subscription.follow_index();
+    assert_eq!(subscription.index_degraded(), None, "it is followed already");
+    tree.write("__pycache__/a.pyc", "edited");
+    subscription.barrier().await;
+    let changes = subscription.take();
+    let noted: Vec<String> = changes.index_only.iter().map(|path| tree.relative(path)).collect();
+    assert_eq!(noted, ["__pycache__/a.pyc"]);
+    assert!(!changes.index_only_rescan);
 }

@@ -32,6 +32,9 @@ pub struct WatchSpec {
     /// since 1970. A file's stamp may lag one tick of the kernel's clock (up to 10 ms), so a consumer that needs every change
     /// must read no file within that tick.
     pub since_ns: i128,
+    /// Whether the first walk already follows the files that only the code index lists, as after [`Subscription::follow_index`]. One
+    /// walk for both takes half the time.
+    pub follows_index: bool,
     /// Called when something may have changed; the consumer then calls `barrier` and `take`. Called at most once until the
     /// next `take`, from the watcher's thread or from another workspace's barrier: it must only send a message and return.
     pub on_change: Arc<dyn Fn() + Send + Sync>,

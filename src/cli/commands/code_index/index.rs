@@ -96,8 +96,6 @@ fn shown(took: Duration) -> String {
 async fn watch_and_index(project: Arc<Project>, force: bool, json: bool) -> Result<(), Failure> {
     let change_signal = Arc::new(Notify::new());
     let subscription = watch(project.root(), change_signal.clone())?;
-    subscription.follow_index();
-    subscription.barrier().await;
     let mut force = force;
     loop {
         let began = Instant::now();
@@ -141,6 +139,7 @@ fn watch(root: &Path, change_signal: Arc<Notify>) -> Result<Subscription, Failur
         roots: vec![root.to_owned()],
         is_source: Arc::new(|_| true),
         since_ns: wall_ns(),
+        follows_index: true,
         on_change: Arc::new(move || change_signal.notify_one()),
     };
     let watcher = Watcher::new(root).map_err(|error| failed(&error))?;
