@@ -114,11 +114,9 @@ pub(super) async fn begin(
     let mut is_patient = true;
     let patience = Instant::now() + Duration::from_millis(limits::CODE_WALK_WAIT_MS).min(deadline.left());
     loop {
-        match workspace.watch.get() {
-            // While some indexed files are not watched, answers are marked as possibly stale: the wait has the limit of a walk.
-            Some(watch) if watch.index_degraded().is_some() => drop(timeout_at(patience, watch.barrier()).await),
-            Some(watch) => watch.barrier().await,
-            None => {}
+        // While some indexed files are not watched, answers are marked as possibly stale, whatever the watcher has seen.
+        if let Some(watch) = workspace.watch.get().filter(|watch| watch.index_degraded().is_none()) {
+            watch.barrier().await;
         }
         let begin = BeginCode { call: call.clone(), is_patient };
         match workspace.actor.send(begin).await.map_err(|_| ToolError::internal())?? {

@@ -32,5 +32,6 @@ pub const GROUP_QUERY_TIME_MS: u64 = 700;
 /// Threads that one query to a group uses at once; a larger number of threads of a search counts as this many.
 pub const MAX_GROUP_THREADS: usize = 8;
 
-/// Longest wait of a code query for the watcher's first walk, in milliseconds. Then the answer is marked as possibly stale.
+/// Longest wait of a code query for the watcher's first walk, in milliseconds, where there is no index yet: an index that is made after
+/// the walk is known to be fresh. With an older index the query doesn't wait, because its answer would be the same.
 pub const CODE_WALK_WAIT_MS: u64 = 150;

@@ -508,3 +508,30 @@ fn a_query_without_a_worker_times_out_and_an_excess_query_is_refused() {
         assert_eq!(rows(&ask(&yard, "search_code", text("alpha")).await).len(), 2);
     });
 }
+
+#[test]
+fn one_question_suffices_to_follow_an_older_index() {
+    in_real_time(|| async {
+        for asks_a_server_first in [false, true] {
+            let mut yard = Plan::new(site()).open().await;
+            ask(&yard, "search_code", text("alpha")).await;
+            settled(&yard).await;
+            // Otherwise the index is opened without a question.
+            yard.config.warmset.enabled = false;
+            let yard = yard.reopen().await;
+            if asks_a_server_first {
+                // Then the watcher has walked only the files of language servers.
+                yard.call(WORKSPACE_SYMBOLS, json!({"query": "alpha"})).await;
+            }
+            ask(&yard, "search_code", text("alpha")).await;
+            let is_fresh = async {
+                while yard.health().await[0].indexes.iter().all(|index| index.freshness != "fresh") {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            tokio::time::timeout(PATIENCE, is_fresh)
+                .await
+                .expect("operators see a fresh index without another question");
+        }
+    });
+}

@@ -23,5 +23,5 @@ impl WatchSlot {
     }
 }
 
-/// Resolves when the watcher's first walk has ended.
+/// Resolves when a first walk of the watcher has ended.
 pub type FirstWalk = Shared<BoxFuture<'static, ()>>;

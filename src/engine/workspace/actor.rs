@@ -15,7 +15,7 @@ use crate::indexer::heap_trim;
 use crate::query::known_files::KnownFiles;
 use crate::query::messages::WeakExecution;
 use crate::query::plan::Plan;
-use crate::query::watch_slot::WatchSlot;
+use crate::query::watch_slot::{FirstWalk, WatchSlot};
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
 use crate::workspace::messages::Retune;
@@ -56,6 +56,8 @@ pub struct Workspace {
     pub(super) placement: PlacementRevision,
     pub(super) sweeping: Sweeping,
     pub(super) indexing: Indexing,
+    /// The walk after which the watcher follows the files that only the code index lists too; `None` before it began.
+    pub(super) following: Option<FirstWalk>,
     pub(super) draining: bool,
     pub(super) _exit: ExitGuard,
 }
@@ -82,6 +84,7 @@ impl Workspace {
             placement: PlacementRevision::default(),
             sweeping: Sweeping::default(),
             indexing: Indexing::default(),
+            following: None,
             draining: false,
             policy,
             setup,

@@ -165,14 +165,14 @@ impl Workspace {
 impl Handler<Subscribed> for Workspace {
     type Result = ();
 
-    fn handle(&mut self, _: Subscribed, _: &mut Self::Context) {
+    fn handle(&mut self, _: Subscribed, ctx: &mut Self::Context) {
         self.watching = match self.slot.get() {
             Some(_) => Watching::Done,
             None => Watching::Failed("files can't be watched; every question compares with disk".into()),
         };
         // Queries that began meanwhile may depend on changes during the walk.
         self.take_seen_changes();
-        self.watch_index();
+        self.watch_index(ctx);
         self.publish_state();
         for child in self.children.values() {
             // A server that misses it publishes no number of files.
@@ -186,7 +186,7 @@ impl Handler<Wake> for Workspace {
 
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
         self.take_seen_changes();
-        self.watch_index();
+        self.watch_index(ctx);
         self.publish_state();
         self.continue_sweep(ctx);
     }

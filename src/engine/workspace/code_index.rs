@@ -15,7 +15,7 @@ use crate::indexer::indexes::Opened;
 use crate::indexer::messages::{RetuneIndex, StopIndexing, WarmUp};
 use crate::query::watch_slot::FirstWalk;
 use crate::workspace::actor::Workspace;
-use crate::workspace::messages::{BeginCode, BegunCode, WarmIndex};
+use crate::workspace::messages::{BeginCode, BegunCode, Wake, WarmIndex};
 use crate::workspace::setup::Policy;
 use crate::workspace::state::{Indexing, Watching};
 use codeyard_base::blocking;
@@ -66,28 +66,33 @@ impl Workspace {
             drop(self.open_index(false, ctx));
         }
         let walking = self.prepare(ctx);
+        self.watch_index(ctx);
         let Indexing::Open(indexed) = &self.indexing else {
             return Ok(BegunCode::Opening(self.open_index(false, ctx)));
         };
         let indexed = indexed.clone();
-        if let Some(walking) = walking.filter(|_| begin.is_patient) {
+        let walks = walking.or_else(|| self.following.clone().filter(|following| following.peek().is_none()));
+        if let Some(walking) = walks.filter(|_| begin.is_patient && !indexed.state.is_indexed()) {
             return Ok(BegunCode::Walking(walking));
         }
         self.take_seen_changes();
-        self.watch_index();
         Ok(BegunCode::Open(indexed))
     }
 
-    /// Sets whether the projects are watched.
-    pub(super) fn watch_index(&self) {
-        if let Indexing::Open(indexed) = &self.indexing {
-            let is_watched = matches!(self.watching, Watching::Done)
-                && self.slot.get().is_some_and(|subscription| {
-                    subscription.follow_index();
-                    subscription.index_degraded().is_none()
-                });
-            indexed.set_watched(is_watched);
+    /// Sets whether the projects are watched. If the watcher has walked only the files of language servers, another walk begins.
+    pub(super) fn watch_index(&mut self, ctx: &Context<Self>) {
+        let Indexing::Open(indexed) = &self.indexing else { return };
+        let subscription = self.slot.get().filter(|_| matches!(self.watching, Watching::Done));
+        if let Some(subscription) = subscription.clone().filter(|subscription| subscription.follow_index()) {
+            let actor = ctx.address();
+            let task = tokio::spawn(async move {
+                subscription.barrier().await;
+                // A workspace actor that ended meanwhile needs no index.
+                actor.send(Wake).await.ok();
+            });
+            self.following = Some(async move { drop(task.await) }.boxed().shared());
         }
+        indexed.set_watched(subscription.is_some_and(|subscription| subscription.index_degraded().is_none()));
     }
 
     /// Passes changes to the projects.
@@ -148,7 +153,7 @@ impl Handler<BeginCode> for Workspace {
 impl Handler<IndexOpened> for Workspace {
     type Result = ();
 
-    fn handle(&mut self, message: IndexOpened, _: &mut Self::Context) {
+    fn handle(&mut self, message: IndexOpened, ctx: &mut Self::Context) {
         if self.draining {
             return;
         }
@@ -170,7 +175,7 @@ impl Handler<IndexOpened> for Workspace {
                 Indexing::Failed(format!("the folder of the code index can't be used: {error}"))
             }
         };
-        self.watch_index();
+        self.watch_index(ctx);
     }
 }
 

@@ -174,7 +174,7 @@ pub enum WorkspaceProblem {
 pub struct BeginCode {
     /// The call.
     pub call: CallTrace,
-    /// Whether it can wait for the watcher's first walk.
+    /// Whether it can wait for a first walk of the watcher.
     pub is_patient: bool,
 }
 
@@ -184,7 +184,7 @@ pub enum BegunCode {
     Open(IndexHandle),
     /// It is being opened; then send [`BeginCode`] again.
     Opening(FirstWalk),
-    /// The watcher's first walk is in progress; after it the freshness of the index is known better.
+    /// There is no index yet, and a first walk of the watcher is in progress: an index that is made after it is known to be fresh.
     Walking(FirstWalk),
 }
 

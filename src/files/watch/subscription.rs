@@ -120,12 +120,15 @@ impl Subscription {
         self.subscriber.degraded.lock().map(str::to_owned)
     }
 
-    /// Starts to follow the files that only the code index lists, unless they are followed from the start. Their changes are in [`Changes::index_only`].
-    pub fn follow_index(&self) {
-        if !self.subscriber.is_indexed.swap(true, Ordering::SeqCst) {
+    /// Starts to follow the files that only the code index lists, from the next barrier. Their changes are in [`Changes::index_only`].
+    /// Returns `false` if they were followed before.
+    pub fn follow_index(&self) -> bool {
+        let is_new = !self.subscriber.is_indexed.swap(true, Ordering::SeqCst);
+        if is_new {
             self.subscriber.inbox.lock().index_rules = true;
             self.subscriber.wake();
         }
+        is_new
     }
 
     /// Why some files that the code index lists aren't watched; also set until the first barrier after
