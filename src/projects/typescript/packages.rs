@@ -49,6 +49,35 @@ pub(super) fn read(files: &[PathBuf], top: &Path, disk: &dyn MarkerFiles) -> Pac
 }
 
 impl Packages {
+    /// Packages with these manifests.
+    #[cfg(test)]
+    pub(super) fn of<const N: usize>(top: &Path, manifests: [(&str, Value); N]) -> Self {
+        let by_folder = manifests.into_iter().map(|(folder, manifest)| (folder.into(), manifest)).collect();
+        Self { by_folder, top: top.into(), ..Self::default() }
+    }
+
+    /// The folders of the packages, by name. If several have a name, the first folder by path has it.
+    pub(super) fn by_name(&self) -> BTreeMap<&str, &Path> {
+        let mut names = BTreeMap::new();
+        for (folder, manifest) in &self.by_folder {
+            if let Some(name) = manifest.get("name").and_then(Value::as_str) {
+                names.entry(name).or_insert(folder.as_path());
+            }
+        }
+        names
+    }
+
+    /// The manifest in a folder.
+    pub(super) fn manifest(&self, folder: &Path) -> Option<&Value> {
+        self.by_folder.get(folder)
+    }
+
+    /// The package that the files of a folder belong to.
+    pub(super) fn nearest(&self, folder: &Path) -> Option<(&Path, &Value)> {
+        let mut folders = folder.ancestors().take_while(|folder| folder.starts_with(&self.top));
+        folders.find_map(|folder| self.by_folder.get_key_value(folder)).map(|(folder, value)| (folder.as_path(), value))
+    }
+
     /// Adds to compiler options where packages of the tree and installed types are.
     pub(super) fn add_to(&self, mut options: Value, disk: &dyn MarkerFiles) -> Value {
         let Some(members) = options.as_object_mut() else { return options };

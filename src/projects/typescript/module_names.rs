@@ -1,0 +1,203 @@
+//! Which files a specifier may name: relative paths, `paths` and `baseUrl` of configurations, `imports` of the nearest `package.json`, and
+//! packages of the tree by their names.
+//!
+//! It looks at names, not at the disk, and lists every file that some condition or configuration leads to. Whoever needs to know which one
+//! it is asks the language server.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::configuration::normalized;
+use super::packages::Packages;
+
+/// Extensions of modules, in the order in which they are tried.
+const EXTENSIONS: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+/// An extension in a specifier, and the extensions of the files that it also means.
+const WRITTEN_AS: [(&str, &[&str]); 3] = [("js", &["ts", "tsx", "jsx"]), ("mjs", &["mts"]), ("cjs", &["cts"])];
+/// Members of `package.json` that name the module of the whole package.
+const MAIN: [&str; 4] = ["main", "module", "browser", "types"];
+
+/// What specifiers are looked up in.
+pub(super) struct ModuleNames<'a> {
+    files: BTreeSet<&'a Path>,
+    aliases: &'a BTreeMap<String, Vec<PathBuf>>,
+    packages: &'a Packages,
+    by_name: BTreeMap<&'a str, &'a Path>,
+}
+
+impl<'a> ModuleNames<'a> {
+    /// The names of these files.
+    pub(super) fn new(
+        files: impl Iterator<Item = &'a Path>,
+        aliases: &'a BTreeMap<String, Vec<PathBuf>>,
+        packages: &'a Packages,
+    ) -> Self {
+        Self { files: files.collect(), aliases, packages, by_name: packages.by_name() }
+    }
+
+    /// The files that a specifier in the file `from` may name.
+    pub(super) fn targets(&self, from: &Path, specifier: &str) -> BTreeSet<&'a Path> {
+        let Some(folder) = from.parent() else { return BTreeSet::new() };
+        let places = if specifier.starts_with('.') {
+            vec![folder.join(specifier)]
+        } else if specifier.starts_with('#') {
+            self.own_import(folder, specifier)
+        } else {
+            let mut places = aliased(self.aliases, specifier);
+            places.extend(self.in_package(specifier));
+            places
+        };
+        places.iter().filter_map(|place| self.module(&normalized(place)?)).collect()
+    }
+
+    /// The file that a path without its extension means, or a folder.
+    fn module(&self, place: &Path) -> Option<&'a Path> {
+        let known = |path: PathBuf| self.files.get(path.as_path()).copied();
+        let written = place.extension().and_then(|extension| extension.to_str());
+        let meant = WRITTEN_AS.iter().find(|(extension, _)| Some(*extension) == written).map(|(_, meant)| *meant);
+        let with = |extension: &str| PathBuf::from(format!("{}.{extension}", place.display()));
+        known(place.to_path_buf())
+            .or_else(|| meant?.iter().find_map(|extension| known(place.with_extension(extension))))
+            .or_else(|| EXTENSIONS.iter().find_map(|extension| known(with(extension))))
+            .or_else(|| EXTENSIONS.iter().find_map(|extension| known(place.join(format!("index.{extension}")))))
+    }
+
+    /// `#name`, by the nearest `package.json`.
+    fn own_import(&self, folder: &Path, specifier: &str) -> Vec<PathBuf> {
+        let Some((package, manifest)) = self.packages.nearest(folder) else { return vec![] };
+        let Some(imports) = manifest.get("imports") else { return vec![] };
+        entries(imports, specifier).into_iter().map(|target| package.join(target)).collect()
+    }
+
+    /// `name` and `@scope/name/path`, where the package is in the tree.
+    fn in_package(&self, specifier: &str) -> Vec<PathBuf> {
+        let depth = if specifier.starts_with('@') { 2 } else { 1 };
+        let end = specifier.match_indices('/').nth(depth - 1).map_or(specifier.len(), |(at, _)| at);
+        let (name, rest) = specifier.split_at(end);
+        let Some(package) = self.by_name.get(name) else { return vec![] };
+        let rest = rest.trim_start_matches('/');
+        let mut places = Vec::new();
+        if let Some(manifest) = self.packages.manifest(package) {
+            let key = if rest.is_empty() { ".".to_owned() } else { format!("./{rest}") };
+            let exports = manifest.get("exports").map(|exports| entries(exports, &key)).unwrap_or_default();
+            places.extend(exports.into_iter().map(|target| package.join(target)));
+            if rest.is_empty() {
+                let main = MAIN.iter().filter_map(|member| manifest.get(*member)?.as_str());
+                places.extend(main.map(|target| package.join(target)));
+            }
+        }
+        places.extend([package.join(rest), package.join("src").join(rest)]);
+        places
+    }
+}
+
+/// Where the name patterns look for a name.
+fn aliased(aliases: &BTreeMap<String, Vec<PathBuf>>, name: &str) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for (pattern, targets) in aliases {
+        let Some(middle) = matched(pattern, name) else { continue };
+        places.extend(targets.iter().map(|target| PathBuf::from(target.to_string_lossy().replacen('*', middle, 1))));
+    }
+    places
+}
+
+/// The targets of a name in `imports` or `exports` of a `package.json`, of all conditions.
+fn entries(map: &Value, name: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let is_map = map.as_object().is_some_and(|map| map.keys().any(|key| key.starts_with(['.', '#'])));
+    if !is_map {
+        if name == "." {
+            collect(map, "", &mut found);
+        }
+        return found;
+    }
+    for (pattern, target) in map.as_object().into_iter().flatten() {
+        if let Some(middle) = matched(pattern, name) {
+            collect(target, middle, &mut found);
+        }
+    }
+    found
+}
+
+/// What `*` in a pattern stands for. Without `*` it is empty.
+fn matched<'n>(pattern: &str, name: &'n str) -> Option<&'n str> {
+    match pattern.split_once('*') {
+        None => (pattern == name).then_some(""),
+        Some((before, after)) => name.strip_prefix(before)?.strip_suffix(after),
+    }
+}
+
+/// All strings in nested conditions.
+fn collect(target: &Value, middle: &str, found: &mut Vec<String>) {
+    let mut waiting = vec![target];
+    while let Some(next) = waiting.pop() {
+        match next {
+            Value::String(path) => found.push(path.replace('*', middle)),
+            Value::Array(all) => waiting.extend(all),
+            Value::Object(conditions) => waiting.extend(conditions.values()),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_lead_to_files() {
+        let files = [
+            "/r/src/a.ts",
+            "/r/src/j.js",
+            "/r/src/deep/index.js",
+            "/r/lib/x.mts",
+            "/r/pk/w/index.js",
+            "/r/pk/w/dist/sub.cjs",
+            "/r/pk/v/main.js",
+        ];
+        let aliases = BTreeMap::from([
+            ("~/*".to_owned(), vec![PathBuf::from("/r/src/*")]),
+            ("exact".to_owned(), vec![PathBuf::from("/r/src/j.js")]),
+        ]);
+        let packages = Packages::of(
+            Path::new("/r"),
+            [
+                ("/r", json!({"imports": {"#j": "./src/j.js", "#lib/*": {"node": "./lib/*.mjs", "default": [null]}}})),
+                (
+                    "/r/pk/w",
+                    json!({"name": "@x/w", "exports": {".": "./index.js", "./s": {"import": "./dist/sub.cjs"}}}),
+                ),
+                ("/r/pk/v", json!({"name": "v", "main": "main"})),
+            ],
+        );
+        let names = ModuleNames::new(files.iter().map(Path::new), &aliases, &packages);
+        let lead = |from: &str, specifier: &str| -> Vec<&str> {
+            names.targets(Path::new(from), specifier).into_iter().filter_map(Path::to_str).collect()
+        };
+        for (specifier, expected) in [
+            ("./j", "/r/src/j.js"),
+            ("./a.js", "/r/src/a.ts"),
+            ("./deep", "/r/src/deep/index.js"),
+            ("../src/deep/", "/r/src/deep/index.js"),
+            ("~/j", "/r/src/j.js"),
+            ("exact", "/r/src/j.js"),
+            ("#j", "/r/src/j.js"),
+            ("#lib/x", "/r/lib/x.mts"),
+            ("@x/w", "/r/pk/w/index.js"),
+            ("@x/w/s", "/r/pk/w/dist/sub.cjs"),
+            ("@x/w/dist/sub", "/r/pk/w/dist/sub.cjs"),
+            ("v", "/r/pk/v/main.js"),
+        ] {
+            assert_eq!(lead("/r/src/a.ts", specifier), [expected], "{specifier}");
+        }
+        for specifier in ["exacts", "@x", "@x/none", "v/none", "#none", "fs", "", "/", "../../../../j", "~/"] {
+            assert!(lead("/r/src/a.ts", specifier).is_empty(), "{specifier}");
+        }
+        // Another package has no such imports.
+        assert!(lead("/r/pk/w/index.js", "#j").is_empty());
+    }
+}
