@@ -18,6 +18,13 @@ pub const MAX_WATCH_INBOX: usize = 65_536;
 /// Longest time of one barrier, in milliseconds. Beyond it the changes become one bulk change.
 pub const WATCH_BARRIER_MS: u64 = 250;
 
+/// First walks that run at once without waiting: sixty together would take the processors from the searches of a moment after a start.
+pub const MAX_WALKS: usize = 4;
+
+/// Longest time that a first walk waits for others, in milliseconds. Then it runs beside them, so that walks of huge trees delay no
+/// workspace for longer.
+pub const WALK_WAIT_MS: u64 = 500;
+
 /// Largest ignore file that is read, in bytes.
 pub const MAX_IGNORE_FILE_BYTES: u64 = 1024 * 1024;
 

@@ -115,7 +115,8 @@ pub fn plan_for_file(setup: PlanContext<'_>, path: &Path, with_linters: bool) ->
     let mut plan = Plan::default();
     match setup.servers.index.language_of(path) {
         Some(language) => {
-            let options = PlanOptions { setup, files: &DiskFiles, with_linters, for_symbols: false };
+            // The candidates look for mostly the same markers in the same folders.
+            let options = PlanOptions { setup, files: &CachedFiles::default(), with_linters, for_symbols: false };
             plan_language(&options, language, path, &mut plan, &mut waits);
         }
         None => plan.unavailable.push(no_server()),

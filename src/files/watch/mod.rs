@@ -33,6 +33,7 @@ mod routes;
 mod stamp;
 mod subscription;
 mod table;
+mod walk_slots;
 mod watcher;
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -14,6 +15,8 @@ use super::counters::WatchCounters;
 use super::queue::{EventKind, EventQueue, WatchId};
 use super::routes::Routes;
 use super::subscription::{Subscriber, Subscription};
+use super::walk_slots::WalkSlots;
+use crate::limits::{MAX_WALKS, WALK_WAIT_MS};
 use codeyard_base::priority::give_way;
 
 /// The one watcher of the process. Cheap to clone.
@@ -60,6 +63,7 @@ pub(super) struct WatcherShared {
     /// Held while the queue is emptied: when it is found empty, its events are delivered.
     pump: Mutex<()>,
     next_id: AtomicU64,
+    walk_slots: WalkSlots,
     counters: Arc<WatchCounters>,
 }
 
@@ -92,6 +96,7 @@ impl Watcher {
             subscribers: Mutex::default(),
             pump: Mutex::default(),
             next_id: AtomicU64::new(1),
+            walk_slots: WalkSlots::new(MAX_WALKS),
             counters: Arc::default(),
         });
         Ok(Self(Arc::new(WatcherThread(shared))))
@@ -115,7 +120,9 @@ impl Watcher {
         shared.pump(None);
         shared.subscribers.lock().insert(id, Arc::downgrade(&subscriber));
         let subscription = Subscription { subscriber, watcher: self.clone() };
+        let walk = shared.walk_slots.enter(Duration::from_millis(WALK_WAIT_MS));
         run_at_low_priority(|| subscription.subscriber.walk());
+        drop(walk);
         Ok(subscription)
     }
 

@@ -16,7 +16,7 @@ pub trait MarkerFiles {
     /// Whether a file or folder exists.
     fn exists(&self, path: &Path) -> bool;
     /// The names in a folder; empty if it can't be read.
-    fn entries(&self, folder: &Path) -> Vec<String>;
+    fn entries(&self, folder: &Path) -> Rc<[String]>;
     /// The text of a file; empty if it can't be read, or if a link leads outside `top`.
     fn read_text(&self, file: &Path, top: &Path) -> String;
     /// What `read` finds in a file. The result, of the type `kind`, may be cached.
@@ -33,7 +33,7 @@ pub struct DiskFiles;
 #[derive(Debug, Default)]
 pub struct CachedFiles {
     exists: RefCell<HashMap<PathBuf, bool>>,
-    entries: RefCell<HashMap<PathBuf, Vec<String>>>,
+    entries: RefCell<HashMap<PathBuf, Rc<[String]>>>,
     texts: RefCell<HashMap<PathBuf, String>>,
     parsed: RefCell<HashMap<(PathBuf, TypeId), Rc<dyn Any>>>,
 }
@@ -43,7 +43,7 @@ impl MarkerFiles for CachedFiles {
         cached(&self.exists, path.to_path_buf(), || DiskFiles.exists(path))
     }
 
-    fn entries(&self, folder: &Path) -> Vec<String> {
+    fn entries(&self, folder: &Path) -> Rc<[String]> {
         cached(&self.entries, folder.to_path_buf(), || DiskFiles.entries(folder))
     }
 
@@ -71,8 +71,8 @@ impl MarkerFiles for DiskFiles {
         path.exists()
     }
 
-    fn entries(&self, folder: &Path) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    fn entries(&self, folder: &Path) -> Rc<[String]> {
+        let Ok(entries) = fs::read_dir(folder) else { return Rc::default() };
         let entries = entries.take(MAX_MARKER_ENTRIES).filter_map(Result::ok);
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }

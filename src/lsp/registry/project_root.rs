@@ -158,7 +158,8 @@ fn first_match(folder: &Path, path: &str, files: &dyn MarkerFiles) -> Option<Pat
     let path = Path::new(path);
     let folder = folder.join(path.parent()?);
     let matcher = Glob::new(path.file_name()?.to_str()?).ok()?.compile_matcher();
-    let name = files.entries(&folder).into_iter().filter(|name| matcher.is_match(name)).min()?;
+    let entries = files.entries(&folder);
+    let name = entries.iter().filter(|name| matcher.is_match(name)).min()?;
     Some(folder.join(name))
 }
 

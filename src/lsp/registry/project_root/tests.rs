@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::rc::Rc;
 
 use super::*;
 use crate::limits::MAX_PROJECT_REFERENCES;
@@ -21,7 +22,7 @@ impl MarkerFiles for FakeFiles {
         self.seen.borrow_mut().insert(path.into());
         self.files.keys().any(|file| file.starts_with(path))
     }
-    fn entries(&self, folder: &Path) -> Vec<String> {
+    fn entries(&self, folder: &Path) -> Rc<[String]> {
         self.seen.borrow_mut().insert(folder.into());
         let below = self.files.keys().filter_map(|file| file.strip_prefix(folder).ok());
         below.filter_map(|rest| Some(rest.components().next()?.as_os_str().to_str()?.into())).collect()
