@@ -12,6 +12,9 @@ pub const MAX_LINKED_FILES: usize = 20_000;
 /// Bytes of these files.
 pub const MAX_LINKED_BYTES: usize = 128 * 1024 * 1024;
 
+/// Bytes of texts and links of such files that are kept for the next questions, for each workspace.
+pub const MAX_KEPT_LINKS_BYTES: usize = 48 * 1024 * 1024;
+
 /// Places with the name of a symbol of CommonJS that a language server is asked about.
 pub const MAX_LINKED_PLACES: usize = 4_000;
 
@@ -104,6 +107,13 @@ pub const MAX_FULL_INDEX_JOBS: usize = 2;
 
 /// Longest wait of such a job for its turn, in milliseconds.
 pub const MAX_INDEX_TURN_WAIT_MS: u64 = 60_000;
+
+/// Jobs that update the index of a root at the same time, over all workspaces, after a start above all: each compares all files with the
+/// disk then. Further ones take turns.
+pub const MAX_INDEX_UPDATES: usize = 4;
+
+/// Longest wait of an update for its turn, in milliseconds.
+pub const MAX_UPDATE_TURN_WAIT_MS: u64 = 1_000;
 
 /// Workspaces of a group that an answer lists because it doesn't cover them; a warning counts the others.
 pub const MAX_LISTED_WORKSPACES: usize = 32;

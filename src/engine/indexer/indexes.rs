@@ -25,6 +25,8 @@ pub struct Indexes {
     pub places: Arc<Semaphore>,
     /// Bounds the jobs that read all files of a root at the same time.
     pub(super) full_jobs: Arc<Semaphore>,
+    /// The turns of jobs that update an index.
+    pub(super) updates: Arc<Semaphore>,
     /// Number of queries that wait for a permit.
     waiting: AtomicUsize,
     began: Instant,
@@ -47,6 +49,7 @@ impl Indexes {
             warmset: Warmset::open(store),
             places: Arc::new(Semaphore::new(limits::MAX_CODE_QUERIES)),
             full_jobs: Arc::new(Semaphore::new(limits::MAX_FULL_INDEX_JOBS)),
+            updates: Arc::new(Semaphore::new(limits::MAX_INDEX_UPDATES)),
             waiting: AtomicUsize::new(0),
             began: Instant::now(),
         }

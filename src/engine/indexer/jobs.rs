@@ -183,16 +183,17 @@ impl Indexer {
         }));
     }
 
-    /// Waits for the turn of a job. Jobs that read all files take turns, over all workspaces and in the order in which they were
-    /// requested. The wait ends with the indexer, and after [`limits::MAX_INDEX_TURN_WAIT_MS`], so that hung jobs of others don't
-    /// prevent this one.
+    /// Waits for the turn of a job. Jobs that read all files take turns, and so do updates, over all workspaces and in the order in which
+    /// they were requested. The wait ends with the indexer, and after [`limits::MAX_INDEX_TURN_WAIT_MS`] or, for an update,
+    /// [`limits::MAX_UPDATE_TURN_WAIT_MS`], so that hung jobs of others don't prevent this one.
     fn turn(&self, mode: JobMode) -> impl Future<Output = Option<OwnedSemaphorePermit>> + 'static {
-        let (turns, mut stopped) = (self.indexes.full_jobs.clone(), self.stopped.subscribe());
+        let (turns, most) = match mode {
+            JobMode::Full => (self.indexes.full_jobs.clone(), limits::MAX_INDEX_TURN_WAIT_MS),
+            JobMode::Incremental => (self.indexes.updates.clone(), limits::MAX_UPDATE_TURN_WAIT_MS),
+        };
+        let mut stopped = self.stopped.subscribe();
         async move {
-            if mode != JobMode::Full {
-                return None;
-            }
-            let wait = tokio::time::timeout(ms(limits::MAX_INDEX_TURN_WAIT_MS), turns.acquire_owned());
+            let wait = tokio::time::timeout(ms(most), turns.acquire_owned());
             tokio::select! {
                 turn = wait => turn.ok()?.ok(),
                 _ = stopped.wait_for(|stopped| *stopped) => None,

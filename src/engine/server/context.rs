@@ -15,7 +15,7 @@ use crate::server::client_host::FolderSource;
 use crate::server::messages::ServerNotice;
 use crate::server::prepared_projects::ProjectContext;
 use crate::server::programs::Program;
-use crate::server::project_folders::ProjectFolders;
+use crate::server::project_folders::{FindProjects, ProjectFolders};
 use crate::server::registry::IndexedRegistry;
 use crate::server::restart_rule::RestartRule;
 use crate::server::start_locks::StartLocks;
@@ -73,6 +73,8 @@ pub struct ServerContext {
     pub multi_root: MultiRoot,
     /// Its projects, each with the documents that are opened as soon as the server runs.
     pub folders: ProjectFolders,
+    /// Finds its projects before each start.
+    pub find_projects: FindProjects,
     /// What its projects are prepared from.
     pub project: ProjectContext,
     /// The workspace's settings; they override those of the registry.

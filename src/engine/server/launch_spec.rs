@@ -42,6 +42,7 @@ pub(super) fn prepare(context: &ServerContext) -> io::Result<PreparedLaunch> {
     let program = &context.program;
     let launch = LaunchConfig::prepare(&context.server, &program.program, &program.args, &program.env, &places)?;
     context.project.memory.forget_all();
+    context.folders.find(&context.find_projects);
     let projects = PreparedProjects::prepare(context)?;
     let settings = merged(launch.settings.clone(), context.settings.as_ref());
     let folders = context.workspace_folders();

@@ -12,6 +12,9 @@ use parking_lot::RwLock;
 
 use crate::limits;
 
+/// Finds the projects of a server and the anchors of each, given the project roots that calls were about. It reads the disk.
+pub type FindProjects = Arc<dyn Fn(BTreeSet<PathBuf>) -> BTreeMap<PathBuf, Vec<PathBuf>> + Send + Sync>;
+
 /// The projects of one language server, by project root. Clones share one set.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectFolders(Arc<RwLock<FolderSet>>);
@@ -27,6 +30,22 @@ impl ProjectFolders {
     /// These projects, each with its anchors.
     pub fn new(anchors: BTreeMap<PathBuf, Vec<PathBuf>>) -> Self {
         Self(Arc::new(RwLock::new(FolderSet { anchors, revision: 0 })))
+    }
+
+    /// These projects, without anchors until [`ProjectFolders::find`].
+    pub fn unexplored(roots: BTreeSet<PathBuf>) -> Self {
+        Self::new(roots.into_iter().map(|root| (root, vec![])).collect())
+    }
+
+    /// Adds the projects that `find` finds, and sets the anchors of all. Blocks.
+    pub fn find(&self, find: &FindProjects) {
+        let known: BTreeSet<PathBuf> = self.roots().into_iter().collect();
+        for (root, anchors) in find(known.clone()) {
+            // One that has left meanwhile doesn't come back.
+            if self.contains(&root) || !known.contains(&root) {
+                self.join(root, anchors);
+            }
+        }
     }
 
     /// Rises with every change.
@@ -110,6 +129,21 @@ mod tests {
         assert_eq!((clone.revision(), clone.roots()), (2, vec![PathBuf::from("/w")]));
         folders.replace(BTreeMap::new());
         assert_eq!((clone.revision(), clone.count()), (3, 0));
+    }
+
+    #[test]
+    fn found_projects_join_and_one_that_left_stays_away() {
+        let folders = ProjectFolders::unexplored(["/w", "/w/gone"].map(PathBuf::from).into());
+        assert_eq!((folders.count(), folders.anchors().len()), (2, 0));
+        let other = folders.clone();
+        let find: FindProjects = Arc::new(move |known| {
+            assert_eq!(known, ["/w", "/w/gone"].map(PathBuf::from).into());
+            other.retain(|root| root != Path::new("/w/gone"));
+            ["/w", "/w/gone", "/w/new"].map(|root| (root.into(), vec![Path::new(root).join("x")])).into()
+        });
+        folders.find(&find);
+        assert_eq!(folders.roots(), ["/w", "/w/new"].map(PathBuf::from));
+        assert_eq!(folders.anchors(), ["/w/new/x", "/w/x"].map(PathBuf::from));
     }
 
     #[test]

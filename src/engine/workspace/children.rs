@@ -70,7 +70,11 @@ impl Workspace {
             root: key.root.clone(),
             settings: setup.settings.get(&key.kind).cloned(),
             multi_root: choice.multi_root,
-            folders: ProjectFolders::new(self.projects_of(choice)),
+            folders: ProjectFolders::unexplored(choice.projects.clone()),
+            find_projects: {
+                let finder = self.project_finder(choice);
+                Arc::new(move |roots| finder.projects(roots))
+            },
             project: ProjectContext { watched: self.slot.clone(), build: setup.build, ..ProjectContext::default() },
             servers: setup.servers.clone(),
             gate: setup.gate.clone(),

@@ -11,15 +11,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use actix::prelude::*;
 
 use crate::query::plan::{self, Choice};
+use crate::query::watch_slot::WatchSlot;
 use crate::server::anchors;
 use crate::server::child_key::ChildKey;
 use crate::workspace::actor::Workspace;
+use crate::workspace::setup::WorkspaceSetup;
 use codeyard_files::watch::{ChangeKind, Changes, FileChange};
-use codeyard_lsp::registry::MultiRoot;
+use codeyard_lsp::registry::{MultiRoot, ServerSpec};
 
 /// Counts the changes that may move project roots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,20 +33,46 @@ pub(super) struct PlacementRevision {
     markers: u64,
 }
 
-impl Workspace {
-    /// The projects of a new server, each with its anchors.
-    pub(super) fn projects_of(&self, choice: &Choice) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+/// Finds the projects of one language server. It reads the disk: a start uses it on the blocking pool, where it holds up no call to the
+/// workspace.
+pub(super) struct ProjectFinder {
+    setup: Arc<WorkspaceSetup>,
+    slot: WatchSlot,
+    separated: BTreeSet<String>,
+    server: Arc<ServerSpec>,
+    multi_root: MultiRoot,
+}
+
+impl ProjectFinder {
+    /// The projects at `roots`, and all others of a server that answers across projects, each with its anchors.
+    pub(super) fn projects(&self, mut roots: BTreeSet<PathBuf>) -> BTreeMap<PathBuf, Vec<PathBuf>> {
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-        let mut roots = choice.projects.clone();
-        if choice.multi_root == MultiRoot::ByFile && anchors::are_chosen_for(&choice.server) {
-            roots.extend(plan::project_roots(self.setup.plan_context(&self.separated), &choice.server, &files));
+        if self.multi_root == MultiRoot::ByFile && anchors::are_chosen_for(&self.server) {
+            roots.extend(plan::project_roots(self.setup.plan_context(&self.separated), &self.server, &files));
         }
-        let servers = &self.setup.servers;
         let with_anchors = |root: PathBuf| {
-            let chosen = anchors::choose(&choice.server, &root, files_below(&files, &root), servers);
+            let chosen = anchors::choose(&self.server, &root, files_below(&files, &root), &self.setup.servers);
             (root, chosen)
         };
         roots.into_iter().map(with_anchors).collect()
+    }
+}
+
+impl Workspace {
+    /// Finds the projects of this server.
+    pub(super) fn project_finder(&self, choice: &Choice) -> ProjectFinder {
+        ProjectFinder {
+            setup: self.setup.clone(),
+            slot: self.slot.clone(),
+            separated: self.separated.clone(),
+            server: choice.server.clone(),
+            multi_root: choice.multi_root,
+        }
+    }
+
+    /// The projects of this choice, each with its anchors.
+    fn projects_of(&self, choice: &Choice) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+        self.project_finder(choice).projects(choice.projects.clone())
     }
 
     /// Brings the projects of a running server up to date: those of this choice join, those that are no project roots any more leave.
