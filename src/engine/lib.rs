@@ -23,6 +23,7 @@
 
 pub mod indexer;
 pub mod limits;
+mod low_priority;
 pub mod query;
 pub mod server;
 pub mod status;

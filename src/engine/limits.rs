@@ -102,6 +102,9 @@ pub const MAX_WORKSPACES_DRAINING: usize = 256;
 /// Queries of the code index that run at once in the process; further ones wait.
 pub const MAX_CODE_QUERIES: usize = 16;
 
+/// Shortest time between two writes of the warm set because of queries, in milliseconds.
+pub const WARMSET_WRITE_MS: u64 = 1_000;
+
 /// Jobs that read all files of a root at the same time, over all workspaces; each uses several threads. Further ones take turns.
 pub const MAX_FULL_INDEX_JOBS: usize = 2;
 

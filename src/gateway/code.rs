@@ -240,8 +240,7 @@ impl CodeCall<'_> {
     fn record_use(&self) {
         let roots = self.workspace.gate.root_set().roots();
         if self.indexed.state.is_indexed() && self.indexes().warmset.record_use(roots) {
-            let indexes = self.indexes().clone();
-            drop(blocking::spawn(move || indexes.write_warmset()));
+            self.indexes().store_warmset();
         }
     }
 

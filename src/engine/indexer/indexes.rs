@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
@@ -12,6 +13,7 @@ use crate::indexer::policy::IndexPolicy;
 use crate::limits;
 use crate::status::index_status::IndexHealth;
 use crate::status::registry::IndexSize;
+use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
 use codeyard_index::Project;
 use codeyard_state::{INDEX_FOLDER, StoreHandle, Warmset};
@@ -29,6 +31,10 @@ pub struct Indexes {
     pub(super) updates: Arc<Semaphore>,
     /// Number of queries that wait for a permit.
     waiting: AtomicUsize,
+    /// The warm set has changed since it was stored.
+    is_warmset_changed: AtomicBool,
+    /// A task stores the warm set, or waits to store it again.
+    is_warmset_stored_later: AtomicBool,
     began: Instant,
 }
 
@@ -51,6 +57,8 @@ impl Indexes {
             full_jobs: Arc::new(Semaphore::new(limits::MAX_FULL_INDEX_JOBS)),
             updates: Arc::new(Semaphore::new(limits::MAX_INDEX_UPDATES)),
             waiting: AtomicUsize::new(0),
+            is_warmset_changed: AtomicBool::new(false),
+            is_warmset_stored_later: AtomicBool::new(false),
             began: Instant::now(),
         }
     }
@@ -76,6 +84,28 @@ impl Indexes {
         if let Err(error) = self.warmset.save() {
             tracing::warn!(%error, "the warm set can't be saved");
         }
+    }
+
+    /// Stores the warm set in the background: at once, and then no more often than every [`limits::WARMSET_WRITE_MS`]. When queries go to
+    /// many workspaces in turn, each one changes it.
+    pub fn store_warmset(self: &Arc<Self>) {
+        self.is_warmset_changed.store(true, Ordering::SeqCst);
+        if self.is_warmset_stored_later.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let indexes = self.clone();
+        tokio::spawn(async move {
+            while indexes.is_warmset_changed.swap(false, Ordering::SeqCst) {
+                let writer = indexes.clone();
+                // If it fails, the log says so.
+                blocking::spawn(move || writer.write_warmset()).await.ok();
+                tokio::time::sleep(Duration::from_millis(limits::WARMSET_WRITE_MS)).await;
+            }
+            indexes.is_warmset_stored_later.store(false, Ordering::SeqCst);
+            if indexes.is_warmset_changed.load(Ordering::SeqCst) {
+                indexes.store_warmset();
+            }
+        });
     }
 
     /// Opens the projects of a workspace, and writes down which jobs the end of a process cut short. Blocks.
@@ -112,4 +142,40 @@ pub struct Opened {
 pub(super) fn size(project: &Project, health: &IndexHealth) -> IndexSize {
     let (folder, bytes) = project.disk_usage();
     IndexSize { files: health.files, symbols: health.symbols, folder, bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codeyard_state::SqliteStore;
+
+    #[tokio::test(start_paused = true)]
+    async fn uses_in_quick_succession_are_stored_together_and_none_is_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let store: StoreHandle = Arc::new(SqliteStore::open(dir.path()).unwrap());
+        let indexes = Arc::new(Indexes::in_state(dir.path(), store.clone()));
+        indexes.warmset.configure(true, 1);
+        let root = |number: usize| vec![PathBuf::from(format!("/w{number}"))];
+        let is_stored = |number: usize| {
+            let stored = Warmset::open(store.clone());
+            stored.configure(true, 1);
+            stored.contains(&root(number))
+        };
+        indexes.warmset.record_use(&root(0));
+        indexes.store_warmset();
+        let began = tokio::time::Instant::now();
+        while !is_stored(0) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(began.elapsed(), Duration::ZERO, "the first use is stored at once");
+        for number in 1..50 {
+            indexes.warmset.record_use(&root(number));
+            indexes.store_warmset();
+        }
+        tokio::time::sleep(Duration::from_millis(limits::WARMSET_WRITE_MS - 1)).await;
+        assert!(is_stored(0), "nothing else is stored for a while");
+        while !is_stored(49) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
 }

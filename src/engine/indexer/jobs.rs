@@ -11,10 +11,11 @@ use crate::indexer::indexes::size;
 use crate::indexer::messages::{BeginJob, JobBegun};
 use crate::indexer::{health, heap_trim};
 use crate::limits;
+use crate::low_priority;
 use crate::status::index_status::IndexHealth;
 use crate::status::registry::IndexSize;
+use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
-use codeyard_base::{blocking, priority};
 use codeyard_index::JobError;
 use codeyard_index::project::JobTicket;
 use codeyard_model::code::{ActiveJob, JobMode, JobStatus, PrewarmStatus, SchemaStatus};
@@ -147,7 +148,7 @@ impl Indexer {
         let project = self.units[at].project.clone();
         let (began, mode) = (Instant::now(), ticket.mode);
         let turn = self.turn(mode);
-        let work = run_low_priority("codeyard-index", move || {
+        let work = low_priority::run("codeyard-index", move || {
             let done = project.run(&ticket);
             let health = health::for_operators(&project);
             let size = size(&project, &health);
@@ -247,7 +248,7 @@ impl Indexer {
         self.working += 1;
         let projects: Vec<_> = self.units.iter().map(|unit| unit.project.clone()).collect();
         let (indexes, roots) = (self.indexes.clone(), self.roots.clone());
-        let warmed = run_low_priority("codeyard-warm", move || {
+        let warmed = low_priority::run("codeyard-warm", move || {
             if !projects.iter().any(|project| project.is_indexed()) {
                 return PrewarmStatus::Skipped;
             }
@@ -282,18 +283,4 @@ impl Indexer {
             ctx.stop();
         }
     }
-}
-
-/// Runs `work` on a low-priority thread of its own; `None` if it panicked or the thread can't be started. A thread of the pool is not used
-/// for it, because it would keep the low priority; it only waits.
-async fn run_low_priority<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let name = name.to_owned();
-    let waiting = blocking::spawn(move || {
-        let thread = std::thread::Builder::new().name(name).spawn(move || {
-            priority::give_way();
-            work()
-        });
-        thread.ok()?.join().ok()
-    });
-    waiting.await.ok().flatten()
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::time::{timeout, timeout_at};
 
 use crate::limits;
+use crate::low_priority;
 use crate::server::context::{ServerContext, ServerTimes};
 use crate::server::launch_spec;
 use crate::server::prepared_projects::PreparedProjects;
@@ -74,12 +75,12 @@ pub(super) async fn start(context: Arc<ServerContext>, status: StartStatus) -> R
     let admitted = Instant::now();
     context.metrics.start_admitted(admitted.saturating_duration_since(joined));
     let own = context.clone();
-    let prepared = match blocking::spawn(move || launch_spec::prepare(&own)).await {
-        Ok(Ok(prepared)) => prepared,
-        Ok(Err(error)) => {
+    let prepared = match low_priority::run("server-start", move || launch_spec::prepare(&own)).await {
+        Some(Ok(prepared)) => prepared,
+        Some(Err(error)) => {
             return Err(StartFailure::before_launch(format!("the cache folder can't be used: {}", error.kind())));
         }
-        Err(_) => return Err(StartFailure::before_launch("preparing the start failed".into())),
+        None => return Err(StartFailure::before_launch("preparing the start failed".into())),
     };
     let spec = prepared.spec;
     let launched = context.launcher.launch(&spec).await;

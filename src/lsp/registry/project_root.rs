@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use globset::Glob;
+use globset::{Glob, GlobSet};
 
 use super::manifests::ManifestContext;
 use super::marker_files::MarkerFiles;
@@ -83,7 +83,7 @@ impl RootRule {
         let mut paths = all.map(|marker| marker.split_once(" ~ ").map_or(marker.as_str(), |(path, _)| path));
         paths.any(|path| {
             let last = Path::new(path).file_name().and_then(|last| last.to_str()).unwrap_or_default();
-            let matches = || Glob::new(last).is_ok_and(|glob| glob.compile_matcher().is_match(name));
+            let matches = || compiled(last).is_some_and(|glob| glob.is_match(name));
             file.ends_with(path) || is_glob(path) && matches()
         })
     }
@@ -153,11 +153,16 @@ fn is_glob(path: &str) -> bool {
     path.contains(['*', '?', '[', '{'])
 }
 
+/// A glob. A set of one compiles an extension or a prefix without a regular expression, which would cost more than reading the folder.
+fn compiled(glob: &str) -> Option<GlobSet> {
+    GlobSet::builder().add(Glob::new(glob).ok()?).build().ok()
+}
+
 /// The first name by order that a glob in the last part of a path matches.
 fn first_match(folder: &Path, path: &str, files: &dyn MarkerFiles) -> Option<PathBuf> {
     let path = Path::new(path);
     let folder = folder.join(path.parent()?);
-    let matcher = Glob::new(path.file_name()?.to_str()?).ok()?.compile_matcher();
+    let matcher = compiled(path.file_name()?.to_str()?)?;
     let entries = files.entries(&folder);
     let name = entries.iter().filter(|name| matcher.is_match(name)).min()?;
     Some(folder.join(name))

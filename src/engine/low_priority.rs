@@ -1,0 +1,19 @@
+//! Blocking work that gives way to calls: index jobs, and what a start of a language server reads.
+//!
+//! Invariant: no thread of the blocking pool keeps a low priority.
+
+use codeyard_base::{blocking, priority};
+
+/// Runs `work` on a low-priority thread of its own; `None` if it panicked or the thread can't be started. A thread of the pool is not used
+/// for it, because it would keep the low priority; it only waits.
+pub(crate) async fn run<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let name = name.to_owned();
+    let waiting = blocking::spawn(move || {
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            priority::give_way();
+            work()
+        });
+        thread.ok()?.join().ok()
+    });
+    waiting.await.ok().flatten()
+}
