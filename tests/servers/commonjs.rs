@@ -13,18 +13,18 @@ use crate::e2e::{Yard, listing};
 use crate::mcp::Mcp;
 
 /// A served repository with a client of both catalogs.
-struct Modules {
+pub(crate) struct Modules {
     root: PathBuf,
     client: Mcp,
-    yard: Yard,
+    pub(crate) yard: Yard,
     _folder: tempfile::TempDir,
 }
 
 /// Places as `file:line:column`, from 0.
-type Places = BTreeSet<String>;
+pub(crate) type Places = BTreeSet<String>;
 
 impl Modules {
-    fn serve(files: &[(&str, &str)], kind: &str) -> Self {
+    pub(crate) fn serve(files: &[(&str, &str)], kind: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let root = fs::canonicalize(folder.path()).expect("a path").join("code");
         for (name, text) in files {
@@ -37,7 +37,7 @@ impl Modules {
     }
 
     /// The references at a place `file:line:column`, and the summary.
-    fn references(&mut self, place: &str, include_declaration: bool) -> (Places, String) {
+    pub(crate) fn references(&mut self, place: &str, include_declaration: bool) -> (Places, String) {
         let (path, line, character) = self.split(place);
         let arguments = json!({
             "uri": uri_of(&path), "position": {"line": line, "character": character}, "pageSize": 200,
@@ -50,7 +50,7 @@ impl Modules {
     }
 
     /// The names of the callers and the places of their calls.
-    fn callers(&mut self, place: &str) -> (BTreeSet<String>, Places) {
+    pub(crate) fn callers(&mut self, place: &str) -> (BTreeSet<String>, Places) {
         let (path, line, character) = self.split(place);
         let arguments = json!({
             "operation": "incomingCalls", "filePath": path, "line": line + 1, "character": character + 1
@@ -80,7 +80,7 @@ impl Modules {
     }
 
     /// Asserts the references from each of `from`, in any order, and that none is marked.
-    fn assert_references(&mut self, from: &[&str], expected: &[&str]) {
+    pub(crate) fn assert_references(&mut self, from: &[&str], expected: &[&str]) {
         let expected: Places = expected.iter().map(|place| (*place).to_owned()).collect();
         for place in from {
             let (found, summary) = self.references(place, true);

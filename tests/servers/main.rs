@@ -27,6 +27,7 @@ mod encodings;
 mod equality;
 mod freshness;
 mod history;
+mod linked_modules;
 mod memory_budget;
 mod monorepo;
 mod operations;

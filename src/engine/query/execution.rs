@@ -12,6 +12,7 @@ use futures::future::{BoxFuture, FutureExt};
 
 use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::Collected;
+use crate::query::commonjs::{ModuleCache, WorkspaceFiles};
 use crate::query::gather::OperationOutcome;
 use crate::query::known_files::ObservedFile;
 use crate::query::messages::{ExecutionOutcome, Finish, SharedExecution};
@@ -64,6 +65,10 @@ pub struct Execution {
     pub workspace: Recipient<Finish>,
     /// The watcher's subscription; it reports changes on disk during the execution.
     pub slot: WatchSlot,
+    /// What earlier questions read of the modules of the workspace.
+    pub modules: ModuleCache,
+    /// The epochs at the start, which every query without a watcher raises.
+    pub epochs: Epochs,
     /// The watcher's first walk, if it hadn't ended at the start.
     pub first_walk: Option<FirstWalk>,
     /// The snapshot key at the start.
@@ -190,7 +195,8 @@ impl Execution {
     }
 
     fn context(&self) -> RequestContext<'_> {
-        RequestContext { gate: &self.gate, deadline: self.deadline, origin: &self.origin, files: Some(&self.slot) }
+        let files = WorkspaceFiles { slot: &self.slot, modules: &self.modules, epochs: self.epochs };
+        RequestContext { gate: &self.gate, deadline: self.deadline, origin: &self.origin, files: Some(files) }
     }
 
     /// Asks the providers one after the other until an answer isn't empty.

@@ -6,7 +6,7 @@
 
 pub(crate) mod canonicalise;
 mod collected;
-mod commonjs;
+pub mod commonjs;
 mod coverage;
 pub mod execution;
 pub(crate) mod fallback;

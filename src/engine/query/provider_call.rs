@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::limits;
+use crate::query::commonjs::WorkspaceFiles;
 use crate::query::position_encoding;
 use crate::query::provider::Provider;
-use crate::query::watch_slot::WatchSlot;
 use crate::server::messages::{KillServer, PendingAnswer, ProjectReport, PulledDiagnostics, SendOutcome, SendRequest};
 use crate::server::request::{LspRequest, ServerRequest};
 use crate::status::server_state::{CRASHED, STOPPED, ServerState, Unavailable};
@@ -110,7 +110,7 @@ pub(crate) struct RequestContext<'a> {
     /// When the caller stops waiting.
     pub deadline: Deadline,
     /// The files of the workspace, for questions about several of them.
-    pub files: Option<&'a WatchSlot>,
+    pub files: Option<WorkspaceFiles<'a>>,
     /// The call or background task that the work is attributed to in spans and metrics.
     pub origin: &'a RequestOrigin,
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::indexer::heap_trim;
+use crate::query::commonjs::ModuleCache;
 use crate::query::known_files::KnownFiles;
 use crate::query::messages::WeakExecution;
 use crate::query::plan::Plan;
@@ -46,6 +47,7 @@ pub struct Workspace {
     pub(super) known: KnownFiles,
     pub(super) watching: Watching,
     pub(super) slot: WatchSlot,
+    pub(super) modules: ModuleCache,
     pub(super) children: BTreeMap<ChildKey, Child>,
     pub(super) runs: HashMap<String, (WeakExecution, CallTrace)>,
     pub(super) plans: HashMap<(PathBuf, String, bool), Arc<Plan>>,
@@ -76,6 +78,7 @@ impl Workspace {
             known: KnownFiles::new(setup.gate.clone()),
             watching: Watching::Idle,
             slot,
+            modules: ModuleCache::default(),
             children: BTreeMap::new(),
             runs: HashMap::new(),
             plans: HashMap::new(),

@@ -261,6 +261,8 @@ impl Workspace {
             limits: self.policy.limits.clone(),
             workspace: ctx.address().recipient(),
             slot: self.slot.clone(),
+            modules: self.modules.clone(),
+            epochs: self.epochs,
             first_walk,
             snapshot_key: snapshot_key.clone(),
             seen,

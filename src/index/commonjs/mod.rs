@@ -1,15 +1,18 @@
-//! CommonJS as it is written: what a file of JavaScript assigns to `exports`, what it takes out of `require`, and who calls what.
+//! Modules as they are written: what a file of JavaScript or TypeScript assigns to `exports`, what it takes out of `require`, what it exports
+//! by `export`, and who calls what.
 //!
 //! Syntax only: no specifier is resolved to a file and no name to a declaration; whoever links modules asks a language server for that.
 //! Invariants: reading never fails; the same text gives the same links, in the order of the text; columns are in UTF-16.
 
+mod es_modules;
 mod exported;
 mod reader;
 mod required;
 #[cfg(test)]
 mod tests;
+mod variables;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use codeyard_model::position::{Position, Range};
 
@@ -25,10 +28,16 @@ pub struct NamePlace {
 /// What a file exports, requires and calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModuleLinks {
-    /// Its exports.
+    /// Its exports of CommonJS.
     pub exports: Vec<ModuleExport>,
+    /// Its exports by `export`. Those without a name: `export =`, and `export *` with the place of the specifier as the key.
+    pub es_exports: Vec<ModuleExport>,
+    /// The names that it imports by `import`.
+    pub imports: Vec<ImportedName>,
     /// Its calls of `require` with a literal.
     pub requires: Vec<RequireCall>,
+    /// By name, all places of the variables that hold what it requires, where syntax decides them.
+    pub variables: BTreeMap<String, Vec<Range>>,
     /// What becomes of the modules of its calls of `require` without a literal.
     pub computed_requires: Vec<RequireBinding>,
     /// Names that are taken out of a variable: `object.name`, `const { name } = object`.
@@ -65,10 +74,21 @@ pub enum ExportedValue {
     Object,
     /// A variable.
     Name(NamePlace),
-    /// `require(…)`, by the place of its specifier, or a member of it.
+    /// `require(…)` or what `from` names, by the place of its specifier, or a member of it.
     Required(Range, Option<NamePlace>),
     /// `object.name`.
     Member(NamePlace),
+}
+
+/// A name that is imported by `import`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedName {
+    /// The specifier of its module.
+    pub specifier: NamePlace,
+    /// Its name in the module, and where that is; of a default import where the variable is.
+    pub key: NamePlace,
+    /// The variable.
+    pub local: NamePlace,
 }
 
 /// One call of `require`.
@@ -124,6 +144,11 @@ impl ModuleLinks {
     /// Whether it requires any module.
     pub fn has_requires(&self) -> bool {
         !self.requires.is_empty() || !self.computed_requires.is_empty()
+    }
+
+    /// All places of a variable that holds what is required, if syntax decides them.
+    pub fn places_of(&self, variable: &NamePlace) -> Option<&[Range]> {
+        self.variables.get(&variable.name).map(Vec::as_slice).filter(|places| places.contains(&variable.range))
     }
 
     /// Whether the name at this position is directly taken out of a `require` without a literal: `const { name } = require(variable)`.

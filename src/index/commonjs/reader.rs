@@ -50,35 +50,24 @@ pub(super) fn read(file_name: &str, text: &str) -> Option<ModuleLinks> {
         aliases: BTreeSet::new(),
         assigned: Vec::new(),
     };
-    reader.walk(tree.root_node());
+    for node in nodes(tree.root_node()) {
+        reader.visit(node);
+    }
     reader.add_aliased_exports();
+    reader.add_imported_exports();
+    reader.add_variables(tree.root_node());
     reader.links.end = reader.position(text.len());
     Some(reader.links)
 }
 
 impl LinkReader<'_> {
-    /// Visits all nodes, without recursion.
-    fn walk(&mut self, root: Node<'_>) {
-        let mut cursor = root.walk();
-        loop {
-            self.visit(cursor.node());
-            if cursor.goto_first_child() {
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return;
-                }
-            }
-        }
-    }
-
     fn visit(&mut self, node: Node<'_>) {
         match node.kind() {
             "assignment_expression" => self.add_assignment(node),
             "variable_declarator" => self.add_declarator(node),
             "member_expression" => self.add_member(node),
-            "import_statement" => self.links.has_imports = true,
+            "import_statement" => self.add_import(node),
+            "export_statement" => self.add_es_export(node),
             "shorthand_property_identifier_pattern" => self.add_property(Some(node)),
             "pair_pattern" => self.add_property(node.child_by_field_name("key")),
             "call_expression" => {
@@ -179,6 +168,27 @@ impl LinkReader<'_> {
         let character = byte - start - (surplus_at(byte) - surplus_at(start));
         Position { line: line as u32, character: character as u32 }
     }
+}
+
+/// All nodes of a tree in the order of the text, without recursion.
+pub(super) fn nodes<'t>(root: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+    let mut cursor = root.walk();
+    let mut next = Some(root);
+    std::iter::from_fn(move || {
+        let node = next?;
+        next = 'found: {
+            if cursor.goto_first_child() {
+                break 'found Some(cursor.node());
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    break 'found None;
+                }
+            }
+            Some(cursor.node())
+        };
+        Some(node)
+    })
 }
 
 /// A minified file is one line, so the columns of its names can't be counted from the start of the line each.

@@ -1,6 +1,6 @@
 //! The links of small files, written by hand.
 
-use super::{ExportedValue, ModuleLinks, RequireBinding};
+use super::{ExportedValue, ModuleExport, ModuleLinks, RequireBinding};
 use codeyard_model::position::Position;
 
 fn links(text: &str) -> ModuleLinks {
@@ -13,22 +13,55 @@ fn links_of_module() -> ModuleLinks {
 
 /// The exports as `name=value` with the column of the key.
 fn exports(text: &str) -> Vec<String> {
-    let shown = |links: ModuleLinks| -> Vec<String> {
-        let all = links.exports.into_iter().map(|export| {
-            let value = match export.value {
-                ExportedValue::Own(name) => format!("own {}", name.map(|name| name.name).unwrap_or_default()),
-                ExportedValue::Object => "object".to_owned(),
-                ExportedValue::Name(name) => format!("name {}", name.name),
-                ExportedValue::Required(_, member) => {
-                    format!("required {}", member.map(|member| member.name).unwrap_or_default())
-                }
-                ExportedValue::Member(property) => format!("member {}", property.name),
-            };
-            format!("{}@{}={value}", export.name.as_deref().unwrap_or("*"), export.key.start.character)
-        });
-        all.map(|line| line.trim_end().to_owned()).collect()
-    };
-    shown(links(text))
+    shown(links(text).exports)
+}
+
+fn shown(exports: Vec<ModuleExport>) -> Vec<String> {
+    let all = exports.into_iter().map(|export| {
+        let value = match export.value {
+            ExportedValue::Own(name) => format!("own {}", name.map(|name| name.name).unwrap_or_default()),
+            ExportedValue::Object => "object".to_owned(),
+            ExportedValue::Name(name) => format!("name {}", name.name),
+            ExportedValue::Required(_, member) => {
+                format!("required {}", member.map(|member| member.name).unwrap_or_default())
+            }
+            ExportedValue::Member(property) => format!("member {}", property.name),
+        };
+        format!("{}@{}={value}", export.name.as_deref().unwrap_or("*"), export.key.start.character)
+    });
+    all.map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The exports by `export`, as [`exports`].
+fn es_exports(text: &str) -> Vec<String> {
+    shown(ModuleLinks::read("a.ts", text).unwrap().es_exports)
+}
+
+#[test]
+fn exports_of_es_modules_are_found_in_every_form() {
+    assert_eq!(es_exports("export function a() {}\nexport class B {}"), ["a@16=own a", "B@13=own B"]);
+    assert_eq!(es_exports("export default function a() {}"), ["default@24=own a"]);
+    assert_eq!(es_exports("export default () => 1; export default a"), ["default@15=own", "default@39=name a"]);
+    assert_eq!(
+        es_exports("export const a = 1, { b, c: [d = 2], ...e } = x;"),
+        ["a@13=own a", "e@40=own e", "d@29=own d", "b@22=own b"]
+    );
+    assert_eq!(es_exports("export { a, b as c, d as default };"), ["a@9=name a", "c@17=name b", "default@25=name d"]);
+    assert_eq!(
+        es_exports("export { a as b, default } from './x'; export * from './y'; export * as ns from './z';"),
+        ["b@14=required a", "default@17=required default", "*@54=required"]
+    );
+    assert_eq!(
+        es_exports("import m, { a as x, y } from './x'; export { m as n, x, z }; export default y; export enum E {}"),
+        ["n@50=required default", "x@53=required a", "z@56=name z", "default@76=required y", "E@91=own E"]
+    );
+    assert_eq!(es_exports("export = a;"), ["*@9=name a"]);
+    assert_eq!(es_exports("export type { T } from './t'; export interface I {}"), ["T@14=required T", "I@47=own I"]);
+    let imports =
+        ModuleLinks::read("a.ts", "import m, { a as x, y } from './x'; import * as n from 'n'; import 'e';").unwrap();
+    let names: Vec<_> =
+        imports.imports.iter().map(|one| (&*one.key.name, &*one.local.name, one.local.range.start.character)).collect();
+    assert_eq!(names, [("default", "m", 7), ("a", "x", 17), ("y", "y", 20)]);
 }
 
 #[test]
@@ -122,4 +155,34 @@ fn broken_and_foreign_files_are_read_without_failing() {
     assert!(ModuleLinks::read("a.mjs", "exports.a = ((((").is_some());
     assert_eq!(ModuleLinks::read("a.ts", "exports.a = b as any;\n").unwrap().exports.len(), 1);
     assert_eq!(ModuleLinks::read("a.cjs", "").unwrap(), ModuleLinks::default());
+}
+
+#[test]
+fn variables_are_listed_if_syntax_decides_them() {
+    let columns = |text: &str, name: &str| -> Option<Vec<u32>> {
+        let links = ModuleLinks::read("a.ts", text).unwrap();
+        links.variables.get(name).map(|places| places.iter().map(|range| range.start.character).collect())
+    };
+    assert_eq!(columns("const a = require('a'); f(a.b, { a }); o.a; ({ a: 1 })", "a"), Some(vec![6, 26, 33]));
+    assert_eq!(columns("const { b: a, c = 1 } = require('a'); new a(c)", "a"), Some(vec![11, 42]));
+    assert_eq!(columns("const { b: a, c = 1 } = require('a'); new a(c)", "c"), Some(vec![14, 44]));
+    assert_eq!(columns("var a = require('a').b; export { a };", "a"), Some(vec![4, 33]));
+    for text in [
+        "const a = require('a'); function f(a) { a; }",
+        "const a = require('a'); (a) => a;",
+        "const a = require('a'); a => a;",
+        "const a = require('a'); { let [a] = x; }",
+        "const a = require('a'); for (const a of x) {}",
+        "const a = require('a'); try {} catch (a) {}",
+        "const a = require('a'); class B { m({ x: { a } }) {} }",
+        "const a = require('a'); let f = function a() {};",
+        "import a from 'x'; var a = require('a');",
+        "function f() { const a = require('a'); } a;",
+        "if (x) { var a = require('a'); }",
+        "a = require('a');",
+        "/** @type {a.b} */ const a = require('a');",
+        "const a = require('a'); let x: a;",
+    ] {
+        assert_eq!(columns(text, "a"), None, "{text}");
+    }
 }

@@ -150,6 +150,7 @@ fn compiler_options() -> Value {
         "allowImportingTsExtensions": true,
         "allowJs": true,
         "allowSyntheticDefaultImports": true,
+        "customConditions": ["node"],
         "disableSizeLimit": true,
         "experimentalDecorators": true,
         "jsx": "preserve",

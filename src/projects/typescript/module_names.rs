@@ -121,6 +121,19 @@ fn entries(map: &Value, name: &str) -> Vec<String> {
     found
 }
 
+/// The paths that a manifest exports below the package's name, with their targets under all conditions. `*` stays in both.
+pub(super) fn exported_paths(manifest: &Value) -> Vec<(&str, Vec<String>)> {
+    let map = manifest.get("exports").and_then(Value::as_object);
+    let paths = map.into_iter().flatten().filter_map(|(key, target)| Some((key.strip_prefix("./")?, target)));
+    let with_targets = paths.map(|(path, target)| {
+        let mut targets = Vec::new();
+        collect(target, "*", &mut targets);
+        targets.retain(|target| target.matches('*').count() == path.matches('*').count());
+        (path, targets)
+    });
+    with_targets.collect()
+}
+
 /// What `*` in a pattern stands for. Without `*` it is empty.
 fn matched<'n>(pattern: &str, name: &'n str) -> Option<&'n str> {
     match pattern.split_once('*') {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use codeyard_lsp::registry::{MarkerFiles, parse_jsonc};
 use serde_json::{Value, json};
 
+use super::configuration::normalized;
+use super::module_names;
 use crate::info::UnresolvedNames;
 use crate::limits::{MAX_EXAMPLES, MAX_WORKSPACE_PACKAGES};
 
@@ -95,6 +97,12 @@ impl Packages {
             if !paths.contains_key(name) {
                 paths.insert(name.into(), json!([folder, folder.join("src"), folder.join("src/index")]));
                 paths.insert(format!("{name}/*"), json!([folder.join("*"), folder.join("src/*")]));
+                for (path, targets) in module_names::exported_paths(manifest) {
+                    let places: Vec<PathBuf> = targets.iter().filter_map(|target| in_folder(folder, target)).collect();
+                    if !places.is_empty() {
+                        paths.insert(format!("{name}/{path}"), json!(places));
+                    }
+                }
             }
         }
         if !paths.is_empty() {
@@ -135,4 +143,9 @@ impl Packages {
         let mut folders = folder.ancestors().take_while(|folder| folder.starts_with(&self.top));
         folders.any(|folder| disk.exists(&folder.join("node_modules").join(name)))
     }
+}
+
+/// A path of a manifest, unless it leads out of the package.
+fn in_folder(folder: &Path, path: &str) -> Option<PathBuf> {
+    normalized(&folder.join(path)).filter(|place| place.starts_with(folder))
 }

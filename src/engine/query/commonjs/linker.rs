@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::AskedSymbol;
+use super::module_cache::ModuleWords;
+use super::name_places::word_at;
 use super::requests::ServerQuestions;
-use super::sources::{self, LinkedFile, Sources, is_javascript};
-use super::specifiers;
+use super::resolution::ModuleDependents;
+use super::sources::{self, LinkedFile, is_javascript};
+
 use crate::query::provider_call::ProviderFailure;
-use codeyard_index::commonjs::{ExportedValue, ModuleExport, RequireBinding, RequireCall};
+use crate::server::document::DocumentInput;
+use codeyard_index::commonjs::ExportedValue;
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::position::{Position, Range, RawLocation};
 use codeyard_model::uri::UriAdmission;
@@ -29,9 +33,10 @@ pub(super) type FoundPlace = (PathBuf, Range);
 /// What is known so far of one symbol.
 pub(super) struct Linker<'a> {
     pub(super) server: ServerQuestions<'a>,
-    pub(super) sources: Sources,
+    /// The words of all files.
+    pub(super) words: Arc<ModuleWords>,
     files: BTreeMap<PathBuf, Option<Arc<LinkedFile>>>,
-    /// The places, and whether each is a declaration.
+    /// The places, and whether each is a declaration, as far as the question needs that.
     pub(super) places: BTreeMap<FoundPlace, bool>,
     /// Where the server says that the symbol is defined.
     pub(super) defined: Vec<FoundPlace>,
@@ -43,7 +48,17 @@ pub(super) struct Linker<'a> {
     /// Symbols whose references were asked for.
     asked: BTreeSet<(PathBuf, Position)>,
     /// By file and specifier, the files that it leads to.
-    resolved: BTreeMap<(PathBuf, Position), Vec<PathBuf>>,
+    pub(super) resolved: BTreeMap<(PathBuf, Position), Vec<PathBuf>>,
+    /// By module, the files that may require it.
+    pub(super) dependents_of: BTreeMap<PathBuf, Arc<ModuleDependents>>,
+    /// The packages of the tree by name, if they were needed.
+    pub(super) packages: Option<BTreeMap<String, PathBuf>>,
+    /// By folder, the files that its manifest may name as the main module.
+    pub(super) mains: BTreeMap<PathBuf, Option<Vec<PathBuf>>>,
+    /// Whether the question needs to tell declarations from uses.
+    separates_declarations: bool,
+    /// Whether a target is an export of CommonJS.
+    pub(super) is_of_commonjs: bool,
     /// Places that may be references, and a name that no target has.
     pub(super) undecided: BTreeSet<FoundPlace>,
     pub(super) undecided_name: Option<String>,
@@ -52,10 +67,10 @@ pub(super) struct Linker<'a> {
 
 impl<'a> Linker<'a> {
     /// A linker that knows nothing yet.
-    pub(super) fn new(server: ServerQuestions<'a>) -> Self {
+    pub(super) fn new(server: ServerQuestions<'a>, words: Arc<ModuleWords>) -> Self {
         Self {
             server,
-            sources: Sources::default(),
+            words,
             files: BTreeMap::new(),
             places: BTreeMap::new(),
             defined: Vec::new(),
@@ -65,10 +80,21 @@ impl<'a> Linker<'a> {
             new_places: Vec::new(),
             asked: BTreeSet::new(),
             resolved: BTreeMap::new(),
+            dependents_of: BTreeMap::new(),
+            packages: None,
+            separates_declarations: false,
+            mains: BTreeMap::new(),
+            is_of_commonjs: false,
             undecided: BTreeSet::new(),
             undecided_name: None,
             is_cut: false,
         }
+    }
+
+    /// Whether a symbol of this document may be linked: JavaScript, or TypeScript beside files that are.
+    pub(super) fn may_link(&self, document: &DocumentInput) -> bool {
+        is_javascript(&document.source.uri.to_path())
+            || self.words.any(|path, text| is_javascript(path) || text.may_have("require"))
     }
 
     /// Whether the file of the symbol, or one that defines it, is of CommonJS. If not, nothing else is asked.
@@ -99,11 +125,14 @@ impl<'a> Linker<'a> {
         own: &[RawLocation],
         uses: &[RawLocation],
     ) -> Result<bool, ProviderFailure> {
+        self.separates_declarations = !asked.include_declaration;
         let own = self.admitted(own);
         let mut seeds: BTreeSet<FoundPlace> = self.defined.iter().cloned().collect();
         seeds.extend(own.iter().filter(|(path, _)| self.near.contains(path)).cloned());
-        if let Some(range) = word_at(&asked) {
-            seeds.insert((asked.document.source.uri.to_path(), range));
+        if let Some(range) = word_at(&asked.document.source.document, asked.position) {
+            let path = asked.document.source.uri.to_path();
+            self.asked.insert((path.clone(), range.start));
+            seeds.insert((path, range));
         }
         for seed in &seeds {
             self.match_place(seed).await?;
@@ -111,8 +140,7 @@ impl<'a> Linker<'a> {
         if self.places.is_empty() && self.new_targets.is_empty() && !self.is_required().await? {
             return Ok(false);
         }
-        self.sources = Sources::read(self.server.context).await;
-        self.is_cut |= self.sources.is_cut;
+        self.is_cut |= self.words.is_cut;
         let uses: BTreeSet<FoundPlace> = self.admitted(uses).into_iter().collect();
         for place in own {
             let is_declaration = !uses.contains(&place);
@@ -143,7 +171,7 @@ impl<'a> Linker<'a> {
         if let Some(known) = self.files.get(path) {
             return known.clone();
         }
-        let file = sources::linked_file(self.server.context.gate, path).await;
+        let file = sources::linked_file(self.server.context, path, self.words.settled(path)).await;
         self.files.insert(path.into(), file.clone());
         file
     }
@@ -175,6 +203,9 @@ impl<'a> Linker<'a> {
             } else if let Some(target) = self.new_targets.pop() {
                 self.add_exports(&target).await?;
                 self.add_requirers(&target).await?;
+                for (path, name) in self.passed_on_by_export(&target).await? {
+                    self.add_target(&path, name.as_deref());
+                }
             } else {
                 return Ok(());
             }
@@ -202,6 +233,13 @@ impl<'a> Linker<'a> {
         }
     }
 
+    /// Adds all these as uses.
+    pub(super) fn add_all(&mut self, locations: &[RawLocation]) {
+        for place in self.admitted(locations) {
+            self.add(place, false);
+        }
+    }
+
     /// Adds an export whose places are looked for.
     pub(super) fn add_target(&mut self, path: &Path, name: Option<&str>) {
         let target = (path.to_path_buf(), name.map(str::to_owned));
@@ -217,76 +255,23 @@ impl<'a> Linker<'a> {
         }
         let Some(file) = self.file(path).await else { return Ok(()) };
         let all = self.server.references(&file.document, at, true).await?;
-        let uses = self.server.references(&file.document, at, false).await?;
-        let uses: BTreeSet<FoundPlace> = self.admitted(&uses).into_iter().collect();
+        let uses = match self.separates_declarations {
+            true => self.admitted(&self.server.references(&file.document, at, false).await?).into_iter().collect(),
+            false => BTreeSet::new(),
+        };
         for place in self.admitted(&all) {
-            let is_declaration = !uses.contains(&place);
+            let is_declaration = self.separates_declarations && !uses.contains(&place);
             self.add(place, is_declaration);
         }
         Ok(())
     }
 
-    /// The exports and the modules that a place belongs to become targets.
-    pub(super) async fn match_place(&mut self, (path, range): &FoundPlace) -> Result<(), ProviderFailure> {
-        if !is_javascript(path) {
-            return Ok(());
-        }
-        let Some(file) = self.file(path).await else { return Ok(()) };
-        for export in &file.links.exports {
-            let is_key = export.name.is_some() && export.key.start == range.start;
-            let is_value = match &export.value {
-                ExportedValue::Own(Some(name)) | ExportedValue::Name(name) | ExportedValue::Member(name) => {
-                    name.range.start == range.start
-                }
-                ExportedValue::Own(None) | ExportedValue::Object | ExportedValue::Required(..) => false,
-            };
-            if is_key || is_value {
-                self.add_target(path, export.name.as_deref());
-            }
-        }
-        for call in &file.links.requires {
-            let Some(name) = name_of(call, range.start) else { continue };
-            for module in self.resolve(&file, call).await? {
-                match &name {
-                    Some(name) => self.add_target(&module, Some(name)),
-                    None if self.is_one_symbol(&module).await => self.add_target(&module, None),
-                    None => {}
-                }
-            }
-        }
-        self.match_member(path, &file, range.start).await
-    }
-
-    /// `variable.name`, where the variable is a module.
-    async fn match_member(&mut self, path: &Path, file: &LinkedFile, at: Position) -> Result<(), ProviderFailure> {
-        let Some(member) = file.links.members.iter().find(|member| member.property.range.start == at) else {
-            return Ok(());
-        };
-        for call in &file.links.requires {
-            let RequireBinding::Whole(variable) = &call.binding else { continue };
-            let uses = self.server.references(&file.document, variable.range.start, true).await?;
-            let is_used = self.admitted(&uses).iter().any(|(of, range)| of == path && range.start == member.object);
-            if is_used {
-                for module in self.resolve(file, call).await? {
-                    self.add_target(&module, Some(&member.property.name));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether all of `module.exports` is one function, class or variable, and not an object made there.
-    async fn is_one_symbol(&mut self, module: &Path) -> bool {
-        let is_symbol = |export: &ModuleExport| {
-            export.name.is_none() && !matches!(export.value, ExportedValue::Object | ExportedValue::Required(_, None))
-        };
-        self.file(module).await.is_some_and(|file| file.links.exports.iter().any(is_symbol))
-    }
-
     /// The places of a target in its own module, and what it is taken from.
     async fn add_exports(&mut self, (path, name): &Target) -> Result<(), ProviderFailure> {
         let Some(file) = self.file(path).await else { return Ok(()) };
+        self.add_es_exports(&(path.clone(), name.clone())).await?;
         for export in file.links.exports.iter().filter(|export| export.name == *name) {
+            self.is_of_commonjs = true;
             if name.is_some() {
                 self.add((path.clone(), export.key), true);
                 self.add_references(path, export.key.start).await?;
@@ -300,15 +285,21 @@ impl<'a> Linker<'a> {
                 {
                     self.add((path.clone(), value.range), false);
                     let defined = self.server.definition(&file.document, value.range.start).await?;
-                    for place in self.admitted(&defined) {
+                    let defined = self.admitted(&defined);
+                    let is_asked = |(path, range): &FoundPlace| self.asked.contains(&(path.clone(), range.start));
+                    let is_known = !defined.is_empty() && defined.iter().all(is_asked);
+                    for place in defined {
                         self.add(place, true);
                     }
-                    self.add_references(path, value.range.start).await?;
+                    // The variable is what is defined there, so its references are the same.
+                    if !is_known {
+                        self.add_references(path, value.range.start).await?;
+                    }
                 }
                 ExportedValue::Required(specifier, member) => {
                     let call = file.links.requires.iter().find(|call| call.specifier.range == *specifier);
                     let Some(call) = call else { continue };
-                    for module in self.resolve(&file, call).await? {
+                    for module in self.resolve(&file, &call.specifier).await? {
                         self.add_target(&module, member.as_ref().map(|member| member.name.as_str()));
                     }
                 }
@@ -328,63 +319,4 @@ impl<'a> Linker<'a> {
         }
         Ok(())
     }
-
-    /// The files that a call of `require` leads to.
-    pub(super) async fn resolve(
-        &mut self,
-        file: &LinkedFile,
-        call: &RequireCall,
-    ) -> Result<Vec<PathBuf>, ProviderFailure> {
-        let at = call.specifier.range.start;
-        let key = (file.document.source.uri.to_path(), at);
-        if let Some(known) = self.resolved.get(&key) {
-            return Ok(known.clone());
-        }
-        let found = self.server.definition(&file.document, at).await?;
-        let mut modules: Vec<PathBuf> = self.admitted(&found).into_iter().map(|(path, _)| path).collect();
-        let gate = self.server.context.gate;
-        let described: Vec<PathBuf> = modules.iter().filter_map(|module| specifiers::javascript_of(module)).collect();
-        modules.extend(described.into_iter().filter(|path| gate.path(path).is_ok()));
-        modules.sort();
-        modules.dedup();
-        self.resolved.insert(key, modules.clone());
-        Ok(modules)
-    }
-}
-
-/// The name that is taken out of a module at this position of a call of `require`; `Some(None)`: all of it.
-fn name_of(call: &RequireCall, at: Position) -> Option<Option<String>> {
-    match &call.binding {
-        RequireBinding::Unnamed => None,
-        RequireBinding::Whole(variable) => (variable.range.start == at).then_some(None),
-        RequireBinding::Names(names) => {
-            let taken = names.iter().find(|(key, alias)| key.range.start == at || alias.range.start == at);
-            taken.map(|(key, _)| Some(key.name.clone()))
-        }
-        RequireBinding::Member(name, alias) => {
-            let is_there = name.range.start == at || alias.as_ref().is_some_and(|alias| alias.range.start == at);
-            is_there.then(|| Some(name.name.clone()))
-        }
-    }
-}
-
-/// The word at the position that is asked about.
-fn word_at(asked: &AskedSymbol<'_>) -> Option<Range> {
-    let line = asked.document.source.document.line(asked.position.line)?;
-    let is_part = |c: char| c == '$' || c == '_' || unicode_ident::is_xid_continue(c);
-    let (mut column, mut start) = (0u32, None);
-    for c in line.chars() {
-        match (is_part(c), start) {
-            (true, None) => start = Some(column),
-            (false, Some(_)) if column >= asked.position.character => break,
-            (false, _) => start = None,
-            (true, Some(_)) => {}
-        }
-        if start.is_none() && column >= asked.position.character {
-            return None;
-        }
-        column += c.len_utf16() as u32;
-    }
-    let line = asked.position.line;
-    start.filter(|start| *start <= asked.position.character).map(|start| Range::new(line, start, line, column))
 }

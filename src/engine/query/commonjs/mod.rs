@@ -13,10 +13,17 @@
 mod callers;
 mod es_modules;
 mod linker;
+mod module_cache;
+mod name_places;
+mod place_targets;
 mod requests;
+mod resolution;
 mod sources;
 mod specifiers;
 mod uses;
+mod word_set;
+
+use std::sync::Arc;
 
 use codeyard_lsp::convert::{RawCall, ReplyEntries};
 use codeyard_model::coverage::UndecidedName;
@@ -24,7 +31,9 @@ use codeyard_model::position::{Position, RawLocation};
 use codeyard_model::uri::UriAdmission;
 
 use self::linker::Linker;
+pub use self::module_cache::ModuleCache;
 use self::requests::ServerQuestions;
+pub(crate) use self::sources::WorkspaceFiles;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::server::document::DocumentInput;
@@ -77,7 +86,7 @@ pub(super) async fn find(
     context: RequestContext<'_>,
 ) -> Result<LinkedReferences, ProviderFailure> {
     let (linker, is_export) = linked(provider, asked, Some(&own), context).await?;
-    if !is_export {
+    if !is_export || linker.places.is_empty() {
         return Ok(LinkedReferences { locations: own, undecided: linker.undecided() });
     }
     let mut locations = own;
@@ -112,12 +121,19 @@ async fn linked<'a>(
     context: RequestContext<'a>,
 ) -> Result<(Linker<'a>, bool), ProviderFailure> {
     let questions = ServerQuestions { provider, context };
-    let mut linker = Linker::new(questions);
-    if !provider.links_commonjs
-        || !sources::may_be_linked(asked.document, context)
-        || (!linker.is_commonjs(asked).await? && !linker.is_required().await?)
-    {
+    let words = if provider.links_commonjs { sources::words(context).await } else { Arc::default() };
+    let mut linker = Linker::new(questions, words);
+    if !provider.links_commonjs || !linker.may_link(asked.document) {
         return Ok((linker, false));
+    }
+    if !linker.is_commonjs(asked).await? && !linker.is_required().await? {
+        // The server lists the references of such a symbol, but not its callers.
+        let is_unknown_import = uses.is_none() && linker.is_unknown_import(asked).await;
+        if is_unknown_import {
+            let all = questions.references(asked.document, asked.position, true).await?;
+            linker.add_all(&all);
+        }
+        return Ok((linker, is_unknown_import));
     }
     let all = match uses {
         Some(uses) if asked.include_declaration => uses.to_vec(),

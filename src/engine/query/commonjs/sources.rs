@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::limits::{MAX_LINKED_BYTES, MAX_LINKED_FILES};
+use super::module_cache::{ModuleCache, ModuleWords};
 use crate::query::provider_call::RequestContext;
+use crate::query::watch_slot::WatchSlot;
 use crate::server::document::{DocumentInput, DocumentSource};
 use codeyard_base::blocking;
 use codeyard_base::digest::sha256;
 use codeyard_base::ids::LanguageId;
-use codeyard_files::gate::Gate;
+use codeyard_files::gate::{FileStamp, Gate};
 use codeyard_index::commonjs::ModuleLinks;
 use codeyard_lsp::text::Document;
+use codeyard_model::epoch::Epochs;
 use codeyard_model::uri::CanonicalUri;
 
 /// Extensions with their language ids; those of JavaScript come first.
@@ -25,8 +27,23 @@ const LANGUAGES: [(&str, &str); 8] = [
     ("mts", "typescript"),
     ("tsx", "typescriptreact"),
 ];
-/// How many of them are of JavaScript.
+/// The extensions that a specifier may leave out.
+const UNWRITTEN: [&str; 5] = ["js", "jsx", "ts", "tsx", "d.ts"];
+/// How many of the languages are of JavaScript.
 const OF_JAVASCRIPT: usize = 4;
+/// Bytes that one item of [`ModuleLinks`] takes, about.
+const BYTES_PER_LINK: usize = 96;
+
+/// The files of a workspace, for questions about several of them.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkspaceFiles<'a> {
+    /// Lists them.
+    pub(crate) slot: &'a WatchSlot,
+    /// What earlier questions read of them.
+    pub(crate) modules: &'a ModuleCache,
+    /// The epochs at which the question was asked.
+    pub(crate) epochs: Epochs,
+}
 
 /// A file with its links.
 pub(super) struct LinkedFile {
@@ -34,26 +51,35 @@ pub(super) struct LinkedFile {
     pub(super) links: ModuleLinks,
 }
 
-/// The texts of all files, read once.
-#[derive(Default)]
-pub(super) struct Sources {
-    texts: Arc<Vec<(PathBuf, String)>>,
-    /// Whether files were left out because there are too many.
-    pub(super) is_cut: bool,
+impl LinkedFile {
+    /// Its size in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let ModuleLinks { exports, es_exports, imports, requires, members, functions, callees, properties, .. } =
+            &self.links;
+        let lists = [exports.len(), es_exports.len(), imports.len(), requires.len(), members.len(), functions.len()];
+        // The places of callees and properties take less than an item of a list.
+        let items = lists.iter().sum::<usize>() + (callees.len() + properties.len()) / 4;
+        self.document.source.document.text().len() + items * BYTES_PER_LINK
+    }
 }
 
-/// Whether a symbol of this document may be an export of CommonJS: JavaScript, or TypeScript beside JavaScript.
-pub(super) fn may_be_linked(document: &DocumentInput, context: RequestContext<'_>) -> bool {
-    is_javascript(&document.source.uri.to_path())
-        || context
-            .files
-            .and_then(|files| files.get())
-            .is_some_and(|files| files.source_files().iter().any(|file| is_javascript(file)))
+/// The words of all files. Without a list of files there are none.
+pub(super) async fn words(context: RequestContext<'_>) -> Arc<ModuleWords> {
+    let listed = context.files.and_then(|files| Some((files, files.slot.get()?)));
+    let Some((files, watched)) = listed else { return Arc::default() };
+    let (cache, epochs) = (files.modules.clone(), files.epochs);
+    let (listed, gate) = (watched.source_files(), context.gate.clone());
+    blocking::spawn(move || cache.words(&listed, &gate, &epochs)).await.unwrap_or_default()
 }
 
 /// Whether it is a file of JavaScript.
 pub(super) fn is_javascript(path: &Path) -> bool {
     language(path).is_some_and(|at| at < OF_JAVASCRIPT)
+}
+
+/// Whether it is a file of JavaScript or TypeScript.
+pub(super) fn is_module(path: &Path) -> bool {
+    language(path).is_some()
 }
 
 fn language(path: &Path) -> Option<usize> {
@@ -62,32 +88,42 @@ fn language(path: &Path) -> Option<usize> {
 }
 
 /// A file with its links. `None` if it can't be read, or is too large.
-pub(super) async fn linked_file(gate: &Gate, path: &Path) -> Option<Arc<LinkedFile>> {
-    let (gate, path) = (gate.clone(), path.to_path_buf());
-    blocking::spawn(move || read(&gate, &path)).await.ok().flatten().map(Arc::new)
+pub(super) async fn linked_file(
+    context: RequestContext<'_>,
+    path: &Path,
+    settled: Option<FileStamp>,
+) -> Option<Arc<LinkedFile>> {
+    if !is_module(path) {
+        return None;
+    }
+    let cache = context.files.map(|files| files.modules.clone()).unwrap_or_default();
+    let (gate, path) = (context.gate.clone(), path.to_path_buf());
+    blocking::spawn(move || cache.file(&gate, &path, settled)).await.ok().flatten()
 }
 
-/// Whether the text of a file of JavaScript says anything about CommonJS.
+/// Whether the text of a file says anything about CommonJS.
 pub(super) async fn mentions_modules(gate: &Gate, path: &Path) -> bool {
-    if !is_javascript(path) {
+    if !is_module(path) {
         return false;
     }
     let (gate, path) = (gate.clone(), path.to_path_buf());
-    let mentions =
-        move || text_of(&gate, &path).is_some_and(|(_, text)| text.contains("exports") || text.contains("require"));
+    let mentions = move || {
+        let text = stamped_text(&gate, &path).map(|((_, text), _)| text).unwrap_or_default();
+        text.contains("require") || (is_javascript(&path) && text.contains("exports"))
+    };
     blocking::spawn(mentions).await.unwrap_or_default()
 }
 
 /// The text of a file inside the roots. `None` if it can't be read, is too large, or isn't UTF-8.
-fn text_of(gate: &Gate, path: &Path) -> Option<(CanonicalUri, String)> {
+pub(super) fn stamped_text(gate: &Gate, path: &Path) -> Option<((CanonicalUri, String), FileStamp)> {
     let uri = gate.path(path).ok()?;
-    let (bytes, _) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
-    Some((uri, String::from_utf8(bytes).ok()?))
+    let (bytes, stamp) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
+    Some(((uri, String::from_utf8(bytes).ok()?), stamp))
 }
 
-fn read(gate: &Gate, path: &Path) -> Option<LinkedFile> {
+/// A text with its links.
+pub(super) fn linked(path: &Path, (uri, text): (CanonicalUri, String)) -> Option<LinkedFile> {
     let language = LanguageId::new(LANGUAGES[language(path)?].1);
-    let (uri, text) = text_of(gate, path)?;
     let hash = sha256(text.as_bytes());
     let links = ModuleLinks::read(path.file_name()?.to_str()?, &text)?;
     let document = Arc::new(Document::new(text));
@@ -95,54 +131,53 @@ fn read(gate: &Gate, path: &Path) -> Option<LinkedFile> {
     Some(LinkedFile { document: DocumentInput { source: Arc::new(source), language }, links })
 }
 
-/// The files of JavaScript whose text has `require` and the name, and whether files were left out because there are too many: at most
-/// [`MAX_LINKED_FILES`] are looked at.
-pub(super) async fn requiring(context: RequestContext<'_>, name: &str) -> (Vec<PathBuf>, bool) {
-    let Some(files) = context.files.and_then(|files| files.get()) else { return Default::default() };
-    let (files, gate, name) = (files.source_files(), context.gate.clone(), name.to_owned());
-    let work = move || {
-        let is_wanted = |path: &Path| {
-            text_of(&gate, path).is_some_and(|(_, text)| text.contains("require") && text.contains(&name))
+/// The files that a relative specifier may name, by the rules of Node and TypeScript: without an extension, another one, or in a folder.
+/// `None` if the specifier isn't relative, or leaves the file system.
+pub(super) fn relative_candidates(from: &Path, specifier: &str) -> Option<Vec<PathBuf>> {
+    let is_relative = ["./", "../"].iter().any(|start| specifier.starts_with(start)) || matches!(specifier, "." | "..");
+    let folder = from.parent().filter(|_| is_relative)?;
+    let mut place = folder.to_path_buf();
+    for part in specifier.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if !place.pop() => return None,
+            ".." => {}
+            name => place.push(name),
+        }
+    }
+    let names_folder = specifier.ends_with('/') || matches!(specifier.rsplit('/').next(), Some("." | ".."));
+    let mut candidates = Vec::new();
+    if !names_folder {
+        candidates.push(place.clone());
+        let with = |extension: &str| PathBuf::from(format!("{}.{extension}", place.display()));
+        candidates.extend(UNWRITTEN.iter().map(|extension| with(extension)));
+        let typed = match place.extension().and_then(|extension| extension.to_str()) {
+            Some("js") => &["ts", "tsx", "d.ts"][..],
+            Some("cjs") => &["cts", "d.cts"][..],
+            Some("mjs") => &["mts", "d.mts"][..],
+            _ => &[],
         };
-        let mut scripts = files.iter().filter(|path| is_javascript(path));
-        let first = scripts.by_ref().take(MAX_LINKED_FILES);
-        let found = first.filter(|path| is_wanted(path)).map(|path| path.to_path_buf()).collect();
-        (found, scripts.next().is_some())
-    };
-    blocking::spawn(work).await.unwrap_or_default()
+        candidates.extend(typed.iter().map(|extension| place.with_extension(extension)));
+    }
+    let inside = |extension: &str| place.join(format!("index.{extension}"));
+    candidates.extend(UNWRITTEN.iter().map(|extension| inside(extension)));
+    Some(candidates)
 }
 
-impl Sources {
-    /// Reads the texts of all files.
-    pub(super) async fn read(context: RequestContext<'_>) -> Self {
-        let Some(files) = context.files.and_then(|files| files.get()) else { return Self::default() };
-        let (files, gate) = (files.source_files(), context.gate.clone());
-        let work = move || {
-            let (mut texts, mut bytes, mut is_cut) = (Vec::new(), 0, false);
-            for path in files.iter().filter(|path| language(path).is_some()) {
-                if texts.len() >= MAX_LINKED_FILES || bytes >= MAX_LINKED_BYTES {
-                    is_cut = true;
-                    break;
-                }
-                let Ok(uri) = gate.path(path) else { continue };
-                let Ok((read, _)) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES) else { continue };
-                bytes += read.len();
-                if let Ok(text) = String::from_utf8(read) {
-                    texts.push((path.clone(), text));
-                }
-            }
-            Self { texts: Arc::new(texts), is_cut }
-        };
-        blocking::spawn(work).await.unwrap_or_default()
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// The files whose text has one of these.
-    pub(super) async fn with_any(&self, wanted: Vec<String>) -> Vec<PathBuf> {
-        let texts = self.texts.clone();
-        let work = move || {
-            let has_any = |text: &str| wanted.iter().any(|word| text.contains(word.as_str()));
-            texts.iter().filter(|(_, text)| has_any(text)).map(|(path, _)| path.clone()).collect()
-        };
-        blocking::spawn(work).await.unwrap_or_default()
+    #[test]
+    fn specifiers_name_files_and_folders() {
+        let all = |specifier: &str| relative_candidates(Path::new("/r/lib/a.js"), specifier);
+        let has = |specifier: &str, path: &str| all(specifier).unwrap().contains(&PathBuf::from(path));
+        assert!(has("./b", "/r/lib/b.js") && has("./b", "/r/lib/b/index.ts") && !has("./b", "/r/lib/b.mjs"));
+        assert!(has("./b.js", "/r/lib/b.js") && has("./b.js", "/r/lib/b.ts") && has("./b.js", "/r/lib/b.js.ts"));
+        assert!(has("..", "/r/index.js") && has("../", "/r/index.js") && !has("..", "/r.js"));
+        assert!(has("../x/./../y", "/r/y.ts") && !has("./b/", "/r/lib/b.js"));
+        for other in ["b", "/b", "#b", "@x/b", "", "../../../b", ".b"] {
+            assert_eq!(all(other), None, "{other}");
+        }
     }
 }

@@ -1,22 +1,64 @@
-//! Which specifiers of `require` may lead to a module, by their last part. The server decides whether they do.
+//! Which specifiers may lead to a module, by their last part and by the manifests of packages.
 
 use std::path::{Path, PathBuf};
 
 use codeyard_files::gate::Gate;
-use codeyard_index::commonjs::RequireCall;
 use serde_json::Value;
 
-/// Quotes of a specifier.
-const QUOTES: [char; 3] = ['\'', '"', '`'];
+/// The modules that Node itself has, sorted; no other module can have their names.
+const OF_NODE: [&str; 36] = [
+    "assert",
+    "async_hooks",
+    "buffer",
+    "child_process",
+    "cluster",
+    "console",
+    "constants",
+    "crypto",
+    "dgram",
+    "dns",
+    "domain",
+    "events",
+    "fs",
+    "http",
+    "http2",
+    "https",
+    "inspector",
+    "module",
+    "net",
+    "os",
+    "path",
+    "perf_hooks",
+    "process",
+    "querystring",
+    "readline",
+    "repl",
+    "stream",
+    "string_decoder",
+    "timers",
+    "tls",
+    "tty",
+    "url",
+    "util",
+    "v8",
+    "vm",
+    "zlib",
+];
 
 /// The last parts of specifiers that may lead to a module: its name, and the names of the folders and packages that it may stand for.
 pub(super) fn words(gate: &Gate, module: &Path) -> Vec<String> {
     let names = module.file_stem().into_iter().chain(module.file_name());
     let mut words: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    let typed = [("ts", "js"), ("tsx", "js"), ("mts", "mjs"), ("cts", "cjs")];
+    if let Some((_, written)) =
+        typed.iter().find(|(of, _)| module.extension().is_some_and(|extension| extension == *of))
+    {
+        words.extend(module.with_extension(written).file_name().map(|name| name.to_string_lossy().into_owned()));
+    }
     let top = gate.root_set().root_of(module).map(Path::to_path_buf).unwrap_or_default();
     for folder in module.ancestors().skip(1).take_while(|folder| folder.starts_with(&top)) {
         words.extend(folder.file_name().map(|name| name.to_string_lossy().into_owned()));
-        words.extend(package_name(gate, folder));
+        words.extend(manifest(gate, folder).iter().flat_map(|manifest| names_in(manifest, folder, module)));
     }
     words.extend([".".to_owned(), "..".to_owned()]);
     words.sort();
@@ -24,26 +66,76 @@ pub(super) fn words(gate: &Gate, module: &Path) -> Vec<String> {
     words
 }
 
-/// The last part of the name of the package in a folder.
-fn package_name(gate: &Gate, folder: &Path) -> Option<String> {
+/// The `package.json` in a folder.
+pub(super) fn manifest(gate: &Gate, folder: &Path) -> Option<Value> {
     let uri = gate.path(&folder.join("package.json")).ok()?;
     let (bytes, _) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
-    let manifest: Value = serde_json::from_slice(&bytes).ok()?;
-    let name = manifest.get("name")?.as_str()?;
-    Some(name.rsplit('/').next().unwrap_or(name).to_owned())
+    serde_json::from_slice(&bytes).ok()
 }
 
-/// How the text of a file that has such a specifier goes on behind it.
-pub(super) fn ends(words: &[String]) -> Vec<String> {
-    let quoted = |word: &String| QUOTES.map(|quote| [format!("{word}{quote}"), format!("{word}/{quote}")]).concat();
-    words.iter().flat_map(quoted).collect()
+/// The last part of a package's name, and of the names that its `imports` and `exports` give a module.
+fn names_in(manifest: &Value, folder: &Path, module: &Path) -> Vec<String> {
+    let maps = ["imports", "exports"].into_iter().filter_map(|member| manifest.get(member)?.as_object()).flatten();
+    let of_module = maps
+        .filter(|(_, target)| strings(target).iter().any(|path| folder.join(path.trim_start_matches("./")) == module));
+    let name = manifest.get("name").and_then(Value::as_str);
+    of_module.map(|(name, _)| name.as_str()).chain(name).map(|name| last_part(name).to_owned()).collect()
+}
+
+/// All strings of nested conditions.
+fn strings(target: &Value) -> Vec<&str> {
+    let (mut waiting, mut found) = (vec![target], Vec::new());
+    while let Some(next) = waiting.pop() {
+        match next {
+            Value::String(path) => found.push(path.as_str()),
+            Value::Array(all) => waiting.extend(all),
+            Value::Object(conditions) => waiting.extend(conditions.values()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The name of the package, and the path in it. `None` for other specifiers.
+pub(super) fn split_package(specifier: &str) -> Option<(&str, &str)> {
+    if specifier.starts_with(['.', '/', '#']) {
+        return None;
+    }
+    let depth = usize::from(specifier.starts_with('@'));
+    let end = specifier.match_indices('/').nth(depth).map_or(specifier.len(), |(at, _)| at);
+    Some((&specifier[..end], specifier[end..].trim_start_matches('/')))
+}
+
+/// What a path in a package stands for, relative to its folder. The empty path is the package itself.
+pub(super) fn places_in_package(gate: &Gate, folder: &Path, path: &str) -> Vec<String> {
+    let manifest = manifest(gate, folder).unwrap_or_default();
+    let key = if path.is_empty() { ".".to_owned() } else { format!("./{path}") };
+    let exported = match manifest.get("exports") {
+        Some(Value::Object(map)) if map.keys().any(|key| key.starts_with('.')) => map.get(&key),
+        Some(all) if path.is_empty() => Some(all),
+        _ => None,
+    };
+    let mut places: Vec<&str> = exported.map(strings).unwrap_or_default();
+    if places.is_empty() {
+        let main = manifest.get("main").and_then(Value::as_str).unwrap_or("index");
+        places.push(if path.is_empty() { main } else { path });
+    }
+    places.into_iter().map(|place| format!("./{}", place.trim_start_matches("./"))).collect()
 }
 
 /// Whether a specifier may lead to a module with these words.
-pub(super) fn may_lead_to(call: &RequireCall, words: &[String]) -> bool {
-    let text = call.specifier.name.trim_end_matches('/');
-    let last = text.rsplit('/').next().unwrap_or_default();
-    words.iter().any(|word| word == last)
+pub(super) fn may_lead_to(specifier: &str, words: &[String]) -> bool {
+    words.iter().any(|word| word == last_part(specifier))
+}
+
+fn last_part(specifier: &str) -> &str {
+    specifier.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+}
+
+/// Whether it names a module of Node itself.
+pub(super) fn is_of_node(specifier: &str) -> bool {
+    let first = specifier.split('/').next().unwrap_or_default();
+    specifier.starts_with("node:") || OF_NODE.binary_search(&first).is_ok()
 }
 
 /// The file of JavaScript that a file of declarations describes.
@@ -52,4 +144,18 @@ pub(super) fn javascript_of(declarations: &Path) -> Option<PathBuf> {
     let endings = [(".d.ts", ".js"), (".d.cts", ".cjs"), (".d.mts", ".mjs")];
     let described = endings.iter().find_map(|(from, to)| Some(format!("{}{to}", name.strip_suffix(from)?)))?;
     Some(declarations.with_file_name(described))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specifiers_are_split() {
+        assert!(OF_NODE.is_sorted() && is_of_node("fs") && is_of_node("fs/promises") && is_of_node("node:test"));
+        assert!(!is_of_node("fsx") && !is_of_node("./fs") && !is_of_node(""));
+        assert_eq!(split_package("@x/w/a/b"), Some(("@x/w", "a/b")));
+        assert_eq!((split_package("w"), split_package("w/")), (Some(("w", "")), Some(("w", ""))));
+        assert_eq!((split_package("./w"), split_package("#w"), split_package("/w")), (None, None, None));
+    }
 }

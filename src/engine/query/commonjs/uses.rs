@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::linker::{Linker, Target};
+use super::name_places::words;
 use super::sources::LinkedFile;
-use super::specifiers;
 use crate::limits::MAX_LINKED_PLACES;
 use crate::query::provider_call::ProviderFailure;
 use crate::server::document::DocumentInput;
-use codeyard_index::commonjs::{ExportedValue, RequireBinding, RequireCall};
-use codeyard_lsp::text::Document;
+use codeyard_index::commonjs::{ExportedValue, NamePlace, RequireBinding, RequireCall};
 use codeyard_model::position::{Position, Range};
 
 /// A place with the name, before the server is asked what it is.
@@ -28,14 +27,13 @@ impl Linker<'_> {
     /// Adds the places where a target is taken out of its module.
     pub(super) async fn add_requirers(&mut self, target: &Target) -> Result<(), ProviderFailure> {
         let (module, name) = target;
-        let words = specifiers::words(self.server.context.gate, module);
-        let requirers = self.sources.with_any(specifiers::ends(&words)).await;
-        for path in requirers.into_iter().filter(|path| path != module) {
-            let Some(file) = self.file(&path).await else { continue };
-            for call in file.links.requires.iter().filter(|call| specifiers::may_lead_to(call, &words)) {
-                if self.resolve(&file, call).await?.contains(module) {
-                    self.add_uses(&path, &file, call, name.as_deref()).await?;
-                    self.add_passed_on(&path, &file, call, name.as_deref());
+        let dependents = self.dependents(module).await;
+        for path in &dependents.files {
+            let Some(file) = self.file(path).await else { continue };
+            for call in &file.links.requires {
+                if self.leads_to(&file, &call.specifier, module, &dependents).await? {
+                    self.add_uses(path, &file, call, name.as_deref()).await?;
+                    self.add_passed_on(path, &file, call, name.as_deref());
                 }
             }
         }
@@ -55,12 +53,10 @@ impl Linker<'_> {
             (RequireBinding::Unnamed, None) => self.add(place(call.specifier.range), false),
             (RequireBinding::Whole(variable), None) => {
                 self.add(place(variable.range), true);
-                self.add_references(path, variable.range.start).await?;
+                self.add_variable(path, file, variable).await?;
             }
             (RequireBinding::Whole(variable), Some(name)) => {
-                let uses = self.server.references(&file.document, variable.range.start, true).await?;
-                let uses = self.admitted(&uses).into_iter().filter(|(of, _)| of == path);
-                for (_, used) in uses.collect::<Vec<_>>() {
+                for used in self.uses_in_file(path, file, variable).await? {
                     let members = file.links.members.iter().filter(|member| member.object == used.start);
                     for member in members.filter(|member| member.property.name == name) {
                         self.add(place(member.property.range), false);
@@ -77,18 +73,48 @@ impl Linker<'_> {
             (RequireBinding::Names(names), Some(name)) => {
                 for (key, variable) in names.iter().filter(|(key, _)| key.name == name) {
                     self.add(place(key.range), true);
-                    self.add_references(path, variable.range.start).await?;
+                    self.add_variable(path, file, variable).await?;
                 }
             }
             (RequireBinding::Member(property, variable), Some(name)) if property.name == name => {
                 self.add(place(property.range), false);
                 if let Some(variable) = variable {
-                    self.add_references(path, variable.range.start).await?;
+                    self.add_variable(path, file, variable).await?;
                 }
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Adds the places of a variable that holds the symbol.
+    async fn add_variable(
+        &mut self,
+        path: &Path,
+        file: &LinkedFile,
+        variable: &NamePlace,
+    ) -> Result<(), ProviderFailure> {
+        let Some(places) = file.links.places_of(variable) else {
+            return self.add_references(path, variable.range.start).await;
+        };
+        for range in places {
+            self.add((path.to_path_buf(), *range), *range == variable.range);
+        }
+        Ok(())
+    }
+
+    /// The places of a variable in its file.
+    pub(super) async fn uses_in_file(
+        &mut self,
+        path: &Path,
+        file: &LinkedFile,
+        variable: &NamePlace,
+    ) -> Result<Vec<Range>, ProviderFailure> {
+        if let Some(places) = file.links.places_of(variable) {
+            return Ok(places.to_vec());
+        }
+        let uses = self.server.references(&file.document, variable.range.start, true).await?;
+        Ok(self.admitted(&uses).into_iter().filter(|(of, _)| of == path).map(|(_, range)| range).collect())
     }
 
     /// A module that exports what it requires.
@@ -144,14 +170,15 @@ impl Linker<'_> {
 
     /// The places with a name that aren't known yet.
     async fn named_places(&mut self, name: &str) -> Vec<NamedPlace> {
-        let files = self.sources.with_any(vec![name.to_owned()]).await;
+        let files = self.words.files(|_, text| text.may_have(name));
         let mut found = Vec::new();
         for path in files {
             let Some(file) = self.file(&path).await else { continue };
             let is_near = file.links.has_requires() || self.is_target(&path);
             for range in words(&file.document.source.document, name) {
                 let is_looked_up = file.links.properties.contains(&range.start);
-                let may_be_used = is_looked_up || file.links.has_imports;
+                // Servers follow `import` of anything but CommonJS themselves.
+                let may_be_used = is_looked_up || self.is_of_commonjs && file.links.has_imports;
                 if !may_be_used || self.places.contains_key(&(path.clone(), range)) {
                     continue;
                 }
@@ -167,21 +194,4 @@ impl Linker<'_> {
         }
         found
     }
-}
-
-/// The places of a whole word in a text.
-pub(super) fn words(document: &Document, name: &str) -> Vec<Range> {
-    let is_part = |c: char| c == '$' || unicode_ident::is_xid_continue(c);
-    let mut found = Vec::new();
-    for line in 0..document.line_count() as u32 {
-        let text = document.line(line).unwrap_or_default();
-        for (at, _) in text.match_indices(name) {
-            let is_whole = !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part);
-            if is_whole {
-                let start = text[..at].encode_utf16().count() as u32;
-                found.push(Range::new(line, start, line, start + name.encode_utf16().count() as u32));
-            }
-        }
-    }
-    found
 }
