@@ -9,8 +9,12 @@ use std::path::{Path, PathBuf};
 use codeyard_base::atomic_file::{self, Durability};
 use serde_json::{Value, json};
 
+use crate::compile_database::DATABASE;
+
 /// The file in the cache folder.
 const FILE: &str = "build-report.json";
+/// The folder of the build, in the cache folder.
+pub(crate) const BUILD_FOLDER: &str = "build";
 
 /// The last run of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,19 +37,41 @@ impl BuildReport {
     /// The reports of the builds of the project at `root`, in the cache folders `<cache>/<workspace>/<server>` of a state directory.
     /// Sorted, the last first.
     pub fn find(cache: &Path, root: &Path) -> Vec<Self> {
-        let children = |folder: &Path| {
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
-        };
-        // A kind of server may have a folder between that of the workspace and its own.
-        let workspaces = children(cache);
-        let servers: Vec<PathBuf> = workspaces.iter().flat_map(|folder| children(folder)).collect();
-        let deeper: Vec<PathBuf> = servers.iter().flat_map(|folder| children(folder)).collect();
-        let reports = servers.iter().chain(&deeper).filter_map(|folder| Some(load(folder)?.0));
-        let mut own: Vec<Self> = reports.filter(|report| report.root == root).collect();
-        own.sort_by_key(|report| std::cmp::Reverse(report.ended_s));
-        own
+        find_in_folders(cache, root).into_iter().map(|(report, _)| report).collect()
     }
+
+    /// Copies what the last build of the project at `root` left to the cache folder `target`, for
+    /// [`RunBuild::Recorded`](crate::RunBuild::Recorded). Returns whether there was one.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn copy_last(cache: &Path, root: &Path, target: &Path) -> io::Result<bool> {
+        let Some((_, folder)) = find_in_folders(cache, root).into_iter().next() else { return Ok(false) };
+        fs::copy(folder.join(FILE), target.join(FILE))?;
+        let database = Path::new(BUILD_FOLDER).join(DATABASE);
+        // A build that failed may have left none.
+        if folder.join(&database).is_file() {
+            fs::create_dir_all(target.join(BUILD_FOLDER))?;
+            fs::copy(folder.join(&database), target.join(&database))?;
+        }
+        Ok(true)
+    }
+}
+
+/// The reports of the project at `root`, each with its cache folder; the last first.
+fn find_in_folders(cache: &Path, root: &Path) -> Vec<(BuildReport, PathBuf)> {
+    let children = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
+    };
+    // A kind of server may have a folder between that of the workspace and its own.
+    let workspaces = children(cache);
+    let servers: Vec<PathBuf> = workspaces.iter().flat_map(|folder| children(folder)).collect();
+    let deeper: Vec<PathBuf> = servers.iter().flat_map(|folder| children(folder)).collect();
+    let reports = servers.into_iter().chain(deeper).filter_map(|folder| Some((load(&folder)?.0, folder)));
+    let mut own: Vec<(BuildReport, PathBuf)> = reports.filter(|(report, _)| report.root == root).collect();
+    own.sort_by_key(|(report, _)| std::cmp::Reverse(report.ended_s));
+    own
 }
 
 /// The report in a cache folder, and the stamp of the build files.
@@ -101,7 +127,15 @@ mod tests {
         }
         let found = BuildReport::find(folder.path(), Path::new("/p"));
         assert_eq!(found, [report("/p", 5, Some("no")), report("/p", 1, None)]);
-        forget(&folder.path().join("w1/clangd"));
+        let last = folder.path().join("w1/clangd");
+        fs::create_dir_all(last.join("build")).unwrap();
+        fs::write(last.join("build/compile_commands.json"), "[1]").unwrap();
+        let target = tempfile::tempdir().unwrap();
+        assert!(BuildReport::copy_last(folder.path(), Path::new("/p"), target.path()).unwrap());
+        assert_eq!(load(target.path()).unwrap().0.ended_s, 5);
+        assert_eq!(fs::read_to_string(target.path().join("build/compile_commands.json")).unwrap(), "[1]");
+        assert!(!BuildReport::copy_last(folder.path(), Path::new("/r"), target.path()).unwrap());
+        forget(&last);
         assert_eq!(BuildReport::find(folder.path(), Path::new("/p")).len(), 1);
         assert_eq!(BuildReport::find(&folder.path().join("gone"), Path::new("/p")), []);
     }

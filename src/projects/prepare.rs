@@ -36,6 +36,8 @@ pub enum RunBuild {
     Never,
     /// The operator allowed it for this workspace.
     Allowed,
+    /// Nothing is run; what an earlier build left in the cache folder is used.
+    Recorded,
 }
 
 /// What a start needs for the project.

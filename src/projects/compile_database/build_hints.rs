@@ -113,6 +113,13 @@ impl BuildHints {
         all
     }
 
+    /// Whether some build file defines a macro with such a name.
+    pub(super) fn define_any(&self, is_such: fn(&str) -> bool) -> bool {
+        let mut defined =
+            self.scopes.values().flat_map(|flags| &flags.flags).filter_map(|flag| flag.strip_prefix("-D"));
+        defined.any(|definition| is_such(definition.split('=').next().unwrap_or_default()))
+    }
+
     /// The include directories of a directory.
     pub(super) fn include_dirs(&self, dir: &str) -> Vec<String> {
         self.flags_of(dir).include_dirs

@@ -3,7 +3,7 @@
 //! A file is read again only if its size or its time of modification differs from what was recorded. Invariant: two stamps with the same
 //! contents are equal for [`BuildStamp::has_contents_of`], whatever the times are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -110,6 +110,49 @@ impl BuildStamp {
     }
 }
 
+/// The build files as a run of the build read them, and those that were written while it ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct RunStamp {
+    /// The build files.
+    pub files: BuildStamp,
+    /// The paths of those that changed during the run.
+    changed_meanwhile: BTreeSet<String>,
+}
+
+impl RunStamp {
+    /// The stamp of a run that began with the files `before` and ended with the files `after`. A file that changed meanwhile may have been
+    /// edited, so what was there before counts, and the build runs again. One that changed in the `last` run too is written by the build
+    /// itself.
+    pub(super) fn of_run(before: &BuildStamp, after: BuildStamp, last: &Self) -> Self {
+        let digest = |stamp: &BuildStamp, path: &str| stamp.0.get(path).map(|file| file.digest.clone());
+        let paths: BTreeSet<&String> = before.0.keys().chain(after.0.keys()).collect();
+        let changed = paths.into_iter().filter(|path| digest(before, path) != digest(&after, path));
+        let changed_meanwhile: BTreeSet<String> = changed.cloned().collect();
+        let mut files = after;
+        for path in changed_meanwhile.difference(&last.changed_meanwhile) {
+            match before.0.get(path) {
+                Some(file) => files.0.insert(path.clone(), file.clone()),
+                None => files.0.remove(path),
+            };
+        }
+        Self { files, changed_meanwhile }
+    }
+
+    /// The same as JSON.
+    pub(super) fn to_json(&self) -> Value {
+        json!({"files": self.files.to_json(), "changed_meanwhile": self.changed_meanwhile})
+    }
+
+    /// Reads what [`RunStamp::to_json`] wrote; empty if it can't be read.
+    pub(super) fn from_json(value: &Value) -> Self {
+        let changed = value["changed_meanwhile"].as_array().into_iter().flatten();
+        Self {
+            files: BuildStamp::from_json(&value["files"]),
+            changed_meanwhile: changed.filter_map(|path| Some(path.as_str()?.to_owned())).collect(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,5 +194,24 @@ mod tests {
         }
         fs::remove_file(root.join("b/Makefile")).unwrap();
         assert!(!read(&first).has_contents_of(&first));
+    }
+
+    #[test]
+    fn a_file_that_changed_during_a_run_counts_as_it_was_before() {
+        let stamp = |files: &[(&str, &str)]| {
+            let file = |digest: &str| StampedFile { size: 1, modified_ns: 1, digest: digest.into() };
+            BuildStamp(files.iter().map(|(path, digest)| ((*path).to_owned(), file(digest))).collect())
+        };
+        let before = stamp(&[("edited", "1"), ("deleted", "1"), ("same", "1"), ("written", "1")]);
+        let after = stamp(&[("edited", "2"), ("new", "1"), ("same", "1"), ("written", "2")]);
+        let first = RunStamp::of_run(&before, after.clone(), &RunStamp::default());
+        assert_eq!(first.files, before);
+        assert_eq!(RunStamp::from_json(&first.to_json()), first);
+        // The build writes one file each time; the others are now as they were at its start.
+        let again = stamp(&[("edited", "2"), ("new", "1"), ("same", "1"), ("written", "3")]);
+        let second = RunStamp::of_run(&after, again.clone(), &first);
+        assert_eq!(second.files, again);
+        let third = RunStamp::of_run(&again, again.clone(), &second);
+        assert_eq!((third.files, third.changed_meanwhile.len()), (again, 0));
     }
 }

@@ -1,6 +1,6 @@
 //! The headers that parser generators write: the tokens of a grammar of yacc, bison or lemon.
 //!
-//! The numbers of the tokens are in their order in the grammar, which is that of the generators; nothing is said about its actions.
+//! The tokens are numbered in the order of the grammar, as the generators do. The actions of the grammar are not read.
 
 use std::collections::BTreeSet;
 

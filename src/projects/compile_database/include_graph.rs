@@ -6,14 +6,16 @@
 //! depends only on the tree's paths and texts and on installed headers; standard headers are never taken from the tree unless a build file says so.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::rc::Rc;
 
 use super::bit_rows::{BitRows, Numbered, columns, number};
 use super::build_hints::BuildHints;
+use super::conditions::{Branch, is_foreign_macro};
 use super::generated_headers::GeneratedHeaders;
 use super::includes::{Include, IncludeForm, ScannedFile};
+use super::language::{FileRole, role};
 use super::platforms;
 use super::scan_cache::ScanCache;
 use super::system_headers::{SystemHeaders, is_standard};
@@ -39,8 +41,10 @@ pub(super) struct IncludeGraph {
     pub files: Vec<Box<str>>,
     /// What each file's text says.
     pub scanned: Vec<ScannedFile>,
-    /// The files that each file includes.
+    /// The files that each file includes; those that it may include on this system come first.
     targets: Vec<Vec<u32>>,
+    /// How many of them it may include on this system.
+    possible_targets: Vec<usize>,
     /// The directories that each file's own includes need, as positions in `dirs`.
     needs: Vec<Vec<u32>>,
     /// All directories that are needed by some file.
@@ -51,10 +55,8 @@ pub(super) struct IncludeGraph {
     choices: Vec<DirChoice>,
     /// By directory, how many includes only it resolves.
     votes: HashMap<String, usize>,
-    /// Unconditional includes without a candidate, and how many files have them.
-    pub unresolved: BTreeMap<Box<str>, usize>,
-    /// The listed files with such an include.
-    pub files_with_unresolved: usize,
+    /// The unconditional includes of each file without a candidate.
+    unresolved: Vec<Vec<Box<str>>>,
 }
 
 /// A name that several directories have, and the directory that was chosen. It must be searched before the others.
@@ -68,6 +70,9 @@ struct DirChoice {
 #[derive(Default)]
 struct ResolvedNode {
     targets: Vec<String>,
+    /// Targets of includes that are never compiled here.
+    other_targets: Vec<String>,
+    unresolved: Vec<Box<str>>,
     needs: Vec<String>,
     choices: Vec<DirChoice>,
 }
@@ -92,6 +97,8 @@ struct Resolver<'a> {
     /// The directories that build files name, by the directory of the including file.
     named: HashMap<String, Rc<[String]>>,
     votes: HashMap<String, usize>,
+    /// The build files define macros of another system, so its branches are compiled.
+    is_for_other_system: bool,
 }
 
 impl IncludeGraph {
@@ -101,16 +108,21 @@ impl IncludeGraph {
             files: listed.to_vec(),
             scanned: cache.scan(inputs.root, listed),
             targets: Vec::new(),
+            possible_targets: Vec::new(),
             needs: Vec::new(),
             dirs: Vec::new(),
             picks: Vec::new(),
             choices: Vec::new(),
             votes: HashMap::new(),
-            unresolved: BTreeMap::new(),
-            files_with_unresolved: 0,
+            unresolved: Vec::new(),
         };
-        let mut resolver =
-            Resolver { inputs, candidates: HashMap::new(), named: HashMap::new(), votes: HashMap::new() };
+        let mut resolver = Resolver {
+            inputs,
+            candidates: HashMap::new(),
+            named: HashMap::new(),
+            votes: HashMap::new(),
+            is_for_other_system: inputs.hints.define_any(is_foreign_macro),
+        };
         for (path, scanned) in graph.files.iter().zip(&graph.scanned) {
             resolver.vote(path, scanned);
         }
@@ -120,9 +132,8 @@ impl IncludeGraph {
         let mut at = 0;
         while at < graph.files.len() {
             let end = graph.files.len();
-            let nodes: Vec<ResolvedNode> =
-                (at..end).map(|node| graph.resolve_node(&mut resolver, node, listed.len())).collect();
-            let targets = nodes.iter().flat_map(|node| &node.targets);
+            let nodes: Vec<ResolvedNode> = (at..end).map(|node| graph.resolve_node(&mut resolver, node)).collect();
+            let targets = nodes.iter().flat_map(|node| node.targets.iter().chain(&node.other_targets));
             let fresh: BTreeSet<Box<str>> = targets
                 .filter(|path| !positions.contains_key(path.as_str()))
                 .map(|path| path.as_str().into())
@@ -134,8 +145,12 @@ impl IncludeGraph {
                 graph.files.push(path);
             }
             for node in nodes {
-                let known = node.targets.iter().filter_map(|path| positions.get(path.as_str()).copied());
-                graph.targets.push(known.collect());
+                let known = |path: &String| positions.get(path.as_str()).copied();
+                let mut targets: Vec<u32> = node.targets.iter().filter_map(known).collect();
+                graph.possible_targets.push(targets.len());
+                targets.extend(node.other_targets.iter().filter_map(known));
+                graph.targets.push(targets);
+                graph.unresolved.push(node.unresolved);
                 graph.needs.push(node.needs.into_iter().map(|dir| dirs.of(dir)).collect());
                 graph.picks.push(node.choices.into_iter().map(|choice| choices.of(choice)).collect());
             }
@@ -147,15 +162,17 @@ impl IncludeGraph {
         graph
     }
 
-    /// What one file needs. Counts what can't be resolved.
-    fn resolve_node(&mut self, resolver: &mut Resolver<'_>, node: usize, listed: usize) -> ResolvedNode {
-        let (mut found, mut is_complete) = (ResolvedNode::default(), true);
+    /// What one file needs, and what can't be resolved.
+    fn resolve_node(&self, resolver: &mut Resolver<'_>, node: usize) -> ResolvedNode {
+        let mut found = ResolvedNode::default();
         let path = &self.files[node];
         for include in &self.scanned[node].includes {
+            let is_possible = include.branch != Branch::Never || resolver.is_for_other_system;
+            let targets = if is_possible { &mut found.targets } else { &mut found.other_targets };
             match resolver.resolve(path, include) {
-                Resolution::Local(target) => found.targets.push(target),
+                Resolution::Local(target) => targets.push(target),
                 Resolution::Below(chosen) => {
-                    found.targets.extend(target_in(&chosen, &include.name));
+                    targets.extend(target_in(&chosen, &include.name));
                     let others = resolver.candidates(&include.name);
                     if others.iter().any(|other| *other != chosen) {
                         found.choices.push(DirChoice { chosen: chosen.clone(), others });
@@ -163,14 +180,12 @@ impl IncludeGraph {
                     found.needs.push(chosen);
                 }
                 Resolution::System => {}
-                Resolution::Unresolved if include.conditional => {}
-                Resolution::Unresolved => {
-                    is_complete = false;
-                    *self.unresolved.entry(include.name.clone()).or_default() += 1;
+                Resolution::Unresolved if include.branch == Branch::Always => {
+                    found.unresolved.push(include.name.clone())
                 }
+                Resolution::Unresolved => {}
             }
         }
-        self.files_with_unresolved += usize::from(node < listed && !is_complete);
         found
     }
 
@@ -217,14 +232,32 @@ impl IncludeGraph {
 
     /// Which files are reachable from the files at these positions.
     pub(super) fn reachable(&self, from: impl Iterator<Item = usize>) -> Vec<bool> {
+        self.reachable_by(from, |node| &self.targets[node])
+    }
+
+    fn reachable_by<'a>(&self, from: impl Iterator<Item = usize>, targets: impl Fn(usize) -> &'a [u32]) -> Vec<bool> {
         let mut reached = vec![false; self.files.len()];
         let mut waiting: Vec<usize> = from.collect();
         while let Some(node) = waiting.pop() {
             if !std::mem::replace(&mut reached[node], true) {
-                waiting.extend(self.targets[node].iter().map(|target| *target as usize));
+                waiting.extend(targets(node).iter().map(|target| *target as usize));
             }
         }
         reached
+    }
+
+    /// The unconditional includes without a candidate, of all files that a compiler on this system reads: the sources of this system, what
+    /// they include outside of branches for other systems, and headers that nothing includes. `listed` is the number of listed files.
+    pub(super) fn unresolved_here(&self, listed: usize) -> BTreeSet<&str> {
+        let is_own = |at: &usize| !platforms::is_foreign("", parent(&self.files[*at]));
+        let is_source = |at: &usize| matches!(role(&self.files[*at]), Some(FileRole::Source(_)));
+        let (sources, headers): (Vec<usize>, Vec<usize>) = (0..listed).partition(is_source);
+        let included = self.reachable(sources.iter().copied());
+        let starts = sources.into_iter().chain(headers.into_iter().filter(|at| !included[*at]));
+        let read = self.reachable_by(starts.filter(is_own), |node| &self.targets[node][..self.possible_targets[node]]);
+        let unresolved = self.unresolved.iter().zip(read).filter(|(_, is_read)| *is_read);
+        let names = unresolved.flat_map(|(names, _)| names.iter().map(|name| &**name));
+        names.filter(|name| !platforms::is_foreign_header(name)).collect()
     }
 
     /// The files that the file at this position includes.

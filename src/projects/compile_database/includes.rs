@@ -1,8 +1,8 @@
 //! Reads the includes of a C or C++ file, without preprocessing it.
 //!
 //! Directives in comments and in branches that are never compiled are read too: an include directory too many does no harm, one too few
-//! does. Whether an include stands in a conditional branch is recorded, because only the others must be resolvable. An include of a macro
-//! has no name and is left out. Invariants: any bytes give a result; at most [`MAX_SCANNED_BYTES`] are read and [`MAX_INCLUDES`] kept.
+//! does. The branch that an include stands in is recorded, because only those outside of all conditions must be resolvable. An include of
+//! a macro has no name and is left out. Invariants: any bytes give a result; at most [`MAX_SCANNED_BYTES`] are read and [`MAX_INCLUDES`] kept.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,6 +11,7 @@ use std::path::Path;
 use memchr::memchr_iter;
 
 use super::build_hints::names_other_system;
+use super::conditions::{Branch, Conditions, first_word};
 use crate::limits::{MAX_INCLUDES, MAX_SCANNED_BYTES};
 
 /// How an include is written.
@@ -31,8 +32,8 @@ pub(super) struct Include {
     pub name: Box<str>,
     /// How it is written.
     pub form: IncludeForm,
-    /// It stands in a branch of `#if`, except in the include guard.
-    pub conditional: bool,
+    /// The branch that it stands in. Of several includes of one name, the one that is compiled most often counts.
+    pub branch: Branch,
 }
 
 /// What is known about a file from its text.
@@ -70,11 +71,11 @@ pub(super) fn scan(text: &[u8]) -> ScannedFile {
         let (name, rest) = directive.split_at(name_end.unwrap_or(directive.len()));
         match name {
             b"include" | b"import" | b"include_next" => {
-                conditions.directives += 1;
-                let Some(include) = include(name, rest, conditions.depth() > 0) else { continue };
+                conditions.on_include();
+                let Some(include) = include(name, rest, conditions.branch()) else { continue };
                 let same = |known: &Include| known.name == include.name && known.form == include.form;
                 match found.includes.iter().position(same) {
-                    Some(at) => found.includes[at].conditional &= include.conditional,
+                    Some(at) => found.includes[at].branch = found.includes[at].branch.min(include.branch),
                     None if found.includes.len() < MAX_INCLUDES => found.includes.push(include),
                     None => {}
                 }
@@ -121,41 +122,8 @@ fn definition_for(directive: &[u8], condition: &[u8]) -> Option<Box<str>> {
     }
 }
 
-/// The nesting of conditional branches, without the include guard.
-#[derive(Default)]
-struct Conditions<'a> {
-    open: usize,
-    directives: usize,
-    /// The name that the first directive `#ifndef` tests.
-    guard: Option<&'a [u8]>,
-    has_guard: bool,
-}
-
-impl<'a> Conditions<'a> {
-    fn depth(&self) -> usize {
-        self.open - usize::from(self.has_guard && self.open > 0)
-    }
-
-    fn on_directive(&mut self, name: &[u8], rest: &'a [u8]) {
-        match name {
-            b"if" | b"ifdef" | b"ifndef" => {
-                if self.directives == 0 && name == b"ifndef" {
-                    self.guard = Some(first_word(rest));
-                }
-                self.open += 1;
-            }
-            b"define" if self.directives == 1 && self.guard == Some(first_word(rest)) => self.has_guard = true,
-            b"endif" => self.open = self.open.saturating_sub(1),
-            _ => {}
-        }
-        // A line `# 12 "file"` or `#pragma once` before the guard doesn't count.
-        if name != b"pragma" && !name.is_empty() {
-            self.directives += 1;
-        }
-    }
-}
-
-/// The directive whose `#` is at `at`: its text behind the `#`, up to the line's end. `None` if the `#` doesn't begin the line.
+/// The directive whose `#` is at `at`: its text behind the `#`, up to the end of the line and of those that continue it. `None` if the `#`
+/// doesn't begin the line.
 fn directive_at(text: &[u8], at: usize) -> Option<&[u8]> {
     let line_start = text[..at].iter().rposition(|byte| !matches!(byte, b' ' | b'\t'));
     let begins_line = line_start.is_none_or(|before| {
@@ -165,11 +133,17 @@ fn directive_at(text: &[u8], at: usize) -> Option<&[u8]> {
         return None;
     }
     let rest = &text[at + 1..];
-    let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+    let mut ends = memchr::memchr2_iter(b'\n', b'\r', rest);
+    let end = ends.find(|end| !is_continued(&rest[..*end])).unwrap_or(rest.len());
     Some(trimmed(&rest[..end]))
 }
 
-fn include(directive: &[u8], rest: &[u8], conditional: bool) -> Option<Include> {
+/// Whether a line goes on behind its end.
+fn is_continued(line: &[u8]) -> bool {
+    line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
+}
+
+fn include(directive: &[u8], rest: &[u8], branch: Branch) -> Option<Include> {
     let rest = trimmed(rest);
     let (close, form) = match rest.first()? {
         b'"' => (b'"', IncludeForm::Quoted),
@@ -180,7 +154,7 @@ fn include(directive: &[u8], rest: &[u8], conditional: bool) -> Option<Include> 
     let name = std::str::from_utf8(&rest[1..=length]).ok()?.trim();
     let form = if directive == b"include_next" { IncludeForm::Next } else { form };
     let is_usable = !name.is_empty() && !name.contains(['\0', '\t']);
-    is_usable.then(|| Include { name: name.replace('\\', "/").into(), form, conditional })
+    is_usable.then(|| Include { name: name.replace('\\', "/").into(), form, branch })
 }
 
 /// Whether a text has nothing but directives and comments.
@@ -236,11 +210,6 @@ fn trimmed(text: &[u8]) -> &[u8] {
     text.trim_ascii()
 }
 
-fn first_word(text: &[u8]) -> &[u8] {
-    let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(text.len());
-    &text[..end]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,7 +217,8 @@ mod tests {
 
     fn names(text: &str) -> Vec<(String, IncludeForm, bool)> {
         let found = scan(text.as_bytes()).includes;
-        found.into_iter().map(|include| (include.name.into(), include.form, include.conditional)).collect()
+        let is_conditional = |include: &Include| include.branch != Branch::Always;
+        found.into_iter().map(|include| (include.name.to_string(), include.form, is_conditional(&include))).collect()
     }
 
     #[test]

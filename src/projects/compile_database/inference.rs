@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::build_hints::{BuildFlags, BuildHints};
+use super::conditions::Branch;
 use super::database::CompileCommand;
 use super::generated_headers::GeneratedHeaders;
 use super::include_graph::{GraphInputs, IncludeGraph};
@@ -155,7 +156,7 @@ impl Languages {
         let needs = |names: &str| {
             let scanned = graph.scanned[..listed].iter().flat_map(|file| &file.includes);
             let mut names_of_files =
-                scanned.filter(|include| !include.conditional).map(|include| format!(" {} ", include.name));
+                scanned.filter(|include| include.branch == Branch::Always).map(|include| format!(" {} ", include.name));
             names_of_files.any(|name| names.contains(&name))
         };
         let (has_c, has_cpp) = (is(false), is(true));

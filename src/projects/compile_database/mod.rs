@@ -13,6 +13,7 @@ mod build_stamp;
 mod cargo_script;
 mod clang_flags;
 mod cmake;
+mod conditions;
 mod database;
 mod generated_headers;
 mod grammar_headers;
@@ -28,6 +29,7 @@ mod language;
 mod locate;
 mod make_file;
 mod meson;
+mod missing_headers;
 mod ninja;
 mod platforms;
 mod printed_commands;
@@ -53,8 +55,7 @@ use self::language::{FileRole, role};
 use self::scan_cache::ScanCache;
 use self::system_headers::SystemHeaders;
 pub(crate) use self::watch::CompileWatch;
-use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
-use crate::limits::MAX_EXAMPLES;
+use crate::info::{ProjectInfo, ProjectSource};
 use crate::prepare::{PreparedProject, ProjectRequest};
 use crate::tree::{Tree, distance};
 
@@ -62,6 +63,9 @@ use crate::tree::{Tree, distance};
 pub(crate) const DATABASE: &str = "compile_commands.json";
 /// The remembered includes, in the cache folder.
 const SCAN_CACHE: &str = "includes.txt";
+
+/// What makes inferred commands exact where there is no build.
+const COMPILE_FLAGS: &str = "a `compile_flags.txt` in the project root with its `-I` and `-D` options, one per line";
 
 /// A database of the project, or one that was made from a build.
 struct BuiltDatabase {
@@ -89,7 +93,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let commands = match built {
         Some(built) => complete(built, &inferred, request, &mut info),
         None => {
-            describe_inferred(&inferred, &hints, &generated, &tree, listed.len(), &mut info);
+            describe_inferred(&inferred, &hints, &generated, (request.root, &tree), listed.len(), &mut info);
             inferred.commands.iter().map(|command| command.to_command(request.root)).collect()
         }
     };
@@ -235,7 +239,7 @@ fn describe_inferred(
     inferred: &InferredCommands,
     hints: &BuildHints,
     generated: &GeneratedHeaders<'_>,
-    tree: &Tree,
+    (root, tree): (&Path, &Tree),
     listed: usize,
     info: &mut ProjectInfo,
 ) {
@@ -248,51 +252,8 @@ fn describe_inferred(
     let from = if files.is_empty() { includes } else { format!("{} and {includes}", files.join(", ")) };
     info.source = ProjectSource::Inferred { from };
     info.files_known = Some(info.files_total - unusable(info, inferred));
-    let (generated, missing): (Vec<&str>, Vec<&str>) =
-        inferred.graph.unresolved.keys().map(|name| &**name).partition(|name| is_generated(name, tree));
-    let remedy = exact_commands(tree);
-    let unresolved = |what: &str, names: &[&str]| UnresolvedNames {
-        what: what.to_owned(),
-        count: names.len(),
-        examples: names.iter().take(MAX_EXAMPLES).map(|name| (*name).to_owned()).collect(),
-        remedy: Some(remedy.to_owned()),
-    };
-    let kinds = [
-        ("headers that the build generates", generated),
-        ("headers that are neither in the workspace nor installed", missing),
-    ];
-    info.unresolved
-        .extend(kinds.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| unresolved(what, names)));
-    info.remedy = Some(remedy.to_owned());
-}
-
-/// Whether a header that doesn't exist is probably made by the build.
-fn is_generated(name: &str, tree: &Tree) -> bool {
-    let file = crate::tree::file_name(name);
-    let has_template = [".in", ".cmake", ".in.h", ".tmpl", ".template", ".y", ".l"].iter().any(|ending| {
-        let stem = file
-            .strip_suffix(".h")
-            .filter(|_| ending.starts_with(".i") && ending.len() > 3 || ending.len() == 2)
-            .unwrap_or(file);
-        tree.named(&format!("{stem}{ending}")).next().is_some()
-    });
-    has_template || name.contains("generated") || file.contains("config") || file.contains("version")
-}
-
-/// The command that makes an exact compile database.
-fn exact_commands(tree: &Tree) -> &'static str {
-    let has = |name: &str| tree.has(name);
-    if has("CMakeLists.txt") {
-        "cmake -S . -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
-    } else if has("meson.build") {
-        "meson setup build"
-    } else if has("MODULE.bazel") || has("WORKSPACE") || has("WORKSPACE.bazel") {
-        "bazel run @hedron_compile_commands//:refresh_all"
-    } else if has("configure") {
-        "./configure && bear -- make"
-    } else if has("Kconfig") && has("Kbuild") {
-        "make defconfig && make compile_commands.json"
-    } else {
-        "bear -- make"
-    }
+    let build = missing_headers::build_command(tree);
+    let missing = inferred.graph.unresolved_here(listed);
+    info.unresolved.extend(missing_headers::by_cause(&missing, root, tree, build));
+    info.remedy = Some(build.map_or_else(|| COMPILE_FLAGS.to_owned(), str::to_owned));
 }

@@ -37,6 +37,27 @@ const FOREIGN_SYSTEMS: [&str; 34] = [
     "macosx",
     "watchos",
 ];
+/// Directories of headers that only other systems and their compilers have.
+const FOREIGN_HEADER_DIRS: [&str; 4] = ["emscripten", "winrt", "cppwinrt", "msclr"];
+/// The same of Apple's systems.
+const APPLE_HEADER_DIRS: [&str; 14] = [
+    "AppKit",
+    "ApplicationServices",
+    "AudioToolbox",
+    "Carbon",
+    "Cocoa",
+    "CommonCrypto",
+    "CoreAudio",
+    "CoreFoundation",
+    "CoreGraphics",
+    "CoreServices",
+    "IOKit",
+    "Security",
+    "SystemConfiguration",
+    "mach-o",
+];
+/// Headers that only other systems and their compilers have, in lower case and without the extension `.h`.
+const FOREIGN_HEADERS: &str = " accctrl aclapi atlbase atlcom bcrypt cmnintrin comdef commctrl commdlg conditionalmacros crtdbg dbghelp ddraw     delayimp descrip dsound esent evntprov intrin iphlpapi libclidef lmcons mmsystem mstcpip mswsock ntddndis ntsecapi ntstatus     objbase ole2 oleauto oaidl powrprof psapi schannel schnlsp sddl sdkddkver shellapi shlobj shlwapi sspi starlet strsafe     subauth synchapi sysinfoapi tlhelp32 unixlib userenv versionhelpers vfw wincon wincrypt winerror wininet winioctl winldap winnls winnt     winreg winsock winternl winuser winver wlanapi ws2def ws2ipdef wspiapi wtsapi32 xmllite ";
 /// Names of directories for processors, and the processor that each stands for.
 const ARCHITECTURES: [(&str, &str); 34] = [
     ("x86", "x86"),
@@ -96,6 +117,19 @@ pub(super) fn is_foreign(from: &str, dir: &str) -> bool {
     dir.split('/').any(|part| foreign(part) && !from.split('/').any(|own| own == part))
 }
 
+/// Whether only other systems have a header of this name, so that nothing that is built or installed here provides it.
+pub(super) fn is_foreign_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_in = |dirs: &[&str]| {
+        let below =
+            |dir: &&str| name.strip_prefix(&*dir.to_ascii_lowercase()).is_some_and(|rest| rest.starts_with('/'));
+        dirs.iter().any(below)
+    };
+    let stem = name.strip_suffix(".h").unwrap_or_default();
+    let is_listed = !stem.is_empty() && FOREIGN_HEADERS.split_ascii_whitespace().any(|known| known == stem);
+    is_listed || is_in(&FOREIGN_HEADER_DIRS) || !cfg!(target_os = "macos") && is_in(&APPLE_HEADER_DIRS)
+}
+
 /// Whether `dir` belongs to another processor than this one, and `from` doesn't. Such a header replaces nothing here.
 pub(super) fn is_other_architecture(from: &str, dir: &str) -> bool {
     architecture_of(dir).is_some_and(|arch| {
@@ -124,6 +158,17 @@ mod tests {
         assert!(is_foreign("src", "src/Win32"));
         assert!(!is_foreign("src/Win32/a", "src/Win32"));
         assert!(!is_foreign("src", "src/windowing"));
+    }
+
+    #[test]
+    fn headers_of_other_systems_are_known_by_name() {
+        for name in ["intrin.h", "Psapi.h", "emscripten/html5.h", "winrt/base.h"] {
+            assert!(is_foreign_header(name), "{name}");
+        }
+        for name in ["", ".h", "intrin", "x/intrin.h", "emscripten.h", "event2/event.h", "security_context.h"] {
+            assert!(!is_foreign_header(name), "{name}");
+        }
+        assert_ne!(is_foreign_header("CoreFoundation/CoreFoundation.h"), cfg!(target_os = "macos"));
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! CMake and Meson configure into the cache folder and write the database. A `configure` script is run there too, if the root has no make
 //! file. For a make file, `bear` observes a build if it is installed; if it isn't, or sees nothing because all is built, `make -n` prints the
-//! commands. What a build that failed half-way names is used all the same. A build runs again when a build file changes, and one that failed
-//! also when a build file is touched. Invariants: without [`RunBuild::Allowed`] nothing is run; each step has a time limit, and no process of
-//! it outlives it; a failure is never silent.
+//! commands. What a build that failed half-way names is used all the same. A build runs again when a build file changes, also while it runs,
+//! and one that failed also when a build file is touched. Invariants: without [`RunBuild::Allowed`] nothing is run; each step has a time
+//! limit, and no process of it outlives it; a failure is never silent.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,17 +15,15 @@ use codeyard_base::clock::{Instant, wall_ns};
 use codeyard_process::tool::Tool;
 
 use super::DATABASE;
-use super::build_stamp::BuildStamp;
+use super::build_stamp::{BuildStamp, RunStamp};
 use super::database::{self, CompileCommand};
 use super::printed_commands::{self, PrintedBuild};
-use crate::build_report::{self, BuildReport};
+use crate::build_report::{self, BUILD_FOLDER, BuildReport};
 use crate::info::ProjectInfo;
 use crate::limits::{BUILD_TIME_LIMIT_MS, MAX_PRINTED_BUILDS};
 use crate::prepare::{ProjectRequest, RunBuild};
 use crate::tree::Tree;
 
-/// The folder of the build, in the cache folder.
-const FOLDER: &str = "build";
 /// Names of make files, in the order in which make looks for them.
 const MAKE_FILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
@@ -91,30 +89,35 @@ pub(super) fn commands_within(
     info: &mut ProjectInfo,
     limit: Duration,
 ) -> Option<(String, Vec<CompileCommand>)> {
-    if request.build != RunBuild::Allowed {
+    if request.build == RunBuild::Never {
         build_report::forget(request.cache);
         return None;
     }
     let kind = BuildKind::of(request.root)?;
-    let build = request.cache.join(FOLDER);
-    let (known, before) = match build_report::load(request.cache) {
-        Some((report, stamp)) => (Some(report), BuildStamp::from_json(&stamp)),
-        None => (None, BuildStamp::default()),
-    };
-    let stamp = BuildStamp::read(request.root, tree, &before);
+    let build = request.cache.join(BUILD_FOLDER);
     let database = build.join(DATABASE);
+    let (known, last) = match build_report::load(request.cache) {
+        Some((report, stamp)) => (Some(report), RunStamp::from_json(&stamp)),
+        None => (None, RunStamp::default()),
+    };
+    if request.build == RunBuild::Recorded && known.is_none() {
+        return None;
+    }
+    // What changes from here on, the build may not have read.
+    let stamp = BuildStamp::read(request.root, tree, &last.files);
     let is_current = |report: &&BuildReport| match &report.failure {
-        None => stamp.has_contents_of(&before) && database.is_file(),
-        Some(_) => stamp == before && report.is_repeatable,
+        _ if request.build == RunBuild::Recorded => true,
+        None => stamp.has_contents_of(&last.files) && database.is_file(),
+        Some(_) => stamp == last.files && report.is_repeatable,
     };
     let report = match known.as_ref().filter(is_current) {
         Some(report) => report.clone(),
         None => {
             let step = BuildStep { kind, root: request.root, build: &build, limit };
             let report = step.run();
-            // The build may have written build files itself.
             let after = BuildStamp::read(request.root, &Tree::read(request.root), &stamp);
-            if let Err(error) = build_report::store(request.cache, &report, &after.to_json()) {
+            let read = RunStamp::of_run(&stamp, after, &last);
+            if let Err(error) = build_report::store(request.cache, &report, &read.to_json()) {
                 info.problems.push(format!("the report of the build can't be written: {error}"));
             }
             report

@@ -82,6 +82,36 @@ fn cmake_configures_into_the_cache_folder_and_follows_all_its_files() {
 }
 
 #[test]
+fn a_build_file_that_changes_during_the_build_is_not_missed() {
+    if !has("cmake") || !has("make") {
+        return;
+    }
+    // The edit comes after the file was read, and before the build ends.
+    let edited = format!(
+        "{CMAKE}if(EXISTS ${{CMAKE_SOURCE_DIR}}/edit)\nfile(RENAME ${{CMAKE_SOURCE_DIR}}/edit ${{CMAKE_SOURCE_DIR}}/cmake/flags.cmake)\nendif()\n\
+         file(APPEND ${{CMAKE_SOURCE_DIR}}/own.mk \"x\")\n"
+    );
+    let project = Project::new(&[
+        ("CMakeLists.txt", &edited),
+        ("cmake/flags.cmake", "add_definitions(-DFLAG=1)\n"),
+        ("edit", "add_definitions(-DFLAG=2)\n"),
+        ("config.h.in", ""),
+        ("sub dir/CMakeLists.txt", "add_library(l \"a b.c\")\n"),
+        ("sub dir/a b.c", ""),
+    ]);
+    let flags = |prepared: Prepared| prepared.arguments["sub dir/a b.c"].clone();
+    assert!(flags(built(&project)).contains(&"-DFLAG=1".to_owned()));
+    assert!(flags(built(&project)).contains(&"-DFLAG=2".to_owned()));
+    assert_eq!(runs(&project), 2);
+    built(&project);
+    assert_eq!(runs(&project), 2, "a file that the build itself writes in each run doesn't repeat it for ever");
+    // What was built is used without a run, whatever changed since.
+    project.write("cmake/flags.cmake", "");
+    assert!(flags(project.prepare_with(RunBuild::Recorded)).contains(&"-DFLAG=2".to_owned()));
+    assert_eq!(runs(&project), 2);
+}
+
+#[test]
 fn a_failed_configuration_is_reported_and_repeated_when_a_build_file_is_touched() {
     if !has("cmake") || !has("make") {
         return;
@@ -108,7 +138,7 @@ fn a_failed_configuration_is_reported_and_repeated_when_a_build_file_is_touched(
     assert!(!prepared.info.source.to_string().contains("a run of"), "{}", prepared.info.source);
     assert!(prepared.arguments.contains_key("a.c"));
     assert_eq!(runs(&project), 1);
-    assert_eq!(built(&project).info.problems[0], *problem, "it is told again, without another run");
+    assert_eq!(built(&project).info.problems[0], *problem, "the failure is reported again, without another run");
     assert_eq!(runs(&project), 1);
     project.write("CMakeLists.txt", &broken);
     built(&project);

@@ -13,12 +13,13 @@ use std::thread;
 
 use parking_lot::Mutex;
 
+use super::conditions::Branch;
 use super::includes::{Include, IncludeForm, ScannedFile, scan_file};
 use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::clock::wall_ns;
 
 /// The first line of the file. A file of another version is not read.
-const HEAD: &str = "codeyard includes 3";
+const HEAD: &str = "codeyard includes 4";
 /// How old a file must be to be remembered, in nanoseconds.
 const FRESH: i128 = 2_000_000_000;
 /// Largest number of threads of a scan.
@@ -110,9 +111,13 @@ impl ScanCache {
                         IncludeForm::Angled => '<',
                         IncludeForm::Next => '>',
                     };
-                    let conditional = if include.conditional { '?' } else { '!' };
+                    let branch = match include.branch {
+                        Branch::Always => '!',
+                        Branch::Conditional => '?',
+                        Branch::Never => '-',
+                    };
                     text.push(form);
-                    text.push(conditional);
+                    text.push(branch);
                     text.push_str(&include.name);
                     text.push('\n');
                 }
@@ -166,8 +171,13 @@ fn parse(text: &str) -> Option<HashMap<Box<str>, (Stamp, ScannedFile)>> {
             '>' => IncludeForm::Next,
             _ => return None,
         };
-        let conditional = chars.next()? == '?';
-        current.as_mut()?.2.includes.push(Include { name: chars.as_str().into(), form, conditional });
+        let branch = match chars.next()? {
+            '!' => Branch::Always,
+            '?' => Branch::Conditional,
+            '-' => Branch::Never,
+            _ => return None,
+        };
+        current.as_mut()?.2.includes.push(Include { name: chars.as_str().into(), form, branch });
     }
     if let Some((path, stamp, file)) = current {
         known.insert(path, (stamp, file));
@@ -192,7 +202,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (root, cache) = (folder.path(), folder.path().join("cache"));
         let paths: Vec<Box<str>> = vec!["a.h".into(), "gone.h".into(), "new.h".into()];
-        write(&root.join("a.h"), "#include \"b.h\"\n#if X\n#include <c.h>\n#include_next <d.h>\n#endif\n", 100);
+        write(
+            &root.join("a.h"),
+            "#include \"b.h\"\n#if X\n#include <c.h>\n#endif\n#if 0\n#include_next <d.h>\n#endif\n",
+            100,
+        );
         write(&root.join("new.h"), "#include <n.h>\nnamespace a {}", 0);
         let mut first = ScanCache::load(&cache);
         let scanned = first.scan(root, &paths);

@@ -176,12 +176,42 @@ fn headers_that_do_not_exist_and_macros_are_counted_or_ignored() {
             "x.c",
             "#include \"config.h\"\n#include MACRO\n#include <gone/away.h>\n#ifdef W\n#include <maybe.h>\n#endif\n",
         ),
-        ("Makefile.in", ""),
+        ("Makefile", ""),
     ]);
     let prepared = project.prepare();
     assert_eq!(prepared.unresolved(), [(1, vec!["config.h".to_owned()]), (1, vec!["gone/away.h".to_owned()])]);
     assert_eq!(prepared.info.files_known, Some(1));
     assert_eq!(prepared.info.remedy.as_deref(), Some("bear -- make"));
+}
+
+#[test]
+fn what_only_other_systems_compile_is_not_missing() {
+    let other = "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#if defined(_MSC_VER) && \\\n  _MSC_VER > 1400\n\
+                 #include <gone1.h>\n#include \"msvc.h\"\n#else\n#include \"own.h\"\n#endif\n";
+    let project = Project::new(&[
+        ("x.c", other),
+        ("msvc.h", "#include <gone2.h>\n#include \"msvc2.h\"\n"),
+        ("msvc2.h", "#include <gone3.h>\n#include \"own.h\"\n"),
+        ("own.h", "#ifndef OWN_H\n#define OWN_H\n#include <psapi.h>\n#endif\n"),
+        ("win32/y.c", "#include <gone4.h>\n#include \"../shared.h\"\n"),
+        ("shared.h", "#include <gone5.h>\n"),
+        ("Makefile", ""),
+    ]);
+    let prepared = project.prepare();
+    assert_eq!(prepared.unresolved(), []);
+    assert_eq!(prepared.info.files_known, Some(6));
+    project.write("own.h", "#include \"shared.h\"\n");
+    assert_eq!(project.prepare().unresolved(), [(1, vec!["gone5.h".to_owned()])]);
+    // A header that nothing includes, and two that include only each other, are read by themselves.
+    project.write("lone.h", "#include <gone6.h>\n");
+    project.write("circle1.h", "#include \"circle2.h\"\n");
+    project.write("circle2.h", "#include \"circle1.h\"\n#include <gone7.h>\n");
+    assert_eq!(project.prepare().unresolved()[0].0, 3);
+    // A build for the other system compiles its branches.
+    project.write("Makefile", "CFLAGS = -D_MSC_VER=1500\n");
+    let all = project.prepare().unresolved();
+    assert_eq!(all[0].0, 5, "{all:?}");
+    assert!(all[0].1.contains(&"gone2.h".to_owned()) && all[0].1.contains(&"gone3.h".to_owned()), "{all:?}");
 }
 
 #[test]
