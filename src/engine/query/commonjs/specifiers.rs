@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::sources;
 use codeyard_files::gate::Gate;
 use serde_json::Value;
 
@@ -45,7 +46,11 @@ const OF_NODE: [&str; 36] = [
     "zlib",
 ];
 
-/// The last parts of specifiers that may lead to a module: its name, and the names of the folders and packages that it may stand for.
+/// Members of a manifest that may name the module of the whole package.
+const MAIN: [&str; 5] = ["main", "module", "browser", "types", "exports"];
+
+/// The last parts of specifiers that may lead to a module: its name, and the names of the folders and packages whose
+/// module it may be.
 pub(super) fn words(gate: &Gate, module: &Path) -> Vec<String> {
     let names = module.file_stem().into_iter().chain(module.file_name());
     let mut words: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
@@ -55,15 +60,32 @@ pub(super) fn words(gate: &Gate, module: &Path) -> Vec<String> {
     {
         words.extend(module.with_extension(written).file_name().map(|name| name.to_string_lossy().into_owned()));
     }
+    let is_index = module.file_stem().is_some_and(|stem| stem == "index");
     let top = gate.root_set().root_of(module).map(Path::to_path_buf).unwrap_or_default();
     for folder in module.ancestors().skip(1).take_while(|folder| folder.starts_with(&top)) {
-        words.extend(folder.file_name().map(|name| name.to_string_lossy().into_owned()));
-        words.extend(manifest(gate, folder).iter().flat_map(|manifest| names_in(manifest, folder, module)));
+        let manifest = manifest(gate, folder);
+        words.extend(manifest.iter().flat_map(|manifest| names_in(manifest, folder, module)));
+        let is_own_index = is_index && module.parent().is_some_and(|own| own == folder || own == folder.join("src"));
+        if is_own_index || manifest.as_ref().is_some_and(|manifest| is_main(manifest, folder, module)) {
+            let name = manifest.as_ref().and_then(|manifest| manifest.get("name")?.as_str()).map(last_part);
+            words.extend(name.map(str::to_owned));
+            words.extend(folder.file_name().map(|name| name.to_string_lossy().into_owned()));
+            words.extend([".".to_owned(), "..".to_owned()]);
+        }
     }
-    words.extend([".".to_owned(), "..".to_owned()]);
     words.sort();
     words.dedup();
     words
+}
+
+/// Whether a manifest may name the module as that of the whole package.
+fn is_main(manifest: &Value, folder: &Path, module: &Path) -> bool {
+    let named = MAIN.iter().filter_map(|member| manifest.get(*member)).flat_map(strings);
+    let mut candidates = named.filter_map(|path| {
+        let specifier = format!("./{}", path.trim_start_matches("./"));
+        sources::relative_candidates(&folder.join("package.json"), &specifier)
+    });
+    candidates.any(|candidates| candidates.iter().any(|candidate| candidate == module))
 }
 
 /// The `package.json` in a folder.
@@ -73,13 +95,12 @@ pub(super) fn manifest(gate: &Gate, folder: &Path) -> Option<Value> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// The last part of a package's name, and of the names that its `imports` and `exports` give a module.
+/// The last parts of the names that the `imports` and `exports` of a package give a module.
 fn names_in(manifest: &Value, folder: &Path, module: &Path) -> Vec<String> {
     let maps = ["imports", "exports"].into_iter().filter_map(|member| manifest.get(member)?.as_object()).flatten();
     let of_module = maps
         .filter(|(_, target)| strings(target).iter().any(|path| folder.join(path.trim_start_matches("./")) == module));
-    let name = manifest.get("name").and_then(Value::as_str);
-    of_module.map(|(name, _)| name.as_str()).chain(name).map(|name| last_part(name).to_owned()).collect()
+    of_module.map(|(name, _)| last_part(name).to_owned()).collect()
 }
 
 /// All strings of nested conditions.
