@@ -37,7 +37,7 @@ pub use sections::{
     SupervisionSection, Sweep, SyntacticMode, SyntacticSection,
 };
 pub use workspace::{Prewarm, ServerChoice, WorkspaceConfig};
-pub use workspace_template::{ExpandedConfig, ListFolders, WorkspaceTemplate};
+pub use workspace_template::{ExpandedConfig, FolderSource, WorkspaceTemplate};
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //!
 //! It does not read the disk: the caller lists folders. Invariants: the same folders and the same earlier workspaces give the same
 //! workspaces, whatever the order of the listing; a workspace that exists keeps its name; a folder that cannot be listed removes no
-//! workspace.
+//! workspace; a folder is the root of one workspace, however many links lead to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -75,8 +75,17 @@ pub struct WorkspaceTemplate {
     pub limits: Option<Limits>,
 }
 
-/// The names of the folders in a folder, links to folders included.
-pub type ListFolders<'a> = &'a dyn Fn(&Path) -> io::Result<Vec<String>>;
+/// Reads the folders that patterns are matched against.
+pub trait FolderSource {
+    /// The names of the folders in a folder, links to folders included.
+    ///
+    /// # Errors
+    /// If it can't be listed.
+    fn list(&self, folder: &Path) -> io::Result<Vec<String>>;
+
+    /// The path of a folder without links; the path itself if it can't be resolved.
+    fn real_path(&self, folder: &Path) -> PathBuf;
+}
 
 /// A configuration whose `[[workspaces_from]]` tables are workspaces, and what prevented some.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,21 +154,23 @@ impl WorkspaceTemplate {
 impl Config {
     /// Turns the `[[workspaces_from]]` tables into workspaces. `before` are the workspaces that run now: their folders keep their names,
     /// and they stay if the folder above them can't be listed.
-    pub fn expanded(&self, list: ListFolders<'_>, before: &[WorkspaceConfig]) -> ExpandedConfig {
+    pub fn expanded(&self, folders: &dyn FolderSource, before: &[WorkspaceConfig]) -> ExpandedConfig {
         let mut problems = Vec::new();
         let mut roots: BTreeSet<PathBuf> = self.workspaces.iter().flat_map(|own| own.roots.iter().cloned()).collect();
+        let own: BTreeSet<PathBuf> = roots.iter().map(|root| folders.real_path(root)).collect();
         let mut matched: Vec<(&WorkspaceTemplate, PathBuf)> = Vec::new();
         for template in &self.workspaces_from {
             let excluded = Exclusion::of(template);
             for pattern in &template.roots {
                 let kept = BTreeSet::new();
-                let mut walk = PatternWalk { pattern, list, before, listed: 0, problem: None, kept };
+                let mut walk = PatternWalk { pattern, folders, before, listed: 0, problem: None, kept };
                 let found = walk.run();
                 problems.extend(walk.problem);
                 let new = found.into_iter().filter(|folder| !excluded.covers(folder));
                 matched.extend(new.filter(|folder| roots.insert(folder.clone())).map(|folder| (template, folder)));
             }
         }
+        let mut matched = without_links(matched, &own, folders, before);
         let room = MAX_WORKSPACES.saturating_sub(self.workspaces.len());
         if matched.len() > room {
             let left_out = matched.len() - room;
@@ -171,6 +182,32 @@ impl Config {
         problems.extend(config.check_default().err().map(|error| error.to_string()));
         ExpandedConfig { config, problems }
     }
+}
+
+/// The folders of `matched` by different real paths, without those of `own`. Of several paths to one folder, that of the first table counts,
+/// then that of a running workspace, then the one that is no link, then the first.
+fn without_links<'a>(
+    matched: Vec<(&'a WorkspaceTemplate, PathBuf)>,
+    own: &BTreeSet<PathBuf>,
+    folders: &dyn FolderSource,
+    before: &[WorkspaceConfig],
+) -> Vec<(&'a WorkspaceTemplate, PathBuf)> {
+    let running: BTreeSet<&PathBuf> = before.iter().flat_map(|workspace| &workspace.roots).collect();
+    let mut chosen: BTreeMap<PathBuf, (usize, bool, bool, usize)> = BTreeMap::new();
+    let mut table = 0;
+    for (at, (template, folder)) in matched.iter().enumerate() {
+        if at > 0 && !std::ptr::eq(matched[at - 1].0, *template) {
+            table = at;
+        }
+        let real = folders.real_path(folder);
+        let rank = (table, !running.contains(folder), real.file_name() != folder.file_name(), at);
+        if !own.contains(&real) {
+            let best = chosen.entry(real).or_insert(rank);
+            *best = rank.min(*best);
+        }
+    }
+    let kept: BTreeSet<usize> = chosen.into_values().map(|(.., at)| at).collect();
+    matched.into_iter().enumerate().filter(|(at, _)| kept.contains(at)).map(|(_, one)| one).collect()
 }
 
 /// The workspaces of `matched`. Folders that have a workspace keep its name; the others get free ones in the order of their paths.
@@ -219,7 +256,7 @@ impl Exclusion {
 /// Finds the folders that match one pattern, component by component.
 struct PatternWalk<'a> {
     pattern: &'a str,
-    list: ListFolders<'a>,
+    folders: &'a dyn FolderSource,
     /// The workspaces that run now.
     before: &'a [WorkspaceConfig],
     /// Folders that were listed.
@@ -247,7 +284,7 @@ impl PatternWalk<'_> {
             }
         }
         if !Path::new(self.pattern).file_name().is_some_and(|name| is_pattern(&name.to_string_lossy())) {
-            found.retain(|folder| (self.list)(folder).is_ok());
+            found.retain(|folder| self.folders.list(folder).is_ok());
         }
         found.append(&mut self.kept);
         if found.is_empty() && self.problem.is_none() {
@@ -266,7 +303,7 @@ impl PatternWalk<'_> {
                 Some(format!("`{}` {problem}: more than {MAX_LISTED_FOLDERS}; write a narrower pattern", self.pattern));
             return Vec::new();
         }
-        match (self.list)(folder) {
+        match self.folders.list(folder) {
             Ok(names) => {
                 let fits = |name: &String| {
                     (component.starts_with('.') || !name.starts_with('.')) && wanted.is_match(name.as_str())

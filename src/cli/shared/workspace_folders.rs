@@ -5,29 +5,37 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::limits::FOLDER_SCAN_INTERVAL_MS;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_config::{Config, ExpandedConfig, WorkspaceConfig};
+use codeyard_config::{Config, ExpandedConfig, FolderSource, WorkspaceConfig};
 
 /// The configuration with the workspaces of its patterns. `before` are the workspaces that run now.
 pub(crate) fn expand(config: &Config, before: &[WorkspaceConfig]) -> ExpandedConfig {
-    config.expanded(&list_folders, before)
+    config.expanded(&DiskFolders, before)
 }
 
-/// The names of the folders in `folder`, and of links to folders. Names that are not UTF-8 are left out.
-fn list_folders(folder: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() || (kind.is_symlink() && entry.path().is_dir()) {
-            names.extend(entry.file_name().into_string().ok());
+/// The folders on the disk. Names that are not UTF-8 are left out.
+struct DiskFolders;
+
+impl FolderSource for DiskFolders {
+    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() || (kind.is_symlink() && entry.path().is_dir()) {
+                names.extend(entry.file_name().into_string().ok());
+            }
         }
+        Ok(names)
     }
-    Ok(names)
+
+    fn real_path(&self, folder: &Path) -> PathBuf {
+        folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
+    }
 }
 
 /// Follows the folders of a configuration's patterns.
@@ -131,6 +139,7 @@ mod tests {
         assert_eq!(names(&first), ["b"]);
         add(folder.path(), "a");
         std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).expect("a link");
+        std::os::unix::fs::symlink(folder.path().join("b"), folder.path().join("a-second-b")).expect("a link");
         assert_eq!(names(&follower.changed().await), ["a", "b", "link"]);
         std::fs::remove_dir(folder.path().join("a")).expect("the folder is empty");
         assert_eq!(names(&follower.changed().await), ["b", "link"]);
@@ -176,9 +185,10 @@ mod tests {
         assert_eq!(names(&follower.changed().await).len(), 201);
         std::fs::create_dir(folder.path().join("nowhere")).expect("the target appears");
         let found = follower.changed().await;
-        assert!(names(&found).contains(&"dangling") && !names(&found).contains(&"loop"), "{:?}", names(&found));
+        assert!(names(&found).contains(&"nowhere"), "{:?}", names(&found));
+        assert!(!names(&found).contains(&"dangling") && !names(&found).contains(&"loop"), "{:?}", names(&found));
         (0..200).for_each(|number| std::fs::remove_dir(folder.path().join(format!("many{number:03}"))).expect("empty"));
-        assert_eq!(names(&follower.changed().await), ["dangling", "new", "nowhere"]);
+        assert_eq!(names(&follower.changed().await), ["new", "nowhere"]);
     }
 
     #[tokio::test(start_paused = true)]

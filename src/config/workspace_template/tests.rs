@@ -8,20 +8,38 @@ fn expand(text: &str, folders: &[&str], before: &[WorkspaceConfig]) -> ExpandedC
 
 /// Expands with these folders and their parents; those of `unreadable` can't be listed.
 fn expand_with(text: &str, folders: &[&str], unreadable: &[&str], before: &[WorkspaceConfig]) -> ExpandedConfig {
-    let config = crate::parse(text, Path::new("/etc/codeyard")).expect(text);
-    let there: BTreeSet<PathBuf> =
-        folders.iter().flat_map(|folder| Path::new(folder).ancestors().map(Path::to_path_buf)).collect();
-    let list = |folder: &Path| {
-        if unreadable.iter().any(|gone| Path::new(gone) == folder) {
+    let there = folders.iter().flat_map(|folder| Path::new(folder).ancestors().map(Path::to_path_buf)).collect();
+    let unreadable = unreadable.iter().map(PathBuf::from).collect();
+    expand_tree(text, &FolderTree { there, unreadable, links: BTreeMap::new() }, before)
+}
+
+fn expand_tree(text: &str, tree: &FolderTree, before: &[WorkspaceConfig]) -> ExpandedConfig {
+    crate::parse(text, Path::new("/etc/codeyard")).expect(text).expanded(tree, before)
+}
+
+/// Folders that aren't on the disk.
+struct FolderTree {
+    there: BTreeSet<PathBuf>,
+    unreadable: BTreeSet<PathBuf>,
+    /// Those of them that are links, and where each leads.
+    links: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl FolderSource for FolderTree {
+    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+        if self.unreadable.contains(folder) {
             return Err(io::Error::from(io::ErrorKind::PermissionDenied));
         }
-        if !there.contains(folder) {
+        if !self.there.contains(folder) {
             return Err(io::Error::from(io::ErrorKind::NotFound));
         }
-        let inside = there.iter().filter(|path| path.parent() == Some(folder)).rev();
+        let inside = self.there.iter().filter(|path| path.parent() == Some(folder)).rev();
         Ok(inside.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect())
-    };
-    config.expanded(&list, before)
+    }
+
+    fn real_path(&self, folder: &Path) -> PathBuf {
+        self.links.get(folder).cloned().unwrap_or_else(|| folder.to_path_buf())
+    }
 }
 
 fn names_and_roots(expanded: &ExpandedConfig) -> Vec<(&str, &str)> {
@@ -59,6 +77,43 @@ fn workspaces_of_the_file_win_over_patterns_and_keep_their_names() {
         "[[workspace]]\nname = \"b\"\nroots = [\"/srv/a\"]\n[[workspaces_from]]\nroots = [\"/srv/*\", \"/srv/a*\"]\n";
     let expanded = expand(text, &["/srv/a", "/srv/b"], &[]);
     assert_eq!(names_and_roots(&expanded), [("b", "/srv/a"), ("b-2", "/srv/b")]);
+}
+
+#[test]
+fn a_folder_is_one_workspace_however_many_links_lead_to_it() {
+    let tree = |links: &[(&str, &str)]| {
+        let folders = ["/srv/a-link", "/srv/m", "/srv/repo", "/srv/z", "/elsewhere/repo"];
+        FolderTree {
+            there: folders.iter().flat_map(|folder| Path::new(folder).ancestors().map(Path::to_path_buf)).collect(),
+            unreadable: BTreeSet::new(),
+            links: links.iter().map(|(link, target)| (PathBuf::from(link), PathBuf::from(target))).collect(),
+        }
+    };
+    // A link to a folder that the file names.
+    let named = format!("[[workspace]]\nname = \"main\"\nroots = [\"/elsewhere/repo\"]\n{ALL}");
+    let found = expand_tree(&named, &tree(&[("/srv/a-link", "/elsewhere/repo"), ("/srv/z", "/srv/z2")]), &[]);
+    let wanted = [("main", "/elsewhere/repo"), ("m", "/srv/m"), ("repo", "/srv/repo"), ("z", "/srv/z")];
+    assert_eq!(names_and_roots(&found), wanted);
+    // The file names the link, the pattern matches the folder.
+    let named = format!("[[workspace]]\nname = \"main\"\nroots = [\"/srv/a-link\"]\n{ALL}");
+    let found = expand_tree(&named, &tree(&[("/srv/a-link", "/srv/repo")]), &[]);
+    assert_eq!(names_and_roots(&found), [("main", "/srv/a-link"), ("m", "/srv/m"), ("z", "/srv/z")]);
+    // Of links and their target the target counts, of several links the first.
+    let links = [("/srv/a-link", "/srv/repo"), ("/srv/m", "/elsewhere/repo"), ("/srv/z", "/elsewhere/repo")];
+    let both = expand_tree(ALL, &tree(&links), &[]);
+    assert_eq!(names_and_roots(&both), [("m", "/srv/m"), ("repo", "/srv/repo")]);
+    // One that runs stays.
+    let running = |root: &str, name: &str| WorkspaceConfig::new(WorkspaceName::from_folder(name), vec![root.into()]);
+    let before = [running("/srv/a-link", "a-link"), running("/srv/z", "z")];
+    assert_eq!(
+        names_and_roots(&expand_tree(ALL, &tree(&links), &before)),
+        [("a-link", "/srv/a-link"), ("z", "/srv/z")]
+    );
+    // The first table counts.
+    let text =
+        "[[workspaces_from]]\nroots = [\"/srv/a*\"]\n[[workspaces_from]]\nroots = [\"/srv/r*\"]\nprewarm = true\n";
+    let found = expand_tree(text, &tree(&links), &[]);
+    assert_eq!(names_and_roots(&found), [("a-link", "/srv/a-link")]);
 }
 
 #[test]
