@@ -45,6 +45,11 @@ pub fn wall_ns() -> i128 {
     }
 }
 
+/// Whole seconds of wall time since 1970; 0 for a clock before that.
+pub fn wall_s() -> u64 {
+    u64::try_from(wall_ns() / 1_000_000_000).unwrap_or_default()
+}
+
 /// Seconds since 1970 as a UTC time in RFC 3339, `2026-11-21T19:33:29Z`. Times after the year 9999 are shown as its last second.
 pub fn utc(seconds: u64) -> String {
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);

@@ -3,14 +3,13 @@
 //! The pipeline writes it, the call's actor reads it. Invariant: it names one phase at any time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use codeyard_engine::limits::MAX_RETRY_AFTER_MS;
-use codeyard_engine::status::server_state::{Down, ServerState, Unavailable};
+use codeyard_engine::status::server_state::{Down, ServerState, Unavailable, retry_after_ms};
 use codeyard_engine::status::state_watch;
 use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
-use codeyard_model::limits;
 
 /// What a call waits for at the moment.
 #[derive(Default)]
@@ -83,7 +82,12 @@ impl WaitStatus {
 
     /// When the servers that the call waits for are expected to be ready, in milliseconds from now.
     fn retry_after_ms(&self) -> u64 {
-        let ms = match &*self.0.lock() {
+        retry_after_ms(self.expected())
+    }
+
+    /// The time until the servers that the call waits for are expected to be ready.
+    fn expected(&self) -> Duration {
+        match &*self.0.lock() {
             Waiting::Servers(states) => {
                 let pending = states.iter().filter(|state| state.borrow().is_pending());
                 let expected = pending.filter_map(|state| match &*state.borrow() {
@@ -93,13 +97,11 @@ impl WaitStatus {
                     }
                     _ => state.start().expected_ready(),
                 });
-                let expected = expected.max().unwrap_or_default();
-                u64::try_from(expected.as_millis()).unwrap_or(u64::MAX)
+                expected.max().unwrap_or_default()
             }
-            Waiting::Each(statuses) => statuses.iter().map(Self::retry_after_ms).max().unwrap_or_default(),
-            _ => 0,
-        };
-        ms.clamp(limits::RETRY_AFTER_MS, MAX_RETRY_AFTER_MS)
+            Waiting::Each(statuses) => statuses.iter().map(Self::expected).max().unwrap_or_default(),
+            _ => Duration::ZERO,
+        }
     }
 }
 

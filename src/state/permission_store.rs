@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cached_records::CachedRecords;
 use crate::limits::MAX_PERMISSIONS;
 use crate::state_store::{Namespace, Record, StateError, StoreHandle, Write};
-use codeyard_base::clock::wall_ns;
+use codeyard_base::clock::wall_s;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
 
 /// The grants, oldest first.
@@ -54,7 +54,7 @@ impl Grant {
             workspace: workspace.as_str().to_owned(),
             permission: permission.to_owned(),
             roots: roots.to_owned(),
-            since: u64::try_from(wall_ns() / 1_000_000_000).unwrap_or(0),
+            since: wall_s(),
         }
     }
 

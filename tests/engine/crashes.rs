@@ -89,9 +89,17 @@ fn restarts_back_off_then_quarantine_then_probe_once() {
         let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
         let details = called.failed_as("PROVIDER_UNAVAILABLE", "quarantined");
         assert!(details["command"].as_str().unwrap().starts_with("codeyard "));
+        // A quarantine ends by itself, and the error says when.
+        let wait = details["retryAfterMs"].as_u64().unwrap();
+        assert!((299_000..=300_000).contains(&wait), "{details}");
         called.took_about(0);
         let quarantined = Instant::now();
-        pass(299_000).await;
+        pass(200_000).await;
+        let later = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        let left = later.failed_as("PROVIDER_UNAVAILABLE", "quarantined")["retryAfterMs"].as_u64().unwrap();
+        assert!((wait - 200_100..=wait - 200_000).contains(&left), "{wait} {left}");
+        assert!(format!("{later:?}").contains("it is started again in 100 s"), "{later:?}");
+        pass(99_000).await;
         assert_eq!(fake.launches(), 5, "five minutes of rest");
         while fake.launches() < 6 {
             pass(10).await;

@@ -3,13 +3,12 @@
 use crate::server::actor::LanguageServer;
 use crate::server::child_key::ChildKey;
 use crate::server::programs::Program;
+use crate::status::memory_gate::MIB;
 use crate::status::server_status::{ServerIdentity, ServerReport};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::{ServerKind, WorkspaceName};
 use codeyard_lsp::registry::ServerSpec;
 use codeyard_model::roots::RootSet;
-
-const MIB: u64 = 1024 * 1024;
 
 /// What doesn't change in the status of the server with this key.
 pub(crate) fn identity(

@@ -197,9 +197,14 @@ impl LanguageServer {
                     MEMORY_LIMIT => message,
                     _ => format!("the language server failed too often ({reason})"),
                 };
-                let message = format!("{why}; it is tried again in {} s", wait.as_secs());
                 let retry_at = Some(Instant::now() + wait);
-                self.set_state(ServerState::Down(Down { reason: QUARANTINED, message, stderr, failure, retry_at }));
+                self.set_state(ServerState::Down(Down {
+                    reason: QUARANTINED,
+                    message: why,
+                    stderr,
+                    failure,
+                    retry_at,
+                }));
                 self.quarantine(wait, ctx);
             }
         }

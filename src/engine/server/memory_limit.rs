@@ -9,11 +9,10 @@ use actix::prelude::*;
 
 use crate::server::actor::LanguageServer;
 use crate::server::lifecycle::ServerEnd;
+use crate::status::memory_gate::MIB;
 
 /// The reason of an end over the memory limit, in the metrics and the log.
 pub(super) const MEMORY_LIMIT: &str = "memory_limit";
-
-const MIB: u64 = 1024 * 1024;
 
 /// The last pass measured the server over its memory limit.
 #[derive(Message)]

@@ -22,6 +22,9 @@ use codeyard_base::clock::Instant;
 use codeyard_base::ids::{ServerKind, WorkspaceName};
 use codeyard_process::launch::{FleetFigures, Launcher, Process};
 
+/// Bytes of a mebibyte, the unit in which limits of memory are configured and logged.
+pub(crate) const MIB: u64 = 1024 * 1024;
+
 /// Admits starts within the memory budget of a [`StatusRegistry`].
 pub struct MemoryGate {
     registry: Arc<StatusRegistry>,

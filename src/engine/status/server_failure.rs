@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::limits::{FAILURE_LINE_CHARS, FAILURE_LINES};
 use crate::query::redact::redact;
-use codeyard_base::clock;
+use codeyard_base::clock::wall_s;
 use codeyard_model::error::ToolError;
 use codeyard_model::roots::RootSet;
 use codeyard_process::launch::ProcessExit;
@@ -20,9 +20,6 @@ use codeyard_process::launch::ProcessExit;
 const HIDDEN: &str = "(hidden)";
 /// Shorter values of the environment, such as `1`, occur by chance.
 const MIN_HIDDEN_BYTES: usize = 4;
-/// Nanoseconds in a second.
-const SECOND_NS: i128 = 1_000_000_000;
-
 /// How a server failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerFailure {
@@ -52,7 +49,7 @@ impl ServerFailure {
             exit_code: exit.code,
             signal: exit.signal,
             ran_ms: u64::try_from(ran.as_millis()).unwrap_or(u64::MAX),
-            at_s: u64::try_from(clock::wall_ns() / SECOND_NS).unwrap_or_default(),
+            at_s: wall_s(),
             lines: last_lines(stderr, roots, env),
         }
     }

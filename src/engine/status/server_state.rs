@@ -64,6 +64,14 @@ impl Down {
     pub fn retry_in(&self) -> Option<Duration> {
         Some(self.retry_at?.saturating_duration_since(Instant::now()))
     }
+
+    /// The message; for a quarantine also when it ends.
+    pub fn sentence(&self) -> String {
+        match self.retry_in().filter(|_| self.reason == QUARANTINED) {
+            Some(wait) => format!("{}; it is started again in {} s", self.message, wait.as_secs_f64().ceil()),
+            None => self.message.clone(),
+        }
+    }
 }
 
 impl ServerState {
@@ -90,6 +98,15 @@ impl ServerState {
     }
 }
 
+/// When a call is asked to come back that waits for something that is expected after `wait`: in milliseconds, within the limits.
+pub fn retry_after_ms(wait: Duration) -> u64 {
+    millis(wait).clamp(limits::RETRY_AFTER_MS, MAX_RETRY_AFTER_MS)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Why one provider gave no answer. It is the call's error if no other provider answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unavailable {
@@ -110,12 +127,15 @@ pub struct Unavailable {
 impl Unavailable {
     /// For a server that is down.
     pub fn down(kind: &str, down: &Down) -> Self {
-        let why = Self::new(kind, down.reason, down.message.clone(), "codeyard doctor");
-        // Only a server that is being restarted has the reason `crashed`.
-        let retry_after_ms = (down.reason == CRASHED).then(|| {
-            let wait = down.retry_in().unwrap_or_default();
-            u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).clamp(limits::RETRY_AFTER_MS, MAX_RETRY_AFTER_MS)
-        });
+        let why = Self::new(kind, down.reason, down.sentence(), "codeyard doctor");
+        let wait = down.retry_in();
+        let retry_after_ms = match down.reason {
+            // Only a server that is being restarted has the reason `crashed`.
+            CRASHED => Some(retry_after_ms(wait.unwrap_or_default())),
+            // Before its end no call succeeds, so the longest wait of a start doesn't hold.
+            QUARANTINED => wait.map(|wait| millis(wait).max(limits::RETRY_AFTER_MS)),
+            _ => None,
+        };
         Self { failure: down.failure.clone(), retry_after_ms, ..why }
     }
 

@@ -12,13 +12,10 @@ use serde::Serialize;
 use crate::status::project_cell::{ProjectCell, PublishedProject};
 use crate::status::registry::ServerPhase;
 use crate::status::server_state::ServerState;
-use codeyard_base::clock::{self, Instant};
+use codeyard_base::clock::{Instant, wall_s};
 use codeyard_base::ids::{ServerKind, WorkspaceName};
 use codeyard_lsp::client::PendingCounter;
 use codeyard_process::launch::{Process, ProcessFigures};
-
-/// Nanoseconds in a second.
-const SECOND_NS: i128 = 1_000_000_000;
 
 /// What doesn't change while the actor of a server lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +46,7 @@ pub struct LastEnd {
 impl LastEnd {
     /// An end now.
     pub(crate) fn now(reason: &'static str) -> Self {
-        Self { reason, at_s: u64::try_from(clock::wall_ns() / SECOND_NS).unwrap_or_default() }
+        Self { reason, at_s: wall_s() }
     }
 }
 

@@ -10,15 +10,13 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::limits::{ACTIVE_MEMORY_PASS_MS, BUDGET_TOLERANCE_PERCENT, MEMORY_PASS_MS, WAITING_MEMORY_PASS_MS};
-use crate::status::memory_gate::MemoryGate;
+use crate::status::memory_gate::{MIB, MemoryGate};
 use crate::status::registry::ServerPhase;
 use crate::status::server_status::LanguageServerStatus;
 use crate::supervisor::actor::Supervisor;
 use crate::supervisor::messages::MeasureMemory;
 use crate::workspace::messages::{CheckChildMemory, StopChild};
 use codeyard_base::blocking;
-
-const MIB: u64 = 1024 * 1024;
 
 /// The state of the measurements.
 #[derive(Default)]

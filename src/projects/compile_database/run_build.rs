@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use codeyard_base::clock::{Instant, wall_ns};
+use codeyard_base::clock::{Instant, wall_s};
 use codeyard_process::tool::Tool;
 
 use super::DATABASE;
@@ -173,7 +173,7 @@ impl BuildStep<'_> {
         BuildReport {
             root: self.root.to_path_buf(),
             command: self.kind.command(self.root, self.build),
-            ended_s: u64::try_from(wall_ns() / 1_000_000_000).unwrap_or_default(),
+            ended_s: wall_s(),
             took_s: started.elapsed().as_secs(),
             failure,
             is_repeatable,

@@ -17,7 +17,7 @@ use crate::limits::MAX_LISTED_STDERR_BYTES;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_engine::status::project_cell::PublishedProject;
 use codeyard_engine::status::server_failure::ServerFailure;
-use codeyard_engine::status::server_state::ServerState;
+use codeyard_engine::status::server_state::{Down, ServerState};
 use codeyard_engine::status::server_status::ServerHealth;
 
 pub(crate) async fn list(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
@@ -82,7 +82,7 @@ fn document(workspace: &WorkspaceName, server: ServerHealth) -> ServerDocument {
         state: state.to_owned(),
         since_s: server.since_s,
         reason: down.map(|down| down.reason.to_owned()),
-        message: down.map(|down| down.message.clone()),
+        message: down.map(Down::sentence),
         failure: down.and_then(|down| down.failure.as_deref()).map(failure),
         progress: server.state.progress(),
         kind: server.kind,
