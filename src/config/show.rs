@@ -39,6 +39,18 @@ impl Config {
     }
 }
 
+impl Config {
+    /// What the configuration changes in the registry of language servers: its tables `servers` and `languages`, without secrets. All
+    /// values of `env` are redacted.
+    pub fn registry_entries(&self) -> Table {
+        let tables = [("servers", &self.servers), ("languages", &self.languages)];
+        let mut entries: Table =
+            tables.map(|(key, table)| (key.to_owned(), Value::Table(table.clone()))).into_iter().collect();
+        redact_table(&mut entries);
+        entries
+    }
+}
+
 /// Redacts the secrets of one workspace.
 pub(super) fn redact_workspace(workspace: &mut Table) {
     let kept = take_permission(workspace);

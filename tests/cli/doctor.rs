@@ -125,8 +125,8 @@ fn text_output_names_the_next_command() {
          marked by b/tiny.json\n      not running: the first call starts it\n    later: not needed; tiny comes first \
          in the group tiny and serves\n    strict: not installed; its program is neither installed nor on the PATH\n      \
          project root b: marked by b/strict.json\n      next: make strict\n    never: off; disabled by the configuration\n    \
-         quiet: off; off by default; `--server quiet` or `servers.prefer` enables it\n\nno server runs here; `codeyard serve \
-         --config {config}` starts one\n",
+         quiet: off; off by default; `--server quiet` or `servers.prefer` enables it\n  languages and servers: as configured in \
+         {config}\n\nno server runs here; `codeyard serve --config {config}` starts one\n",
         sandbox.path("repo/b/y.tiny").display(),
         sandbox.path("repo").display(),
     );
@@ -217,8 +217,14 @@ fn doctor_agrees_with_the_running_server() {
     fs::write(sandbox.path("repo/b/c.py"), "").unwrap();
     let ruff = server(&file(&sandbox, &["b/c.py"]), "ruff").clone();
     assert_eq!(ruff["why"], "disabled by the configuration", "as the running server has it");
+    let tiny = server(&asked, "tiny");
+    assert_eq!(
+        [&tiny["project_root"], &tiny["running"]["state"]],
+        ["b", "ready"],
+        "its languages and servers are known too"
+    );
     let text = sandbox.run(&["doctor", "b/y.tiny"]).code(0).stdout;
-    assert!(text.contains("no language server is known") && text.contains("with `--config FILE`"), "{text}");
+    assert!(text.contains("  languages and servers: as the running server has them configured\n"), "{text}");
     fs::create_dir(sandbox.path("third")).unwrap();
     fs::write(sandbox.path("third/c.py"), "").unwrap();
     let outside = sandbox.path("third/c.py").display().to_string();
@@ -307,4 +313,61 @@ fn a_running_server_shows_how_many_files_it_knows() {
     assert!(known && project["files"] == 2 && project["root"] == ".", "{project}");
     let text = sandbox.run(&["doctor", "."]).code(0).stdout;
     assert!(text.contains("      2 of 2 Tiny files known in .\n"), "{text}");
+    assert!(text.contains("\nlanguages and servers: as the running server has them configured\n"), "{text}");
+    assert!(text.contains("  tiny in .: 2 of 2 Tiny files known; no project file needed; in use\n"), "{text}");
+    let project = |words: &[&str]| {
+        let document = sandbox.run(words).code(0).json();
+        let list = document["projects"]["list"].as_array().unwrap();
+        let own = list.iter().find(|project| project["server"] == "tiny").cloned();
+        (document["registry"].clone(), own.map(|project| project["in_use"].clone()))
+    };
+    assert_eq!(project(&["doctor", ".", "--json"]), (json!("running_server"), Some(json!(true))));
+    drop(serving);
+    assert_eq!(project(&["doctor", ".", "--json"]), (json!("built_in"), None));
+    assert_eq!(project(&["doctor", ".", "--json", "--config", &config]), (json!(config), Some(json!(false))));
+    let text = sandbox.run(&["doctor", "."]).code(0).stdout;
+    assert!(text.contains("\nlanguages and servers: the built-in ones; `--config FILE` adds"), "{text}");
+}
+
+#[test]
+fn secrets_of_the_registry_do_not_leave_the_server() {
+    let sandbox = Sandbox::new();
+    let config =
+        sandbox.configure("[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n[servers.tiny.env]\nA = \"s3cret\"\n[servers.tiny.settings]\napiKey = \"s3cret\"\n");
+    let _serving = sandbox.serve(&["--config", &config]);
+    let document = sandbox.run(&["doctor", ".", "--json"]).code(0);
+    assert_eq!(document.json()["registry"], "running_server");
+    assert!(!document.stdout.contains("s3cret"), "{}", document.stdout);
+}
+
+#[test]
+fn a_project_that_was_built_is_shown_as_the_build_left_it() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.path("repo").canonicalize().unwrap();
+    for (path, text) in [("repo/Makefile", "all: a.o\n"), ("repo/a.c", "#include <made.h>\n")] {
+        fs::write(sandbox.path(path), text).unwrap();
+    }
+    let workspace = |run_build| format!("[[workspace]]\nname = \"w\"\nroots = [\"repo\"]\nrun_build = {run_build}\n");
+    let clangd = "[servers.clangd]\ncommand = [\"python3\"]\n";
+    let source = |run_build| {
+        let config = sandbox.configure(&format!("{}{clangd}", workspace(run_build)));
+        let document = sandbox.run(&["doctor", ".", "--config", &config, "--json"]).code(0).json();
+        let list = document["projects"]["list"].as_array().unwrap().clone();
+        list.into_iter().find(|project| project["server"] == "clangd").unwrap()
+    };
+    assert_eq!(source(true)["inferred_from"], "the includes of 1 files");
+    let cache = sandbox.path("state/cache/w/clangd");
+    fs::create_dir_all(cache.join("build")).unwrap();
+    let report =
+        json!({"root": root, "command": "make", "ended_s": 7, "took_s": 1, "is_repeatable": true, "files": {}});
+    fs::write(cache.join("build-report.json"), report.to_string()).unwrap();
+    let commands = json!([{"directory": root, "file": "a.c", "arguments": ["cc", "-Igen", "-c", "a.c"]}]);
+    fs::write(cache.join("build/compile_commands.json"), commands.to_string()).unwrap();
+    let built = source(true);
+    assert_eq!((&built["inferred_from"], &built["unresolved"]), (&json!("a run of make"), &json!([])), "{built}");
+    assert_eq!(
+        source(false)["inferred_from"],
+        "the includes of 1 files",
+        "a build that isn't allowed any more isn't used"
+    );
 }

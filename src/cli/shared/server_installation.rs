@@ -4,6 +4,8 @@
 use std::cell::Cell;
 use std::io::IsTerminal;
 
+use serde_json::{Map, Value};
+
 use crate::Failure;
 use crate::args::RegistryArgs;
 use crate::shared::assemble;
@@ -22,6 +24,18 @@ pub struct InstallContext {
 }
 
 impl InstallContext {
+    /// The registry of the flags; without `--config` that of the running server, whose entries are `running`.
+    pub(crate) fn open_or_running(args: &RegistryArgs, running: Option<&Map<String, Value>>) -> Result<Self, Failure> {
+        let (None, Some(running)) = (&args.config, running) else { return Self::open(args) };
+        let unusable = |error: String| {
+            Failure::new(format!("the registry of the running server can't be used: {error}; pass --config FILE"))
+        };
+        let tables = toml::Table::try_from(running).map_err(|error| unusable(error.to_string()))?;
+        let registry = Registry::merged(&tables).map_err(|error| unusable(error.to_string()))?;
+        let state = assemble::open_state(args.state.state_dir.as_deref())?;
+        Ok(Self { registry, installer: assemble::installer(&state) })
+    }
+
     /// The registry and the state directory that the flags name.
     pub(crate) fn open(args: &RegistryArgs) -> Result<Self, Failure> {
         let state = assemble::open_state(args.state.state_dir.as_deref())?;

@@ -1,5 +1,7 @@
 //! Messages of the supervisor and the answers to them.
 
+use std::sync::Arc;
+
 use actix::prelude::*;
 
 use crate::supervisor::drain_state::{Draining, PendingDrain};
@@ -163,6 +165,8 @@ pub struct WorkspaceListing {
     pub default: Option<WorkspaceName>,
     /// The whole service is stopping.
     pub stopping: bool,
+    /// What the configuration changes in the registry of language servers, without secrets.
+    pub registry: Arc<toml::Table>,
 }
 
 /// One workspace of the current configuration.

@@ -5,6 +5,7 @@
 //! of workspaces changes which one an endpoint without a name refers to.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use actix::prelude::*;
 
@@ -141,6 +142,7 @@ impl Supervisor {
             draining: self.draining.clone(),
             default: self.config.default_name().cloned(),
             stopping: self.stopping,
+            registry: Arc::new(self.config.registry_entries()),
         });
     }
 }

@@ -29,6 +29,9 @@ pub struct ServiceDocument {
     pub memory_bytes: Option<u64>,
     /// Tool calls since the start.
     pub calls: Vec<CallCount>,
+    /// What the configuration changes in the registry of language servers: its tables `servers` and `languages`, with redacted secrets.
+    #[serde(default)]
+    pub registry: Option<Map<String, Value>>,
 }
 
 /// The number of tool calls with one outcome.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing is run here. What was run is read from the report that a language server's start left in its cache folder.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -72,6 +73,11 @@ impl BuildPermissions {
         Ok(Self { workspaces, cache: state.join("cache") })
     }
 
+    /// Copies what the last build of the project at `root` left to the cache folder `target`. Returns whether there was one.
+    pub(super) fn copy_last(&self, root: &Path, target: &Path) -> io::Result<bool> {
+        BuildReport::copy_last(&self.cache, root, target)
+    }
+
     /// What is known about the build of the project at `root`.
     pub(super) fn status(&self, root: &Path) -> BuildStatus {
         let mut holding: Vec<&WorkspaceBuild> =
@@ -92,10 +98,15 @@ impl BuildPermissions {
 }
 
 impl BuildStatus {
+    /// Whether the build may be run.
+    pub(super) fn is_allowed(&self) -> bool {
+        self.run_build == Some(true)
+    }
+
     /// Appends what a person should know.
     pub(super) fn lines(&self, lines: &mut Vec<String>) {
         let of = self.workspace.as_ref().map(|name| format!(" in workspace {name}")).unwrap_or_default();
-        if self.run_build != Some(true) {
+        if !self.is_allowed() {
             lines.push(format!("    run_build is off{of}: build files are read, nothing is run"));
             lines.push("      next: if you trust the project, set `run_build = true` in its workspace".to_owned());
             return;

@@ -69,6 +69,18 @@ pub(super) fn for_file(
     Ok(all)
 }
 
+/// The preferences among servers of the workspace that holds `folder`; those of the flags if none does.
+pub(super) fn selection_of_folder(
+    args: &DoctorArgs,
+    folder: &Path,
+    status: Option<&ServerStatus>,
+) -> Result<ServerSelection, Failure> {
+    let all = for_file(args, folder, status)?;
+    let own = all.into_iter().find(|candidate| candidate.workspace.is_some());
+    let flags = || ServerSelection { chosen: args.server.clone(), ..ServerSelection::default() };
+    Ok(own.map_or_else(flags, |candidate| candidate.selection))
+}
+
 fn configured(workspace: &WorkspaceConfig, syntactic: &SyntacticSection, defined_in: &str) -> CandidateWorkspace {
     let real = |roots: &[PathBuf]| roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
     CandidateWorkspace {

@@ -141,16 +141,8 @@ impl FileReport {
             Some(language) => lines.push(format!("  language {language}")),
             None => {
                 lines.push("  no language server is known for this kind of file".to_owned());
-                let next = match self
-                    .workspaces
-                    .iter()
-                    .any(|candidate| candidate.defined_in == candidate_workspaces::RUNNING)
-                {
-                    true => "languages of the running server's configuration are known only with `--config FILE`",
-                    false => {
-                        "`codeyard servers list` shows the known languages; `[languages]` of a configuration adds more"
-                    }
-                };
+                let next =
+                    "`codeyard servers list` shows the known languages; `[languages]` of a configuration adds more";
                 lines.push(format!("  {next}"));
             }
         }

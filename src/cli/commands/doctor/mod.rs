@@ -9,7 +9,7 @@ mod projects;
 mod running;
 mod scratch_folder;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,6 @@ use crate::args::DoctorArgs;
 use crate::shared::server_diagnosis::{CandidateVerdict, FolderDiagnosis, ServerCandidate, ServerDiagnosis};
 use crate::shared::server_installation::InstallContext;
 use crate::shared::{assemble, output, server_diagnosis};
-use codeyard_lsp::registry::ServerSelection;
 use codeyard_protocol::names::SERVER_VERSION;
 use codeyard_server::admin::client::{AdminClient, AdminClientError};
 
@@ -34,12 +33,6 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
             "{shown} is neither a file nor a folder; pass one of these to `codeyard doctor`"
         )));
     }
-    let context = InstallContext::open(&args.registry)?;
-    if let Some(kind) = context.registry.unknown_kind(&args.server) {
-        return Err(Failure::missing(format!(
-            "no language server is called `{kind}`; `codeyard servers list` shows the known kinds"
-        )));
-    }
     let state = assemble::open_state(args.registry.state.state_dir.as_deref())?;
     let client = AdminClient::new(&state.admin_socket());
     let (status, problem) = match crate::runtime()?.block_on(running::request_status(&client)) {
@@ -47,16 +40,25 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
         Err(AdminClientError::NotRunning) => (None, None),
         Err(error) => (None, Some(error.to_string())),
     };
+    let entries = status.as_ref().and_then(|status| status.registry.as_ref());
+    let context = InstallContext::open_or_running(&args.registry, entries)?;
+    if let Some(kind) = context.registry.unknown_kind(&args.server) {
+        return Err(Failure::missing(format!(
+            "no language server is called `{kind}`; `codeyard servers list` shows the known kinds"
+        )));
+    }
+    let registry = RegistrySource::of(&args, entries.is_some());
     let limits = machine_limits::read();
     let mut document = json!({
-        "version": SERVER_VERSION, "state_dir": state.path(), "servers_dir": context.installer.servers_dir(),
-        "limits": limits, "server": status.as_ref().map(|status| &status.document), "server_problem": problem,
+        "version": SERVER_VERSION, "registry": registry.name(), "state_dir": state.path(),
+        "servers_dir": context.installer.servers_dir(), "limits": limits, "server": status.as_ref().map(|status| &status.document), "server_problem": problem,
     });
     if path.is_file() {
         let report = file::report(&args, &context, &path, status.as_ref())?;
         document["file"] = json!(report);
         return output::print_json_or(args.json, &document, || {
             let mut lines = report.lines();
+            lines.push(format!("  {}", registry.line()));
             match &args.registry.config {
                 _ if status.is_some() || problem.is_some() => {
                     lines.extend([String::new(), server_line(status.as_ref(), problem.as_deref())]);
@@ -72,13 +74,17 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
         });
     }
     let (files, cut) = server_diagnosis::files_below(&path);
-    let folder_diagnosis = diagnose_folder(&args, &context, &path, (&files, cut));
+    let selection = candidate_workspaces::selection_of_folder(&args, &path, status.as_ref())?;
+    let diagnosis = ServerDiagnosis::of_folder(&context.registry, &context.installer, &selection, &path);
+    let folder_diagnosis = diagnosis.files(&path, &files, cut);
     let builds = builds::BuildPermissions::read(&args, status.as_ref(), state.path())?;
-    let projects = projects::examine(&context.registry, &path, &files, &folder_diagnosis, &builds, state.path())?;
+    let known = projects::KnownState { status: status.as_ref(), builds: &builds, state: state.path() };
+    let projects = projects::examine(&context.registry, &path, &files, &folder_diagnosis, &known)?;
     document["files"] = json!(folder_diagnosis);
     document["projects"] = json!(projects);
     output::print_json_or(args.json, &document, || {
-        let mut lines = vec![format!("codeyard {SERVER_VERSION}, state in {}", state.path().display())];
+        let mut lines =
+            vec![format!("codeyard {SERVER_VERSION}, state in {}", state.path().display()), registry.line()];
         diagnosis_lines(&folder_diagnosis, &mut lines);
         projects.lines(&mut lines);
         lines.push("\nthis machine".to_owned());
@@ -92,14 +98,43 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     })
 }
 
-fn diagnose_folder(
-    args: &DoctorArgs,
-    context: &InstallContext,
-    folder: &Path,
-    (files, cut): (&[PathBuf], bool),
-) -> FolderDiagnosis {
-    let selection = ServerSelection { chosen: args.server.clone(), ..ServerSelection::default() };
-    ServerDiagnosis::of_folder(&context.registry, &context.installer, &selection, folder).files(folder, files, cut)
+/// Where the known languages and language servers come from.
+enum RegistrySource<'a> {
+    /// A configuration file that was named.
+    File(&'a Path),
+    /// The configuration of the running server.
+    RunningServer,
+    /// What codeyard brings along.
+    BuiltIn,
+}
+
+impl<'a> RegistrySource<'a> {
+    fn of(args: &'a DoctorArgs, is_running: bool) -> Self {
+        match &args.registry.config {
+            Some(file) => Self::File(file),
+            None if is_running => Self::RunningServer,
+            None => Self::BuiltIn,
+        }
+    }
+
+    /// The value in JSON.
+    fn name(&self) -> String {
+        match self {
+            Self::File(file) => file.display().to_string(),
+            Self::RunningServer => "running_server".to_owned(),
+            Self::BuiltIn => "built_in".to_owned(),
+        }
+    }
+
+    fn line(&self) -> String {
+        match self {
+            Self::File(file) => format!("languages and servers: as configured in {}", file.display()),
+            Self::RunningServer => "languages and servers: as the running server has them configured".to_owned(),
+            Self::BuiltIn => {
+                "languages and servers: the built-in ones; `--config FILE` adds those of a configuration".to_owned()
+            }
+        }
+    }
 }
 
 /// One line about the running server.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::builds::{BuildPermissions, BuildStatus};
+use super::running::ServerStatus;
 use super::scratch_folder::ScratchFolder;
 use crate::Failure;
 use crate::shared::server_diagnosis::{CandidateVerdict, FolderDiagnosis, relative};
@@ -20,6 +21,7 @@ use codeyard_lsp::registry::{
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::roots::RootSet;
 use codeyard_projects::{CoverageOwner, ProjectInfo, ProjectMemory, ProjectRequest, ProjectSource, RunBuild, prepare};
+use codeyard_server::admin::documents::ProjectDocument;
 
 /// Most projects that are examined; the others are counted.
 const MAX_PROJECTS: usize = 64;
@@ -42,6 +44,8 @@ pub(super) struct ProjectReport {
     server: String,
     /// The project root, relative to the folder.
     root: PathBuf,
+    /// Whether the running server uses it like this. Otherwise a start would find it so.
+    in_use: bool,
     /// The languages of its files, for people.
     languages: String,
     /// Files of the server's languages.
@@ -78,15 +82,26 @@ struct UnresolvedReport {
     command: Option<String>,
 }
 
-/// Examines the projects of `folder`, whose source files are `files`, sorted. Writes only into a scratch folder below `state`.
+/// What is known besides the files.
+pub(super) struct KnownState<'a> {
+    /// The status of the running server.
+    pub status: Option<&'a ServerStatus>,
+    /// Which builds are allowed.
+    pub builds: &'a BuildPermissions,
+    /// The state directory.
+    pub state: &'a Path,
+}
+
+/// Examines the projects of `folder`, whose source files are `files`, sorted. Projects of the running server are as it uses them. Writes only
+/// into a scratch folder below the state directory.
 pub(super) fn examine(
     registry: &Registry,
     folder: &Path,
     files: &[PathBuf],
     diagnosis: &FolderDiagnosis,
-    builds: &BuildPermissions,
-    state: &Path,
+    known: &KnownState<'_>,
 ) -> Result<ProjectReports, Failure> {
+    let KnownState { status, builds, state } = *known;
     let index = LanguageIndex::new(registry);
     let mut projects: BTreeMap<(&str, PathBuf), Vec<PathBuf>> = BTreeMap::new();
     for kind in serving(diagnosis) {
@@ -106,6 +121,12 @@ pub(super) fn examine(
     let mut list = Vec::new();
     for (at, ((kind, root), own)) in projects.into_iter().take(MAX_PROJECTS).enumerate() {
         let server = &registry.servers[kind];
+        let has_builds = server.project == Some(ProjectInference::CompileDatabase);
+        let build = has_builds.then(|| builds.status(&root));
+        if let Some(project) = status.and_then(|status| status.project(kind, &root)) {
+            list.push(ProjectReport::in_use(kind, relative(folder, &root), project).with_build(build));
+            continue;
+        }
         let cache = scratch.path().join(at.to_string());
         let request = ProjectRequest {
             server,
@@ -116,7 +137,13 @@ pub(super) fn examine(
             build: RunBuild::Never,
             memory: &ProjectMemory::default(),
         };
-        let info = match std::fs::create_dir_all(&cache).and_then(|()| prepare(&request)) {
+        let is_built = build.as_ref().is_some_and(BuildStatus::is_allowed);
+        let prepared =
+            std::fs::create_dir_all(&cache).and_then(|()| match is_built && builds.copy_last(&root, &cache)? {
+                true => prepare(&ProjectRequest { build: RunBuild::Recorded, ..request }),
+                false => prepare(&request),
+            });
+        let info = match prepared {
             Ok(prepared) => prepared.info,
             Err(error) => ProjectInfo {
                 source: ProjectSource::Missing,
@@ -133,11 +160,7 @@ pub(super) fn examine(
             project: relative(folder, &root).display().to_string(),
             languages: registry.language_names(languages),
         };
-        let has_build = server.project == Some(ProjectInference::CompileDatabase)
-            && !matches!(info.source, ProjectSource::Found { .. } | ProjectSource::Server);
-        let mut report = ProjectReport::new(folder, &info, info.coverage(owner));
-        report.build = has_build.then(|| builds.status(&root));
-        list.push(report);
+        list.push(ProjectReport::new(folder, &info, info.coverage(owner)).with_build(build));
     }
     Ok(ProjectReports { list, not_examined })
 }
@@ -185,6 +208,9 @@ impl ProjectReports {
             return;
         }
         lines.push("\nprojects, as a start of each language server would find them".to_owned());
+        if self.list.iter().any(|report| report.in_use) {
+            lines.push("  those marked `in use`: as the language server that runs now has them".to_owned());
+        }
         for report in &self.list {
             report.lines(lines);
         }
@@ -223,10 +249,45 @@ impl ProjectReport {
             build: None,
             server: coverage.server.to_string(),
             root: coverage.project.into(),
+            in_use: false,
             languages: coverage.languages,
             files: coverage.files,
             known_files: coverage.known,
         }
+    }
+
+    /// The project of a language server that runs. `root` is relative to the folder.
+    fn in_use(kind: &str, root: PathBuf, project: &ProjectDocument) -> Self {
+        let unresolved = project.unresolved.iter().map(|cause| UnresolvedReport {
+            reason: cause.reason.clone(),
+            names: cause.names,
+            examples: cause.examples.clone(),
+            command: cause.command.clone(),
+        });
+        let known = ["found", "inferred", "missing"].into_iter().find(|known| *known == project.project_file);
+        Self {
+            server: kind.to_owned(),
+            root,
+            in_use: true,
+            languages: project.languages.clone(),
+            files: project.files,
+            known_files: project.known_files,
+            project_file: known.unwrap_or("not_needed"),
+            path: project.path.clone(),
+            inferred_from: project.inferred_from.clone(),
+            reason: project.reason.clone(),
+            remedy: project.remedy.clone(),
+            problems: Vec::new(),
+            unknown_files: Vec::new(),
+            unresolved: unresolved.collect(),
+            build: None,
+        }
+    }
+
+    /// The same with what is known about the build, where that could tell more.
+    fn with_build(self, build: Option<BuildStatus>) -> Self {
+        let is_useful = matches!(self.project_file, "inferred" | "missing");
+        Self { build: build.filter(|_| is_useful), ..self }
     }
 
     fn lines(&self, lines: &mut Vec<String>) {
@@ -241,7 +302,8 @@ impl ProjectReport {
             _ => "no project file needed".to_owned(),
         };
         let root = self.root.display();
-        lines.push(format!("  {} in {root}: {known} {} files known; {source}", self.server, self.languages));
+        let in_use = if self.in_use { "; in use" } else { "" };
+        lines.push(format!("  {} in {root}: {known} {} files known; {source}{in_use}", self.server, self.languages));
         lines.extend(
             self.reason.iter().filter(|reason| !reason.is_empty()).map(|reason| format!("    not all: {reason}")),
         );

@@ -1,10 +1,12 @@
 //! The status of the running server as text: its workspaces, their language servers, its call counts.
 
-use serde_json::{Value, json};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
 
 use codeyard_server::admin::client::{AdminClient, AdminClientError};
 use codeyard_server::admin::documents::{
-    ServerDocument, ServerList, ServiceDocument, WorkspaceDocument, WorkspaceList,
+    ProjectDocument, ServerDocument, ServerList, ServiceDocument, WorkspaceDocument, WorkspaceList,
 };
 
 /// How many of the last lines of standard error are shown for each language server.
@@ -16,13 +18,29 @@ pub(super) struct ServerStatus {
     pub workspaces: Vec<WorkspaceDocument>,
     /// Its language servers.
     pub servers: Vec<ServerDocument>,
+    /// What its configuration changes in the registry of language servers.
+    pub registry: Option<Map<String, Value>>,
     /// The same as one JSON document: the service, its workspaces, each with its language servers.
     pub document: Value,
 }
 
+impl ServerStatus {
+    /// The project at `root` of a server of `kind`, if one runs whose project was prepared.
+    pub(super) fn project(&self, kind: &str, root: &Path) -> Option<&ProjectDocument> {
+        let is_at_root = |server: &ServerDocument, project: &ProjectDocument| {
+            let own = self.workspaces.iter().filter(|workspace| workspace.name == server.workspace);
+            let mut tops = own.flat_map(|workspace| &workspace.roots);
+            tops.any(|top| Path::new(top).join(&project.root).canonicalize().is_ok_and(|own| own == root))
+        };
+        let of_kind = self.servers.iter().filter(|server| server.kind == kind);
+        let mut projects = of_kind.flat_map(|server| server.projects.iter().map(move |project| (server, project)));
+        projects.find(|(server, project)| is_at_root(server, project)).map(|(_, project)| project)
+    }
+}
+
 /// Requests the status of the running server.
 pub(super) async fn request_status(client: &AdminClient) -> Result<ServerStatus, AdminClientError> {
-    let service: ServiceDocument = client.get("/admin/v1/service").await?;
+    let mut service: ServiceDocument = client.get("/admin/v1/service").await?;
     let workspaces: WorkspaceList = client.get("/admin/v1/workspaces").await?;
     let servers: ServerList = client.get("/admin/v1/servers").await?;
     let mut all = Vec::new();
@@ -32,10 +50,11 @@ pub(super) async fn request_status(client: &AdminClient) -> Result<ServerStatus,
         document["servers"] = json!(own);
         all.push(document);
     }
+    let registry = service.registry.take();
     let mut document = json!(service);
     document["workspaces"] = all.into();
     document["counts"] = json!({"calls": service.calls});
-    Ok(ServerStatus { workspaces: workspaces.workspaces, servers: servers.servers, document })
+    Ok(ServerStatus { workspaces: workspaces.workspaces, servers: servers.servers, registry, document })
 }
 
 /// Appends the status to `lines`.

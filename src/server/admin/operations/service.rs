@@ -28,6 +28,7 @@ pub(crate) async fn get(api: Arc<Api>, _: RouteRequest) -> Result<Response, Prob
         draining: listing.stopping,
         memory_bytes: resident_bytes(),
         calls: (facts.calls)(),
+        registry: serde_json::to_value(&*listing.registry).ok().and_then(|registry| registry.as_object().cloned()),
     };
     Ok(json(StatusCode::OK, &document))
 }
