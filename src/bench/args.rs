@@ -98,6 +98,8 @@ pub enum Scenario {
     Leak,
     /// Cost of exporting telemetry.
     Telemetry,
+    /// References in JavaScript with and without following its modules.
+    Linking,
     /// 60 repositories of packages and 100 agents at once: right answers, deadlines, idle cost, memory, stop. Needs no repository.
     Fleet,
     /// Code index: time, size and memory of a build, and the first answer of a new process.

@@ -31,7 +31,9 @@ use self::corpus::Corpus;
 use self::pair::ServerPair;
 use self::process::Scratch;
 use self::report::{Figure, Report, Target};
-use self::scenarios::{fleet, freshness, latency, leak, mix, operations, references, sharing, start_times, telemetry};
+use self::scenarios::{
+    fleet, freshness, latency, leak, linking, mix, operations, references, sharing, start_times, telemetry,
+};
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
 use codeyard_cli::shared::{assemble, output};
@@ -208,6 +210,7 @@ impl Bench {
                 Scenario::Freshness => freshness::freshness(self, corpus, report).await?,
                 Scenario::Leak => leak::leak(self, corpus, report).await?,
                 Scenario::Telemetry => telemetry::telemetry(self, corpus, report).await?,
+                Scenario::Linking => linking::linking(self, corpus, report).await?,
                 _ => {}
             }
         }

@@ -5,6 +5,7 @@ pub(crate) mod fleet;
 pub(crate) mod freshness;
 pub(crate) mod latency;
 pub(crate) mod leak;
+pub(crate) mod linking;
 pub(crate) mod mix;
 pub(crate) mod operations;
 pub(crate) mod references;
