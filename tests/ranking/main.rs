@@ -6,6 +6,8 @@
 #[path = "../support/bare.rs"]
 #[expect(dead_code, reason = "shared with the tests of real servers")]
 mod bare;
+#[path = "../support/bare_process.rs"]
+mod bare_process;
 #[path = "../support/mcp.rs"]
 #[expect(dead_code, reason = "shared with the tests of real servers")]
 mod mcp;

@@ -5,11 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Command;
 use std::time::Duration;
 
 use codeyard_base::clock::Instant;
@@ -19,6 +16,7 @@ use codeyard_projects::{ProjectMemory, ProjectRequest, RunBuild, prepare};
 use serde_json::{Value, json};
 
 use crate::bare::uri_of;
+use crate::bare_process::BareProcess;
 use crate::call_sites::{CalledFunction, functions};
 use crate::real_servers::{build_folder, files_below, servers_dir};
 
@@ -138,9 +136,7 @@ fn restrict(database: &Path, below: &str) -> usize {
 
 /// A bare clangd that tells which lines it leaves out.
 struct Clangd {
-    child: Child,
-    input: ChildStdin,
-    messages: Receiver<Value>,
+    process: BareProcess,
     next_id: u64,
     running: BTreeSet<String>,
     was_running: bool,
@@ -157,23 +153,9 @@ impl Clangd {
         #[expect(clippy::disallowed_methods, reason = "the bare server is started without the product")]
         let mut command = Command::new(&program.program);
         command.args(["--background-index", "--limit-references=0", "--log=error"]);
-        command.arg(format!("--compile-commands-dir={}", database.display())).current_dir(root).process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("it starts");
-        let input = child.stdin.take().expect("a pipe");
-        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
-        let (sender, messages) = channel();
-        std::thread::spawn(move || {
-            while let Some(message) = receive(&mut output) {
-                if sender.send(message).is_err() {
-                    return;
-                }
-            }
-        });
+        command.arg(format!("--compile-commands-dir={}", database.display())).current_dir(root);
         let mut clangd = Self {
-            child,
-            input,
-            messages,
+            process: BareProcess::start(command),
             next_id: 0,
             running: BTreeSet::new(),
             was_running: false,
@@ -187,20 +169,14 @@ impl Clangd {
         });
         let params = json!({"processId": std::process::id(), "rootUri": uri_of(root), "capabilities": capabilities});
         clangd.request("initialize", &params);
-        clangd.send(&json!({"jsonrpc": "2.0", "method": "initialized", "params": {}}));
+        clangd.process.send(&json!({"jsonrpc": "2.0", "method": "initialized", "params": {}}));
         clangd
-    }
-
-    fn send(&mut self, message: &Value) {
-        let body = message.to_string();
-        self.input.write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).expect("it reads");
-        self.input.flush().expect("it reads");
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Value {
         self.next_id += 1;
         let id = self.next_id;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.process.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         loop {
             let message = self.next();
             if message["id"] == id && message["method"].is_null() {
@@ -211,7 +187,7 @@ impl Clangd {
 
     /// The next message, after what it says was remembered.
     fn next(&mut self) -> Value {
-        let message = self.messages.recv_timeout(PATIENCE).expect("clangd says something");
+        let message = self.process.receive(PATIENCE).expect("clangd says something");
         let params = &message["params"];
         let uri = || params["uri"].as_str().or(params["textDocument"]["uri"].as_str()).unwrap_or_default().to_owned();
         match (message["method"].as_str(), message.get("id")) {
@@ -232,7 +208,7 @@ impl Clangd {
             }
             (Some(_), Some(id)) => {
                 let reply = json!({"jsonrpc": "2.0", "id": id, "result": null});
-                self.send(&reply);
+                self.process.send(&reply);
             }
             _ => {}
         }
@@ -247,7 +223,8 @@ impl Clangd {
         let text = String::from_utf8_lossy(&fs::read(path).expect("a file")).into_owned();
         let uri = uri_of(path);
         let item = json!({"uri": uri, "languageId": "c", "version": 1, "text": text});
-        self.send(&json!({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": item}}));
+        self.process
+            .send(&json!({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": item}}));
         while !(self.parsed.contains(&uri) && self.off.contains_key(&uri)) {
             self.next();
         }
@@ -281,30 +258,4 @@ impl Clangd {
         self.open(file);
         self.off[&uri_of(file)].iter().any(|(start, end)| (*start..=*end).contains(&(line as u64)))
     }
-}
-
-impl Drop for Clangd {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-fn receive(output: &mut impl BufRead) -> Option<Value> {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if output.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if line == "\r\n" {
-            break;
-        }
-        if let Some(value) = line.strip_prefix("Content-Length:") {
-            length = value.trim().parse().ok()?;
-        }
-    }
-    let mut body = vec![0; length];
-    output.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
 }

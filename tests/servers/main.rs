@@ -2,6 +2,8 @@
 
 #[path = "../support/bare.rs"]
 mod bare;
+#[path = "../support/bare_process.rs"]
+mod bare_process;
 #[path = "../support/e2e.rs"]
 #[expect(dead_code, reason = "shared with the tests of the binary")]
 mod e2e;

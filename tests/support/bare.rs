@@ -5,21 +5,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Command;
 use std::time::Duration;
 
 use codeyard_engine::query::redact::redact;
 use codeyard_lsp::install::{Installer, ProgramStatus};
 use codeyard_lsp::registry::{LaunchConfig, LaunchPaths, Registry};
 use codeyard_model::roots::RootSet;
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::bare_process::BareProcess;
 use super::question::{Ask, language_of};
 use super::real_servers::servers_dir;
 
@@ -30,9 +27,7 @@ const QUIET: Duration = Duration::from_millis(1_500);
 
 /// A started server.
 pub(crate) struct Bare {
-    child: Child,
-    input: ChildStdin,
-    messages: Receiver<Value>,
+    process: BareProcess,
     /// Its project root.
     pub root: PathBuf,
     settings: Value,
@@ -72,24 +67,11 @@ impl Bare {
             LaunchConfig::prepare(server, &program.program, &program.args, &program.env, &places).expect("a cache");
         #[expect(clippy::disallowed_methods, reason = "the bare server is started without the product")]
         let mut command = Command::new(&launch.program);
-        command.args(&launch.args).envs(&launch.env).current_dir(root).process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("it starts");
-        let input = child.stdin.take().expect("a pipe");
-        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
-        let (sender, messages) = channel();
-        std::thread::spawn(move || {
-            while let Some(message) = read(&mut output) {
-                if sender.send(message).is_err() {
-                    return;
-                }
-            }
-        });
+        command.args(&launch.args).envs(&launch.env).current_dir(root);
+        let process = BareProcess::start(command);
         let settings = launch.settings.unwrap_or(Value::Null);
         let mut bare = Self {
-            child,
-            input,
-            messages,
+            process,
             root: root.into(),
             settings,
             encoding: "utf-16".into(),
@@ -347,9 +329,9 @@ impl Bare {
         for _ in 0..50 {
             self.next_id += 1;
             let id = self.next_id;
-            self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+            self.process.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
             let mut answer = loop {
-                let message = self.messages.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no answer to {method}"));
+                let message = self.process.receive(PATIENCE).unwrap_or_else(|| panic!("no answer to {method}"));
                 if message["id"] == id && message.get("method").is_none() {
                     break message;
                 }
@@ -365,23 +347,17 @@ impl Bare {
     }
 
     fn notify(&mut self, method: &str, params: &Value) {
-        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
-    }
-
-    fn send(&mut self, message: &Value) {
-        let body = message.to_string();
-        self.input.write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).expect("it reads");
-        self.input.flush().expect("it reads");
+        self.process.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     /// Receives one message if it arrives in time.
     fn pump(&mut self, wait: Duration) -> bool {
-        match self.messages.recv_timeout(wait) {
-            Ok(message) => {
+        match self.process.receive(wait) {
+            Some(message) => {
                 self.take(message);
                 true
             }
-            Err(_) => false,
+            None => false,
         }
     }
 
@@ -405,7 +381,7 @@ impl Bare {
             }
             (Some(method), Some(id)) => {
                 let result = self.result(method, params);
-                self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+                self.process.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
             }
             _ => {}
         }
@@ -428,16 +404,6 @@ impl Bare {
         let direct = self.settings.get(section);
         let walked = section.split('.').try_fold(&self.settings, |value, key| value.get(key));
         direct.or(walked).cloned().unwrap_or(Value::Null)
-    }
-}
-
-impl Drop for Bare {
-    fn drop(&mut self) {
-        let group = Pid::from_raw(i32::try_from(self.child.id()).unwrap_or_default());
-        if let Some(group) = group {
-            kill_process_group(group, Signal::KILL).ok();
-        }
-        self.child.wait().ok();
     }
 }
 
@@ -605,25 +571,4 @@ fn path_of(uri: &str) -> Option<PathBuf> {
         }
     }
     String::from_utf8(bytes).ok().map(PathBuf::from)
-}
-
-fn read(output: &mut impl BufRead) -> Option<Value> {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if output.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if line == "\r\n" {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().ok()?;
-        }
-    }
-    let mut body = vec![0; length];
-    output.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
 }
