@@ -99,6 +99,15 @@ pub const MAX_REMEMBERED_SERVER_SIZES: usize = 4_096;
 /// Most workspaces that drain at once; while there are as many, operators can't change workspaces.
 pub const MAX_WORKSPACES_DRAINING: usize = 256;
 
+/// Fewest language servers that may work on requests at once.
+pub const MIN_REQUEST_TURNS: usize = 4;
+
+/// Time after which a request that still runs no longer counts as one of those, in milliseconds.
+pub const REQUEST_TURN_MS: u64 = 100;
+
+/// Longest wait of a request for other language servers, in milliseconds. Then it is sent beside theirs.
+pub const MAX_REQUEST_TURN_WAIT_MS: u64 = 250;
+
 /// Queries of the code index that run at once in the process; further ones wait.
 pub const MAX_CODE_QUERIES: usize = 16;
 

@@ -64,7 +64,10 @@ fn a_server_that_needs_more_than_its_limit_is_given_up_for_a_while() {
         assert_eq!(yard.counts.restarts()["memory_limit"], 2);
         // After it has served for long, growth costs one restart.
         fake.set_memory(20 * MIB);
-        pass(10_500).await;
+        // Whether one or two measurements fall into a fixed time depends on when the first one was.
+        while yard.counts.restarts()["memory_limit"] == 2 {
+            pass(100).await;
+        }
         fake.set_memory(5 * MIB);
         pass(600_000).await;
         assert_eq!((fake.launches(), fake.alive()), (4, 1));

@@ -8,6 +8,7 @@ use actix::Addr;
 
 use crate::server::actor::LanguageServer;
 use crate::server::registry::IndexedRegistry;
+use crate::server::request_turns::ServerTurns;
 use crate::status::project_cell::ProjectCell;
 use crate::status::state_watch;
 use codeyard_base::ids::ServerKind;
@@ -21,6 +22,8 @@ pub struct Provider {
     pub server: Addr<LanguageServer>,
     /// Its state.
     pub state: state_watch::Receiver,
+    /// Its turns among all servers.
+    pub turns: ServerTurns,
     /// Whether it is a linter: it adds diagnostics to those of a main server.
     pub is_linter: bool,
     /// The most symbols that it lists for a workspace; 0 means all.

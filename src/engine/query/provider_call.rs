@@ -170,7 +170,15 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         self.retry = (self.retry * 2).min(RETRY_MAX);
     }
 
+    /// One attempt, in the server's turn if it is ready.
     async fn attempt(&self) -> Result<Attempt, ProviderFailure> {
+        if matches!(*self.provider.state.borrow(), ServerState::Ready) {
+            return self.provider.turns.run(self.attempt_now()).await;
+        }
+        self.attempt_now().await
+    }
+
+    async fn attempt_now(&self) -> Result<Attempt, ProviderFailure> {
         let message = SendRequest { request: self.shared.clone(), deadline: self.deadline };
         let sent = self.provider.server.send(message).await;
         if matches!(&*self.provider.state.borrow(), ServerState::Down(down) if down.reason == STOPPED) {

@@ -35,6 +35,7 @@ mod project_updates;
 pub mod registry;
 pub mod request;
 mod request_handling;
+pub mod request_turns;
 pub mod restart_rule;
 mod session;
 pub mod start_locks;

@@ -18,6 +18,7 @@ use crate::indexer::policy::IndexPolicy;
 use crate::query::watch_slot::WatchSlot;
 use crate::server::context::ServerTimes;
 use crate::server::registry::IndexedRegistry;
+use crate::server::request_turns::RequestTurns;
 use crate::server::restart_rule::RestartRule;
 use crate::server::start_locks::StartLocks;
 use crate::status::actor_exit::ExitKind;
@@ -85,6 +86,7 @@ pub struct Supervisor {
     pub(super) failed: BTreeMap<WorkspaceName, String>,
     pub(super) draining: Vec<Draining>,
     pub(super) start_locks: StartLocks,
+    request_turns: RequestTurns,
     pub(super) indexes: Arc<Indexes>,
     /// One for each thread for workspaces, in the same order.
     pub(super) heartbeats: Vec<Arc<Heartbeat>>,
@@ -108,6 +110,7 @@ impl Supervisor {
             failed: BTreeMap::new(),
             draining: Vec::new(),
             start_locks: StartLocks::default(),
+            request_turns: RequestTurns::by_processors(),
             stopping: false,
             generation: 0,
         }
@@ -223,6 +226,7 @@ impl Supervisor {
             cache: self.parts.cache.join(name.as_str()),
             status: status.clone(),
             start_locks: self.start_locks.clone(),
+            request_turns: self.request_turns.clone(),
             start_queue: self.parts.directory.start_queue().clone(),
             memory: self.parts.directory.memory().clone(),
             snapshots: snapshots.clone(),

@@ -54,7 +54,8 @@ impl Workspace {
         let on_exit = move |kind| drop(workspace.try_send(ChildEnded { key, kind }));
         let status = context.status.clone();
         let (server, state) = LanguageServer::new(context, on_exit);
-        Child { actor: server.start_roomy(), status, state, folders, placed: self.placement }
+        let turns = self.setup.request_turns.of_server();
+        Child { actor: server.start_roomy(), status, state, turns, folders, placed: self.placement }
     }
 
     fn child_context(&self, choice: &Choice, ctx: &Context<Self>) -> ServerContext {

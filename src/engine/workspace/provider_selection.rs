@@ -93,6 +93,7 @@ impl Workspace {
             kind: ServerKind::new(&choice.key.kind),
             server: child.actor.clone(),
             state: child.state.clone(),
+            turns: child.turns.clone(),
             is_linter,
             symbols_max: choice.server.quirks.symbols_max,
             links_commonjs: choice.server.quirks.links_commonjs,

@@ -13,6 +13,7 @@ use crate::indexer::policy::IndexPolicy;
 use crate::server::context::ServerTimes;
 use crate::server::programs::Programs;
 use crate::server::registry::IndexedRegistry;
+use crate::server::request_turns::RequestTurns;
 use crate::server::restart_rule::RestartRule;
 use crate::server::start_locks::StartLocks;
 use crate::server::start_queue::StartQueue;
@@ -94,6 +95,8 @@ pub struct WorkspaceSetup {
     pub status: Arc<WorkspaceStatus>,
     /// Prevents a server from running at the same time as its predecessor.
     pub start_locks: StartLocks,
+    /// Bounds how many servers work on requests at once.
+    pub request_turns: RequestTurns,
     /// Admits starts of servers.
     pub start_queue: StartQueue,
     /// Admits starts of servers within the memory budget.

@@ -12,6 +12,7 @@ use crate::server::actor::LanguageServer;
 use crate::server::child_key::ChildKey;
 use crate::server::messages::WorkspaceGone;
 use crate::server::project_folders::ProjectFolders;
+use crate::server::request_turns::ServerTurns;
 use crate::status::server_status::LanguageServerStatus;
 use crate::status::state_watch;
 use crate::workspace::shared_servers::PlacementRevision;
@@ -21,6 +22,7 @@ pub(super) struct Child {
     pub(super) actor: Addr<LanguageServer>,
     pub(super) status: Arc<LanguageServerStatus>,
     pub(super) state: state_watch::Receiver,
+    pub(super) turns: ServerTurns,
     /// Its projects.
     pub(super) folders: ProjectFolders,
     /// The revision at which they were determined.

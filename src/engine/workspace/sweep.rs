@@ -106,6 +106,7 @@ impl Workspace {
                 kind: ServerKind::new(&key.kind),
                 server: child.actor.clone(),
                 state: child.state.clone(),
+                turns: child.turns.clone(),
                 is_linter: false,
                 symbols_max: 0,
                 links_commonjs: false,
