@@ -123,8 +123,10 @@ pub(super) fn examine(
         let server = &registry.servers[kind];
         let has_builds = server.project == Some(ProjectInference::CompileDatabase);
         let build = has_builds.then(|| builds.status(&root));
-        if let Some(project) = status.and_then(|status| status.project(kind, &root)) {
-            list.push(ProjectReport::in_use(kind, relative(folder, &root), project).with_build(build));
+        if let Some((top, project)) = status.and_then(|status| status.project(kind, &root)) {
+            let path = project.path.as_ref().map(|path| relative(folder, &top.join(path)).display().to_string());
+            let report = ProjectReport { path, ..ProjectReport::in_use(kind, relative(folder, &root), project) };
+            list.push(report.with_build(build));
             continue;
         }
         let cache = scratch.path().join(at.to_string());
@@ -256,7 +258,7 @@ impl ProjectReport {
         }
     }
 
-    /// The project of a language server that runs. `root` is relative to the folder.
+    /// The project of a language server that runs, without its path, which is relative to another folder. `root` is relative to the folder.
     fn in_use(kind: &str, root: PathBuf, project: &ProjectDocument) -> Self {
         let unresolved = project.unresolved.iter().map(|cause| UnresolvedReport {
             reason: cause.reason.clone(),
@@ -273,7 +275,7 @@ impl ProjectReport {
             files: project.files,
             known_files: project.known_files,
             project_file: known.unwrap_or("not_needed"),
-            path: project.path.clone(),
+            path: None,
             inferred_from: project.inferred_from.clone(),
             reason: project.reason.clone(),
             remedy: project.remedy.clone(),

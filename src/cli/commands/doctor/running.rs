@@ -1,6 +1,6 @@
 //! The status of the running server as text: its workspaces, their language servers, its call counts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -25,16 +25,17 @@ pub(super) struct ServerStatus {
 }
 
 impl ServerStatus {
-    /// The project at `root` of a server of `kind`, if one runs whose project was prepared.
-    pub(super) fn project(&self, kind: &str, root: &Path) -> Option<&ProjectDocument> {
-        let is_at_root = |server: &ServerDocument, project: &ProjectDocument| {
+    /// The project at `root` of a server of `kind`, if one runs whose project was prepared, and the workspace root that it is relative to.
+    pub(super) fn project(&self, kind: &str, root: &Path) -> Option<(PathBuf, &ProjectDocument)> {
+        let top_of = |server: &ServerDocument, project: &ProjectDocument| {
             let own = self.workspaces.iter().filter(|workspace| workspace.name == server.workspace);
-            let mut tops = own.flat_map(|workspace| &workspace.roots);
-            tops.any(|top| Path::new(top).join(&project.root).canonicalize().is_ok_and(|own| own == root))
+            let mut tops =
+                own.flat_map(|workspace| &workspace.roots).filter_map(|top| Path::new(top).canonicalize().ok());
+            tops.find(|top| top.join(&project.root).canonicalize().is_ok_and(|own| own == root))
         };
         let of_kind = self.servers.iter().filter(|server| server.kind == kind);
         let mut projects = of_kind.flat_map(|server| server.projects.iter().map(move |project| (server, project)));
-        projects.find(|(server, project)| is_at_root(server, project)).map(|(_, project)| project)
+        projects.find_map(|(server, project)| Some((top_of(server, project)?, project)))
     }
 }
 
