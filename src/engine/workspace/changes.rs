@@ -79,6 +79,7 @@ impl Workspace {
         self.take_seen_changes();
         if !self.is_watched() {
             // Not counted in `seen`: it must not invalidate executions in progress.
+            self.modules.all_changed();
             bump(&mut self.epochs, true, true, true);
             self.setup.status.set_epochs(self.epochs);
             self.forget_plans();
@@ -104,12 +105,14 @@ impl Workspace {
         let fs = changes.bulk || changes.files.iter().any(of_fs);
         for change in &changes.files {
             self.known.forget_path(&change.path);
+            self.modules.changed(&change.path);
             if change.kind != ChangeKind::Deleted {
                 self.sweep_again(&change.path);
             }
         }
         if changes.bulk {
             self.known.forget_all();
+            self.modules.all_changed();
         }
         let moves_roots = |change: &FileChange| plan::may_move_roots(&self.setup.servers, &change.path);
         if fs || changes.files.iter().any(moves_roots) {
@@ -127,6 +130,7 @@ impl Workspace {
     /// The same for several documents, sent to the servers in one message.
     pub(super) fn on_edits(&mut self, uris: &[CanonicalUri]) {
         if !uris.is_empty() {
+            uris.iter().for_each(|uri| self.modules.changed(&uri.to_path()));
             self.move_epochs(true, false, true);
             let changes = changes_of(uris, ChangeKind::Changed);
             self.notify_index(&changes);
@@ -137,6 +141,7 @@ impl Workspace {
     /// A document was deleted, and the watcher has not reported it.
     pub(super) fn on_deleted(&mut self, uri: &CanonicalUri) {
         if self.known.forget(uri) {
+            self.modules.changed(&uri.to_path());
             self.move_epochs(false, true, true);
             let changes = changes_of(std::slice::from_ref(uri), ChangeKind::Deleted);
             self.notify_index(&changes);

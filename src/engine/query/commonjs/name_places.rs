@@ -37,7 +37,7 @@ pub(super) fn word_at(document: &Document, position: Position) -> Option<Range> 
         column += c.len_utf16() as u32;
     }
     start
-        .filter(|start| *start <= position.character)
+        .filter(|start| (*start..=column).contains(&position.character))
         .map(|start| Range::new(position.line, start, position.line, column))
 }
 
@@ -57,7 +57,7 @@ mod tests {
     fn names_are_whole_words_in_utf16() {
         let document = Document::new("𝒳.$a = a + $a1; $a\na");
         let starts: Vec<u32> = words(&document, "$a").iter().map(|range| range.start.character).collect();
-        assert_eq!(starts, [3, 18]);
+        assert_eq!(starts, [3, 17]);
         let at = |line: u32, character: u32| word_at(&document, Position { line, character });
         assert_eq!(at(0, 4).map(|range| (range.start.character, range.end.character)), Some((3, 5)));
         assert_eq!((at(0, 6), at(1, 9), at(2, 0)), (None, None, None));
