@@ -123,12 +123,6 @@ pub(super) fn examine(
         let server = &registry.servers[kind];
         let has_builds = server.project == Some(ProjectInference::CompileDatabase);
         let build = has_builds.then(|| builds.status(&root));
-        if let Some((top, project)) = status.and_then(|status| status.project(kind, &root)) {
-            let path = project.path.as_ref().map(|path| relative(folder, &top.join(path)).display().to_string());
-            let report = ProjectReport { path, ..ProjectReport::in_use(kind, relative(folder, &root), project) };
-            list.push(report.with_build(build));
-            continue;
-        }
         let cache = scratch.path().join(at.to_string());
         let request = ProjectRequest {
             server,
@@ -162,7 +156,15 @@ pub(super) fn examine(
             project: relative(folder, &root).display().to_string(),
             languages: registry.language_names(languages),
         };
-        list.push(ProjectReport::new(folder, &info, info.coverage(owner)).with_build(build));
+        let found = ProjectReport::new(folder, &info, info.coverage(owner));
+        let report = match status.and_then(|status| status.project(kind, &root)) {
+            Some((top, project)) => {
+                let path = project.path.as_ref().map(|path| relative(folder, &top.join(path)).display().to_string());
+                ProjectReport { path, ..found.in_use(project) }
+            }
+            None => found,
+        };
+        list.push(report.with_build(build));
     }
     Ok(ProjectReports { list, not_examined })
 }
@@ -258,8 +260,9 @@ impl ProjectReport {
         }
     }
 
-    /// The project of a language server that runs, without its path, which is relative to another folder. `root` is relative to the folder.
-    fn in_use(kind: &str, root: PathBuf, project: &ProjectDocument) -> Self {
+    /// The same as the language server that runs has it, without its path, which is relative to another folder. The server doesn't tell which
+    /// files it doesn't know; they are those found here if there are as many.
+    fn in_use(self, project: &ProjectDocument) -> Self {
         let unresolved = project.unresolved.iter().map(|cause| UnresolvedReport {
             reason: cause.reason.clone(),
             names: cause.names,
@@ -267,9 +270,8 @@ impl ProjectReport {
             command: cause.command.clone(),
         });
         let known = ["found", "inferred", "missing"].into_iter().find(|known| *known == project.project_file);
+        let is_as_found = (self.files, self.known_files) == (project.files, project.known_files);
         Self {
-            server: kind.to_owned(),
-            root,
             in_use: true,
             languages: project.languages.clone(),
             files: project.files,
@@ -279,10 +281,9 @@ impl ProjectReport {
             inferred_from: project.inferred_from.clone(),
             reason: project.reason.clone(),
             remedy: project.remedy.clone(),
-            problems: Vec::new(),
-            unknown_files: Vec::new(),
+            unknown_files: if is_as_found { self.unknown_files } else { Vec::new() },
             unresolved: unresolved.collect(),
-            build: None,
+            ..self
         }
     }
 
