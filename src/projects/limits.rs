@@ -12,8 +12,18 @@ pub const MAX_SCANNED_BYTES: u64 = 4 * 1024 * 1024;
 /// Includes of one file.
 pub const MAX_INCLUDES: usize = 4_096;
 
-/// Bytes read of a build file: `CMakeLists.txt`, a make file, `meson.build`, `BUILD`, `build.ninja`, `.clangd`.
+/// Bytes read of a `build.ninja`, and of what make prints.
 pub const MAX_BUILD_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Largest build file that people or configurations write and that is read, in bytes: `CMakeLists.txt`, a make file, `meson.build`, `BUILD`,
+/// `Kconfig`, `.clangd`, a template or a grammar of a header.
+pub const MAX_BUILD_SCRIPT_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Variables with flags that are read of one make file, and flags that one directory has.
+pub const MAX_BUILD_FLAGS: usize = 1_024;
+
+/// Open conditions of a build file that are told apart. Deeper ones count as the one around them.
+pub const MAX_BUILD_CONDITIONS: usize = 256;
 
 /// Build files of one project root that are read.
 pub const MAX_BUILD_FILES: usize = 20_000;
@@ -36,6 +46,12 @@ pub const MAX_INSTALLED_HEADERS: usize = 4_096;
 /// Files of one Kconfig tree that are read.
 pub const MAX_KCONFIG_FILES: usize = 20_000;
 
+/// How deep files of one Kconfig tree name each other, and conditions are nested.
+pub const MAX_KCONFIG_DEPTH: usize = 64;
+
+/// Values of options of one Kconfig tree that are computed, all rounds together.
+pub const MAX_KCONFIG_VALUES: usize = 4_000_000;
+
 /// How often the options of a Kconfig tree are computed again until they agree.
 pub const MAX_KCONFIG_ROUNDS: usize = 64;
 
@@ -53,6 +69,9 @@ pub const MAX_CONFIGURATIONS: usize = 1_000;
 
 /// Configurations that one configuration extends, directly or not.
 pub const MAX_EXTENDED_CONFIGURATIONS: usize = 32;
+
+/// Longest specifier of a module that is looked up, and longest path that a `package.json` gives it, in bytes.
+pub const MAX_SPECIFIER_BYTES: usize = 4_096;
 
 /// Projects of TypeScript and JavaScript that are loaded at one server.
 pub const MAX_OPENED_PROJECTS: usize = 128;

@@ -48,49 +48,52 @@ fn attributes(text: &str) -> Vec<(&str, Vec<String>)> {
     const NAMES: [&str; 7] =
         ["includes", "strip_include_prefix", "defines", "local_defines", "copts", "cxxopts", "conlyopts"];
     let mut found = Vec::new();
+    let mut end = 0;
     for (at, _) in text.match_indices('=') {
+        // Inside of a value that was read.
+        if at < end {
+            continue;
+        }
         let before = text[..at].trim_end();
         let name_start = before.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |at| at + 1);
         let name = &before[name_start..];
         if !NAMES.contains(&name) {
             continue;
         }
-        let value = text[at + 1..].trim_start();
-        let is_list = value.starts_with('[') || value.starts_with("select(");
-        found.push((name, literals(value, is_list)));
+        let value = &text[at + 1..];
+        let (literals, length) = literals(value);
+        end = at + 1 + length;
+        found.push((name, literals));
     }
     found
 }
 
-/// The string literals of a value: one, or those up to the end of the list.
-fn literals(value: &str, is_list: bool) -> Vec<String> {
-    let (mut found, mut depth) = (Vec::new(), 0_i32);
-    let mut chars = value.chars();
-    while let Some(c) = chars.next() {
+/// The string literals of a value and the length of the text that was read: up to the comma, the parenthesis or the end of the line behind it.
+fn literals(value: &str) -> (Vec<String>, usize) {
+    let (mut found, mut depth) = (Vec::new(), 0_usize);
+    let mut chars = value.char_indices();
+    let mut is_open = true;
+    while let Some((at, c)) = chars.next() {
+        if !c.is_whitespace() {
+            is_open = c == '+';
+        }
         match c {
             '"' | '\'' => {
                 let mut literal = String::new();
-                while let Some(next) = chars.next().filter(|next| *next != c) {
-                    literal.push(if next == '\\' { chars.next().unwrap_or(next) } else { next });
+                while let Some((_, next)) = chars.next().filter(|(_, next)| *next != c) {
+                    literal.push(if next == '\\' { chars.next().map_or(next, |(_, next)| next) } else { next });
                 }
                 found.push(literal);
-                if !is_list {
-                    break;
-                }
             }
             '[' | '(' | '{' => depth += 1,
-            ']' | ')' | '}' => {
-                depth -= 1;
-                if depth <= 0 {
-                    break;
-                }
-            }
-            '#' => drop(chars.by_ref().find(|c| *c == '\n')),
-            '\n' | ',' if !is_list => break,
+            ']' | ')' | '}' if depth > 0 => depth -= 1,
+            ',' | ']' | ')' | '}' if depth == 0 => return (found, at),
+            '\n' if depth == 0 && !is_open => return (found, at),
+            '#' => drop(chars.by_ref().find(|(_, c)| *c == '\n')),
             _ => {}
         }
     }
-    found
+    (found, value.len())
 }
 
 #[cfg(test)]
@@ -104,7 +107,7 @@ mod tests {
             cc_library(
                 name = "x", # includes = ["no"]
                 srcs = ["x.cc"], includes = ["include", "."],
-                copts = ["-Ithird_party/z", "-DA=\"1\"", "-std=c++20"] + OTHERS,
+                copts = COMMON + ["-Ithird_party/z", "-DA=\"1\""] + select({"//x": ["-DE"]}) + ["-std=c++20"],
                 local_defines = ["B"], strip_include_prefix = "/lib",
             )
             cc_test(name = "y", defines = select({"//x": ["C"], "//y": []}), includes = [
@@ -119,13 +122,16 @@ mod tests {
         );
         assert_eq!(
             flags.flags,
-            ["-DA=\"1\"", "-DB", "-D//x", "-DC"]
+            ["-DA=\"1\"", "-DE", "-DB", "-D//x", "-DC"]
                 .iter()
                 .filter(|flag| !flag.contains('/'))
                 .map(|flag| (*flag).to_owned())
                 .collect::<Vec<_>>()
         );
         assert_eq!(flags.cpp_standard.as_deref(), Some("c++20"));
+        // A value in a value is part of it.
+        let nested = "cc_library(".to_owned() + &"includes = [".repeat(100_000);
+        assert_eq!(collected(read, "", &nested, &files).flags, [""; 0]);
         assert_eq!(collected(read, "", "py_library(includes = [\"lib\"])", &files), Default::default());
     }
 }

@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::{bazel, cargo_script, clang_flags, cmake, make_file, meson};
-use crate::limits::{MAX_BUILD_FILE_BYTES, MAX_BUILD_FILES};
+use crate::limits::{MAX_BUILD_FILE_BYTES, MAX_BUILD_FILES, MAX_BUILD_FLAGS, MAX_BUILD_SCRIPT_BYTES};
 use crate::tree::{Tree, file_name, join, parent};
 
 /// Flags of one directory and those below it.
@@ -75,7 +75,7 @@ impl BuildHints {
         let built = by_dir.into_values().map(|(kind, _, path)| (path, READERS[kind].1));
         let clangd = tree.named(".clangd").map(|path| (path, clang_flags::read_clangd as Reader));
         for (path, reader) in built.chain(clangd).take(MAX_BUILD_FILES) {
-            let Some(text) = read_text(&root.join(path)) else { continue };
+            let Some(text) = read_script(&root.join(path)) else { continue };
             let mut collector = Collector { root, tree, dir: parent(path), flags: BuildFlags::default() };
             reader(&text, &mut collector);
             let (scope, flags) = scoped(tree, path, collector.flags);
@@ -154,8 +154,15 @@ impl BuildFlags {
     }
 }
 
+fn push_new(all: &mut Vec<String>, one: String) {
+    if all.len() < MAX_BUILD_FLAGS && !all.contains(&one) {
+        all.push(one);
+    }
+}
+
 fn extend_new(all: &mut Vec<String>, more: &[String]) {
-    let fresh: Vec<String> = more.iter().filter(|one| !all.contains(one)).cloned().collect();
+    let room = MAX_BUILD_FLAGS.saturating_sub(all.len());
+    let fresh: Vec<String> = more.iter().filter(|one| !all.contains(one)).take(room).cloned().collect();
     all.extend(fresh);
 }
 
@@ -166,8 +173,8 @@ impl Collector<'_> {
         let is_searched_anyway = ["/usr/include", "/usr/local/include"].contains(&dir.as_str());
         let is_elsewhere = || dir.starts_with('/') && Path::new(&dir).is_dir();
         let exists = !is_searched_anyway && (is_elsewhere() || self.tree.has_dir(&dir));
-        if exists && !self.flags.include_dirs.contains(&dir) {
-            self.flags.include_dirs.push(dir);
+        if exists {
+            push_new(&mut self.flags.include_dirs, dir);
         }
     }
 
@@ -196,8 +203,8 @@ impl Collector<'_> {
     /// A header that is included before each source.
     fn forced(&mut self, path: &str) {
         let found = self.resolved(path).filter(|path| self.tree.has(path));
-        if let Some(path) = found.filter(|path| !self.flags.forced.contains(path)) {
-            self.flags.forced.push(path);
+        if let Some(path) = found {
+            push_new(&mut self.flags.forced, path);
         }
     }
 
@@ -207,9 +214,7 @@ impl Collector<'_> {
     }
 
     fn flag(&mut self, flag: String) {
-        if !self.flags.flags.contains(&flag) {
-            self.flags.flags.push(flag);
-        }
+        push_new(&mut self.flags.flags, flag);
     }
 
     /// Takes from a compiler's arguments what matters for parsing.
@@ -254,7 +259,7 @@ impl Collector<'_> {
 
     /// The text of another file beside the build file.
     pub(super) fn sibling_text(&self, name: &str) -> Option<String> {
-        read_text(&self.root.join(self.dir).join(name))
+        read_script(&self.root.join(self.dir).join(name))
     }
 
     /// The project root, for build files that name it.
@@ -263,14 +268,23 @@ impl Collector<'_> {
     }
 }
 
-/// The text of a build file; `None` if it can't be read or is too large.
+/// The text of a build file that people write; `None` if it can't be read or is too large.
+pub(super) fn read_script(path: &Path) -> Option<String> {
+    read_at_most(path, MAX_BUILD_SCRIPT_BYTES)
+}
+
+/// The text of a build file, also of one that a build writes; `None` if it can't be read or is too large.
 pub(super) fn read_text(path: &Path) -> Option<String> {
+    read_at_most(path, MAX_BUILD_FILE_BYTES)
+}
+
+fn read_at_most(path: &Path, limit: u64) -> Option<String> {
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MAX_BUILD_FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MAX_BUILD_FILE_BYTES).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    File::open(path).ok()?.take(limit + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= limit).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Whether a condition in a build file names a system or compiler other than the one here.

@@ -6,11 +6,14 @@
 use std::collections::BTreeMap;
 
 use super::build_hints::{Collector, names_other_system};
+use super::open_branches::{OpenBranches, SystemCondition};
 
 /// Longest value of a variable, in bytes: a list that is appended to itself would double without end.
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 /// Most expansions of variables in one argument.
 const MAX_EXPANSIONS: usize = 64;
+/// Longest bracket argument or comment, in bytes: each opening bracket is a search for its end.
+const MAX_BRACKET_BYTES: usize = 64 * 1024;
 /// Words in the argument lists of `target_…` commands that aren't values.
 const KEYWORDS: [&str; 7] = ["PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER", "APPEND"];
 
@@ -30,15 +33,14 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
     for name in ["CMAKE_CURRENT_SOURCE_DIR", "CMAKE_CURRENT_LIST_DIR"] {
         variables.insert(name.to_owned(), dir.trim_end_matches('/').to_owned());
     }
-    // One entry for each open `if`: whether its present branch is for another system.
-    let mut branches: Vec<bool> = Vec::new();
+    let mut branches = OpenBranches::default();
     for command in commands(text) {
         match command.name.as_str() {
-            "if" => branches.push(is_foreign_branch(command.text)),
-            "elseif" => branches.last_mut().into_iter().for_each(|branch| *branch = is_foreign_branch(command.text)),
-            "else" => branches.last_mut().into_iter().for_each(|branch| *branch = false),
-            "endif" => drop(branches.pop()),
-            _ if branches.contains(&true) => {}
+            "if" => branches.open(system_condition(command.text)),
+            "elseif" => branches.next(system_condition(command.text)),
+            "else" => branches.next(SystemCondition::Unknown),
+            "endif" => branches.close(),
+            _ if branches.are_foreign() => {}
             "project" if !collector.dir.is_empty() => {
                 variables.insert("PROJECT_SOURCE_DIR".into(), dir.clone());
             }
@@ -47,8 +49,15 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
     }
 }
 
-fn is_foreign_branch(condition: &str) -> bool {
-    !condition.trim_start().to_ascii_uppercase().starts_with("NOT ") && names_other_system(condition)
+fn system_condition(condition: &str) -> SystemCondition {
+    let words: Vec<&str> = condition.split_whitespace().collect();
+    let is_negated = words.first().is_some_and(|word| word.eq_ignore_ascii_case("NOT"));
+    match names_other_system(condition) {
+        false => SystemCondition::Unknown,
+        true if !is_negated => SystemCondition::Elsewhere,
+        true if words.len() == 2 => SystemCondition::Here,
+        true => SystemCondition::Unknown,
+    }
 }
 
 fn apply(command: &Command<'_>, variables: &mut BTreeMap<String, String>, collector: &mut Collector<'_>) {
@@ -130,6 +139,9 @@ fn plain(arg: &str) -> Option<&str> {
 /// Replaces `${NAME}`. Unknown names stay, so that the value is recognised as unknown.
 fn expand(text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut text = text.to_owned();
+    if text.len() > MAX_VALUE_BYTES {
+        return text;
+    }
     for _ in 0..MAX_EXPANSIONS {
         let found = text.match_indices("${").find_map(|(start, _)| {
             let end = start + text[start..].find('}')?;
@@ -182,7 +194,8 @@ fn bracket(text: &str) -> Option<(&str, usize)> {
     let level = inner.len() - inner.trim_start_matches('=').len();
     let body = inner[level..].strip_prefix('[')?;
     let close = format!("]{}]", "=".repeat(level));
-    let length = body.find(&close)?;
+    let near = &body.as_bytes()[..body.len().min(MAX_BRACKET_BYTES)];
+    let length = memchr::memmem::find(near, close.as_bytes())?;
     Some((&body[..length], text.len() - body.len() + length + close.len()))
 }
 
@@ -273,12 +286,18 @@ mod tests {
             endif()
             if(NOT WIN32)
               add_compile_options(-DJ "-Iinclude")
+            else()
+              add_definitions(-DK)
+            endif()
+            if(NOT WIN32 AND SHARED)
+            else()
+              add_definitions(-DL)
             endif()
             set_target_properties(t PROPERTIES C_STANDARD 99)
         "#;
         let flags = collected(read, "sub", text, &FILES);
         assert_eq!(flags.include_dirs, ["sub/include", "lib/x y", "sub/src", "include"]);
-        assert_eq!(flags.flags, ["-DA=1", "-DB", "-DC=\"x\"", "-DH", "-DI", "-DJ"]);
+        assert_eq!(flags.flags, ["-DA=1", "-DB", "-DC=\"x\"", "-DH", "-DI", "-DJ", "-DL"]);
         assert_eq!((flags.c_standard.as_deref(), flags.cpp_standard.as_deref()), (Some("gnu99"), Some("gnu++20")));
     }
 
@@ -295,6 +314,10 @@ mod tests {
             "x(\"\\",
         ] {
             collected(read, "", text, &FILES);
+        }
+        // Each of these searches for an end that isn't there.
+        for part in ["#[[\n", "a([[ [=[", "set(A ${", "if(WIN32)\n"] {
+            collected(read, "", &part.repeat(256 * 1024 / part.len()), &FILES);
         }
         let doubling = "set(A aaaaaaaa)\n".to_owned() + &"set(A ${A}${A})\n".repeat(64);
         collected(read, "", &doubling, &FILES);

@@ -42,6 +42,8 @@ pub(super) struct Conditions<'a> {
     guard: Option<&'a [u8]>,
     /// The outermost open condition is the include guard.
     has_guard: bool,
+    /// How many open conditions are in a branch that is never compiled.
+    never: usize,
 }
 
 /// A condition without its `#endif` yet.
@@ -61,10 +63,12 @@ impl<'a> Conditions<'a> {
 
     /// Whether the present place is compiled.
     pub(super) fn branch(&self) -> Branch {
-        let inner = &self.open[usize::from(self.has_guard)..];
-        match inner {
-            [] => Branch::Always,
-            _ if inner.iter().any(|condition| condition.present == Some(false)) => Branch::Never,
+        // What stands in the guard counts as outside of it.
+        let guard = self.open.first().filter(|_| self.has_guard);
+        let never = self.never - guard.map_or(0, OpenCondition::never);
+        match self.depth() {
+            0 => Branch::Always,
+            _ if never > 0 => Branch::Never,
             _ => Branch::Conditional,
         }
     }
@@ -82,13 +86,17 @@ impl<'a> Conditions<'a> {
                     self.guard = Some(first_word(rest));
                 }
                 let present = value(name, rest);
-                self.open.push(OpenCondition { present, taken: present });
+                let condition = OpenCondition { present, taken: present };
+                self.never += condition.never();
+                self.open.push(condition);
             }
             b"elif" | b"elifdef" | b"elifndef" | b"else" => {
                 if let Some(condition) = self.open.last_mut() {
+                    self.never -= condition.never();
                     let own = if name == b"else" { Some(true) } else { value(&name[2..], rest) };
                     condition.present = and(condition.taken.map(|taken| !taken), own);
                     condition.taken = or(condition.taken, own);
+                    self.never += condition.never();
                 }
             }
             // Only the outermost condition, whose first directive this is, can be the guard.
@@ -96,7 +104,7 @@ impl<'a> Conditions<'a> {
                 self.has_guard = self.open.len() == 1;
             }
             b"endif" => {
-                self.open.pop();
+                self.never -= self.open.pop().as_ref().map_or(0, OpenCondition::never);
                 // What follows the guard's end stands in no guard.
                 self.has_guard &= !self.open.is_empty();
             }
@@ -106,6 +114,13 @@ impl<'a> Conditions<'a> {
         if name != b"pragma" && !name.is_empty() {
             self.directives += 1;
         }
+    }
+}
+
+impl OpenCondition {
+    /// 1 if its present branch is never compiled.
+    fn never(&self) -> usize {
+        usize::from(self.present == Some(false))
     }
 }
 

@@ -4,10 +4,13 @@
 //! gone; those are left out and counted. Invariant: what is written depends only on the entries.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use serde::Deserializer as _;
+use serde::de::{SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::shell_words;
@@ -76,18 +79,35 @@ pub(super) fn read(path: &Path) -> Result<ReadDatabase, String> {
         return Err(format!("it is larger than {} MiB", MAX_DATABASE_BYTES / 1024 / 1024));
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let entries: Vec<Value> =
-        serde_json::from_slice(text).map_err(|error| format!("it is not a JSON array of entries: {error}"))?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let mut found = ReadDatabase::default();
-    for entry in entries {
-        match command_of(&entry, folder) {
-            None => found.malformed += 1,
-            Some(command) if !command.path().is_file() => found.gone += 1,
-            Some(command) => found.commands.push(command),
-        }
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let found = reader.deserialize_seq(Entries { folder }).and_then(|found| reader.end().map(|()| found));
+    found.map_err(|error| format!("it is not a JSON array of entries: {error}"))
+}
+
+/// Reads entries one after another, so that only what is kept of them takes memory.
+struct Entries<'a> {
+    folder: &'a Path,
+}
+
+impl<'de> Visitor<'de> for Entries<'_> {
+    type Value = ReadDatabase;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
     }
-    Ok(found)
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<ReadDatabase, A::Error> {
+        let mut found = ReadDatabase::default();
+        while let Some(entry) = entries.next_element::<Value>()? {
+            match command_of(&entry, self.folder) {
+                None => found.malformed += 1,
+                Some(command) if !command.path().is_file() => found.gone += 1,
+                Some(command) => found.commands.push(command),
+            }
+        }
+        Ok(found)
+    }
 }
 
 fn command_of(entry: &Value, folder: &Path) -> Option<CompileCommand> {
@@ -159,7 +179,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("compile_commands.json");
         assert_eq!(read(&path).unwrap_err(), "it can't be read: entity not found");
-        for text in ["{ not json", "{}", "[{]", ""] {
+        for text in ["{ not json", "{}", "[{]", "", "[] []", "7"] {
             fs::write(&path, text).unwrap();
             assert!(read(&path).unwrap_err().starts_with("it is not a JSON array"), "{text}");
         }

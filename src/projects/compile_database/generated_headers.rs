@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::digest::{sha256, sha256hex};
 
-use super::build_hints::read_text;
+use super::build_hints::read_script;
 use super::grammar_headers;
 use super::header_templates::{self, template_names};
 use super::installed_names::InstalledNames;
@@ -111,7 +111,7 @@ impl<'a> GeneratedHeaders<'a> {
     }
 
     fn derive(&self, source: &str, name: &str, is_grammar: bool) -> Option<String> {
-        let text = read_text(&self.root.join(source))?;
+        let text = read_script(&self.root.join(source))?;
         let folder = sha256hex(source)[..FOLDER_CHARS].to_owned();
         if is_grammar {
             return self.make(&folder, name, &grammar_headers::header(&text)?, "grammars");
@@ -158,9 +158,14 @@ impl<'a> GeneratedHeaders<'a> {
         if self.made.borrow().len() >= MAX_GENERATED_HEADERS {
             return None;
         }
-        if let Err(error) = write(&dir.join(name), text) {
-            self.error.set(Some(error));
-            return None;
+        match write(&dir.join(name), text) {
+            Ok(()) => {}
+            // The name is too long, or another header has the name of its folder.
+            Err(error) if is_of_name(error.kind()) => return None,
+            Err(error) => {
+                self.error.set(Some(error));
+                return None;
+            }
         }
         self.made.borrow_mut().insert(key, sha256(text));
         self.origins.borrow_mut().insert(origin);
@@ -200,6 +205,12 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     }
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     atomic_file::replace_with(path, Durability::Process, text.as_bytes())
+}
+
+/// Whether a file can't be written because of its name.
+fn is_of_name(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory};
+    matches!(kind, AlreadyExists | InvalidFilename | IsADirectory | NotADirectory)
 }
 
 /// Removes the files below `folder` that aren't in `kept`, and the directories that hold none of them.

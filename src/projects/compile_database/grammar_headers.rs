@@ -34,16 +34,12 @@ pub(super) fn header(grammar: &str) -> Option<String> {
 
 fn of_yacc(text: &str) -> Option<String> {
     let declarations = text.split("\n%%").next().unwrap_or_default();
-    let mut tokens: Vec<&str> = Vec::new();
+    let (mut seen, mut tokens) = (BTreeSet::new(), Vec::new());
     let mut is_token = false;
     for word in words(declarations) {
         if word.starts_with('%') {
             is_token = ["%token", "%left", "%right", "%nonassoc", "%precedence"].contains(&word);
-        } else if is_token
-            && is_name(word)
-            && word.starts_with(|c: char| c.is_ascii_uppercase())
-            && !tokens.contains(&word)
-        {
+        } else if is_token && is_name(word) && word.starts_with(|c: char| c.is_ascii_uppercase()) && seen.insert(word) {
             tokens.push(word);
         }
     }

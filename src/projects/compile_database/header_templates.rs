@@ -88,6 +88,7 @@ fn configured(line: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<Stri
 /// The line with `@NAME@` and `${NAME}` replaced: in a string by the name, elsewhere by a value.
 fn substituted(line: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
     let mut found = String::new();
+    let mut is_in_string = false;
     let mut rest = line;
     while let Some(at) = rest.find(['@', '$']) {
         let (open, close) = if rest[at..].starts_with('@') { ("@", "@") } else { ("${", "}") };
@@ -95,13 +96,14 @@ fn substituted(line: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
             let end = behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
             (end > 0 && behind[end..].starts_with(close)).then(|| &behind[..end])
         });
+        // Strings begin and end between the names only.
+        is_in_string ^= rest[..at].matches('"').count() % 2 == 1;
         let Some(name) = name else {
             found.push_str(&rest[..=at]);
             rest = &rest[at + 1..];
             continue;
         };
         found.push_str(&rest[..at]);
-        let is_in_string = found.matches('"').count() % 2 == 1;
         let replacement = if is_in_string { name.to_owned() } else { plain_value(name, value) };
         rest = &rest[at + open.len() + name.len() + close.len()..];
         if replacement.is_empty() {

@@ -5,7 +5,6 @@
 //! resolves most unambiguous includes, the path. A source needs the directories of all includes that it reaches. Invariants: the result
 //! depends only on the tree's paths and texts and on installed headers; standard headers are never taken from the tree unless a build file says so.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::rc::Rc;
@@ -13,12 +12,14 @@ use std::rc::Rc;
 use super::bit_rows::{BitRows, Numbered, columns, number};
 use super::build_hints::BuildHints;
 use super::conditions::{Branch, is_foreign_macro};
+use super::dir_order::{DirChoice, in_order_of_choices, rank};
 use super::generated_headers::GeneratedHeaders;
 use super::includes::{Include, IncludeForm, ScannedFile};
 use super::language::{FileRole, role};
 use super::platforms;
 use super::scan_cache::ScanCache;
 use super::system_headers::{SystemHeaders, is_standard};
+use crate::limits::MAX_INCLUDE_DIRS;
 use crate::tree::{Tree, distance, join, parent};
 
 /// The inputs of a resolution.
@@ -57,13 +58,6 @@ pub(super) struct IncludeGraph {
     votes: HashMap<String, usize>,
     /// The unconditional includes of each file without a candidate.
     unresolved: Vec<Vec<Box<str>>>,
-}
-
-/// A name that several directories have, and the directory that was chosen. It must be searched before the others.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct DirChoice {
-    chosen: String,
-    others: Rc<[String]>,
 }
 
 /// What one file's includes resolve to.
@@ -195,24 +189,50 @@ impl IncludeGraph {
         for (node, own) in own.iter().enumerate() {
             own.iter().for_each(|column| rows.set(node, *column as usize));
         }
-        // Files that were found later are mostly included by earlier ones, so this order needs few rounds.
+        // Behind all that it includes a file needs one round, except in circles.
+        let order = self.included_first();
         let mut changed = true;
         while changed {
             changed = false;
-            for node in (0..self.files.len()).rev() {
-                for target in &self.targets[node] {
-                    changed |= rows.add(node, *target as usize);
+            for node in &order {
+                for target in &self.targets[*node] {
+                    changed |= rows.add(*node, *target as usize);
                 }
             }
         }
         rows
     }
 
+    /// All files, each behind those that it includes, except in circles.
+    fn included_first(&self) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.files.len());
+        let mut seen = vec![false; self.files.len()];
+        // The files on the way down, each with the number of its targets that were looked at.
+        let mut way: Vec<(usize, usize)> = Vec::new();
+        for start in 0..self.files.len() {
+            if !std::mem::replace(&mut seen[start], true) {
+                way.push((start, 0));
+            }
+            while let Some((node, next)) = way.last_mut() {
+                let Some(target) = self.targets[*node].get(*next).map(|target| *target as usize) else {
+                    order.push(*node);
+                    way.pop();
+                    continue;
+                };
+                *next += 1;
+                if !std::mem::replace(&mut seen[target], true) {
+                    way.push((target, 0));
+                }
+            }
+        }
+        order
+    }
+
     /// The include directories of the files at these positions, each list in the order in which a compiler should search.
-    pub(super) fn include_dirs(&self, wanted: &[usize], hints: &BuildHints) -> Vec<Vec<String>> {
+    pub(super) fn include_dirs(&self, wanted: &[usize], hints: &BuildHints) -> Vec<Rc<[String]>> {
         let rows = self.reached(&self.needs, self.dirs.len());
         let picks = self.reached(&self.picks, self.choices.len());
-        let mut known: HashMap<DirsKey<'_>, Vec<String>> = HashMap::new();
+        let mut known: HashMap<DirsKey<'_>, Rc<[String]>> = HashMap::new();
         let lists = wanted.iter().map(|node| {
             let dir = parent(&self.files[*node]);
             let (needed, picked) = (rows.row(*node), picks.row(*node));
@@ -221,11 +241,12 @@ impl IncludeGraph {
         lists.collect()
     }
 
-    fn ordered_dirs(&self, from: &str, needed: &[u64], picked: &[u64], hints: &BuildHints) -> Vec<String> {
+    fn ordered_dirs(&self, from: &str, needed: &[u64], picked: &[u64], hints: &BuildHints) -> Rc<[String]> {
         let named = hints.include_dirs(from);
         let mut dirs: Vec<&String> = columns(needed).map(|at| &self.dirs[at]).collect();
         dirs.retain(|dir| !named.contains(dir));
         dirs.sort_by_cached_key(|dir| rank(from, dir, &[], &self.votes));
+        dirs.truncate(MAX_INCLUDE_DIRS);
         let choices = columns(picked).map(|at| &self.choices[at]);
         named.iter().chain(in_order_of_choices(dirs, choices)).cloned().collect()
     }
@@ -278,39 +299,6 @@ impl IncludeGraph {
 /// The file in a directory: one of the tree, or, if the directory is an absolute path, a header that was made.
 fn target_in(dir: &str, name: &str) -> Option<String> {
     if dir.starts_with('/') { Some(format!("{dir}/{name}")) } else { join(dir, name) }
-}
-
-/// Moves directories as little as possible, so that each chosen one comes before the others that have the same name. Where choices
-/// contradict each other, the more frequent one wins.
-fn in_order_of_choices<'a>(dirs: Vec<&'a String>, choices: impl Iterator<Item = &'a DirChoice>) -> Vec<&'a String> {
-    let places: HashMap<&str, usize> = dirs.iter().enumerate().map(|(at, dir)| (dir.as_str(), at)).collect();
-    let count = dirs.len();
-    let mut before = vec![0_u32; count * count];
-    for choice in choices {
-        let Some(chosen) = places.get(choice.chosen.as_str()) else { continue };
-        for other in choice.others.iter().filter_map(|other| places.get(other.as_str())) {
-            before[chosen * count + other] += u32::from(chosen != other);
-        }
-    }
-    let must_precede = |one: usize, other: usize| before[one * count + other] > before[other * count + one];
-    let mut waiting: Vec<usize> = (0..count).collect();
-    let mut ordered = Vec::with_capacity(count);
-    while !waiting.is_empty() {
-        let is_free = |at: &usize| !waiting.iter().any(|other| must_precede(*other, *at));
-        let next = waiting.iter().position(is_free).unwrap_or_default();
-        ordered.push(dirs[waiting.remove(next)]);
-    }
-    ordered
-}
-
-/// The order among several candidates.
-type Rank = (usize, bool, usize, Reverse<usize>, usize, String);
-
-fn rank(from: &str, dir: &str, named: &[String], votes: &HashMap<String, usize>) -> Rank {
-    let place = named.iter().position(|known| known == dir).unwrap_or(usize::MAX);
-    let votes = votes.get(dir).copied().unwrap_or_default();
-    let depth = dir.split('/').count();
-    (place, platforms::is_foreign(from, dir), distance(from, dir), Reverse(votes), depth, dir.to_owned())
 }
 
 impl Resolver<'_> {

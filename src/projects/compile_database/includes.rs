@@ -4,6 +4,7 @@
 //! does. The branch that an include stands in is recorded, because only those outside of all conditions must be resolvable. An include of
 //! a macro has no name and is left out. Invariants: any bytes give a result; at most [`MAX_SCANNED_BYTES`] are read and [`MAX_INCLUDES`] kept.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -62,21 +63,32 @@ pub(super) fn scan_file(path: &Path) -> io::Result<ScannedFile> {
 /// Scans a file's text.
 pub(super) fn scan(text: &[u8]) -> ScannedFile {
     let mut found = ScannedFile::default();
+    // Where each include is in the list.
+    let mut known: HashMap<(Box<str>, IncludeForm), usize> = HashMap::new();
     let mut conditions = Conditions::default();
     // The branch outside of all others that is open, by the definition that it needs and where it begins.
     let mut branch: Option<(Box<str>, usize)> = None;
+    let mut end = 0;
     for at in memchr_iter(b'#', text) {
+        // A line that continues a directive begins none.
+        if at < end {
+            continue;
+        }
         let Some(directive) = directive_at(text, at) else { continue };
+        end = at + 1 + directive.len();
+        let directive = trimmed(directive);
         let name_end = directive.iter().position(|byte| !byte.is_ascii_alphabetic() && *byte != b'_');
         let (name, rest) = directive.split_at(name_end.unwrap_or(directive.len()));
         match name {
             b"include" | b"import" | b"include_next" => {
                 conditions.on_include();
                 let Some(include) = include(name, rest, conditions.branch()) else { continue };
-                let same = |known: &Include| known.name == include.name && known.form == include.form;
-                match found.includes.iter().position(same) {
-                    Some(at) => found.includes[at].branch = found.includes[at].branch.min(include.branch),
-                    None if found.includes.len() < MAX_INCLUDES => found.includes.push(include),
+                match known.get(&(include.name.clone(), include.form)) {
+                    Some(at) => found.includes[*at].branch = found.includes[*at].branch.min(include.branch),
+                    None if found.includes.len() < MAX_INCLUDES => {
+                        known.insert((include.name.clone(), include.form), found.includes.len());
+                        found.includes.push(include);
+                    }
                     None => {}
                 }
             }
@@ -135,7 +147,7 @@ fn directive_at(text: &[u8], at: usize) -> Option<&[u8]> {
     let rest = &text[at + 1..];
     let mut ends = memchr::memchr2_iter(b'\n', b'\r', rest);
     let end = ends.find(|end| !is_continued(&rest[..*end])).unwrap_or(rest.len());
-    Some(trimmed(&rest[..end]))
+    Some(&rest[..end])
 }
 
 /// Whether a line goes on behind its end.
@@ -300,6 +312,10 @@ mod tests {
         {
             assert!(scan(bytes).includes.len() <= 1);
         }
+        // Each `#` of these is at the start of a line that goes on to the end, or in as many branches as there are lines before it.
+        assert_eq!(scan(&b"#define A \\\n#include <a.h> \\\n".repeat(50_000)).includes, []);
+        let open = "#if A\n".repeat(50_000) + &"#include <a.h>\n".repeat(50_000);
+        assert_eq!(scan(open.as_bytes()).includes.len(), 1);
         let many: String = (0..MAX_INCLUDES + 9).map(|n| format!("#include \"{n}.h\"\n")).collect();
         assert_eq!(scan(many.as_bytes()).includes.len(), MAX_INCLUDES);
     }

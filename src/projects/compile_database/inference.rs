@@ -14,7 +14,7 @@ use super::include_graph::{GraphInputs, IncludeGraph};
 use super::language::{FileRole, SourceLanguage, role};
 use super::scan_cache::ScanCache;
 use super::system_headers::{SystemHeaders, is_standard};
-use crate::limits::MAX_INCLUDE_DIRS;
+use crate::limits::{MAX_DATABASE_BYTES, MAX_INCLUDE_DIRS};
 use crate::tree::{Tree, file_name, parent};
 
 /// C++ headers that show which standard the sources need, and the standard.
@@ -25,6 +25,9 @@ const CPP_STANDARDS: [(&str, &str); 2] = [
         " concepts ranges span format coroutine numbers source_location semaphore latch barrier stop_token syncstream ",
     ),
 ];
+
+/// Bytes of options that each command may have, however many commands there are.
+const MIN_COMMAND_BYTES: usize = 1_024;
 
 /// The definition under which sources include the results of a configuration.
 const CONFIGURED: &str = "HAVE_CONFIG_H";
@@ -37,6 +40,8 @@ pub(super) struct InferredCommands {
     pub known: usize,
     /// The graph of includes.
     pub graph: IncludeGraph,
+    /// Commands whose options were shortened, because all together would be too large.
+    pub shortened: usize,
 }
 
 /// One inferred command, before it is written with the project root as its directory.
@@ -102,6 +107,8 @@ pub(super) fn infer(
         cpp_standard: languages.cpp_standard,
         after: HashMap::new(),
     };
+    let most_bytes = (MAX_DATABASE_BYTES as usize / units.len().max(1)).max(MIN_COMMAND_BYTES);
+    let mut shortened = 0;
     let commands = units.iter().zip(dirs).map(|((at, language, is_header), dirs)| InferredCommand {
         file: listed[*at].clone(),
         language: *language,
@@ -114,7 +121,11 @@ pub(super) fn infer(
             options.other_options(parent(&listed[*at]), *language, &needs)
         },
     });
-    InferredCommands { commands: commands.collect(), known, graph }
+    let commands = commands.map(|mut command| {
+        shortened += usize::from(command.shorten(most_bytes));
+        command
+    });
+    InferredCommands { commands: commands.collect(), known, shortened, graph }
 }
 
 /// Leaves each source that others include with one command, because a server that indexes a file twice keeps what it read first: a source
@@ -243,6 +254,27 @@ impl OptionsByDir<'_> {
 }
 
 impl InferredCommand {
+    /// Leaves out definitions and the last include directories if the options are larger than `most_bytes`. Returns whether they were.
+    fn shorten(&mut self, most_bytes: usize) -> bool {
+        let size = |options: &[String]| options.iter().map(String::len).sum::<usize>();
+        if size(&self.include_options) + size(&self.other_options) <= most_bytes {
+            return false;
+        }
+        // The first is the standard.
+        self.other_options.truncate(1);
+        let mut room = most_bytes;
+        let pairs = self.include_options.chunks(2).take_while(|pair| match room.checked_sub(size(pair)) {
+            Some(left) => {
+                room = left;
+                true
+            }
+            None => false,
+        });
+        let kept = 2 * pairs.count();
+        self.include_options.truncate(kept);
+        true
+    }
+
     /// The command for a database, with the root as its directory.
     pub(super) fn to_command(&self, root: &Path) -> CompileCommand {
         let mut arguments = vec![driver(self.language)];

@@ -1,16 +1,17 @@
 //! Reads the options of a Kconfig tree: names, types, dependencies and defaults, with the files that `source` names.
 //!
 //! Help texts, comments and menus without a condition are left out. Macros aren't run: a test of the compiler counts as passed, other
-//! commands have no output. Invariants: any bytes give a result; at most [`MAX_KCONFIG_FILES`] files are read, each once; nothing outside the
-//! root is read.
+//! commands have no output. Invariants: any bytes give a result; at most [`MAX_KCONFIG_FILES`] files are read, each once; files and conditions
+//! are followed [`MAX_KCONFIG_DEPTH`] deep; nothing outside the root is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::rc::Rc;
 
-use super::build_hints::read_text;
+use super::build_hints::read_script;
 use super::kconfig_expression::{KconfigExpression, parse_expression};
 use super::platforms::host_architecture;
-use crate::limits::MAX_KCONFIG_FILES;
+use crate::limits::{MAX_KCONFIG_DEPTH, MAX_KCONFIG_FILES};
 use crate::tree::{Tree, join, parent};
 
 /// The type of an option.
@@ -44,8 +45,8 @@ pub(super) struct KconfigDefinition {
 /// A group of options of which one is on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KconfigChoice {
-    /// Its conditions.
-    pub depends: KconfigExpression,
+    /// All conditions around it and its own.
+    pub depends: Rc<KconfigExpression>,
     /// Alternatives that are preferred, and when.
     pub defaults: Vec<(String, KconfigExpression)>,
     /// Its alternatives, in order.
@@ -61,10 +62,10 @@ pub(super) struct KconfigTree {
     pub choices: Vec<KconfigChoice>,
 }
 
-/// What is open around a line.
+/// What is open around a line. Its conditions include those of the blocks around it.
 enum KconfigBlock {
-    Condition(KconfigExpression),
-    Menu(KconfigExpression),
+    Condition(Rc<KconfigExpression>),
+    Menu(Rc<KconfigExpression>),
     Choice(usize),
 }
 
@@ -82,6 +83,8 @@ struct KconfigReader<'a> {
     found: KconfigTree,
     read: BTreeSet<String>,
     blocks: Vec<KconfigBlock>,
+    /// How many files are open, each named by the one before it.
+    depth: usize,
 }
 
 impl KconfigTree {
@@ -91,7 +94,7 @@ impl KconfigTree {
             return None;
         }
         let mut reader =
-            KconfigReader { root, tree, found: Self::default(), read: BTreeSet::new(), blocks: Vec::new() };
+            KconfigReader { root, tree, found: Self::default(), read: BTreeSet::new(), blocks: Vec::new(), depth: 0 };
         reader.file("Kconfig");
         (!reader.found.options.is_empty()).then_some(reader.found)
     }
@@ -99,10 +102,22 @@ impl KconfigTree {
 
 impl KconfigReader<'_> {
     fn file(&mut self, path: &str) {
-        let is_new = self.read.len() < MAX_KCONFIG_FILES && self.tree.has(path) && self.read.insert(path.to_owned());
-        let Some(text) = is_new.then(|| read_text(&self.root.join(path))).flatten() else { return };
-        let text = text.replace("\\\n", " ");
-        let depth = self.blocks.len();
+        if self.depth >= MAX_KCONFIG_DEPTH || !self.tree.has(path) || !self.is_new(path) {
+            return;
+        }
+        let Some(text) = read_script(&self.root.join(path)) else { return };
+        self.depth += 1;
+        self.lines(path, &text.replace("\\\n", " "));
+        self.depth -= 1;
+    }
+
+    /// Whether a file, or a pattern of files, wasn't read before.
+    fn is_new(&mut self, path: &str) -> bool {
+        self.read.len() < MAX_KCONFIG_FILES && self.read.insert(path.to_owned())
+    }
+
+    fn lines(&mut self, path: &str, text: &str) {
+        let open = self.blocks.len();
         let mut entry = KconfigEntry::None;
         // The indentation of the help text that is open; 0 before its first line.
         let mut help: Option<usize> = None;
@@ -133,7 +148,7 @@ impl KconfigReader<'_> {
             }
         }
         // A file that closes too little doesn't put a condition on the next.
-        self.blocks.truncate(depth);
+        self.blocks.truncate(open);
     }
 
     fn source(&mut self, path: &str, word: &str, rest: &str) {
@@ -142,6 +157,9 @@ impl KconfigReader<'_> {
         let Some(name) = join(base, &name) else { return };
         if !name.contains('*') {
             self.file(&name);
+            return;
+        }
+        if !self.is_new(&name) {
             return;
         }
         let (before, after) = name.split_once('*').unwrap_or((&name, ""));
@@ -158,13 +176,19 @@ impl KconfigReader<'_> {
     fn line(&mut self, word: &str, rest: &str, entry: KconfigEntry) -> KconfigEntry {
         match word {
             "config" | "menuconfig" => return self.option(rest),
-            "if" => self.blocks.push(KconfigBlock::Condition(parse_expression(&expand(rest)))),
+            "if" => {
+                self.blocks.push(KconfigBlock::Condition(Rc::new(self.outer())));
+                let depth = self.blocks.len();
+                if let Some(KconfigBlock::Condition(all)) = self.blocks.last_mut() {
+                    add(all, parse_expression(&expand(rest)), depth);
+                }
+            }
             "menu" => {
-                self.blocks.push(KconfigBlock::Menu(KconfigExpression::default()));
+                self.blocks.push(KconfigBlock::Menu(Rc::new(self.outer())));
                 return KconfigEntry::Menu;
             }
             "choice" => {
-                let depends = self.outer();
+                let depends = Rc::new(self.outer());
                 self.found.choices.push(KconfigChoice { depends, ..KconfigChoice::default() });
                 let at = self.found.choices.len() - 1;
                 self.blocks.push(KconfigBlock::Choice(at));
@@ -196,11 +220,17 @@ impl KconfigReader<'_> {
 
     /// The conditions of all open blocks.
     fn outer(&self) -> KconfigExpression {
-        let conditions = self.blocks.iter().map(|block| match block {
-            KconfigBlock::Condition(condition) | KconfigBlock::Menu(condition) => condition.clone(),
-            KconfigBlock::Choice(at) => self.found.choices[*at].depends.clone(),
-        });
-        conditions.fold(KconfigExpression::default(), KconfigExpression::and)
+        let shared = match self.blocks.last() {
+            None => return KconfigExpression::default(),
+            Some(KconfigBlock::Condition(all) | KconfigBlock::Menu(all)) => all,
+            Some(KconfigBlock::Choice(at)) => &self.found.choices[*at].depends,
+        };
+        match &**shared {
+            KconfigExpression::Always => KconfigExpression::Always,
+            // One around one is the inner one.
+            KconfigExpression::Shared(inner) => KconfigExpression::Shared(inner.clone()),
+            _ => KconfigExpression::Shared(shared.clone()),
+        }
     }
 
     fn attribute(&mut self, word: &str, rest: &str, entry: &KconfigEntry) {
@@ -208,21 +238,20 @@ impl KconfigReader<'_> {
         let (value, condition) = split_condition(&rest);
         let condition = || condition.map(parse_expression).unwrap_or_default();
         let depends = || rest.strip_prefix("on").map(parse_expression);
+        let depth = self.blocks.len();
         match entry {
             KconfigEntry::None => {}
             KconfigEntry::Menu => {
-                if let (Some(KconfigBlock::Menu(own)), "depends", Some(more)) =
+                if let (Some(KconfigBlock::Menu(all)), "depends", Some(more)) =
                     (self.blocks.last_mut(), word, depends())
                 {
-                    *own = std::mem::take(own).and(more);
+                    add(all, more, depth);
                 }
             }
             KconfigEntry::Choice(at) => {
                 let choice = &mut self.found.choices[*at];
                 match word {
-                    "depends" => {
-                        choice.depends = std::mem::take(&mut choice.depends).and(depends().unwrap_or_default())
-                    }
+                    "depends" => add(&mut choice.depends, depends().unwrap_or_default(), depth),
                     "default" => choice.defaults.push((value.trim().to_owned(), condition())),
                     _ => {}
                 }
@@ -255,6 +284,16 @@ impl KconfigReader<'_> {
             }
         }
     }
+}
+
+/// Adds a condition to those of a block that nothing stands in yet. `depth` is how many blocks are open.
+fn add(all: &mut Rc<KconfigExpression>, more: KconfigExpression, depth: usize) {
+    // Each block with a condition of its own nests conditions deeper.
+    if depth > MAX_KCONFIG_DEPTH {
+        return;
+    }
+    let all = Rc::make_mut(all);
+    *all = std::mem::take(all).and(more);
 }
 
 /// The value of an attribute, and the condition behind its ` if `, outside of quotation marks.

@@ -1,5 +1,7 @@
 //! Conditions of Kconfig: symbols with the values `n`, `m` and `y`, comparisons, and their connection.
 
+use std::rc::Rc;
+
 /// A condition. The default holds always.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum KconfigExpression {
@@ -12,25 +14,35 @@ pub(super) enum KconfigExpression {
     Literal(String),
     /// The opposite.
     Not(Box<Self>),
-    /// The lesser of two.
-    And(Box<Self>, Box<Self>),
-    /// The greater of two.
-    Or(Box<Self>, Box<Self>),
+    /// The least of them.
+    All(Vec<Self>),
+    /// The greatest of them.
+    Any(Vec<Self>),
+    /// A condition that many options have.
+    Shared(Rc<Self>),
     /// Two values that are compared: by `=`, `!=`, `<`, `<=`, `>` or `>=`.
     Compare(Box<Self>, &'static str, Box<Self>),
 }
 
 /// The deepest nesting of conditions that is read.
 const MAX_DEPTH: usize = 64;
+/// Conditions that one option has at most, and operands of one condition. The others are left out.
+const MAX_PARTS: usize = 1_024;
 
 impl KconfigExpression {
     /// Both.
     pub(super) fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Always, other) => other,
-            (own, Self::Always) => own,
-            (own, other) => Self::And(Box::new(own), Box::new(other)),
+        let mut parts = match (self, other) {
+            (Self::Always, other) => return other,
+            (own, Self::Always) => return own,
+            (Self::All(parts), other) => (parts, other),
+            (own, other) => (vec![own], other),
+        };
+        // However long a list of conditions is, their nesting doesn't grow with it.
+        if parts.0.len() < MAX_PARTS {
+            parts.0.push(parts.1);
         }
+        Self::All(parts.0)
     }
 
     /// Its value from 0 (`n`) to 2 (`y`), where `value` tells the text of an option; `""` for one that isn't set.
@@ -40,14 +52,9 @@ impl KconfigExpression {
             Self::Symbol(name) => level(&symbol_text(name, value)),
             Self::Literal(text) => level(text),
             Self::Not(inner) => 2 - inner.level(value),
-            Self::And(one, other) => match one.level(value) {
-                0 => 0,
-                own => own.min(other.level(value)),
-            },
-            Self::Or(one, other) => match one.level(value) {
-                2 => 2,
-                own => own.max(other.level(value)),
-            },
+            Self::All(parts) => parts.iter().map(|part| part.level(value)).min().unwrap_or(2),
+            Self::Any(parts) => parts.iter().map(|part| part.level(value)).max().unwrap_or(0),
+            Self::Shared(shared) => shared.level(value),
             Self::Compare(one, operator, other) => {
                 if holds(&one.text(value), operator, &other.text(value)) {
                     2
@@ -130,7 +137,7 @@ const OPERATORS: [&str; 11] = ["||", "&&", "!=", "<=", ">=", "=", "<", ">", "!",
 fn tokens(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
-    while !rest.is_empty() {
+    while !rest.is_empty() && found.len() < 2 * MAX_PARTS - 1 {
         let length = if let Some(operator) = OPERATORS.iter().find(|operator| rest.starts_with(**operator)) {
             operator.len()
         } else if let Some(quote) = rest.chars().next().filter(|c| *c == '"' || *c == '\'') {
@@ -160,21 +167,21 @@ impl Parser<'_> {
     }
 
     fn any(&mut self) -> KconfigExpression {
-        let mut left = self.all();
+        let mut parts = vec![self.all()];
         while self.peek() == "||" {
             self.at += 1;
-            left = KconfigExpression::Or(Box::new(left), Box::new(self.all()));
+            parts.push(self.all());
         }
-        left
+        alone_or(parts, KconfigExpression::Any)
     }
 
     fn all(&mut self) -> KconfigExpression {
-        let mut left = self.comparison();
+        let mut parts = vec![self.comparison()];
         while self.peek() == "&&" {
             self.at += 1;
-            left = KconfigExpression::And(Box::new(left), Box::new(self.comparison()));
+            parts.push(self.comparison());
         }
-        left
+        alone_or(parts, KconfigExpression::All)
     }
 
     fn comparison(&mut self) -> KconfigExpression {
@@ -207,6 +214,17 @@ impl Parser<'_> {
         };
         self.depth -= 1;
         found
+    }
+}
+
+/// The only part, or all of them together.
+fn alone_or(
+    mut parts: Vec<KconfigExpression>,
+    all: fn(Vec<KconfigExpression>) -> KconfigExpression,
+) -> KconfigExpression {
+    match parts.len() {
+        1 => parts.remove(0),
+        _ => all(parts),
     }
 }
 
@@ -250,5 +268,19 @@ mod tests {
         }
         level(&"(".repeat(5_000));
         level(&"!".repeat(5_000));
+    }
+
+    #[test]
+    fn long_lists_of_conditions_do_not_nest() {
+        for connection in [" && ", " || ", " "] {
+            let text = ["A"; 500_000].join(connection);
+            assert_eq!(letter(parse_expression(&text).level(&value)), "y");
+        }
+        let list = (0..500_000).fold(KconfigExpression::default(), |all, _| all.and(parse_expression("A")));
+        assert_eq!(
+            letter(list.and(parse_expression("GONE")).level(&value)),
+            "y",
+            "what is beyond the limit is left out"
+        );
     }
 }

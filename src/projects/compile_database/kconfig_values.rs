@@ -2,16 +2,17 @@
 //!
 //! A person's values come from `.config` in the root, else from the default configuration of this processor. An option is at least what
 //! others select, else what a person chose where its conditions hold, else its first default that holds. The values are computed again until
-//! nothing changes, at most [`MAX_KCONFIG_ROUNDS`] times. Invariant: the same files give the same bytes.
+//! nothing changes, at most [`MAX_KCONFIG_ROUNDS`] times; of a huge tree, until [`MAX_KCONFIG_VALUES`] values were computed. Invariant: the same files
+//! give the same bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::build_hints::read_text;
+use super::build_hints::read_script;
 use super::kconfig::{KconfigDefinition, KconfigTree, KconfigType};
 use super::kconfig_expression::{KconfigExpression, letter, level};
 use super::platforms::host_architecture;
-use crate::limits::MAX_KCONFIG_ROUNDS;
+use crate::limits::{MAX_KCONFIG_ROUNDS, MAX_KCONFIG_VALUES};
 use crate::tree::Tree;
 
 /// Options whose value follows from the compiler that reads the sources here.
@@ -52,7 +53,7 @@ fn chosen(root: &Path, tree: &Tree) -> HashMap<String, String> {
         format!("arch/{arch}/defconfig"),
     ];
     let usable = names.iter().filter(|name| tree.has(name) && (arch == "x86" || !name.contains("x86_64")));
-    let text = usable.filter_map(|name| read_text(&root.join(name))).next().unwrap_or_default();
+    let text = usable.filter_map(|name| read_script(&root.join(name))).next().unwrap_or_default();
     let values = text.lines().filter_map(|line| {
         if let Some(off) = line.strip_prefix("# CONFIG_").and_then(|line| line.strip_suffix(" is not set")) {
             return Some((off.to_owned(), "n".to_owned()));
@@ -84,7 +85,8 @@ fn decide<'a>(tree: &'a KconfigTree, chosen: &'a HashMap<String, String>) -> BTr
     }
     let picks = vec![None; tree.choices.len()];
     let mut decision = Decision { tree, chosen, selectors, values: BTreeMap::new(), picks };
-    for _ in 0..MAX_KCONFIG_ROUNDS {
+    let rounds = (MAX_KCONFIG_VALUES / tree.options.len().max(1)).clamp(1, MAX_KCONFIG_ROUNDS);
+    for _ in 0..rounds {
         if !decision.round() {
             break;
         }
@@ -235,6 +237,15 @@ mod tests {
     fn options_that_contradict_each_other_end() {
         let text = "config A\n\tdef_bool !B\nconfig B\n\tdef_bool A\nconfig C\n\tbool\n\tselect C\n";
         assert_eq!(header_of(&[("Kconfig", text)]), header_of(&[("Kconfig", text)]));
+        // Each would take a place on the stack.
+        let files: Vec<(String, String)> = (0..10_000)
+            .map(|at| (format!("k/{at}"), format!("source \"k/{}\"\nconfig K{at}\n\tdef_bool y\n", at + 1)))
+            .collect();
+        let mut files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+        files.push(("Kconfig", "source \"k/0\"\n"));
+        assert!(header_of(&files).starts_with("#define CONFIG_K0 1\n#define CONFIG_K1 1\n"));
+        let blocks = format!("{}config X\n\tdef_bool y\n", "if Y\nmenu \"m\"\ndepends on Y\nchoice\n".repeat(20_000));
+        assert_eq!(header_of(&[("Kconfig", &blocks)]), "");
         for text in ["config\nendif\nendmenu\nendchoice\nif\nconfig X\ndefault", "choice\nchoice\nconfig Y\nbool"] {
             header_of(&[("Kconfig", text), ("x", "")]);
         }

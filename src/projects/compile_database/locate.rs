@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::build_hints::read_text;
+use super::build_hints::read_script;
 
 /// Folders in which builds usually run, relative to the project root. `*` stands for one folder of any name.
 const BUILD_FOLDERS: [&str; 14] = [
@@ -62,7 +62,7 @@ pub(super) fn ninja_file(root: &Path) -> Option<PathBuf> {
 
 /// The folder that `CompilationDatabase` in the root's `.clangd` names.
 fn named_by_clangd(root: &Path) -> Option<PathBuf> {
-    let text = read_text(&root.join(".clangd"))?;
+    let text = read_script(&root.join(".clangd"))?;
     let value = text.lines().find_map(|line| line.trim().strip_prefix("CompilationDatabase:"))?;
     let value = value.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']);
     (!value.is_empty() && !["Ancestors", "None"].contains(&value)).then(|| root.join(value))

@@ -9,11 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::build_hints::{Collector, names_other_system};
 use super::platforms::host_architecture;
 use super::shell_words;
+use crate::limits::{MAX_BUILD_CONDITIONS, MAX_BUILD_FLAGS};
 
 /// Most expansions of variables in one value.
 const MAX_EXPANSIONS: usize = 256;
 /// Longest value of a variable, in bytes.
 const MAX_VALUE_BYTES: usize = 64 * 1024;
+/// Longest reference to a variable or call of a function, in bytes: each opening parenthesis is a search for its end.
+const MAX_REFERENCE_BYTES: usize = 1024;
 /// Parts of names of variables that hold flags of the compiler.
 const FLAG_NAMES: [&str; 8] = ["CFLAGS", "CXXFLAGS", "CPPFLAGS", "CCFLAGS", "INCLUDE", "INCS", "DEFS", "DEFINES"];
 
@@ -62,23 +65,20 @@ impl Variables {
 /// Reads a make file.
 pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
     let mut variables = Variables::of(collector);
-    let mut branches: Vec<Branch> = Vec::new();
+    let mut branches = OpenConditions::default();
     let mut values: Vec<FlagValue> = Vec::new();
     for line in logical_lines(text) {
         let line = line.trim();
         let (first, rest) = line.split_once(|c: char| c.is_whitespace() || c == '(').unwrap_or((line, ""));
         match first {
-            "if" | "ifeq" | "ifneq" | "ifdef" | "ifndef" => branches.push(Branch::of(line, &variables)),
-            "else" => {
-                if let Some(branch) = branches.last_mut() {
-                    *branch = branch.other(rest, &variables);
-                }
-            }
-            "endif" => drop(branches.pop()),
-            _ if branches.iter().any(|branch| matches!(branch, Branch::Skipped | Branch::Done)) => {}
+            "if" | "ifeq" | "ifneq" | "ifdef" | "ifndef" => branches.open(Branch::of(line, &variables)),
+            "else" => branches.other(rest, &variables),
+            "endif" => branches.close(),
+            _ if branches.are_skipped() => {}
             _ => {
-                let is_certain = branches.iter().all(|branch| *branch == Branch::Taken);
-                if let Some((name, value)) = assignment(line, &mut variables, is_certain)
+                let is_certain = branches.are_taken();
+                if values.len() < MAX_BUILD_FLAGS
+                    && let Some((name, value)) = assignment(line, &mut variables, is_certain)
                     && FLAG_NAMES.iter().any(|part| name.to_ascii_uppercase().contains(part))
                     && !["HOST", "MODULE"].iter().any(|part| name.contains(part))
                 {
@@ -107,6 +107,45 @@ struct FlagValue {
     name: String,
     value: String,
     is_certain: bool,
+}
+
+/// The conditionals that are open at a line.
+#[derive(Debug, Default)]
+struct OpenConditions {
+    branches: Vec<Branch>,
+    /// How many are open beyond [`MAX_BUILD_CONDITIONS`].
+    deeper: usize,
+}
+
+impl OpenConditions {
+    fn open(&mut self, branch: Branch) {
+        if self.branches.len() < MAX_BUILD_CONDITIONS {
+            self.branches.push(branch);
+        } else {
+            self.deeper += 1;
+        }
+    }
+
+    fn other(&mut self, rest: &str, variables: &Variables) {
+        if let Some(branch) = self.branches.last_mut().filter(|_| self.deeper == 0) {
+            *branch = branch.other(rest, variables);
+        }
+    }
+
+    fn close(&mut self) {
+        match self.deeper.checked_sub(1) {
+            Some(left) => self.deeper = left,
+            None => drop(self.branches.pop()),
+        }
+    }
+
+    fn are_skipped(&self) -> bool {
+        self.branches.iter().any(|branch| matches!(branch, Branch::Skipped | Branch::Done))
+    }
+
+    fn are_taken(&self) -> bool {
+        self.deeper == 0 && self.branches.iter().all(|branch| *branch == Branch::Taken)
+    }
 }
 
 /// What is known about the present branch of a conditional.
@@ -185,8 +224,11 @@ fn operands(text: &str) -> Option<(&str, &str)> {
 fn expand_known(text: &str, variables: &Variables) -> Option<String> {
     let mut text = text.to_owned();
     for _ in 0..MAX_EXPANSIONS {
+        if text.len() > MAX_VALUE_BYTES {
+            return None;
+        }
         let Some((start, end, name)) = reference(&text) else { break };
-        if text.len() > MAX_VALUE_BYTES || variables.uncertain.contains(name) {
+        if variables.uncertain.contains(name) {
             return None;
         }
         let value = match name.split_once(' ') {
@@ -257,7 +299,7 @@ fn assignment(line: &str, variables: &mut Variables, is_certain: bool) -> Option
     let operator = left.trim_end_matches([':', '+', '?', '!']);
     let name = operator.trim().trim_start_matches("export ").trim_start_matches("override ").trim();
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-    if !is_name {
+    if !is_name || value.len() > MAX_VALUE_BYTES {
         return None;
     }
     if variables.fixed.contains(name) {
@@ -297,12 +339,13 @@ fn reference(text: &str) -> Option<(usize, usize, &str)> {
     for (start, _) in text.match_indices(['$', '@']) {
         let rest = &text[start..];
         let (open, close) = match rest.as_bytes().get(..2) {
-            Some(b"$(") => (2, ')'),
-            Some(b"${") => (2, '}'),
-            Some([b'@', _]) => (1, '@'),
+            Some(b"$(") => (2, b')'),
+            Some(b"${") => (2, b'}'),
+            Some([b'@', _]) => (1, b'@'),
             _ => continue,
         };
-        let Some(length) = rest[open..].find(close) else { continue };
+        let near = &rest.as_bytes()[open..rest.len().min(open + MAX_REFERENCE_BYTES)];
+        let Some(length) = memchr::memchr(close, near) else { continue };
         let name = &rest[open..open + length];
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
         if is_name || open == 2 && !name.contains('$') {
@@ -361,6 +404,13 @@ mod tests {
             "ü=ü\nCFLAGS=${ü}@ü@$é",
         ] {
             collected(read, "", text, &FILES);
+        }
+        // Each line of these is compared with others, or searches for an end that isn't there.
+        let many: String = (0..20_000).map(|at| format!("CFLAGS += -DA{at}\n")).collect();
+        assert_eq!(collected(read, "", &many, &FILES).flags.len(), MAX_BUILD_FLAGS);
+        for part in ["ifdef A\n", "CFLAGS = $(", "A+=b\n", "@", "$(A "] {
+            collected(read, "", &part.repeat(256 * 1024 / part.len()), &FILES);
+            collected(read, "", &format!("ifeq ({}", part.repeat(60 * 1024 / part.len())), &FILES);
         }
         let doubling = "CFLAGS=-Da\n".to_owned() + &"CFLAGS+=$(CFLAGS)\n".repeat(64);
         collected(read, "", &doubling, &FILES);

@@ -4,20 +4,21 @@
 //! on other systems are skipped.
 
 use super::build_hints::{Collector, names_other_system};
+use super::open_branches::{OpenBranches, SystemCondition};
 
 /// Reads a `meson.build`.
 pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
-    let mut branches: Vec<bool> = Vec::new();
+    let mut branches = OpenBranches::default();
     let mut in_includes = false;
     for line in text.lines() {
         let line = line.trim();
         let (first, rest) = line.split_once(|c: char| c.is_whitespace()).unwrap_or((line, ""));
         match first {
-            "if" => branches.push(names_other_system(rest) && !rest.contains("!=") && !rest.starts_with("not ")),
-            "elif" => branches.last_mut().into_iter().for_each(|branch| *branch = names_other_system(rest)),
-            "else" => branches.last_mut().into_iter().for_each(|branch| *branch = false),
-            "endif" => drop(branches.pop()),
-            _ if branches.contains(&true) || first.starts_with('#') => {}
+            "if" => branches.open(system_condition(rest)),
+            "elif" => branches.next(system_condition(rest)),
+            "else" => branches.next(SystemCondition::Unknown),
+            "endif" => branches.close(),
+            _ if branches.are_foreign() || first.starts_with('#') => {}
             _ => {
                 in_includes |= line.contains("include_directories(");
                 for literal in literals(line) {
@@ -27,6 +28,16 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
                 in_includes &= !line.contains(')');
             }
         }
+    }
+}
+
+fn system_condition(condition: &str) -> SystemCondition {
+    let is_negated = condition.contains("!=") || condition.starts_with("not ");
+    match names_other_system(condition) {
+        false => SystemCondition::Unknown,
+        true if !is_negated => SystemCondition::Elsewhere,
+        true if condition.contains(" and ") => SystemCondition::Unknown,
+        true => SystemCondition::Here,
     }
 }
 
@@ -67,10 +78,11 @@ mod tests {
         let text = "project('x', 'c', 'cpp', default_options: ['c_std=c11', 'cpp_std=c++20,c++17'])\n# include_directories('no')\n\
                     inc = include_directories('include',\n  'src/sub')\nlib = library('x', 'gone.c')\n\
                     if host_machine.system() == 'windows'\n  add_project_arguments('-DWIN', language: 'c')\nelse\n\
-                    add_project_arguments('-DUNIX', '-D_GNU_SOURCE', language: 'c') # '-DNO'\nendif\nx = 'open\n";
+                    add_project_arguments('-DUNIX', '-D_GNU_SOURCE', language: 'c') # '-DNO'\nendif\nx = 'open\n\
+                    if host_machine.system() != 'windows'\n  add_project_arguments('-DPOSIX', language: 'c')\nelse\n  add_project_arguments('-DNO', language: 'c')\nendif\n";
         let flags = collected(read, "", text, &["include/a.h", "src/sub/b.h", "c/d.h", "no/e.h"]);
         assert_eq!(flags.include_dirs, ["include", "src/sub"]);
-        assert_eq!(flags.flags, ["-DUNIX", "-D_GNU_SOURCE"]);
+        assert_eq!(flags.flags, ["-DUNIX", "-D_GNU_SOURCE", "-DPOSIX"]);
         assert_eq!((flags.c_standard.as_deref(), flags.cpp_standard.as_deref()), (Some("c11"), Some("c++20")));
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use super::build_hints::read_text;
+use super::build_hints::read_script;
 use super::build_stamp::is_build_file;
 use crate::info::UnresolvedNames;
 use crate::limits::{MAX_BUILD_FILES, MAX_EXAMPLES};
@@ -59,7 +59,7 @@ fn made_by_build_files<'a>(missing: &BTreeSet<&'a str>, root: &Path, tree: &Tree
     }
     let build_files = tree.paths().iter().filter(|path| is_build_file(file_name(path)) && !is_probing(path));
     for path in build_files.take(MAX_BUILD_FILES) {
-        let text = read_text(&root.join(&**path)).unwrap_or_default();
+        let text = read_script(&root.join(&**path)).unwrap_or_default();
         for line in text.lines().filter(|line| line.contains(".h") || line.contains(".inc") || line.contains(".def")) {
             let lower = line.to_ascii_lowercase();
             if PROBES.iter().any(|probe| lower.contains(probe)) {

@@ -15,6 +15,7 @@ mod clang_flags;
 mod cmake;
 mod conditions;
 mod database;
+mod dir_order;
 mod generated_headers;
 mod grammar_headers;
 mod header_templates;
@@ -31,6 +32,7 @@ mod make_file;
 mod meson;
 mod missing_headers;
 mod ninja;
+mod open_branches;
 mod platforms;
 mod printed_commands;
 mod run_build;
@@ -56,6 +58,7 @@ use self::scan_cache::ScanCache;
 use self::system_headers::SystemHeaders;
 pub(crate) use self::watch::CompileWatch;
 use crate::info::{ProjectInfo, ProjectSource};
+use crate::limits::MAX_DATABASE_BYTES;
 use crate::prepare::{PreparedProject, ProjectRequest};
 use crate::tree::{Tree, distance};
 
@@ -101,6 +104,12 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     if tree.skipped > 0 {
         info.problems
             .push(format!("{} files were left out: there are too many, or their names aren't UTF-8", tree.skipped));
+    }
+    if inferred.shortened > 0 {
+        let (count, limit) = (inferred.shortened, MAX_DATABASE_BYTES / 1024 / 1024);
+        info.problems.push(format!(
+            "the definitions and include directories of {count} files were left out in part: all together are larger than {limit} MiB"
+        ));
     }
     let target = request.cache.join(DATABASE);
     database::write(&target, &commands)?;

@@ -1,6 +1,7 @@
 //! Reads the compile commands from a `build.ninja`, as CMake, Meson and GN write them, without running anything.
 //!
-//! It understands `build` statements whose first input is a source, and the variables that are bound below them or at the top.
+//! It understands `build` statements whose first input is a source, and the variables that are bound below them or at the top. Invariant: the
+//! commands together are at most [`MAX_DATABASE_BYTES`] large; those beyond are left out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::path::Path;
 use super::database::CompileCommand;
 use super::language::{FileRole, role};
 use super::shell_words;
+use crate::limits::MAX_DATABASE_BYTES;
 use crate::tree::join;
 
 /// Variables that hold arguments of the compiler, in the order in which they are used.
@@ -16,9 +18,15 @@ const ARGUMENT_NAMES: [&str; 9] =
 
 /// The compile commands of a `build.ninja` that stands in `folder`, an absolute path.
 pub(super) fn read(text: &str, folder: &Path) -> Vec<CompileCommand> {
+    read_at_most(text, folder, MAX_DATABASE_BYTES)
+}
+
+fn read_at_most(text: &str, folder: &Path, most_bytes: u64) -> Vec<CompileCommand> {
     let text = text.replace("$\r\n", "$\n").replace("$\n", " ");
     let mut globals: BTreeMap<String, String> = BTreeMap::new();
     let mut found: Vec<CompileCommand> = Vec::new();
+    // A variable of the whole file is part of each command.
+    let mut room = most_bytes;
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         if let Some(statement) = line.strip_prefix("build ") {
@@ -28,6 +36,9 @@ pub(super) fn read(text: &str, folder: &Path) -> Vec<CompileCommand> {
                     bound.insert(name.trim().to_owned(), value.trim().to_owned());
                 }
             }
+            let size = ARGUMENT_NAMES.iter().filter_map(|name| bound.get(*name).or_else(|| globals.get(*name)));
+            let Some(left) = room.checked_sub(size.map(|value| value.len() as u64).sum()) else { break };
+            room = left;
             found.extend(command(statement, &bound, &globals, folder));
         } else if !line.starts_with([' ', '#'])
             && let Some((name, value)) = line.split_once('=')
@@ -138,5 +149,11 @@ mod tests {
             ["clang", "-DA=\"1\"", "-DB", "-I../include", "-std=gnu11", "-O2", "-c", "/p/src/a b.c"]
         );
         assert_eq!(found[1].arguments, ["clang++", "-DX:Y", "-O2", "-c", "/abs/b.cc"]);
+    }
+
+    #[test]
+    fn commands_that_share_a_huge_variable_are_bounded() {
+        let text = format!("cflags = -DA={}\n{}", "x".repeat(100_000), "build a.o: cc a.c\n".repeat(1_000));
+        assert_eq!(read_at_most(&text, Path::new("/p/build"), 1_000_000).len(), 9);
     }
 }

@@ -19,7 +19,7 @@ use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::clock::wall_ns;
 
 /// The first line of the file. A file of another version is not read.
-const HEAD: &str = "codeyard includes 4";
+const HEAD: &str = "codeyard includes 5";
 /// How old a file must be to be remembered, in nanoseconds.
 const FRESH: i128 = 2_000_000_000;
 /// Largest number of threads of a scan.

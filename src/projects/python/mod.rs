@@ -54,6 +54,8 @@ struct SearchPaths {
     folders: BTreeSet<PathBuf>,
     /// Names that are imported and that several folders hold. None of those folders is a search path.
     ambiguous: BTreeSet<String>,
+    /// Names that are imported from folders that are no search path, because there are too many.
+    left_out: BTreeSet<String>,
     /// Names of packages that are neither in the tree nor in the standard library.
     foreign: BTreeSet<String>,
 }
@@ -76,15 +78,24 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> PreparedProject {
         info.source = ProjectSource::Inferred { from: format!("{count} folders that files import from") };
         prepared.settings = Some(settings(&paths.folders));
     }
-    if !is_configured && let Some(first) = paths.ambiguous.first() {
-        let count = paths.ambiguous.len();
-        info.problems.push(format!(
-            "{count} modules that are imported are in several folders, such as `{first}`, so these imports stay unresolved"
-        ));
+    if !is_configured {
+        let left_out = format!("they are in more than {MAX_SEARCH_PATHS} folders");
+        info.unresolved.extend(unresolved("several folders hold modules of these names", &paths.ambiguous));
+        info.unresolved.extend(unresolved(&left_out, &paths.left_out));
     }
     scope::leave_out(request, &mut info);
     prepared.info = info;
     prepared
+}
+
+/// Modules of the tree whose imports aren't resolved; `None` if there are none.
+fn unresolved(why: &str, names: &BTreeSet<String>) -> Option<UnresolvedNames> {
+    (!names.is_empty()).then(|| UnresolvedNames {
+        what: why.to_owned(),
+        count: names.len(),
+        examples: names.iter().take(MAX_EXAMPLES).cloned().collect(),
+        remedy: None,
+    })
 }
 
 /// Whether a change of this file's text, not only its existence, may change what [`prepare`] returns, besides its imports.
@@ -129,8 +140,10 @@ fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPath
         }
     });
     found.leave_out_ambiguous(tree, &imported);
-    while found.folders.len() > MAX_SEARCH_PATHS {
-        found.folders.pop_last();
+    while found.folders.len() > MAX_SEARCH_PATHS
+        && let Some(folder) = found.folders.pop_last()
+    {
+        found.left_out.extend(tree.held(&folder, &imported).cloned());
     }
     found
 }
@@ -141,7 +154,7 @@ impl SearchPaths {
     fn leave_out_ambiguous(&mut self, tree: &Tree<'_>, imported: &BTreeSet<String>) {
         let mut holders: BTreeMap<&String, Vec<PathBuf>> = BTreeMap::new();
         for folder in &self.folders {
-            for name in imported.iter().filter(|name| tree.holds_module(folder, name)) {
+            for name in tree.held(folder, imported) {
                 holders.entry(name).or_default().push(folder.clone());
             }
         }
@@ -214,6 +227,12 @@ impl<'a> Tree<'a> {
         let file = folder.join(format!("{name}.py"));
         let is_file = self.files.binary_search_by(|known| known.as_os_str().cmp(file.as_os_str())).is_ok();
         is_file || self.packages.contains(folder.join(name).as_path())
+    }
+
+    /// The imported names that a folder holds.
+    fn held<'n>(&self, folder: &Path, imported: &'n BTreeSet<String>) -> impl Iterator<Item = &'n String> {
+        let own = self.modules.get(folder).into_iter().flatten();
+        own.filter_map(|name| imported.get(*name)).filter(move |name| self.holds_module(folder, name))
     }
 
     /// Where `file` imports `name` from: the root, its own folder or one above that is no package, or the only other folder that has it as

@@ -103,7 +103,9 @@ fn ambiguous_modules_and_missing_packages_are_reported() {
         ("pyproject.toml", ""),
     ]);
     assert_eq!(paths, Vec::<String>::new(), "`a` would give `b/x.py` the wrong module");
-    assert!(prepared.info.problems[0].contains("`helper`"), "{:?}", prepared.info.problems);
+    // Without this, an empty answer of references would look whole.
+    let ambiguous = &prepared.info.unresolved[1];
+    assert_eq!((ambiguous.count, ambiguous.examples[0].as_str()), (1, "helper"));
     let missing = &prepared.info.unresolved[0];
     assert_eq!((missing.count, missing.examples[0].as_str(), missing.remedy.as_deref()), (1, "flask", Some("uv sync")));
 }
@@ -131,4 +133,19 @@ fn only_new_imports_affect_the_project() {
     fs::write(&file, "import os\nimport b\n").unwrap();
     assert!(affected());
     assert!(!affected(), "it is remembered");
+}
+
+#[test]
+fn folders_beyond_the_limit_are_reported() {
+    let files: Vec<(String, String)> = (0..crate::limits::MAX_SEARCH_PATHS + 3)
+        .flat_map(|at| {
+            let import = format!("import helper_{at}\n");
+            [(format!("f{at}/x.py"), import), (format!("f{at}/helper_{at}.py"), String::new())]
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+    let (prepared, paths) = prepare(&files);
+    assert_eq!(paths.len(), crate::limits::MAX_SEARCH_PATHS);
+    let left_out = &prepared.info.unresolved[0];
+    assert_eq!((left_out.count, left_out.examples[0].as_str()), (3, "helper_7"));
 }

@@ -3,7 +3,7 @@
 //! It is read as TypeScript reads it: comments and trailing commas are allowed, `extends` is followed, and lists are relative to the
 //! file that they are written in. Only files inside the workspace root are read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use codeyard_lsp::registry::{MarkerFiles, parse_jsonc};
@@ -30,7 +30,7 @@ pub(super) struct Configuration {
     pub references: Vec<PathBuf>,
     /// By name pattern, where imports of such names are looked for, absolute: `paths` and `baseUrl`.
     pub aliases: BTreeMap<String, Vec<PathBuf>>,
-    files: Vec<PathBuf>,
+    files: BTreeSet<PathBuf>,
     include: Vec<FilePattern>,
     exclude: Vec<FilePattern>,
 }
@@ -69,7 +69,7 @@ impl ConfigurationReader<'_> {
         let references = references.collect();
         let is_jsconfig = path.file_name().is_some_and(|name| name == "jsconfig.json");
         let allows_javascript = settings.allow_js.or(settings.check_js).unwrap_or(is_jsconfig);
-        let absolute = |(base, texts): &(PathBuf, Vec<String>)| -> Vec<PathBuf> {
+        let absolute = |(base, texts): &(PathBuf, Vec<String>)| -> BTreeSet<PathBuf> {
             texts.iter().filter_map(|text| normalized(&base.join(with_folder(text, folder)))).collect()
         };
         let patterns = |list: &(PathBuf, Vec<String>), usage: PatternUse| -> Vec<FilePattern> {
@@ -157,7 +157,7 @@ impl ConfigurationReader<'_> {
 impl Configuration {
     /// Whether it lists this file.
     pub(super) fn lists(&self, file: &Path) -> bool {
-        if self.files.iter().any(|listed| listed == file) {
+        if self.files.contains(file) {
             return true;
         }
         let has_extension = file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {

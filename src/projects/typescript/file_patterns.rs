@@ -55,6 +55,8 @@ impl FilePattern {
             None if is_include => names.extend(["**".to_owned(), "*".to_owned()]),
             _ => {}
         }
+        // Several in a row mean the same as one.
+        names.dedup_by(|next, before| next == "**" && before == "**");
         let parts = names.into_iter().map(|name| match name {
             any if any == "**" => Part::AnyFolders,
             name if name.contains(['*', '?']) => Part::Wildcard(name),
@@ -81,25 +83,40 @@ impl FilePattern {
                 _ => None,
             })
             .collect();
-        self.match_parts(&self.parts, &names)
+        // The parts that may be next, sorted. Each name is looked at once for each of them, so no pattern takes long.
+        let mut next: Vec<usize> = Vec::new();
+        self.reach(0, &mut next);
+        for (at, name) in names.iter().enumerate() {
+            // An excluded folder excludes everything below it.
+            if self.usage == PatternUse::Exclude && next.contains(&self.parts.len()) {
+                return true;
+            }
+            let is_last = at + 1 == names.len();
+            for part in std::mem::take(&mut next) {
+                let follows = match self.parts.get(part) {
+                    Some(Part::AnyFolders) if self.may_enter(name) => part,
+                    Some(Part::Name(wanted)) if wanted == name => part + 1,
+                    Some(Part::Wildcard(pattern)) if self.matches_name(pattern, name, is_last) => part + 1,
+                    _ => continue,
+                };
+                self.reach(follows, &mut next);
+            }
+            if next.is_empty() {
+                return false;
+            }
+        }
+        next.contains(&self.parts.len())
     }
 
-    fn match_parts(&self, parts: &[Part], names: &[&str]) -> bool {
-        let Some((first, rest)) = parts.split_first() else {
-            // An excluded folder excludes everything below it.
-            return names.is_empty() || self.usage == PatternUse::Exclude;
-        };
-        if *first == Part::AnyFolders {
-            let entered = names.iter().take_while(|name| self.may_enter(name)).count();
-            return (0..=entered).any(|skipped| self.match_parts(rest, &names[skipped..]));
+    /// Adds a part, and the one behind it if it may stand for nothing.
+    fn reach(&self, part: usize, next: &mut Vec<usize>) {
+        // Parts are reached in order, so one that is known is at the end.
+        if !next.iter().rev().take(2).any(|known| *known == part) {
+            next.push(part);
         }
-        let Some((name, below)) = names.split_first() else { return false };
-        let fits = match first {
-            Part::Name(wanted) => wanted == name,
-            Part::Wildcard(pattern) => self.matches_name(pattern, name, below.is_empty()),
-            Part::AnyFolders => false,
-        };
-        fits && self.match_parts(rest, below)
+        if self.parts.get(part) == Some(&Part::AnyFolders) && next.last() != Some(&(part + 1)) {
+            next.push(part + 1);
+        }
     }
 
     /// Whether `**` enters a folder.
@@ -188,6 +205,14 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_with_many_wildcards_takes_no_longer() {
+        let deep = format!("/w/app/{}b.ts", "a/".repeat(400));
+        assert!(!matches(&format!("{}x.ts", "**/a/".repeat(60)), PatternUse::Include, &deep));
+        assert!(matches(&format!("{}*.ts", "**/a/**/".repeat(60)), PatternUse::Include, &deep));
+        assert!(matches(&format!("{}a", "**/a/*/".repeat(60)), PatternUse::Exclude, &deep));
+    }
+
+    #[test]
     fn the_base_is_above_everything_that_matches() {
         let base = |text: &str| FilePattern::new(Path::new("/w/app"), text, PatternUse::Include).unwrap().base();
         assert_eq!(base("src/**/*.ts"), Path::new("/w/app/src"));
@@ -196,6 +221,36 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn patterns_match_as_the_simple_recursion(
+            parts in proptest::collection::vec("\\*\\*|a|b|[*]|node_modules", 1..7),
+            names in proptest::collection::vec("a|b|node_modules", 0..6),
+            is_include: bool,
+        ) {
+            fn simple(pattern: &FilePattern, parts: &[Part], names: &[&str]) -> bool {
+                let Some((first, rest)) = parts.split_first() else {
+                    return names.is_empty() || pattern.usage == PatternUse::Exclude;
+                };
+                match (first, names.split_first()) {
+                    (Part::AnyFolders, None) => simple(pattern, rest, names),
+                    (Part::AnyFolders, Some((name, below))) => {
+                        simple(pattern, rest, names) || pattern.may_enter(name) && simple(pattern, parts, below)
+                    }
+                    (_, None) => false,
+                    (Part::Name(wanted), Some((name, below))) => wanted == name && simple(pattern, rest, below),
+                    (Part::Wildcard(text), Some((name, below))) => {
+                        pattern.matches_name(text, name, below.is_empty()) && simple(pattern, rest, below)
+                    }
+                }
+            }
+            let usage = if is_include { PatternUse::Include } else { PatternUse::Exclude };
+            if let Some(pattern) = FilePattern::new(Path::new("/"), &parts.join("/"), usage) {
+                let path = Path::new("/").join(names.join("/"));
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                proptest::prop_assert_eq!(pattern.matches(&path), simple(&pattern, &pattern.parts, &names));
+            }
+        }
+
         #[test]
         fn wildcards_match_as_the_simple_recursion(pattern in "[a-b*?]{0,8}", name in "[a-b]{0,8}") {
             fn simple(pattern: &[u8], name: &[u8]) -> bool {

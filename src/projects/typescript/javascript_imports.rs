@@ -11,7 +11,7 @@ use std::path::Path;
 use super::module_names::ModuleNames;
 use super::packages::Packages;
 use super::projects::AssignedFiles;
-use crate::limits::{MAX_INFERRED_FILES, MAX_SCANNED_BYTES};
+use crate::limits::{MAX_INFERRED_FILES, MAX_SCANNED_BYTES, MAX_SPECIFIER_BYTES};
 use crate::memory::ProjectMemory;
 
 /// Extensions of JavaScript.
@@ -75,7 +75,8 @@ pub(super) fn find<'a>(
 /// The specifiers in a file, as far as its text says: everything relative between quotes, and names behind words that import.
 pub(crate) fn read_specifiers(file: &Path) -> BTreeSet<String> {
     let is_small = fs::metadata(file).is_ok_and(|metadata| metadata.len() <= MAX_SCANNED_BYTES);
-    let text = if is_small { fs::read_to_string(file).unwrap_or_default() } else { String::new() };
+    let bytes = if is_small { fs::read(file).unwrap_or_default() } else { Vec::new() };
+    let text = String::from_utf8_lossy(&bytes);
     let mut found = BTreeSet::new();
     for (at, quote) in text.match_indices(QUOTES) {
         let rest = &text[at + quote.len()..];
@@ -84,7 +85,7 @@ pub(crate) fn read_specifiers(file: &Path) -> BTreeSet<String> {
         }
         let Some(end) = rest.find(quote) else { continue };
         let specifier = &rest[..end];
-        if !specifier.is_empty() && !specifier.contains(['\n', ' ']) {
+        if !specifier.is_empty() && specifier.len() <= MAX_SPECIFIER_BYTES && !specifier.contains(['\n', ' ']) {
             found.insert(specifier.to_owned());
         }
     }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::configuration::normalized;
 use super::packages::Packages;
+use crate::limits::MAX_SPECIFIER_BYTES;
 
 /// Extensions of modules, in the order in which they are tried.
 const EXTENSIONS: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
@@ -147,6 +148,8 @@ fn collect(target: &Value, middle: &str, found: &mut Vec<String>) {
     let mut waiting = vec![target];
     while let Some(next) = waiting.pop() {
         match next {
+            // A path of many `*` would become huge.
+            Value::String(path) if path.len() + path.matches('*').count() * middle.len() > MAX_SPECIFIER_BYTES => {}
             Value::String(path) => found.push(path.replace('*', middle)),
             Value::Array(all) => waiting.extend(all),
             Value::Object(conditions) => waiting.extend(conditions.values()),
@@ -210,6 +213,8 @@ mod tests {
         for specifier in ["exacts", "@x", "@x/none", "v/none", "#none", "fs", "", "/", "../../../../j", "~/"] {
             assert!(lead("/r/src/a.ts", specifier).is_empty(), "{specifier}");
         }
+        let huge = json!({"#x/*": "*".repeat(1_000_000)});
+        assert_eq!(entries(&huge, &format!("#x/{}", "y".repeat(1_000_000))), [""; 0]);
         // Another package has no such imports.
         assert!(lead("/r/pk/w/index.js", "#j").is_empty());
     }
