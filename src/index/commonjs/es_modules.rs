@@ -1,5 +1,7 @@
 //! What a file exports by `export` and imports by `import`.
 
+use std::collections::BTreeMap;
+
 use tree_sitter::Node;
 
 use super::reader::{LinkReader, without_parentheses};
@@ -105,9 +107,13 @@ impl LinkReader<'_> {
     /// What is imported and exported again is an export of the other module.
     pub(super) fn add_imported_exports(&mut self) {
         let imports = std::mem::take(&mut self.links.imports);
+        let mut by_name: BTreeMap<&str, &ImportedName> = BTreeMap::new();
+        for import in &imports {
+            by_name.entry(&import.local.name).or_insert(import);
+        }
         for export in &mut self.links.es_exports {
             let ExportedValue::Name(name) = &export.value else { continue };
-            if let Some(import) = imports.iter().find(|import| import.local.name == name.name) {
+            if let Some(import) = by_name.get(name.name.as_str()) {
                 export.value = ExportedValue::Required(import.specifier.range, Some(import.key.clone()));
             }
         }

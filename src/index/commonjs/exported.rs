@@ -2,21 +2,22 @@
 
 use tree_sitter::Node;
 
-use super::reader::{LinkReader, is_in_function, without_parentheses};
+use super::reader::{LinkReader, OuterNodes, with_parentheses, without_parentheses};
 use super::{ExportedValue, ModuleExport, NamePlace};
 use codeyard_model::position::Range;
 
 impl LinkReader<'_> {
     /// `exports.name = value`, also in a chain of assignments.
-    pub(super) fn add_assignment(&mut self, node: Node<'_>) {
-        let is_inner = node.parent().is_some_and(|parent| {
-            parent.kind() == "assignment_expression" && parent.child_by_field_name("right") == Some(node)
+    pub(super) fn add_assignment(&mut self, node: Node<'_>, outer: &OuterNodes<'_>) {
+        let (whole, around) = with_parentheses(node, outer.all());
+        let is_inner = around.last().is_some_and(|parent| {
+            parent.kind() == "assignment_expression" && parent.child_by_field_name("right") == Some(whole)
         });
         if is_inner {
             return;
         }
         let (targets, value) = chain(node);
-        self.add_targets(&targets, value);
+        self.add_targets(&targets, value, outer.has_function());
     }
 
     /// `const name = module.exports = value`: another name of the exports.
@@ -32,19 +33,19 @@ impl LinkReader<'_> {
         }
     }
 
-    fn add_targets(&mut self, targets: &[Node<'_>], value: Node<'_>) {
+    fn add_targets(&mut self, targets: &[Node<'_>], value: Node<'_>, is_in_function: bool) {
         let is_whole = targets.iter().any(|target| self.is_exports(*target));
         for target in targets {
             match target.kind() {
                 _ if self.is_exports(*target) => self.add_whole(*target, value),
                 "identifier" if is_whole => drop(self.aliases.insert(self.text_of(*target).to_owned())),
-                "member_expression" | "subscript_expression" => self.add_member_target(*target, value),
+                "member_expression" | "subscript_expression" => self.add_member_target(*target, value, is_in_function),
                 _ => {}
             }
         }
     }
 
-    fn add_member_target(&mut self, target: Node<'_>, value: Node<'_>) {
+    fn add_member_target(&mut self, target: Node<'_>, value: Node<'_>, is_in_function: bool) {
         let Some(object) = target.child_by_field_name("object") else { return };
         let key = match target.child_by_field_name("index") {
             Some(index) if index.kind() == "string" => self.place(index),
@@ -57,7 +58,7 @@ impl LinkReader<'_> {
         let exported = self.value(value);
         if self.is_exports(object) {
             self.links.exports.push(ModuleExport { name: Some(key.name), key: key.range, value: exported });
-        } else if object.kind() == "identifier" && !is_in_function(target) {
+        } else if object.kind() == "identifier" && !is_in_function {
             self.assigned.push((self.text_of(object).to_owned(), key, exported));
         }
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use tree_sitter::{Node, Parser};
 
 use super::{ExportedValue, MemberAccess, ModuleLinks, NamePlace, NamedFunction};
+use crate::extract::parse_all;
 use crate::language::Language;
 use crate::limits::MAX_PARSED_BYTES;
 use codeyard_model::position::{Position, Range};
@@ -39,7 +40,7 @@ pub(super) fn read(file_name: &str, text: &str) -> Option<ModuleLinks> {
     let (grammar, _) = codeyard_grammars::grammar(language.name())?;
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar).ok()?;
-        parser.parse(text, None)
+        parse_all(parser, text)
     })?;
     let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let mut reader = LinkReader {
@@ -50,9 +51,7 @@ pub(super) fn read(file_name: &str, text: &str) -> Option<ModuleLinks> {
         aliases: BTreeSet::new(),
         assigned: Vec::new(),
     };
-    for node in nodes(tree.root_node()) {
-        reader.visit(node);
-    }
+    walk(tree.root_node(), &mut |node, outer| reader.visit(node, outer));
     reader.add_aliased_exports();
     reader.add_imported_exports();
     reader.add_variables(tree.root_node());
@@ -61,9 +60,9 @@ pub(super) fn read(file_name: &str, text: &str) -> Option<ModuleLinks> {
 }
 
 impl LinkReader<'_> {
-    fn visit(&mut self, node: Node<'_>) {
+    fn visit(&mut self, node: Node<'_>, outer: &OuterNodes<'_>) {
         match node.kind() {
-            "assignment_expression" => self.add_assignment(node),
+            "assignment_expression" => self.add_assignment(node, outer),
             "variable_declarator" => self.add_declarator(node),
             "member_expression" => self.add_member(node),
             "import_statement" => self.add_import(node),
@@ -72,7 +71,7 @@ impl LinkReader<'_> {
             "pair_pattern" => self.add_property(node.child_by_field_name("key")),
             "call_expression" => {
                 self.add_callee(node.child_by_field_name("function"));
-                self.add_require(node);
+                self.add_require(node, outer);
                 self.add_export_call(node);
             }
             "new_expression" => self.add_callee(node.child_by_field_name("constructor")),
@@ -80,7 +79,7 @@ impl LinkReader<'_> {
                 self.add_function(node, node.child_by_field_name("name"));
             }
             "function_expression" | "generator_function" | "arrow_function" => {
-                self.add_function(node, node.child_by_field_name("name").or_else(|| name_of_value(node)));
+                self.add_function(node, node.child_by_field_name("name").or_else(|| name_of_value(outer.parent()?)));
             }
             _ => {}
         }
@@ -170,25 +169,58 @@ impl LinkReader<'_> {
     }
 }
 
-/// All nodes of a tree in the order of the text, without recursion.
-pub(super) fn nodes<'t>(root: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+/// The nodes around one, the root first. The tree itself finds the parent of a node only from its root.
+#[derive(Default)]
+pub(super) struct OuterNodes<'t> {
+    nodes: Vec<Node<'t>>,
+    /// How many of them are functions.
+    functions: usize,
+}
+
+impl<'t> OuterNodes<'t> {
+    /// The innermost of them.
+    pub(super) fn parent(&self) -> Option<Node<'t>> {
+        self.nodes.last().copied()
+    }
+
+    /// All of them, the root first.
+    pub(super) fn all(&self) -> &[Node<'t>] {
+        &self.nodes
+    }
+
+    /// Whether one of them is a function.
+    pub(super) fn has_function(&self) -> bool {
+        self.functions > 0
+    }
+
+    fn enter(&mut self, node: Node<'t>) {
+        self.functions += usize::from(is_function(node));
+        self.nodes.push(node);
+    }
+
+    fn leave(&mut self) {
+        self.functions -= usize::from(self.nodes.pop().is_some_and(is_function));
+    }
+}
+
+/// Visits all nodes of a tree in the order of the text, each with those around it, without recursion.
+pub(super) fn walk<'t>(root: Node<'t>, visit: &mut dyn FnMut(Node<'t>, &OuterNodes<'t>)) {
     let mut cursor = root.walk();
-    let mut next = Some(root);
-    std::iter::from_fn(move || {
-        let node = next?;
-        next = 'found: {
-            if cursor.goto_first_child() {
-                break 'found Some(cursor.node());
+    let mut outer = OuterNodes::default();
+    loop {
+        let node = cursor.node();
+        visit(node, &outer);
+        if cursor.goto_first_child() {
+            outer.enter(node);
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
             }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    break 'found None;
-                }
-            }
-            Some(cursor.node())
-        };
-        Some(node)
-    })
+            outer.leave();
+        }
+    }
 }
 
 /// A minified file is one line, so the columns of its names can't be counted from the start of the line each.
@@ -203,19 +235,27 @@ fn surplus(text: &str) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Whether a node is inside of a function.
-pub(super) fn is_in_function(node: Node<'_>) -> bool {
-    std::iter::successors(node.parent(), Node::parent).any(|outer| {
-        matches!(
-            outer.kind(),
-            "function_declaration"
-                | "generator_function_declaration"
-                | "function_expression"
-                | "generator_function"
-                | "arrow_function"
-                | "method_definition"
-        )
-    })
+fn is_function(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "function_declaration"
+            | "generator_function_declaration"
+            | "function_expression"
+            | "generator_function"
+            | "arrow_function"
+            | "method_definition"
+    )
+}
+
+/// A node with the parentheses around it, and the nodes around these. `outer` are the nodes around the node.
+pub(super) fn with_parentheses<'n, 't>(node: Node<'t>, outer: &'n [Node<'t>]) -> (Node<'t>, &'n [Node<'t>]) {
+    let (mut node, mut outer) = (node, outer);
+    while let Some((parent, rest)) =
+        outer.split_last().filter(|(parent, _)| parent.kind() == "parenthesized_expression")
+    {
+        (node, outer) = (*parent, rest);
+    }
+    (node, outer)
 }
 
 /// `(value)` as `value`.
@@ -230,9 +270,8 @@ pub(super) fn without_parentheses(node: Node<'_>) -> Node<'_> {
     inner
 }
 
-/// The name that a function without one gets from where it is assigned.
-fn name_of_value(function: Node<'_>) -> Option<Node<'_>> {
-    let parent = function.parent()?;
+/// The name that a function without one gets from what it is assigned to.
+fn name_of_value(parent: Node<'_>) -> Option<Node<'_>> {
     let named = match parent.kind() {
         "variable_declarator" => parent.child_by_field_name("name")?,
         "pair" => parent.child_by_field_name("key")?,

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::reader::LinkReader;
+use super::reader::{LinkReader, OuterNodes, with_parentheses};
 use super::{MemberAccess, NamePlace, RequireBinding, RequireCall};
 
 impl LinkReader<'_> {
@@ -18,9 +18,9 @@ impl LinkReader<'_> {
         call.child_by_field_name("arguments").filter(|_| is_require)?.named_child(0)
     }
 
-    pub(super) fn add_require(&mut self, call: Node<'_>) {
+    pub(super) fn add_require(&mut self, call: Node<'_>, outer: &OuterNodes<'_>) {
         let Some(argument) = self.required(call) else { return };
-        let binding = self.binding(call).unwrap_or(RequireBinding::Unnamed);
+        let binding = self.binding(call, outer).unwrap_or(RequireBinding::Unnamed);
         if argument.kind() == "string" {
             let specifier = self.place(argument);
             self.links.requires.push(RequireCall { specifier, binding });
@@ -29,15 +29,16 @@ impl LinkReader<'_> {
         }
     }
 
-    fn binding(&self, call: Node<'_>) -> Option<RequireBinding> {
-        let value = outermost(call);
-        let parent = value.parent()?;
+    fn binding(&self, call: Node<'_>, outer: &OuterNodes<'_>) -> Option<RequireBinding> {
+        let (value, outer) = with_parentheses(call, outer.all());
+        let (parent, outer) = outer.split_last()?;
         if parent.kind() == "member_expression" {
-            let property = self.property(parent)?;
-            let alias = variable_of(outermost(parent)).map(|name| self.place(name));
+            let property = self.property(*parent)?;
+            let (member, outer) = with_parentheses(*parent, outer);
+            let alias = outer.last().and_then(|parent| variable_of(member, *parent)).map(|name| self.place(name));
             return Some(RequireBinding::Member(property, alias));
         }
-        if let Some(name) = variable_of(value) {
+        if let Some(name) = variable_of(value, *parent) {
             return Some(RequireBinding::Whole(self.place(name)));
         }
         let field = if parent.kind() == "variable_declarator" { "name" } else { "left" };
@@ -91,18 +92,8 @@ impl LinkReader<'_> {
     }
 }
 
-/// The node with the parentheses around it.
-fn outermost(node: Node<'_>) -> Node<'_> {
-    let mut outer = node;
-    while let Some(parent) = outer.parent().filter(|parent| parent.kind() == "parenthesized_expression") {
-        outer = parent;
-    }
-    outer
-}
-
-/// The variable that a value is assigned to.
-fn variable_of(value: Node<'_>) -> Option<Node<'_>> {
-    let parent = value.parent()?;
+/// The variable that a value is assigned to, by the node around it.
+fn variable_of<'t>(value: Node<'t>, parent: Node<'t>) -> Option<Node<'t>> {
     let name = match parent.kind() {
         "variable_declarator" => parent.child_by_field_name("name")?,
         "assignment_expression" if parent.child_by_field_name("right") == Some(value) => {

@@ -186,3 +186,21 @@ fn variables_are_listed_if_syntax_decides_them() {
         assert_eq!(columns(text, "a"), None, "{text}");
     }
 }
+
+#[test]
+fn nesting_takes_linear_time() {
+    let nested = |open: &str, close: &str| {
+        let text = format!("{}1{}", open.repeat(20_000), close.repeat(20_000));
+        ModuleLinks::read("a.js", &text).unwrap()
+    };
+    let chain = nested("exports.a=(b.c=(", "))");
+    assert_eq!((chain.exports.len(), chain.members.len()), (20_000, 40_000));
+    assert_eq!(nested("a=>", "").functions.len(), 0);
+    assert_eq!(nested("function f(){a.b=", "}").functions.len(), 20_000);
+    assert_eq!(nested("require((", "))").computed_requires.len(), 20_000);
+    assert_eq!(nested("({a:", "})").properties.len(), 0);
+    let list: String = (0..20_000).map(|at| format!("import a{at} from 'a'; export {{ a{at} }};\n")).collect();
+    assert_eq!(ModuleLinks::read("a.mjs", &list).unwrap().es_exports.len(), 20_000);
+    let comments: String = (0..20_000).map(|at| format!("const a{at} = require('a'); // a{at} b\n")).collect();
+    assert!(links(&comments).variables.is_empty());
+}

@@ -8,8 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
 use super::RequireBinding;
-use super::reader::{LinkReader, nodes};
+use super::reader::{LinkReader, OuterNodes, walk};
 use codeyard_model::position::Range;
+
+/// Nodes between a declaration and a name in it that are looked at.
+const MAX_PATTERN_DEPTH: usize = 64;
 
 /// What is known of a name.
 #[derive(Default)]
@@ -38,42 +41,42 @@ impl LinkReader<'_> {
         if names.is_empty() {
             return;
         }
-        for node in nodes(root) {
-            match node.kind() {
-                "identifier" | "shorthand_property_identifier" | "shorthand_property_identifier_pattern" => {
-                    let Some(uses) = names.get_mut(self.text_of(node)) else { continue };
-                    uses.places.push(self.range(node));
-                    if is_declared(node) {
-                        uses.declarations += 1;
-                        uses.is_doubtful |= !is_at_top(node);
-                    }
+        walk(root, &mut |node, outer| match node.kind() {
+            "identifier" | "shorthand_property_identifier" | "shorthand_property_identifier_pattern" => {
+                let Some(uses) = names.get_mut(self.text_of(node)) else { return };
+                uses.places.push(self.range(node));
+                if is_declared(node, outer) {
+                    uses.declarations += 1;
+                    uses.is_doubtful |= !is_at_top(outer);
                 }
-                "type_identifier" => {
-                    if let Some(uses) = names.get_mut(self.text_of(node)) {
-                        uses.is_doubtful = true;
-                    }
-                }
-                "comment" => {
-                    let is_part = |c: char| c == '$' || c == '_' || c.is_alphanumeric();
-                    let words: BTreeSet<&str> = self.text_of(node).split(|c| !is_part(c)).collect();
-                    names.iter_mut().filter(|(name, _)| words.contains(name.as_str())).for_each(|(_, uses)| {
-                        uses.is_doubtful = true;
-                    });
-                }
-                _ => {}
             }
-        }
+            "type_identifier" => {
+                if let Some(uses) = names.get_mut(self.text_of(node)) {
+                    uses.is_doubtful = true;
+                }
+            }
+            "comment" => {
+                let is_part = |c: char| c == '$' || c == '_' || c.is_alphanumeric();
+                let words: BTreeSet<&str> = self.text_of(node).split(|c| !is_part(c)).collect();
+                for word in words {
+                    if let Some(uses) = names.get_mut(word) {
+                        uses.is_doubtful = true;
+                    }
+                }
+            }
+            _ => {}
+        });
         let decided = names.into_iter().filter(|(_, uses)| uses.declarations == 1 && !uses.is_doubtful);
         self.links.variables = decided.map(|(name, uses)| (name, uses.places)).collect();
     }
 }
 
 /// Whether a name may be declared here. Assignments to patterns count too.
-fn is_declared(node: Node<'_>) -> bool {
+fn is_declared(node: Node<'_>, outer: &OuterNodes<'_>) -> bool {
     if node.kind() == "shorthand_property_identifier_pattern" {
         return true;
     }
-    let Some(parent) = node.parent() else { return false };
+    let Some(parent) = outer.parent() else { return false };
     let is = |field: &str| parent.child_by_field_name(field) == Some(node);
     match parent.kind() {
         "variable_declarator"
@@ -104,13 +107,13 @@ fn is_declared(node: Node<'_>) -> bool {
     }
 }
 
-/// Whether a declaration is outside of all functions and blocks.
-fn is_at_top(node: Node<'_>) -> bool {
-    let mut outer = node.parent();
-    while let Some(around) = outer {
-        match around.kind() {
+/// Whether the declaration with these nodes around it is outside of all functions and blocks. One in a deeper pattern counts as inside.
+fn is_at_top(outer: &OuterNodes<'_>) -> bool {
+    let mut around = outer.all().iter().rev().take(MAX_PATTERN_DEPTH).peekable();
+    while let Some(node) = around.next() {
+        match node.kind() {
             "lexical_declaration" | "variable_declaration" => {
-                return around.parent().is_some_and(|parent| matches!(parent.kind(), "program" | "export_statement"));
+                return around.peek().is_some_and(|parent| matches!(parent.kind(), "program" | "export_statement"));
             }
             "variable_declarator"
             | "object_pattern"
@@ -118,7 +121,7 @@ fn is_at_top(node: Node<'_>) -> bool {
             | "pair_pattern"
             | "rest_pattern"
             | "assignment_pattern"
-            | "object_assignment_pattern" => outer = around.parent(),
+            | "object_assignment_pattern" => {}
             _ => return false,
         }
     }

@@ -102,6 +102,26 @@ struct ParsedSource {
     is_whole: bool,
 }
 
+/// The tree of a whole text in the parser's language. `None` if the parser ran out of steps.
+pub(crate) fn parse_all(parser: &mut Parser, source: &str) -> Option<Tree> {
+    parse_part(parser, source.as_bytes(), PARSE_STEPS + source.len() / PARSE_BYTES_PER_STEP).ok()
+}
+
+/// The tree of a text, or how far the parser came in this number of steps.
+fn parse_part(parser: &mut Parser, part: &[u8], steps: usize) -> Result<Tree, usize> {
+    let (mut reached, mut steps) = (part.len(), steps);
+    let mut progress = |state: &tree_sitter::ParseState| {
+        reached = state.current_byte_offset();
+        steps = steps.saturating_sub(1);
+        if steps == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let tree = parser.parse_with_options(&mut |at, _| part.get(at..).unwrap_or_default(), None, Some(options));
+    // Discards the state of an interrupted parse.
+    parser.reset();
+    tree.ok_or(reached)
+}
+
 fn parse(parser: &mut Parser, compiled: &CompiledGrammar, source: &str) -> Option<ParsedSource> {
     parser.set_language(&compiled.grammar).ok()?;
     let mut reached = source.len();
@@ -109,18 +129,9 @@ fn parse(parser: &mut Parser, compiled: &CompiledGrammar, source: &str) -> Optio
     for attempt in 0..3 {
         let end = source_text::boundary(source, reached);
         let part = &source.as_bytes()[..end];
-        let mut steps = PARSE_STEPS / (1 + attempt) + part.len() / PARSE_BYTES_PER_STEP;
-        let mut progress = |state: &tree_sitter::ParseState| {
-            reached = state.current_byte_offset();
-            steps = steps.saturating_sub(1);
-            if steps == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let options = ParseOptions::new().progress_callback(&mut progress);
-        let tree = parser.parse_with_options(&mut |at, _| part.get(at..).unwrap_or_default(), None, Some(options));
-        // Discards the state of an interrupted parse.
-        parser.reset();
-        if let Some(tree) = tree {
-            return Some(ParsedSource { tree, is_whole: attempt == 0 });
+        match parse_part(parser, part, PARSE_STEPS / (1 + attempt) + part.len() / PARSE_BYTES_PER_STEP) {
+            Ok(tree) => return Some(ParsedSource { tree, is_whole: attempt == 0 }),
+            Err(at) => reached = at,
         }
         reached /= 2;
     }
