@@ -10,8 +10,9 @@
 //! | anything else | ranked rows; lines if there are none |
 
 use super::Project;
-use super::line_search::{LineOrder, SearchScope};
+use super::line_search::{LineOrder, SearchScope, mark_cut};
 use super::phrases::{LineAttempt, attempts, quoted_phrase};
+use super::unknown_names::absent_phrase;
 use crate::ranked::classify;
 use codeyard_model::code::{
     CodeRefusal, Completeness, QueryIntent, RankingReasons, ResultRows, SearchMode, SearchQuery,
@@ -31,6 +32,14 @@ pub(super) struct NameMatch {
     pub is_begun: bool,
 }
 
+/// The lines of the first attempt that has any.
+enum FirstLines {
+    Found(Box<ResultRows>),
+    /// The time was up before a line was found.
+    Cut,
+    None,
+}
+
 impl Project {
     /// The rows of a query with mode `auto`.
     pub(super) fn search_auto(
@@ -39,24 +48,24 @@ impl Project {
         scope: SearchScope<'_>,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
         let intent = classify(&query.text);
-        let is_quoted = quoted_phrase(&query.text).is_some();
-        if is_quoted || intent == QueryIntent::Error {
-            let found = self.first_lines(query, &attempts(&query.text, intent), scope)?;
-            if let Some(lines) = found {
-                return Ok(ResultRows { intent: Some(intent), ..lines });
+        let phrase = quoted_phrase(&query.text);
+        let mut is_cut = false;
+        if phrase.is_some() || intent == QueryIntent::Error {
+            match self.first_lines(query, &attempts(&query.text, intent), scope)? {
+                FirstLines::Found(lines) => return Ok(ResultRows { intent: Some(intent), ..*lines }),
+                FirstLines::Cut => is_cut = true,
+                FirstLines::None => {}
             }
         }
         let (mut ranked, name) = self.search_ranked(query, scope)?;
-        if is_quoted {
-            let phrase = quoted_phrase(&query.text).unwrap_or_default();
-            ranked
-                .metadata
-                .warnings
-                .push(format!("No line contains \"{}\".", phrase.chars().take(80).collect::<String>()));
+        if is_cut {
+            mark_cut(&mut ranked.metadata);
+        } else if let Some(phrase) = &phrase {
+            ranked.metadata.warnings.push(absent_phrase(phrase));
             ranked.metadata.warnings.sort();
         }
         let attempts = match intent {
-            _ if is_quoted => Vec::new(),
+            _ if phrase.is_some() => Vec::new(),
             QueryIntent::NaturalLanguage if !name.is_whole => attempts(&query.text, intent),
             QueryIntent::Symbol if name.is_unknown && !name.is_begun => vec![LineAttempt::whole_word(&query.text)],
             QueryIntent::Symbol | QueryIntent::Path | QueryIntent::Error | QueryIntent::NaturalLanguage => Vec::new(),
@@ -65,8 +74,12 @@ impl Project {
             let mut few = query.clone();
             few.shape.limit = few.shape.limit.min(MAX_LINES_BEFORE_RANKED);
             return Ok(match self.first_lines(&few, &attempts, scope)? {
-                Some(lines) => before(lines, ranked, query),
-                None => ranked,
+                FirstLines::Found(lines) => before(*lines, ranked, query),
+                FirstLines::Cut => {
+                    mark_cut(&mut ranked.metadata);
+                    ranked
+                }
+                FirstLines::None => ranked,
             });
         }
         if ranked.rows.is_empty() && intent != QueryIntent::Error {
@@ -86,8 +99,9 @@ impl Project {
         query: &SearchQuery,
         scope: SearchScope<'_>,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
-        if let Some(lines) = self.first_lines(query, &attempts(&query.text, classify(&query.text)), scope)? {
-            return Ok(lines);
+        let attempts = attempts(&query.text, classify(&query.text));
+        if let FirstLines::Found(lines) = self.first_lines(query, &attempts, scope)? {
+            return Ok(*lines);
         }
         let as_text = SearchQuery { mode: SearchMode::Text, ..query.clone() };
         Ok(ResultRows { asked: query.into(), ..self.lines(&as_text, scope, LineOrder::CodeFirst)? })
@@ -99,7 +113,7 @@ impl Project {
         query: &SearchQuery,
         attempts: &[LineAttempt],
         scope: SearchScope<'_>,
-    ) -> Result<Option<ResultRows>, Box<CodeRefusal>> {
+    ) -> Result<FirstLines, Box<CodeRefusal>> {
         for attempt in attempts {
             let asked = SearchQuery {
                 text: attempt.pattern.clone(),
@@ -111,13 +125,13 @@ impl Project {
             // A message with a line break or a very long one is no pattern.
             let Ok(lines) = self.lines(&asked, scope, LineOrder::CodeFirst) else { continue };
             if !lines.rows.is_empty() {
-                return Ok(Some(ResultRows { asked: query.into(), ..lines }));
+                return Ok(FirstLines::Found(Box::new(ResultRows { asked: query.into(), ..lines })));
             }
             if (scope.is_cancelled)() {
-                break;
+                return Ok(FirstLines::Cut);
             }
         }
-        Ok(None)
+        Ok(FirstLines::None)
     }
 }
 
@@ -134,6 +148,9 @@ fn before(lines: ResultRows, ranked: ResultRows, query: &SearchQuery) -> ResultR
         // Lines aren't ranked.
         reasons.splice(0..0, std::iter::repeat_n(RankingReasons::default(), count));
         reasons.truncate(shown);
+    }
+    if lines.metadata.completeness == Completeness::Partial {
+        all.metadata.completeness = Completeness::Partial;
     }
     if all.total > shown && all.metadata.completeness == Completeness::Complete {
         all.metadata.completeness = Completeness::Truncated;

@@ -155,11 +155,7 @@ impl Project {
             });
         }
         if !found.is_complete {
-            metadata.completeness = Completeness::Partial;
-            metadata.safety_limit = Some("time");
-            metadata.warnings.push(
-                "The time was up before all files were searched. Narrow the search with paths or language.".to_owned(),
-            );
+            mark_cut(&mut metadata);
         }
         let mut unread: BTreeMap<&str, usize> = BTreeMap::new();
         for (_, why) in &found.unread {
@@ -201,6 +197,15 @@ impl Project {
             ..ResultRow::default()
         }
     }
+}
+
+/// Marks an answer whose search of lines ended before all files were searched.
+pub(super) fn mark_cut(metadata: &mut AnswerMetadata) {
+    metadata.completeness = Completeness::Partial;
+    metadata.safety_limit = Some("time");
+    let warning = "The time was up before all files were searched. Narrow the search with paths or language.";
+    metadata.warnings.push(warning.to_owned());
+    metadata.warnings.sort();
 }
 
 /// The patterns that matching lines must also match, or must not if the flag is set, from the query language.

@@ -55,7 +55,7 @@ use codeyard_model::code::{
 
 pub use jobs::JobTicket;
 pub use status::{IndexStats, IndexedFile, ProjectOverview, grammars};
-pub use unknown_names::{AbsentName, is_unknown_name_warning};
+pub use unknown_names::{AbsentName, is_absent_phrase_warning, is_unknown_name_warning};
 
 /// Whether a query should end early.
 pub type CancelCheck<'q> = &'q (dyn Fn() -> bool + Sync);

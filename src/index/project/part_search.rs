@@ -10,7 +10,7 @@ use super::path_filter::PathFilter;
 use super::phrases::quoted_phrase;
 use super::symbol_search::{self, OVERFETCH_FACTOR, only_kind, overfetched, refuse_symbol_index_error};
 use super::test_folding::fold_tests;
-use super::unknown_names::AbsentName;
+use super::unknown_names::{AbsentName, absent_phrase};
 use super::{CancelCheck, Project, QueryContext};
 use crate::ranked::{QueryStatistics, RankedHit, RankedHits, RankedQuery, SymbolIndexError, classify};
 use crate::{Language, ManifestEntry};
@@ -85,6 +85,12 @@ impl Project {
             SearchMode::Auto => Self::intent(query) == QueryIntent::Error || quoted_phrase(&query.text).is_some(),
             SearchMode::Symbol => false,
         }
+    }
+
+    /// The warning that no line contains the phrase of a query; `None` if it has no phrase.
+    pub fn absent_phrase(query: &SearchQuery) -> Option<String> {
+        let is_auto = query.mode == SearchMode::Auto && !query.is_listing();
+        quoted_phrase(&query.text).filter(|_| is_auto).map(|phrase| absent_phrase(&phrase))
     }
 
     /// Begins this root's part of `search_code`.

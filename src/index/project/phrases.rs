@@ -44,12 +44,13 @@ impl LineAttempt {
 }
 
 /// The longest phrase in quotation marks; `None`: the query has none.
-pub(super) fn quoted_phrase(text: &str) -> Option<&str> {
-    let mut parts = text.split('"');
+pub(super) fn quoted_phrase(text: &str) -> Option<String> {
+    let parts = split_at_quotes(text);
+    let mut parts = parts.iter();
     let outside = parts.next()?;
     let is_start = outside.is_empty() || outside.ends_with(char::is_whitespace);
     let mut best = None;
-    let rest: Vec<&str> = parts.collect();
+    let rest: Vec<&String> = parts.collect();
     for (inside, after) in rest.iter().step_by(2).zip(rest.iter().skip(1).step_by(2)) {
         let ends = after.is_empty() || after.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation());
         let phrase = inside.trim();
@@ -57,7 +58,30 @@ pub(super) fn quoted_phrase(text: &str) -> Option<&str> {
             best = Some(phrase);
         }
     }
-    best
+    best.map(str::to_owned)
+}
+
+/// The text outside and inside of quotation marks, in turn. Inside, `\"` and `\\` stand for a quotation mark and a backslash.
+fn split_at_quotes(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let is_inside = parts.len() % 2 == 0;
+        if character == '"' {
+            parts.push(String::new());
+            continue;
+        }
+        let escaped = characters.next_if(|next| is_inside && character == '\\' && matches!(next, '"' | '\\'));
+        if let Some(part) = parts.last_mut() {
+            part.push(escaped.unwrap_or(character));
+        }
+    }
+    parts
+}
+
+/// Whether a text has nothing but one phrase in quotation marks.
+fn is_one_phrase(text: &str) -> bool {
+    matches!(split_at_quotes(text).as_slice(), [before, _, after] if before.is_empty() && after.is_empty())
 }
 
 /// The texts to search for, for a query of several words.
@@ -65,11 +89,11 @@ pub(super) fn attempts(text: &str, intent: QueryIntent) -> Vec<LineAttempt> {
     let text = text.trim();
     let mut found = Attempts::default();
     if let Some(phrase) = quoted_phrase(text) {
-        if phrase.len() + 2 < text.len() {
+        if !is_one_phrase(text) {
             found.add(LineAttempt::text(text));
             found.add_parts(text);
         }
-        found.add(LineAttempt::text(phrase));
+        found.add(LineAttempt::text(&phrase));
         return found.0;
     }
     match intent {
@@ -211,9 +235,14 @@ mod tests {
             ("an open \"quotation", None),
             ("\"\"", None),
             ("plain", None),
+            (r#""say \"no\"""#, Some(r#"say "no""#)),
+            (r#""C:\\new" in \ here"#, Some(r"C:\new")),
+            (r#""a\nb""#, Some(r"a\nb")),
+            (r#""open \""#, None),
         ] {
-            assert_eq!(quoted_phrase(text), phrase, "{text}");
+            assert_eq!(quoted_phrase(text).as_deref(), phrase, "{text}");
         }
+        assert_eq!(patterns(r#""say \"no\"""#, QueryIntent::Error), [r#"say "no""#]);
         assert_eq!(patterns("\"no such file\"", QueryIntent::Error), ["no such file"]);
         let found = patterns("the file \"x.txt\" is missing", QueryIntent::Error);
         assert_eq!(

@@ -24,6 +24,19 @@ pub fn is_unknown_name_warning(warning: &str) -> bool {
     warning.starts_with(BEGINNING)
 }
 
+/// How the warning about a phrase begins that no line contains.
+const PHRASE_BEGINNING: &str = "No line contains \"";
+
+/// The warning that no line contains a phrase.
+pub(super) fn absent_phrase(phrase: &str) -> String {
+    format!("{PHRASE_BEGINNING}{}\".", phrase.chars().take(MAX_REPEATED_CHARS).collect::<String>())
+}
+
+/// Whether a warning says that no line contains a phrase. Where several roots answer, it is true only if all say so.
+pub fn is_absent_phrase_warning(warning: &str) -> bool {
+    warning.starts_with(PHRASE_BEGINNING)
+}
+
 /// A name that no symbol has, or none of the requested kind and language. Its text is a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbsentName {

@@ -97,6 +97,8 @@ fn messages_and_quotations_are_found_in_lines_code_first() {
     }
     let found = asked(&project, "\"no such phrase\"");
     assert!(found.metadata.warnings.contains(&"No line contains \"no such phrase\".".to_owned()));
+    let written = asked(&project, r#""= \"x\" \\""#);
+    assert!(written.metadata.warnings.contains(&r#"No line contains "= "x" \"."#.to_owned()), "escapes are resolved");
     // A name that is no symbol, but a word in lines.
     let found = asked(&project, "ValueError");
     assert_eq!(shown(&found), ["src/loader.py:6"]);
@@ -115,4 +117,18 @@ fn a_sentence_that_lines_contain_has_them_before_ranked_rows_with_their_own_reas
     let (_, reasons) = found.metadata.reasons.unwrap();
     assert_eq!(reasons.len(), 2);
     assert!(reasons[0].final_score == 0.0 && Some(reasons[1].final_score) == found.rows[1].score);
+}
+
+#[test]
+fn rows_beside_lines_that_were_not_all_searched_are_partial() {
+    let place = place();
+    let project = place.project();
+    sync(&project, None);
+    for text in ["\"cannot render\"", "render to a string in the templates", "ValueError"] {
+        let found = project.search(&query(text, SearchMode::Auto), &|| true).unwrap();
+        assert_eq!(found.metadata.completeness, Completeness::Partial, "{text}: {:?}", shown(&found));
+        assert_eq!(found.metadata.safety_limit, Some("time"), "{text}");
+        let warnings = &found.metadata.warnings;
+        assert!(!warnings.iter().any(|warning| warning.starts_with("No line")), "{text}: {warnings:?}");
+    }
 }
