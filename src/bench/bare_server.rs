@@ -319,7 +319,7 @@ fn launch(language: Language, root: &Path, installer: &Installer, cache: &Path) 
     let program = match installer.locate(language.kind, server, None) {
         ProgramStatus::Ready(program) => program,
         ProgramStatus::NotInstalled { command } => return Err(missing(command)),
-        ProgramStatus::Broken { why } => return Err(missing(why)),
+        ProgramStatus::Broken { why, command } => return Err(missing(format!("{why}; {command}"))),
     };
     let places = LaunchPaths {
         state: cache.into(),

@@ -111,6 +111,7 @@ fn candidates_are_listed_in_order_with_roots_and_reasons() {
     assert_eq!([&server(&top, "tiny")["project_root"], &server(&top, "tiny")["root_by"]], [".", "nothing"]);
     let chosen = file(&sandbox, &["b/y.tiny", "--config", &config, "--server", "later"]);
     assert_eq!(verdicts(&chosen)[..2], ["later: broken", "strict: not_installed"]);
+    assert_eq!(server(&chosen, "later")["command"], "correct `command` of `[servers.later]` in the configuration");
     assert_eq!(server(&chosen, "tiny")["why"], "another server was chosen");
     let excluded = file(&sandbox, &["b/z.two", "--config", &config]);
     assert!(server(&excluded, "other")["why"].as_str().unwrap().contains("b/mine.json"), "{excluded}");

@@ -276,11 +276,11 @@ impl Locate for InstallerLocator {
                 "the language server for this kind of file is not installed",
                 command,
             )),
-            ProgramStatus::Broken { .. } => Err(Unavailable::new(
+            ProgramStatus::Broken { command, .. } => Err(Unavailable::new(
                 kind,
                 "not_installed",
                 "the program of the language server is installed but does not work",
-                format!("codeyard servers install {kind}"),
+                command,
             )),
         }
     }

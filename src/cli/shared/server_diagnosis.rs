@@ -200,11 +200,9 @@ impl<'a> ServerDiagnosis<'a> {
                     why: "its program is neither installed nor on the PATH".to_owned(),
                     command: Some(command),
                 }),
-                ProgramStatus::Broken { why } => Err(MissingProgram {
-                    verdict: CandidateVerdict::Broken,
-                    why,
-                    command: server.install.is_some().then(|| format!("codeyard servers install {kind}")),
-                }),
+                ProgramStatus::Broken { why, command } => {
+                    Err(MissingProgram { verdict: CandidateVerdict::Broken, why, command: Some(command) })
+                }
             };
             programs.entry(key).or_insert_with(located).clone()
         };

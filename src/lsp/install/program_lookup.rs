@@ -40,6 +40,8 @@ pub enum ProgramStatus {
     Broken {
         /// The reason.
         why: String,
+        /// The one command that mends it, or what to do.
+        command: String,
     },
 }
 
@@ -79,13 +81,13 @@ impl Installer {
     /// Finds a server's program. Takes up to 10 s when the program's probe hangs. Results of probes are cached.
     pub fn locate(&self, kind: &str, server: &ServerSpec, workspace_root: Option<&Path>) -> ProgramStatus {
         let Some(first) = server.command.first() else {
-            return ProgramStatus::Broken { why: "its entry has no command".into() };
+            return broken(kind, server, "its entry has no command".into());
         };
         if server.install == Some(InstallSource::Builtin {}) {
-            return builtin(server);
+            return builtin(kind, server);
         }
         if first.contains('/') {
-            return self.configured(Path::new(first), server);
+            return self.configured(kind, Path::new(first), server);
         }
         let installed = self.folder(kind, server).and_then(|folder| Some((record(&folder)?, folder)));
         if let Some((record, folder)) = installed
@@ -94,7 +96,7 @@ impl Installer {
             return ProgramStatus::Ready(ServerProgram { version: Some(record.version), ..program });
         }
         match self.on_path(first, workspace_root) {
-            Some(path) => self.checked(path, ProgramSource::Path, server),
+            Some(path) => self.checked(kind, path, ProgramSource::Path, server),
             None => ProgramStatus::NotInstalled { command: advice(kind, server) },
         }
     }
@@ -140,19 +142,17 @@ impl Installer {
         Ok(version_in(&ended.output))
     }
 
-    fn configured(&self, path: &Path, server: &ServerSpec) -> ProgramStatus {
+    fn configured(&self, kind: &str, path: &Path, server: &ServerSpec) -> ProgramStatus {
         if !path.is_absolute() {
-            return ProgramStatus::Broken {
-                why: format!("`{}` is neither a name nor an absolute path", path.display()),
-            };
+            return broken(kind, server, format!("`{}` is neither a name nor an absolute path", path.display()));
         }
         if !executable(path) {
-            return ProgramStatus::Broken { why: format!("`{}` is not a program", path.display()) };
+            return broken(kind, server, format!("`{}` is not a program", path.display()));
         }
-        self.checked(path.into(), ProgramSource::Configured, server)
+        self.checked(kind, path.into(), ProgramSource::Configured, server)
     }
 
-    fn checked(&self, path: PathBuf, source: ProgramSource, server: &ServerSpec) -> ProgramStatus {
+    fn checked(&self, kind: &str, path: PathBuf, source: ProgramSource, server: &ServerSpec) -> ProgramStatus {
         let program = ServerProgram {
             program: path,
             args: server.command[1..].to_vec(),
@@ -164,7 +164,7 @@ impl Installer {
         };
         match self.probe(&program, server) {
             Ok(version) => ProgramStatus::Ready(ServerProgram { version, ..program }),
-            Err(why) => ProgramStatus::Broken { why },
+            Err(why) => broken(kind, server, why),
         }
     }
 
@@ -224,7 +224,7 @@ fn globbed(folder: &Path, path: &str) -> Option<PathBuf> {
 }
 
 /// The running codeyard program.
-fn builtin(server: &ServerSpec) -> ProgramStatus {
+fn builtin(kind: &str, server: &ServerSpec) -> ProgramStatus {
     match std::env::current_exe() {
         Ok(program) => ProgramStatus::Ready(ServerProgram {
             program,
@@ -235,8 +235,20 @@ fn builtin(server: &ServerSpec) -> ProgramStatus {
             install: None,
             bin: None,
         }),
-        Err(error) => ProgramStatus::Broken { why: format!("the path of the codeyard program is unknown: {error}") },
+        Err(error) => broken(kind, server, format!("the path of the codeyard program is unknown: {error}")),
     }
+}
+
+/// A program that is there and unusable.
+fn broken(kind: &str, server: &ServerSpec, why: String) -> ProgramStatus {
+    let is_path = server.command.first().is_none_or(|first| first.contains('/'));
+    let command = match &server.install {
+        Some(InstallSource::Builtin {}) => "start codeyard by its absolute path".into(),
+        // An installation doesn't replace a configured path.
+        _ if is_path => format!("correct `command` of `[servers.{kind}]` in the configuration"),
+        _ => advice(kind, server),
+    };
+    ProgramStatus::Broken { why, command }
 }
 
 fn executable(path: &Path) -> bool {

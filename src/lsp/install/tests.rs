@@ -88,7 +88,7 @@ fn ready(located: ProgramStatus) -> ServerProgram {
 
 fn broken(located: ProgramStatus) -> String {
     match located {
-        ProgramStatus::Broken { why } => why,
+        ProgramStatus::Broken { why, .. } => why,
         other => panic!("{other:?}"),
     }
 }
@@ -110,6 +110,27 @@ fn a_failing_probe_is_reported_with_its_output() {
     fixture.script("bin/codeyard-fake-ls", "echo; echo \"error: Unknown binary 'fake'\" >&2; exit 1");
     let why = broken(fixture.locate("fake"));
     assert!(why.contains("exit status: 1") && why.contains("Unknown binary"), "{why}");
+}
+
+#[test]
+fn a_broken_program_comes_with_what_mends_it() {
+    let fixture = Fixture::new();
+    fixture.script("bin/codeyard-fake-ls", "exit 1");
+    let command = |server: &ServerSpec| match fixture.installer.locate("fake", server, None) {
+        ProgramStatus::Broken { command, .. } => command,
+        other => panic!("{other:?}"),
+    };
+    let mut server = fixture.registry.servers["fake"].clone();
+    assert_eq!(command(&server), "codeyard servers install fake");
+    // What codeyard doesn't install, `servers install` doesn't mend.
+    server.install = Some(InstallSource::Manual { hint: "rustup component add fake".into() });
+    assert_eq!(command(&server), "rustup component add fake");
+    server.install = None;
+    assert!(command(&server).contains("`codeyard-fake-ls` on the PATH"), "{}", command(&server));
+    // An installation doesn't replace a configured path.
+    server.install = fixture.registry.servers["fake"].install.clone();
+    server.command[0] = "/nowhere/fake".into();
+    assert!(command(&server).contains("correct `command` of `[servers.fake]`"), "{}", command(&server));
 }
 
 #[test]

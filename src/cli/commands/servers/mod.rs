@@ -46,6 +46,8 @@ struct ServerRow<'a> {
     program: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
     tested: bool,
     description: &'a str,
 }
@@ -55,7 +57,11 @@ fn list(context: &InstallContext, json: bool) -> Result<(), Failure> {
     let rows: Vec<ServerRow<'_>> = kinds.filter_map(|kind| row(context, kind)).collect();
     output::print_json_or(json, &rows, || {
         let cells = |row: &ServerRow<'_>| {
-            let last = row.command.clone().unwrap_or_else(|| row.version.clone().unwrap_or_default());
+            let last = match (&row.command, &row.why) {
+                (Some(command), Some(why)) => format!("{command} ({why})"),
+                (Some(command), None) => command.clone(),
+                (None, _) => row.version.clone().unwrap_or_default(),
+            };
             vec![row.kind.to_owned(), row.state.to_owned(), row.languages.join(","), last]
         };
         let head = ["KIND", "STATE", "LANGUAGES", "VERSION OR NEXT STEP"].map(str::to_owned).to_vec();
@@ -76,6 +82,7 @@ fn row<'a>(context: &'a InstallContext, kind: &str) -> Option<ServerRow<'a>> {
         version: None,
         program: None,
         command: None,
+        why: None,
         tested: server.tested,
         description: &server.description,
     };
@@ -92,9 +99,9 @@ fn row<'a>(context: &'a InstallContext, kind: &str) -> Option<ServerRow<'a>> {
             row.program = Some(program.program);
         }
         ProgramStatus::NotInstalled { command } => row.command = Some(command),
-        ProgramStatus::Broken { why } => {
+        ProgramStatus::Broken { why, command } => {
             row.state = "broken";
-            row.command = Some(why);
+            (row.command, row.why) = (Some(command), Some(why));
         }
     }
     Some(row)
@@ -192,6 +199,8 @@ fn path(context: &InstallContext, kind: Option<&str>) -> Result<(), Failure> {
         ProgramStatus::NotInstalled { command } => {
             Err(Failure::missing(format!("{kind} is not installed; run `{command}`")))
         }
-        ProgramStatus::Broken { why } => Err(Failure::new(format!("{kind} is installed but does not work: {why}"))),
+        ProgramStatus::Broken { why, command } => {
+            Err(Failure::new(format!("{kind} is installed but does not work: {why}\n  next: {command}")))
+        }
     }
 }
