@@ -181,6 +181,43 @@ fn packages_without_a_configuration_import_each_other_by_name() {
     repository.yard.stop();
 }
 
+/// Each package has a configuration, and no `node_modules` links them, as in a clone before the packages are installed.
+fn configured_packages_without_links(kind: &str) {
+    let mut repository = Repository::serve(
+        &[
+            ("package.json", r#"{"name": "root", "workspaces": ["packages/*"]}"#),
+            ("tsconfig.json", r#"{"files": [], "references": [{"path": "packages/a"}, {"path": "packages/b"}]}"#),
+            ("packages/a/package.json", r#"{"name": "@x/a", "main": "dist/index.js"}"#),
+            ("packages/a/tsconfig.json", r#"{"include": ["src"], "compilerOptions": {"composite": true}}"#),
+            ("packages/a/src/index.ts", "export function shared() {}\n"),
+            ("packages/b/package.json", r#"{"name": "b", "dependencies": {"@x/a": "*"}}"#),
+            ("packages/b/tsconfig.json", r#"{"include": ["src"], "references": [{"path": "../a"}]}"#),
+            ("packages/b/src/use.ts", "import { shared } from \"@x/a\";\nshared();\n"),
+            ("packages/b/src/pass.ts", "export { shared as other } from \"@x/a\";\n"),
+            ("packages/b/src/more.ts", "import { other } from \"./pass\";\nother();\n"),
+        ],
+        kind,
+    );
+    let all = ["packages/b/src/more.ts", "packages/b/src/pass.ts", "packages/b/src/use.ts"];
+    assert_eq!(repository.users("packages/a/src/index.ts", "shared"), all);
+    let mut from_use = repository.users("packages/b/src/use.ts", "shared");
+    from_use.retain(|file| file != "packages/a/src/index.ts");
+    assert_eq!(from_use, all[..2], "from a use, too");
+    repository.write("packages/b/src/new.ts", "import { shared } from \"@x/a\";\nshared();\n");
+    assert_eq!(repository.users("packages/a/src/index.ts", "shared").len(), 4, "a new file");
+    repository.yard.stop();
+}
+
+#[test]
+fn packages_with_configurations_import_each_other_without_links() {
+    configured_packages_without_links("typescript");
+}
+
+#[test]
+fn packages_with_configurations_import_each_other_without_links_by_the_server_on_node() {
+    configured_packages_without_links("typescript-language-server");
+}
+
 fn inferred_typescript_follows_the_disk(kind: &str) {
     let use_of =
         |name: &str| format!("import {{ shared }} from \"./lib\";\nexport function {name}() {{ shared(); }}\n");

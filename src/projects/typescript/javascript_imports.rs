@@ -1,12 +1,15 @@
-//! Files of TypeScript that import JavaScript which their configuration leaves out.
+//! Files whose configuration doesn't know what they import from the tree: JavaScript without `allowJs`, and packages of the tree that no
+//! `node_modules` links.
 //!
-//! A configuration without `allowJs` doesn't know such a module, so the file is also listed where the module is: in the inferred project.
-//! So are the files that import such files, because they may use what these pass on. Specifiers are found by their text and looked up by
-//! their names; a file that is listed without need costs memory and changes no answer.
+//! The inferred project resolves both, so such a file is listed there too. So are the files that import such files, because they may use what
+//! these pass on. Specifiers are found by their text and looked up by their names; a file that is listed without need costs memory and
+//! changes no answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use codeyard_lsp::registry::MarkerFiles;
 
 use super::module_names::ModuleNames;
 use super::packages::Packages;
@@ -21,41 +24,54 @@ const QUOTES: [char; 3] = ['\'', '"', '`'];
 /// Words before a specifier that isn't relative.
 const BEFORE_NAMES: [&str; 3] = ["from", "import", "require"];
 
-/// The files that import such JavaScript, and how many different modules they import.
+/// The files that import what their configuration doesn't know.
 #[derive(Debug, Default)]
-pub(super) struct JavascriptImporters<'a> {
+pub(super) struct UnknownImports<'a> {
     /// The files, sorted.
     pub files: Vec<&'a Path>,
-    /// The modules, sorted.
+    /// The modules of JavaScript that they import, sorted.
     pub modules: BTreeSet<&'a Path>,
 }
 
-/// Finds these files. Reads the files of the configurations that leave JavaScript out.
+/// Finds these files. Reads the files of configurations that leave JavaScript out and, if a package of the tree isn't linked, those of all
+/// configurations.
 pub(super) fn find<'a>(
     assigned: &'a AssignedFiles<'a>,
     packages: &'a Packages,
+    disk: &dyn MarkerFiles,
     memory: &ProjectMemory,
-) -> JavascriptImporters<'a> {
+) -> UnknownImports<'a> {
     let modules: BTreeSet<&'a Path> = assigned.unassigned.iter().copied().filter(|file| is_javascript(file)).collect();
-    let mut found = JavascriptImporters::default();
-    if modules.is_empty() {
+    let mut found = UnknownImports::default();
+    let has_unlinked = packages.have_unlinked(disk);
+    if modules.is_empty() && !has_unlinked {
         return found;
     }
-    let of_configurations = assigned.without_javascript.iter().filter_map(|path| assigned.by_configuration.get(path));
-    let files: Vec<&'a Path> = of_configurations.flatten().copied().collect();
-    let names = ModuleNames::new(files.iter().chain(&modules).copied(), &assigned.aliases, packages);
+    let leaves_javascript_out = |path: &PathBuf| !modules.is_empty() && assigned.without_javascript.contains(path);
+    let read = assigned.by_configuration.iter().filter(|(path, _)| has_unlinked || leaves_javascript_out(path));
+    let files: Vec<(&'a Path, bool)> = read
+        .flat_map(|(path, files)| files.iter().map(|file| (*file, leaves_javascript_out(path))).collect::<Vec<_>>())
+        .collect();
+    let all = files.iter().map(|(file, _)| *file).chain(modules.iter().copied());
+    let names = ModuleNames::new(all, &assigned.aliases, packages);
     // By file, the files that import it.
     let mut importers: BTreeMap<&'a Path, Vec<&'a Path>> = BTreeMap::new();
     let mut listed: BTreeSet<&'a Path> = BTreeSet::new();
     memory.with_imports(|known| {
-        for file in files {
+        for (file, leaves_out) in files {
             let specifiers = known.entry(file.to_path_buf()).or_insert_with(|| read_specifiers(file));
-            for target in specifiers.iter().flat_map(|specifier| names.targets(file, specifier)) {
-                if modules.contains(target) {
-                    listed.insert(file);
-                    found.modules.insert(target);
-                } else {
-                    importers.entry(target).or_default().push(file);
+            for specifier in specifiers.iter() {
+                let is_unlinked = has_unlinked && names.is_unlinked(file, specifier, disk);
+                for target in names.targets(file, specifier) {
+                    let is_left_out = leaves_out && modules.contains(target);
+                    if is_left_out {
+                        found.modules.insert(target);
+                    }
+                    if is_left_out || is_unlinked {
+                        listed.insert(file);
+                    } else {
+                        importers.entry(target).or_default().push(file);
+                    }
                 }
             }
         }
@@ -99,6 +115,6 @@ fn is_imported(before: &str) -> bool {
     BEFORE_NAMES.iter().any(|word| before.ends_with(word))
 }
 
-fn is_javascript(file: &Path) -> bool {
+pub(super) fn is_javascript(file: &Path) -> bool {
     file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| JAVASCRIPT.contains(&extension))
 }

@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 use codeyard_lsp::registry::{CachedFiles, MarkerFiles, ProjectInference};
 use serde_json::{Value, json};
 
-use self::javascript_imports::JavascriptImporters;
+use self::javascript_imports::UnknownImports;
+use self::javascript_imports::is_javascript;
 pub(crate) use self::javascript_imports::read_specifiers;
 use self::projects::AssignedFiles;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
@@ -29,6 +30,9 @@ use crate::prepare::{PreparedProject, ProjectCommand, ProjectDocument, ProjectRe
 
 /// The name of the inferred configuration.
 const NAME: &str = "tsconfig.json";
+/// The name of a document that is in no other project, where all files have a configuration. It comes behind [`NAME`], because documents are
+/// opened in the order of their paths.
+const PLACEHOLDER: &str = "tsconfig.placeholder.ts";
 
 /// Prepares the project of a server of this language. Reads the configurations and `package.json` files; blocks.
 pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference) -> PreparedProject {
@@ -39,17 +43,28 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         assigned.by_configuration.values().filter_map(|files| representative(files)).collect();
     opened.truncate(MAX_OPENED_PROJECTS);
     let mut inferred = inferred_files(&assigned);
-    let importers = javascript_imports::find(&assigned, &packages, request.memory);
+    let importers = javascript_imports::find(&assigned, &packages, &disk, request.memory);
     let mut prepared = PreparedProject::default();
     let options = with_aliases(packages.add_to(compiler_options(), &disk), &assigned);
     match (inference, inferred_path(request.top, &disk)) {
-        _ if inferred.is_empty() => {}
+        _ if inferred.is_empty() && importers.files.is_empty() => {}
         (ProjectInference::TypescriptDocument, Some(path)) => {
             let mut files: Vec<&Path> = inferred.iter().chain(&importers.files).copied().collect();
+            // The server loads the project with an open document that no other configuration lists.
+            let own = path.with_file_name(PLACEHOLDER);
+            if inferred.is_empty() {
+                files.push(&own);
+            }
             files.sort();
             let text = json!({"compilerOptions": options, "files": files}).to_string();
+            let placeholder = inferred.is_empty().then(|| ProjectDocument {
+                path: own.clone(),
+                language: "typescript".into(),
+                text: "export {};\n".into(),
+            });
             opened.extend(representative(&inferred));
             prepared.documents.push(ProjectDocument { path, language: "jsonc".into(), text });
+            prepared.documents.extend(placeholder);
         }
         (ProjectInference::TypescriptExternal, _) => {
             // That server looks for no configuration of a file that this project reaches by an import, so it gets all files.
@@ -89,7 +104,7 @@ fn with_aliases(mut options: Value, assigned: &AssignedFiles<'_>) -> Value {
 }
 
 /// Modules of JavaScript that the configuration of their importers leaves out.
-fn unknown_javascript(importers: &JavascriptImporters<'_>, root: &Path) -> Option<UnresolvedNames> {
+fn unknown_javascript(importers: &UnknownImports<'_>, root: &Path) -> Option<UnresolvedNames> {
     let examples = importers.modules.iter().take(MAX_EXAMPLES).map(|module| {
         let shown = module.strip_prefix(root).unwrap_or(module);
         shown.display().to_string()
@@ -206,11 +221,11 @@ fn source(assigned: &AssignedFiles<'_>, root: &Path) -> ProjectSource {
     match assigned.by_configuration.keys().next() {
         Some(first) if unlisted == 0 => ProjectSource::Found { path: relative(first) },
         None if unlisted == 0 => ProjectSource::Server,
-        Some(_) => {
+        _ if assigned.has_configuration => {
             let total = listed + unlisted;
             ProjectSource::Inferred { from: format!("{unlisted} of {total} files, which no tsconfig.json lists") }
         }
-        None => ProjectSource::Inferred { from: format!("all {unlisted} files, without a tsconfig.json") },
+        _ => ProjectSource::Inferred { from: format!("all {unlisted} files, without a tsconfig.json") },
     }
 }
 
@@ -230,9 +245,18 @@ fn problems(assigned: &AssignedFiles<'_>, inferred: usize) -> Vec<String> {
 }
 
 fn remedy(assigned: &AssignedFiles<'_>) -> Option<String> {
-    match (assigned.unassigned.is_empty(), assigned.by_configuration.is_empty()) {
-        (true, _) => None,
-        (false, false) => Some("add them to `include` of a tsconfig.json, with `allowJs` for JavaScript".into()),
-        (false, true) => Some("run `npx tsc --init`".into()),
+    let are_javascript = || assigned.unassigned.iter().map(|file| is_javascript(file));
+    if assigned.unassigned.is_empty() {
+        return None;
     }
+    if assigned.has_configuration {
+        return Some("add them to `include` of a tsconfig.json, with `allowJs` for JavaScript".into());
+    }
+    // The package `tsc` is another one; without `allowJs`, the configuration would list no file of JavaScript.
+    let command = match (are_javascript().all(|is| is), are_javascript().any(|is| is)) {
+        (true, _) => "echo '{}' > jsconfig.json",
+        (false, true) => "npx -p typescript tsc --init --allowJs",
+        (false, false) => "npx -p typescript tsc --init",
+    };
+    Some(format!("run `{command}`"))
 }

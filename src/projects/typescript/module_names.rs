@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use codeyard_lsp::registry::MarkerFiles;
 use serde_json::Value;
 
 use super::configuration::normalized;
@@ -53,6 +54,15 @@ impl<'a> ModuleNames<'a> {
         places.iter().filter_map(|place| self.module(&normalized(place)?)).collect()
     }
 
+    /// Whether a specifier names a package of the tree that the file's configuration can't find: neither a pattern of names nor a
+    /// `node_modules` leads there.
+    pub(super) fn is_unlinked(&self, from: &Path, specifier: &str, disk: &dyn MarkerFiles) -> bool {
+        let name = package_name(specifier);
+        let is_aliased = || self.aliases.keys().any(|pattern| pattern != "*" && matched(pattern, specifier).is_some());
+        let folder = from.parent().filter(|_| self.by_name.contains_key(name) && !is_aliased());
+        folder.is_some_and(|folder| !self.packages.is_installed(folder, name, disk))
+    }
+
     /// The file that a path without its extension means, or a folder.
     fn module(&self, place: &Path) -> Option<&'a Path> {
         let known = |path: PathBuf| self.files.get(path.as_path()).copied();
@@ -74,9 +84,8 @@ impl<'a> ModuleNames<'a> {
 
     /// `name` and `@scope/name/path`, where the package is in the tree.
     fn in_package(&self, specifier: &str) -> Vec<PathBuf> {
-        let depth = if specifier.starts_with('@') { 2 } else { 1 };
-        let end = specifier.match_indices('/').nth(depth - 1).map_or(specifier.len(), |(at, _)| at);
-        let (name, rest) = specifier.split_at(end);
+        let name = package_name(specifier);
+        let rest = &specifier[name.len()..];
         let Some(package) = self.by_name.get(name) else { return vec![] };
         let rest = rest.trim_start_matches('/');
         let mut places = Vec::new();
@@ -92,6 +101,13 @@ impl<'a> ModuleNames<'a> {
         places.extend([package.join(rest), package.join("src").join(rest)]);
         places
     }
+}
+
+/// `name` of `name/path`, and `@scope/name` of `@scope/name/path`.
+fn package_name(specifier: &str) -> &str {
+    let depth = if specifier.starts_with('@') { 2 } else { 1 };
+    let end = specifier.match_indices('/').nth(depth - 1).map_or(specifier.len(), |(at, _)| at);
+    &specifier[..end]
 }
 
 /// Where the name patterns look for a name.

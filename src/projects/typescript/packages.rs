@@ -139,7 +139,14 @@ impl Packages {
         })
     }
 
-    fn is_installed(&self, folder: &Path, name: &str, disk: &dyn MarkerFiles) -> bool {
+    /// Whether there are several packages, and one that the `node_modules` in the root doesn't hold.
+    pub(super) fn have_unlinked(&self, disk: &dyn MarkerFiles) -> bool {
+        let names = self.by_name();
+        names.len() > 1 && names.keys().any(|name| !self.is_installed(&self.top, name, disk))
+    }
+
+    /// Whether a `node_modules` in a folder or above holds a package.
+    pub(super) fn is_installed(&self, folder: &Path, name: &str, disk: &dyn MarkerFiles) -> bool {
         let mut folders = folder.ancestors().take_while(|folder| folder.starts_with(&self.top));
         folders.any(|folder| disk.exists(&folder.join("node_modules").join(name)))
     }

@@ -27,6 +27,8 @@ pub(super) struct AssignedFiles<'a> {
     pub ambiguous_aliases: BTreeSet<String>,
     /// Files of no project, in the order of the input.
     pub unassigned: Vec<&'a Path>,
+    /// Whether there is a configuration, even if it lists no file.
+    pub has_configuration: bool,
     /// Configurations that were not read because there are too many.
     pub skipped: usize,
 }
@@ -78,6 +80,7 @@ pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFile
             known.extend(new);
         }
     }
+    assigned.has_configuration = !all.read.is_empty();
     assigned.skipped = all.skipped.len();
     assigned
 }

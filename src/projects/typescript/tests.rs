@@ -85,6 +85,23 @@ fn without_a_configuration_all_files_are_one_project_in_the_root() {
 }
 
 #[test]
+fn the_remedy_makes_a_configuration_that_lists_the_files() {
+    let remedy = |files: &[(&str, &str)]| {
+        let info = Tree::new(files).prepare(ProjectInference::TypescriptDocument).info;
+        (info.remedy.unwrap_or_default(), info.source)
+    };
+    // `npx tsc` runs another package than TypeScript.
+    assert_eq!(remedy(&[("a.ts", ""), ("b.tsx", "")]).0, "run `npx -p typescript tsc --init`");
+    assert_eq!(remedy(&[("a.ts", ""), ("b.mjs", "")]).0, "run `npx -p typescript tsc --init --allowJs`");
+    assert_eq!(remedy(&[("a.js", ""), ("b.cjs", "")]).0, "run `echo '{}' > jsconfig.json`");
+    assert_eq!(remedy(&[("a.js", ""), ("jsconfig.json", "{}")]).0, "");
+    let from = ProjectSource::Inferred { from: "1 of 1 files, which no tsconfig.json lists".into() };
+    let (existing, source) = remedy(&[("a.js", ""), ("tsconfig.json", "{}")]);
+    assert!(existing.contains("`allowJs`"), "{existing}");
+    assert_eq!(source, from);
+}
+
+#[test]
 fn a_file_beside_a_folder_of_its_name_is_known() {
     // The files are sorted by their bytes, which is another order than that of paths.
     let mut tree = Tree::new(&[("lib/a.js", ""), ("lib/a/b.js", ""), ("lib.js", "")]);
@@ -220,6 +237,38 @@ fn packages_of_the_tree_are_found_by_name_and_missing_ones_are_counted() {
     assert_eq!(options["typeRoots"][0], tree.root().join("node_modules/@types").to_str().unwrap());
     let missing = &prepared.info.unresolved[0];
     assert_eq!((missing.count, missing.examples[0].as_str(), missing.remedy.as_deref()), (1, "right", Some("npm ci")));
+}
+
+#[test]
+fn files_that_import_a_package_of_the_tree_without_a_link_are_in_both_projects() {
+    let mut files = vec![
+        ("package.json", r#"{"name": "root", "workspaces": ["packages/*"]}"#),
+        ("packages/core/package.json", r#"{"name": "@x/core"}"#),
+        ("packages/core/tsconfig.json", "{}"),
+        ("packages/core/src/index.ts", "export function run() {}"),
+        ("packages/app/package.json", r#"{"name": "app", "dependencies": {"@x/core": "*"}}"#),
+        ("packages/app/tsconfig.json", "{}"),
+        ("packages/app/a.ts", "import { run } from '@x/core';\nexport { run };"),
+        ("packages/app/b.ts", "import { run } from './a';"),
+        ("packages/app/c.ts", "import { run } from 'other';"),
+    ];
+    let (listed, _, path) = Tree::new(&files).document();
+    // No file is in this project alone, so it needs a document of its own.
+    assert_eq!(listed, ["packages/app/a.ts", "packages/app/b.ts", "tsconfig.placeholder.ts"]);
+    assert!(path.is_some_and(|path| path.ends_with("r/tsconfig.json")));
+    let prepared = Tree::new(&files).prepare(ProjectInference::TypescriptDocument);
+    let paths: Vec<&PathBuf> = prepared.documents.iter().map(|document| &document.path).collect();
+    assert!(paths.len() == 2 && paths[0] < paths[1], "the configuration is opened first: {paths:?}");
+    assert!(!prepared.info.is_partial());
+    let external = Tree::new(&files).prepare(ProjectInference::TypescriptExternal);
+    assert_eq!(external.commands.len(), 1, "the other server gets all files");
+    files.push(("packages/app/alone.js", ""));
+    assert_eq!(Tree::new(&files).document().0, ["packages/app/a.ts", "packages/app/alone.js", "packages/app/b.ts"]);
+    // Here the configuration itself finds the package.
+    let linked = [&files[..], &[("node_modules/@x/core/package.json", "{}")]].concat();
+    assert_eq!(Tree::new(&linked).document().0, ["packages/app/alone.js"]);
+    files[5].1 = r#"{"compilerOptions": {"paths": {"@x/*": ["../*/src"]}}}"#;
+    assert_eq!(Tree::new(&files).document().0, ["packages/app/alone.js"]);
 }
 
 #[test]
