@@ -9,6 +9,7 @@ use super::manifest_view::ManifestView;
 use super::path_filter::PathFilter;
 use super::phrases::quoted_phrase;
 use super::symbol_search::{self, OVERFETCH_FACTOR, only_kind, overfetched, refuse_symbol_index_error};
+use super::term_filter::TermFilter;
 use super::test_folding::fold_tests;
 use super::unknown_names::{AbsentName, absent_phrase};
 use super::{CancelCheck, Project, QueryContext};
@@ -91,6 +92,16 @@ impl Project {
     pub fn absent_phrase(query: &SearchQuery) -> Option<String> {
         let is_auto = query.mode == SearchMode::Auto && !query.is_listing();
         quoted_phrase(&query.text).filter(|_| is_auto).map(|phrase| absent_phrase(&phrase))
+    }
+
+    /// How many hits of all roots are compared with the terms of a query that ranking doesn't know; `None` if it has none.
+    pub fn compared_hits(query: &SearchQuery) -> Option<usize> {
+        query.restricts_rows().then(|| TermFilter::most_built_rows(query.shape.limit))
+    }
+
+    /// The warning of an answer with too few rows, because no more than these hits were compared.
+    pub fn too_many_hits(compared: usize) -> String {
+        TermFilter::too_many_hits(compared)
     }
 
     /// Begins this root's part of `search_code`.

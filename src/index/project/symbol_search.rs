@@ -194,12 +194,24 @@ impl Project {
             return self.ranked(found, &query.shape, context, view);
         };
         let (limit, detail) = (query.shape.limit, query.shape.detail);
-        let shape = RowOptions { limit: TermFilter::built_rows(limit), ..query.shape.clone() };
         // The conditions need the qualified names.
         let detail_built = if detail == DetailLevel::Location { DetailLevel::Signature } else { detail };
-        let mut rows = self.ranked(found, &RowOptions { detail: detail_built, ..shape }, context, view)?;
-        filter.restrict(&mut rows, limit);
-        rows.detail = detail;
+        let restricted = |built: usize| -> Result<ResultRows, Box<CodeRefusal>> {
+            let shape = RowOptions { limit: built, detail: detail_built, ..query.shape.clone() };
+            let mut rows = self.ranked(found.clone(), &shape, context, view)?;
+            filter.restrict(&mut rows, limit);
+            rows.detail = detail;
+            Ok(rows)
+        };
+        let (few, most) = (TermFilter::built_rows(limit), TermFilter::most_built_rows(limit));
+        let mut rows = restricted(few)?;
+        if rows.rows.len() < limit && found.hits.len() > few {
+            rows = restricted(most)?;
+        }
+        if rows.rows.len() < limit && found.hits.len() >= most && rows.total > rows.rows.len() {
+            rows.metadata.warnings.push(TermFilter::too_many_hits(most));
+            rows.metadata.warnings.sort();
+        }
         Ok(rows)
     }
 
@@ -264,7 +276,7 @@ pub(super) fn only_kind(query: &SearchQuery) -> Option<SymbolKind> {
 /// The limit of hits: more than the limit of rows, because some are left out later.
 pub(super) fn overfetched(query: &SearchQuery) -> usize {
     let limit = query.shape.limit;
-    if query.restricts_rows() { TermFilter::built_rows(limit) } else { limit * OVERFETCH_FACTOR }
+    if query.restricts_rows() { TermFilter::most_built_rows(limit) } else { limit * OVERFETCH_FACTOR }
 }
 
 /// The answer when there is no index: no rows.

@@ -4,11 +4,12 @@ use super::QueryContext;
 use super::symbol_search::invalid_argument;
 use crate::LinePattern;
 use codeyard_model::code::{
-    CaseRule, CodeRefusal, FilterName, RankingReasons, ResultRow, ResultRows, SearchQuery, SymbolKind, name_expression,
+    CaseRule, CodeRefusal, Completeness, FilterName, RankingReasons, ResultRow, ResultRows, SearchQuery, SymbolKind,
+    name_expression,
 };
 
-/// Rows are built for this many times the requested ones, because some are left out.
-pub(super) const RESTRICTED_OVERFETCH: usize = 20;
+/// Rows are first built for this many times the requested ones, because some are left out.
+const RESTRICTED_OVERFETCH: usize = 20;
 /// The limit of rows that are built for one answer.
 const MAX_BUILT_ROWS: usize = 1_000;
 
@@ -66,9 +67,14 @@ impl TermFilter {
         }))
     }
 
-    /// How many rows to build so that `limit` are left.
+    /// How many rows to build at first so that `limit` are probably left.
     pub(super) fn built_rows(limit: usize) -> usize {
-        limit.saturating_mul(RESTRICTED_OVERFETCH).min(MAX_BUILT_ROWS).max(limit)
+        limit.saturating_mul(RESTRICTED_OVERFETCH).min(Self::most_built_rows(limit))
+    }
+
+    /// How many rows to build at most so that `limit` are left.
+    pub(super) fn most_built_rows(limit: usize) -> usize {
+        MAX_BUILT_ROWS.max(limit)
     }
 
     /// Leaves out the rows that don't fulfil the conditions, and then those above `limit`.
@@ -88,6 +94,11 @@ impl TermFilter {
         });
         rows.total = rows.total.saturating_sub(before - rows.rows.len());
         rows.rows.truncate(limit);
+        rows.metadata.completeness = match (rows.metadata.completeness, rows.total > rows.rows.len()) {
+            (Completeness::Complete, true) => Completeness::Truncated,
+            (Completeness::Truncated, false) => Completeness::Complete,
+            (other, _) => other,
+        };
         rows.metadata.reasons = reasons.map(|(level, _)| (level, kept));
     }
 
@@ -100,12 +111,21 @@ impl TermFilter {
             && !self.excluded_texts.iter().any(|pattern| has_text(row, pattern))
     }
 
-    /// Whether a symbol of this name can pass: the name matches each expression.
+    /// Whether a symbol of this name can pass: the name matches each expression, and none that leaves rows out.
     pub(super) fn passes_name(&self, name: &str) -> bool {
-        self.names.iter().all(|term| match term {
-            NameTerm::Expression(pattern) => pattern.is_match(name),
-            NameTerm::Part(_) => true,
-        })
+        let matches = |term: &NameTerm| match term {
+            NameTerm::Expression(pattern) => Some(pattern.is_match(name)),
+            NameTerm::Part(_) => None,
+        };
+        self.names.iter().all(|term| matches(term) != Some(false))
+            && !self.excluded_names.iter().any(|term| matches(term) == Some(true))
+    }
+
+    /// The warning of an answer with too few rows, although not all hits were compared with the conditions.
+    pub(super) fn too_many_hits(compared: usize) -> String {
+        format!(
+            "Only the first {compared} matches were compared with sym: and with what the query leaves out. Narrow it with path:, lang: or kind:."
+        )
     }
 
     /// Whether the name of a row matches the expression, or contains the part, ignoring separators, and case unless it matters.
@@ -172,6 +192,8 @@ mod tests {
             metadata,
         };
         TermFilter::of(&query).unwrap().unwrap().restrict(&mut found, limit);
+        let cut = if found.total > found.rows.len() { Completeness::Truncated } else { Completeness::Complete };
+        assert_eq!(found.metadata.completeness, cut, "{text}");
         let reasons = found.metadata.reasons.unwrap().1;
         assert_eq!(reasons.len(), found.rows.len());
         let places = ["Vault::unlock", "test_unlock", "Unlock", "Door::un_lock"];
@@ -194,6 +216,10 @@ mod tests {
         assert_eq!(left("sym:/^un/", 9), ["Vault::unlock", "Unlock", "Door::un_lock"]);
         assert_eq!(left("sym:/^Un/", 9), ["Unlock"]);
         assert_eq!(left("sym:/^UN/ case:no -sym:/_/", 9), ["Vault::unlock", "Unlock"]);
+        let listing =
+            SearchQuery { text: "sym:/^un/ -sym:/k$/".into(), ..SearchQuery::default() }.with_language().unwrap();
+        let names = TermFilter::of(&listing).unwrap().unwrap();
+        assert!(names.passes_name("unload") && !names.passes_name("unlock") && !names.passes_name("load"));
         let bad = SearchQuery { text: "sym:/(/".into(), ..SearchQuery::default() }.with_language().unwrap();
         assert!(TermFilter::of(&bad).is_err());
     }

@@ -132,3 +132,31 @@ fn rows_beside_lines_that_were_not_all_searched_are_partial() {
         assert!(!warnings.iter().any(|warning| warning.starts_with("No line")), "{text}: {warnings:?}");
     }
 }
+
+#[test]
+fn rows_behind_many_that_the_query_leaves_out_are_found() {
+    let many: String = (0..400).map(|at| format!("fn make_{at:03}() {{}}\n")).collect();
+    let place = TestRoot::new(&[("src/a.rs", &many), ("src/z.rs", "fn make_last() {}\nfn zoom() {}\n")]);
+    let project = place.project();
+    sync(&project, None);
+    let with_language = |text: &str| {
+        let mut query = query(text, SearchMode::Auto).with_language().unwrap();
+        query.shape.limit = 2;
+        project.search(&query, &|| false).unwrap()
+    };
+    for (text, rows) in [
+        ("kind:fn -sym:make_0 -sym:make_1 -sym:make_2 -sym:make_3", ["src/z.rs:make_last", "src/z.rs:zoom"].as_slice()),
+        ("sym:/^./ -sym:/_[0-9]+$/", &["src/z.rs:make_last", "src/z.rs:zoom"]),
+        ("make -/_[0-9]+/", &["src/z.rs:make_last"]),
+    ] {
+        let found = with_language(text);
+        assert_eq!(
+            (shown(&found), found.total),
+            (rows.iter().map(|row| (*row).to_owned()).collect(), rows.len()),
+            "{text}"
+        );
+        assert_eq!(found.metadata.completeness, Completeness::Complete, "{text}");
+    }
+    let cut = with_language("kind:fn -sym:zoom");
+    assert_eq!((cut.rows.len(), cut.metadata.completeness), (2, Completeness::Truncated));
+}
