@@ -57,13 +57,55 @@ fn fetched(package: &str) -> PathBuf {
         return found;
     }
     fs::create_dir_all(&folder).expect("a folder");
-    #[expect(clippy::disallowed_methods, reason = "a package tool fetches the sources")]
-    let outcome = Command::new("apt-get").args(["source", "-qq", package]).current_dir(&folder).status();
-    assert!(
-        outcome.is_ok_and(|status| status.success()),
-        "`apt-get source {package}` failed; it needs a `deb-src` line"
-    );
+    let options = source_lists();
+    apt(&folder, &options, &["source", "-qq", package]);
     unpacked().expect("the package has sources")
+}
+
+/// Options with which apt knows the sources of the machine's release: lists of its own in the build folder, because most machines have
+/// only those of programs. Nothing of the machine's apt is changed.
+fn source_lists() -> Vec<String> {
+    let folder = build_folder().join("codeyard-sources/.apt");
+    let (lists, cache, file) = (folder.join("lists"), folder.join("cache"), folder.join("sources.list"));
+    let options: Vec<String> = [
+        format!("Dir::Etc::sourcelist={}", file.display()),
+        "Dir::Etc::sourceparts=-".into(),
+        "Dir::Etc::trustedparts=/usr/share/keyrings".into(),
+        format!("Dir::State::lists={}", lists.display()),
+        format!("Dir::Cache={}", cache.display()),
+    ]
+    .into_iter()
+    .flat_map(|option| ["-o".to_owned(), option])
+    .collect();
+    if !file.is_file() {
+        for folder in [lists.join("partial"), cache] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        let format = "$(ORIGIN) deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)";
+        let targets = apt(&folder, &[], &["indextargets", "--format", format, "Created-By: Packages"]);
+        let of_release = |line: &str| {
+            let (origin, source) = line.split_once(' ')?;
+            ["Debian", "Ubuntu"].contains(&origin).then(|| format!("{source}\n"))
+        };
+        let sources: BTreeSet<String> = targets.lines().filter_map(of_release).collect();
+        assert!(!sources.is_empty(), "apt knows no sources of Debian or Ubuntu; run `apt-get update` as root");
+        let draft = folder.join("draft");
+        fs::write(&draft, sources.into_iter().collect::<String>()).expect("a file");
+        let with_draft: Vec<String> = options.iter().map(|option| option.replace("sources.list", "draft")).collect();
+        apt(&folder, &with_draft, &["update", "-qq"]);
+        fs::rename(draft, file).expect("a file");
+    }
+    options
+}
+
+/// The output of apt-get.
+fn apt(folder: &Path, options: &[String], arguments: &[&str]) -> String {
+    #[expect(clippy::disallowed_methods, reason = "a package tool fetches the sources")]
+    let outcome = Command::new("apt-get").args(options).args(arguments).current_dir(folder).output();
+    let outcome = outcome.expect("apt-get, as Debian and Ubuntu have it");
+    let errors = String::from_utf8_lossy(&outcome.stderr);
+    assert!(outcome.status.success(), "`apt-get {}` failed: {errors}", arguments.join(" "));
+    String::from_utf8_lossy(&outcome.stdout).into_owned()
 }
 
 fn row(root: &Path, below: &str) -> String {

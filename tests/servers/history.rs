@@ -69,19 +69,28 @@ fn callers_of(file: &Path, place: &Value) -> Value {
     json!({"operation": "incomingCalls", "filePath": file, "line": one_based("line"), "character": one_based("character")})
 }
 
-/// The body of the answer, once the server is ready.
+/// The body of the answer, once the server is ready; for an answer in pages, the list of all pages. Cursors differ from server to server.
 fn ask(client: &mut Mcp, (tool, arguments): &Call) -> String {
     for _ in 0..ATTEMPTS {
         let body = client.call_text(tool, arguments);
         let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
         let error = &response["error"]["data"]["details"];
-        let refusal = &response["result"]["structuredContent"]["metadata"]["error"];
-        if error["reason"] != "timeout" && refusal["reason"] != "timeout" {
+        let answer = &response["result"]["structuredContent"];
+        if error["reason"] != "timeout" && answer["metadata"]["error"]["reason"] != "timeout" {
             assert!(
                 response["error"].is_null() && response["result"]["isError"] == false,
                 "{tool} {arguments}: {body}"
             );
-            return body;
+            assert!(answer["nextCursor"].is_null(), "{tool} {arguments}: more than a page");
+            if answer["metadata"]["nextCursor"].is_null() {
+                return body;
+            }
+            let (result, pages) =
+                agent::whole(client, arguments).unwrap_or_else(|error| panic!("{arguments}: {error:?}"));
+            let mut all = answer["metadata"].clone();
+            (all["nextCursor"], all["hint"]) = (json!(pages), Value::Null);
+            all["result"] = result;
+            return json!({"result": {"structuredContent": {"metadata": all}}}).to_string();
         }
         pause(50);
     }

@@ -12,8 +12,9 @@ use crate::bare::uri_of;
 use crate::e2e::Yard;
 use crate::real_servers::build_folder;
 
-/// The crate that holds the program.
-const PACKAGE: &str = "ra_ap_rust-analyzer@=0.0.307";
+/// The crate that holds the program. A version that is older than the toolchain can't read the standard library, and finds nothing.
+const PACKAGE: &str = "ra_ap_rust-analyzer";
+const VERSION: &str = "0.0.345";
 /// Set for the second run of a test, whose `PATH` begins with the program's folder.
 const HAS_PROGRAM: &str = "CODEYARD_TEST_HAS_RUST_ANALYZER";
 
@@ -22,17 +23,17 @@ const TRIES: usize = 90;
 
 /// Folder of the program, which is built if missing.
 fn program_folder() -> PathBuf {
-    let root = build_folder().join("codeyard-world/rust-analyzer");
+    let root = build_folder().join(format!("codeyard-world/rust-analyzer-{VERSION}"));
     let bin = root.join("bin");
     fs::create_dir_all(&root).expect("the build folder can be written");
     // Two tests need it.
     let lock = fs::File::create(root.join(".lock")).expect("the build folder can be written");
     lock.lock().expect("a lock");
     if !bin.join("rust-analyzer").is_file() {
-        eprintln!("building {PACKAGE}, which takes some minutes");
+        eprintln!("building {PACKAGE} {VERSION}, which takes some minutes");
         #[expect(clippy::disallowed_methods, reason = "the test installs its tools")]
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["install", "--locked", PACKAGE, "--root"]).arg(&root);
+        cargo.args(["install", "--locked", PACKAGE, "--version", VERSION, "--root"]).arg(&root);
         cargo.env("CARGO_TARGET_DIR", root.join("build")).env_remove("RUSTC_WORKSPACE_WRAPPER");
         assert!(cargo.status().expect("cargo runs").success(), "{PACKAGE} can't be built");
         fs::remove_dir_all(root.join("build")).expect("what was built on the way");

@@ -194,6 +194,10 @@ fn prometheus_scrapes_and_answers_queries() {
     scraping
         .wait_for("sum(codeyard_server_restarts_total{codeyard_server_kind=\"ty\",codeyard_reason=\"crashed\"})", 1.0);
     durations_make_sense(&scraping);
+    // Panels of the code index need a job, which the first search begins.
+    let mut searching = Mcp::connect(&yard.address, "/mcp/python/code", Some(&yard.token));
+    searching.call_text("search_code", &json!({"query": "anything"}));
+    searching.end();
     rules_are_taken(&scraping);
     dashboards_find_their_series(&scraping);
     yard.stop();

@@ -104,9 +104,7 @@ impl Metrics for Counts {
     }
 
     fn server_evicted(&self, kind: &str) {
-        let mut evictions = self.server_evictions.lock();
-        let has_room = evictions.len() + 1 < limits::MAX_SERIES || evictions.contains_key(kind);
-        *evictions.entry(if has_room { kind } else { names::OTHER }.to_owned()).or_default() += 1;
+        self.add_server_evictions(kind, 1);
     }
 
     fn retained_hit(&self) {
@@ -132,6 +130,13 @@ fn denial(record: &CallRecord) -> Option<&'static str> {
 }
 
 impl Counts {
+    /// Counts stops of a language server of this kind. With 0 its series exists, so that the first stop is an increase.
+    pub(super) fn add_server_evictions(&self, kind: &str, count: u64) {
+        let mut evictions = self.server_evictions.lock();
+        let has_room = evictions.len() + 1 < limits::MAX_SERIES || evictions.contains_key(kind);
+        *evictions.entry(if has_room { kind } else { names::OTHER }.to_owned()).or_default() += count;
+    }
+
     /// Calls so far by tool and outcome.
     pub fn calls(&self) -> BTreeMap<(Arc<str>, Outcome), u64> {
         self.calls.lock().clone()

@@ -134,6 +134,7 @@ impl Metrics for Meters {
 
     fn ready(&self, kind: &str, after: Duration) {
         self.readiness.record(after.as_secs_f64(), &[KeyValue::new(SERVER_KIND, kind.to_owned())]);
+        self.counts.add_server_evictions(kind, 0);
     }
 
     fn server_evicted(&self, kind: &str) {
