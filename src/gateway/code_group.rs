@@ -22,8 +22,9 @@ use codeyard_base::clock::{Deadline, Instant};
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::NamePatterns;
 use codeyard_engine::indexer::group_health;
-use codeyard_engine::indexer::group_query::{GroupProjects, GroupRows, MemberProjects};
+use codeyard_engine::indexer::group_query::{GroupProjects, MemberProjects};
 use codeyard_engine::indexer::group_report;
+use codeyard_engine::indexer::group_rows::GroupRows;
 use codeyard_engine::indexer::handle::IndexHandle;
 use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
 use codeyard_engine::indexer::refusals;
@@ -218,7 +219,7 @@ impl<'a> OpenGroup<'a> {
         self.catch_up(&found);
         let mut rows = match found.rows {
             Ok(rows) => rows,
-            Err(refusal) => return Ok(CodeAnswer::Refused(refusal)),
+            Err(refusal) => return Ok(CodeAnswer::Refused(group_report::with_problems(refusal, self.problems))),
         };
         rows.asked = CallArguments::of(&self.request.query);
         rows.asked.payload_bytes = self.open.iter().map(|member| member.workspace.payload_bytes).min();

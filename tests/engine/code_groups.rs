@@ -116,6 +116,56 @@ fn a_name_that_no_workspace_has_has_the_nearest_names_of_all() {
 }
 
 #[test]
+fn a_name_or_phrase_that_no_workspace_has_is_said_whatever_rows_follow() {
+    in_real_time(|| async {
+        let yard = three().open().await;
+        let warnings = |answer: &Value| answer["metadata"]["warnings"].clone();
+        let nothing = complete(&yard, "@all", "search_code", json!({"query": "zzqqxx"})).await;
+        assert_eq!((rows(&nothing).len(), warnings(&nothing)), (0, json!(["No symbol is named 'zzqqxx'."])));
+        // Lines have the word, but no symbol has the name.
+        let lines = complete(&yard, "@all", "search_code", json!({"query": "pass"})).await;
+        assert_eq!(rows(&lines), ["w2 c.py:2"]);
+        assert_eq!(warnings(&lines), json!(["No symbol is named 'pass'."]));
+        let phrase = complete(&yard, "@all", "search_code", json!({"query": "\"alpha beta\""})).await;
+        assert!(!rows(&phrase).is_empty(), "ranked rows follow: {phrase}");
+        assert_eq!(warnings(&phrase), json!(["No line contains \"alpha beta\"."]));
+        let found = complete(&yard, "@all", "search_code", json!({"query": "\"def alpha\""})).await;
+        assert_eq!((rows(&found), warnings(&found)), (vec!["w2 c.py:1".to_owned()], Value::Null));
+        yard.drain().await;
+    });
+}
+
+#[test]
+fn a_wrong_query_is_refused_even_while_a_workspace_has_no_index() {
+    in_real_time(|| async {
+        let yard = three().open().await;
+        complete(&yard, "@all", "locate_symbol", json!({"name": "alpha", "workspace": "w0"})).await;
+        for query in ["/(/", "alpha path:{a", "alpha -/(/"] {
+            let refused = ask(&yard, "@all", "search_code", json!({"query": query})).await;
+            assert_eq!(refused["error"]["code"], "invalid_input", "{query}: {refused}");
+            assert_eq!(refused["metadata"].get("incomplete_workspaces"), None, "{query}: {refused}");
+        }
+        yard.drain().await;
+    });
+}
+
+#[test]
+fn rows_behind_many_that_the_query_leaves_out_are_found_in_all_workspaces() {
+    in_real_time(|| async {
+        let many = |prefix: &str| (0..60).map(|at| format!("fn make_{prefix}{at}() {{}}\n")).collect::<String>();
+        let one = Site::new(&[("a.rs", &many("a")), ("z.rs", "fn zoom() {}\n")]);
+        let two = Site::new(&[("b.rs", &many("b")), ("z.rs", "fn zap() {}\n")]);
+        let yard = Plan::new(one).workspace(two).open().await;
+        let query = json!({"query": "kind:fn -sym:make_a -sym:make_b", "limit": 2});
+        let found = complete(&yard, "@all", "search_code", query).await;
+        assert_eq!(rows(&found), ["w0 z.rs:1", "w1 z.rs:1"], "{found}");
+        assert_eq!(found["total_candidates"], 2);
+        assert_eq!(found["metadata"]["result_completeness"], "complete");
+        yard.drain().await;
+    });
+}
+
+#[test]
 fn lines_of_all_workspaces_form_one_list_with_pages() {
     in_real_time(|| async {
         let yard = three().open().await;
@@ -208,6 +258,11 @@ fn a_broken_workspace_is_named_and_disturbs_no_other() {
         );
         assert_eq!(found["metadata"]["result_completeness"], "partial");
         assert!(found["metadata"]["warnings"][0].as_str().unwrap().starts_with("Left out w1: "), "{found}");
+        // The workspace that can't answer may have the symbol.
+        let unknown = ask(&yard, "@all", "locate_symbol", json!({"symbol_id": "sym.unknown"})).await;
+        assert_eq!(unknown["error"]["code"], "symbol_not_found");
+        assert_eq!(unknown["metadata"]["incomplete_workspaces"][0]["workspace"], "w1", "{unknown}");
+        assert_eq!(unknown["metadata"]["result_completeness"], "partial");
         let statuses = ask(&yard, "@all", "index_status", json!({})).await;
         let names: Vec<&Value> =
             statuses["workspaces"].as_array().unwrap().iter().map(|one| &one["workspace"]).collect();

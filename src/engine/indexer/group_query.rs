@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use crate::indexer::code_query::{Projects, StopCheck, is_behind};
 use crate::indexer::fan_out::{Done, fan_out};
 use crate::indexer::group_report::{self, UnitProblem};
+use crate::indexer::group_rows::GroupRows;
 use crate::indexer::merge::{self, Merged, RootRows};
 use crate::indexer::refusals::no_root;
 use codeyard_base::clock::Instant;
@@ -47,32 +48,6 @@ pub struct GroupProjects<'g> {
     pub threads: usize,
 }
 
-/// The result of a search over a group.
-pub struct GroupRows {
-    /// The rows, or the refusal of all workspaces.
-    pub rows: Result<ResultRows, Box<CodeRefusal>>,
-    /// The workspaces whose index is behind where the policy requires an update, as positions among the members, with their roots.
-    pub behind: Vec<(usize, Vec<usize>)>,
-    /// The workspaces whose working tree has no index, by position.
-    pub unindexed: Vec<usize>,
-    /// When the work for each workspace began and ended, by position.
-    pub took: Vec<(usize, Instant, Instant)>,
-}
-
-impl GroupRows {
-    /// With one sentence about a name that no workspace has, in place of those of the workspaces. It stays out if one of them has the name.
-    fn with_absent_name(mut self, absent: Option<AbsentName>) -> Self {
-        if let (Some(absent), Ok(rows)) = (absent, &mut self.rows) {
-            let warnings = &mut rows.metadata.warnings;
-            let is_refuted = !rows.rows.is_empty() && !warnings.iter().any(|warning| is_unknown_name_warning(warning));
-            warnings.retain(|warning| !is_unknown_name_warning(warning));
-            warnings.extend((!is_refuted).then(|| absent.to_string()));
-            warnings.sort();
-        }
-        self
-    }
-}
-
 /// One root of a workspace, and its part of the search.
 struct Unit<'g> {
     /// The position of the workspace.
@@ -89,16 +64,27 @@ impl<'g> GroupProjects<'g> {
     /// `search_code` over all members.
     pub fn search(self, query: &'g SearchQuery, ends: StopCheck<'_>) -> GroupRows {
         let mut search = GroupSearch::new(self, &query.shape, ends);
+        let compared = Project::compared_hits(query);
+        search.most_hits = compared.unwrap_or(search.most_hits);
         search.begin(|project| project.begin_search(query));
         let is_auto = query.mode == SearchMode::Auto;
         let begins_with_lines = Project::begins_with_lines(query);
         let mut parts = if begins_with_lines { search.lines(query) } else { search.ranked() };
-        let is_empty = |parts: &[Option<ResultRows>]| parts.iter().flatten().all(|rows| rows.rows.is_empty());
-        if is_auto && !query.is_listing() && is_empty(&parts) {
-            parts = if begins_with_lines { search.ranked() } else { search.lines(query) };
+        let is_empty = parts.iter().flatten().all(|rows| rows.rows.is_empty());
+        let mut warning = None;
+        if is_auto && !query.is_listing() && is_empty {
+            (parts, warning) = if begins_with_lines {
+                (search.ranked(), Project::absent_phrase(query))
+            } else {
+                let absent = search.absent_name(&parts, 1);
+                (search.lines(query), absent.map(|absent| absent.to_string()))
+            };
         }
-        let absent = search.absent_name(&parts);
-        search.finish(parts, |parts| merge::search(parts, query)).with_absent_name(absent)
+        // A single root says it by itself.
+        let absent = search.absent_name(&parts, 2);
+        let found = search.finish(parts, |parts| merge::search(parts, query));
+        let found = found.with_absent_name(absent).with_warning(warning);
+        if begins_with_lines { found } else { found.with_compared(compared, query.shape.limit) }
     }
 
     /// `locate_symbol` over all members.
@@ -139,6 +125,8 @@ struct GroupSearch<'g, 's> {
     threads: usize,
     ends: StopCheck<'s>,
     limit: usize,
+    /// The hits of all units whose rows are built.
+    most_hits: usize,
     policy: Option<FreshnessPolicy>,
     is_live: bool,
 }
@@ -161,7 +149,8 @@ impl<'g, 's> GroupSearch<'g, 's> {
         order.sort_by_key(|unit| !units[*unit].project.is_loaded());
         let is_live = shape.reference.as_deref().is_none_or(|reference| reference == "live");
         let (members, threads, limit, policy) = (group.members, group.threads, shape.limit, shape.freshness);
-        Self { members, units, order, threads, ends, limit, policy, is_live }
+        let most_hits = limit.saturating_mul(OVERFETCH_FACTOR);
+        Self { members, units, order, threads, ends, limit, most_hits, policy, is_live }
     }
 
     /// Runs `work` for every unit without a problem. A unit whose work fails keeps that as its problem.
@@ -208,7 +197,7 @@ impl<'g, 's> GroupSearch<'g, 's> {
         let mut sums = QueryStatistics::default();
         statistics.iter().flatten().for_each(|one| sums.add(one));
         let hits = self.step(|_, unit| unit.ask(|part| part.hits(&sums)));
-        let counts = chosen(&hits, self.limit.saturating_mul(OVERFETCH_FACTOR));
+        let counts = chosen(&hits, self.most_hits);
         let hits: Vec<Mutex<Option<PartHits>>> = hits.into_iter().map(Mutex::new).collect();
         self.step(|at, unit| {
             let own = hits[at].lock().take();
@@ -250,11 +239,11 @@ impl<'g, 's> GroupSearch<'g, 's> {
         counted
     }
 
-    /// The sentence that no unit has the name that a search consists of, if several units say so.
-    fn absent_name(&mut self, parts: &[Option<ResultRows>]) -> Option<AbsentName> {
+    /// The sentence that no unit has the name that a search consists of, if at least `least` units say so.
+    fn absent_name(&mut self, parts: &[Option<ResultRows>], least: usize) -> Option<AbsentName> {
         let says_so =
             |rows: &&ResultRows| rows.metadata.warnings.iter().any(|warning| is_unknown_name_warning(warning));
-        let is_absent = parts.iter().flatten().filter(says_so).count() > 1;
+        let is_absent = parts.iter().flatten().filter(says_so).count() >= least;
         if is_absent { self.nearest_names() } else { None }
     }
 
@@ -292,7 +281,7 @@ impl<'g, 's> GroupSearch<'g, 's> {
         let (mut indexed, mut unindexed, mut problems, mut refused) = (Vec::new(), Vec::new(), Vec::new(), None);
         let mut behind: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut took: Vec<(usize, Instant, Instant)> = Vec::new();
-        let mut lost = Vec::new();
+        let (mut lost, mut invalid) = (Vec::new(), None);
         for (unit, rows) in self.units.into_iter().zip(parts) {
             let name = &self.members[unit.member].name;
             if let Some((from, to)) = unit.took.into_inner() {
@@ -303,6 +292,10 @@ impl<'g, 's> GroupSearch<'g, 's> {
             }
             if let Some(problem) = unit.problem {
                 let refusal = problem.refusal();
+                // What is wrong with the query is wrong for all, also for those that haven't an index to ask.
+                if refusal.code == CodeError::InvalidInput {
+                    invalid.get_or_insert_with(|| Box::new(refusal.clone()));
+                }
                 // A handle belongs to one workspace; the others aren't incomplete.
                 if !matches!(refusal.code, CodeError::SymbolNotFound | CodeError::ResultNotFound) {
                     problems.push(group_report::refused(name.clone(), &refusal));
@@ -321,6 +314,9 @@ impl<'g, 's> GroupSearch<'g, 's> {
             }
             let has_index = unit.part.into_inner().is_none_or(|part| part.is_indexed());
             let list = if has_index { &mut indexed } else { &mut unindexed };
+            if has_index && metadata.indexing == IndexingStatus::Indexing {
+                problems.push(group_report::partly_indexed(name.clone()));
+            }
             if !has_index && self.is_live {
                 lost.push(unit.member);
                 let is_being_indexed = metadata.indexing == IndexingStatus::Indexing;
@@ -329,10 +325,17 @@ impl<'g, 's> GroupSearch<'g, 's> {
             let label = format!("The workspace {name}");
             list.push(RootRows { at: list.len(), label, result: Ok(rows) });
         }
-        let rows = self::merged(indexed, unindexed, refused, merge).map(|mut rows| {
-            group_report::report(&mut rows.metadata, problems);
-            rows
-        });
+        let rows = match invalid {
+            Some(refusal) => Err(refusal),
+            None => self::merged(indexed, unindexed, refused, merge),
+        };
+        let rows = match rows {
+            Ok(mut rows) => {
+                group_report::report(&mut rows.metadata, problems);
+                Ok(rows)
+            }
+            Err(refusal) => Err(group_report::with_problems(refusal, problems)),
+        };
         lost.dedup();
         GroupRows { rows, behind, unindexed: lost, took }
     }

@@ -46,6 +46,9 @@ impl UnitProblem {
 const LATE_MESSAGE: &str =
     "The time was up before it was searched; ask again, or narrow the search with repo: or paths.";
 
+const PARTLY_INDEXED_MESSAGE: &str =
+    "Its first index is being built, so that rows are missing; ask again, or call index_status for the progress.";
+
 /// A workspace without an index. `is_being_indexed`: a job that builds it runs or waits.
 pub fn not_indexed(workspace: WorkspaceName, is_being_indexed: bool) -> IncompleteWorkspace {
     let (reason, message) = if is_being_indexed {
@@ -54,6 +57,11 @@ pub fn not_indexed(workspace: WorkspaceName, is_being_indexed: bool) -> Incomple
         (NOT_INDEXED, "Nothing is indexed yet; call index_repo for it.")
     };
     IncompleteWorkspace { workspace, reason, message: message.to_owned() }
+}
+
+/// A workspace whose first index is being built, and which answered from the files that are in it.
+pub fn partly_indexed(workspace: WorkspaceName) -> IncompleteWorkspace {
+    IncompleteWorkspace { workspace, reason: INDEXING, message: PARTLY_INDEXED_MESSAGE.to_owned() }
 }
 
 /// A workspace that wasn't reached in time.
@@ -106,13 +114,29 @@ pub fn report(metadata: &mut AnswerMetadata, mut problems: Vec<IncompleteWorkspa
             None => sentences.push((&problem.message, vec![problem.workspace.as_str()])),
         }
     }
-    let written: Vec<String> =
-        sentences.into_iter().map(|(message, names)| format!("Left out {}: {message}", listed(&names))).collect();
+    let written: Vec<String> = sentences
+        .into_iter()
+        .map(|(message, names)| format!("{} {}: {message}", verdict(message), listed(&names)))
+        .collect();
     metadata.warnings.extend(written);
     metadata.warnings.sort_unstable();
     metadata.warnings.dedup();
     problems.truncate(MAX_LISTED_WORKSPACES);
     metadata.incomplete = problems;
+}
+
+/// How far an answer covers a workspace with a problem.
+fn verdict(message: &str) -> &'static str {
+    if message == PARTLY_INDEXED_MESSAGE { "Only partly searched" } else { "Left out" }
+}
+
+/// A refusal of several workspaces, with those of `problems` that have another reason: they may have what the others lack.
+pub fn with_problems(mut refusal: Box<CodeRefusal>, mut problems: Vec<IncompleteWorkspace>) -> Box<CodeRefusal> {
+    problems.retain(|problem| problem.reason != refusal.code.as_str());
+    if refusal.code != CodeError::InvalidInput {
+        report(&mut refusal.metadata, problems);
+    }
+    refusal
 }
 
 /// The first names, and how many more there are.

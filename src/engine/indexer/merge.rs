@@ -5,10 +5,10 @@
 
 use crate::indexer::refusals::no_root;
 use codeyard_index::Project;
-use codeyard_index::project::is_unknown_name_warning;
+use codeyard_index::project::{is_absent_phrase_warning, is_unknown_name_warning};
 use codeyard_model::code::{
-    AnswerMetadata, CodeRefusal, Completeness, Freshness, IndexingStatus, NextAction, RankingReasons, ResultRow,
-    ResultRows, ResultType, SchemaStatus, SearchMode, SearchQuery,
+    AnswerMetadata, CodeError, CodeRefusal, Completeness, Freshness, IndexingStatus, NextAction, RankingReasons,
+    ResultRow, ResultRows, ResultType, SchemaStatus, SearchMode, SearchQuery,
 };
 
 /// The result of one root.
@@ -69,6 +69,8 @@ fn merged(parts: Vec<RootRows>, limit: usize, are_lines: bool, query: Option<&Se
                 reports.push((at, rows.metadata.clone()));
                 answers.push((at, rows));
             }
+            // What is wrong with the query is wrong for all roots.
+            Err(refusal) if refusal.code == CodeError::InvalidInput => return Err(refusal),
             Err(refusal) => refused.push((label, refusal)),
         }
     }
@@ -126,23 +128,36 @@ fn merged(parts: Vec<RootRows>, limit: usize, are_lines: bool, query: Option<&Se
     metadata.reasons = level.map(|level| (level, rows.iter().map(|(_, _, why)| *why).collect()));
     metadata.warnings.sort();
     metadata.warnings.dedup();
+    keep_nearest_names(&mut metadata.warnings);
     let rows = rows.into_iter().map(|(_, row, _)| row).collect();
     Ok((ResultRows { rows, intent, total, next, detail, compact, asked: Default::default(), metadata }, reports))
 }
 
-/// Without the warnings that a name doesn't exist, if it exists in another root.
+/// Without the warnings that a name doesn't exist or that no line contains a phrase, if another root has it.
 fn without_refuted_warnings(mut parts: Vec<RootRows>) -> Vec<RootRows> {
-    let knows = |part: &RootRows| {
-        part.result.as_ref().is_ok_and(|rows| {
-            !rows.rows.is_empty() && !rows.metadata.warnings.iter().any(|warning| is_unknown_name_warning(warning))
-        })
+    let knows_name = |rows: &ResultRows| {
+        !rows.rows.is_empty() && !rows.metadata.warnings.iter().any(|warning| is_unknown_name_warning(warning))
     };
-    if parts.iter().any(knows) {
-        for rows in parts.iter_mut().filter_map(|part| part.result.as_mut().ok()) {
-            rows.metadata.warnings.retain(|warning| !is_unknown_name_warning(warning));
-        }
+    let knows_phrase = |rows: &ResultRows| rows.rows.iter().any(|row| row.result_type == ResultType::Line);
+    let any = |parts: &[RootRows], knows: &dyn Fn(&ResultRows) -> bool| {
+        parts.iter().any(|part| part.result.as_ref().is_ok_and(knows))
+    };
+    let (has_name, has_phrase) = (any(&parts, &knows_name), any(&parts, &knows_phrase));
+    for rows in parts.iter_mut().filter_map(|part| part.result.as_mut().ok()) {
+        rows.metadata.warnings.retain(|warning| {
+            !(has_name && is_unknown_name_warning(warning) || has_phrase && is_absent_phrase_warning(warning))
+        });
     }
     parts
+}
+
+/// Leaves out the warnings that name nothing near an unknown name, if another root names something.
+fn keep_nearest_names(warnings: &mut Vec<String>) {
+    let all = warnings.clone();
+    warnings.retain(|warning| {
+        let is_longer = |other: &String| other.len() > warning.len() && other.starts_with(warning.as_str());
+        !(is_unknown_name_warning(warning) && all.iter().any(is_longer))
+    });
 }
 
 fn by_rank(one: &ResultRow, other: &ResultRow) -> std::cmp::Ordering {
@@ -238,7 +253,7 @@ fn foreign(word: SchemaStatus) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codeyard_model::code::{CodeError, ExplainLevel, QueryIntent, RowOptions};
+    use codeyard_model::code::{ExplainLevel, QueryIntent, RowOptions};
 
     fn row(path: &str, line: u32, score: f64) -> ResultRow {
         ResultRow {
@@ -332,6 +347,25 @@ mod tests {
         let known = || part(1, vec![row("a", 1, 0.9)], 1);
         assert_eq!(warnings(vec![unknown(0, vec![row("b", 1, 0.4)]), known()]), ["other"]);
         assert_eq!(warnings(vec![unknown(0, vec![]), unknown(1, vec![])]), ["No symbol is named 'x'.", "other"]);
+        let mut near = unknown(1, vec![]);
+        let nearest = "No symbol is named 'x'. The nearest name is xy.";
+        near.result.as_mut().unwrap().metadata.warnings = vec![nearest.into()];
+        assert_eq!(warnings(vec![unknown(0, vec![]), near]), [nearest, "other"]);
+    }
+
+    #[test]
+    fn a_phrase_that_one_root_has_exists() {
+        let shape = RowOptions { limit: 9, ..RowOptions::default() };
+        let query = SearchQuery { text: "\"a phrase\"".into(), shape, ..Default::default() };
+        let lacks = |at| {
+            let mut part = part(at, vec![row("b", 1, 0.4)], 1);
+            part.result.as_mut().unwrap().metadata.warnings = vec!["No line contains \"a phrase\".".into()];
+            part
+        };
+        let (rows, _) = search(vec![lacks(0), part(1, vec![line("l", 1)], 1)], &query).unwrap();
+        assert_eq!((paths(&rows), rows.metadata.warnings.len()), (vec!["l"], 0));
+        let (rows, _) = search(vec![lacks(0), lacks(1)], &query).unwrap();
+        assert_eq!(rows.metadata.warnings, ["No line contains \"a phrase\"."]);
     }
 
     #[test]
@@ -346,6 +380,8 @@ mod tests {
         assert_eq!(rows.metadata.warnings, ["The root /r0 is left out: no 0."]);
         assert_eq!(rows.metadata.completeness, Completeness::Partial);
         assert_eq!(ranked(vec![no(0), no(1)], 9).unwrap_err().message, "no 0.");
+        let wrong = RootRows { result: Err(Box::new(CodeRefusal::new(CodeError::InvalidInput, "wrong."))), ..no(1) };
+        assert_eq!(ranked(vec![part(0, vec![], 0), wrong], 9).unwrap_err().message, "wrong.");
     }
 
     #[test]

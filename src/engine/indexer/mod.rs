@@ -10,6 +10,7 @@ mod fan_out;
 pub mod group_health;
 pub mod group_query;
 pub mod group_report;
+pub mod group_rows;
 pub mod handle;
 pub mod health;
 pub(crate) mod heap_trim;
