@@ -185,6 +185,26 @@ mod tests {
     }
 
     #[test]
+    fn a_workspace_that_is_indexed_in_part_is_not_left_out() {
+        let mut metadata = AnswerMetadata::default();
+        report(&mut metadata, vec![partly_indexed(name("a")), not_indexed(name("b"), true)]);
+        assert!(metadata.warnings[0].starts_with("Left out b: "), "{:?}", metadata.warnings);
+        assert!(metadata.warnings[1].starts_with("Only partly searched a: "), "{:?}", metadata.warnings);
+        assert_eq!(metadata.retry_after_ms, Some(RETRY_AFTER_MS));
+    }
+
+    #[test]
+    fn a_refusal_names_the_workspaces_with_another_reason() {
+        let refusal = |code| Box::new(CodeRefusal::new(code, "No."));
+        let problems = || vec![late(name("a")), refused(name("b"), &refusal(CodeError::RefNotIndexed))];
+        let refused = with_problems(refusal(CodeError::RefNotIndexed), problems());
+        let named: Vec<&str> = refused.metadata.incomplete.iter().map(|one| one.workspace.as_str()).collect();
+        assert_eq!((named, refused.metadata.completeness), (vec!["a"], Completeness::Partial));
+        let wrong = with_problems(refusal(CodeError::InvalidInput), problems());
+        assert_eq!(wrong.metadata, AnswerMetadata::default());
+    }
+
+    #[test]
     fn long_lists_are_cut_in_sentences() {
         let names: Vec<String> = (0..40).map(|n| format!("w{n:02}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
