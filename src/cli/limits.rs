@@ -6,6 +6,9 @@ pub const MAX_WORKSPACE_THREADS: usize = 32;
 /// Longest time that the MCP client of `call` and `quickstart` waits for one answer, in milliseconds.
 pub const CLIENT_TIMEOUT_MS: u64 = 15_000;
 
+/// Time after which `codeyard call` says that it waits, in milliseconds.
+pub const SILENT_CALL_MS: u64 = 2_000;
+
 /// Most matches that `codeyard search` reads to list or count files.
 pub const MAX_LISTED_MATCHES: usize = 1_000_000;
 

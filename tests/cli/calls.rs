@@ -16,6 +16,8 @@ fn a_temporary_server_answers_and_exits() {
     let config = sandbox.configured();
     let symbols = sandbox.run(&["call", "documentSymbols", r#"{"uri": "a.tiny"}"#, "--config", &config]).code(0);
     assert_eq!(symbols.stdout, "1:5  function repo\nReturned 1 document symbol.\n");
+    let mut elsewhere = sandbox.command(&["call", "hover", HOVER, "--workspace", "repo", "--config", &config]);
+    assert!(run(elsewhere.current_dir(sandbox.path("other"))).code(0).stdout.contains("use repo"));
     let hover = sandbox.run(&["call", "hover", HOVER, "--config", &config]).code(0).stdout;
     assert!(hover.starts_with("tiny says: use repo\n"), "{hover}");
     let definition =
@@ -57,6 +59,9 @@ fn call_uses_the_running_server_and_shares_its_language_server() {
         .code(1)
         .says(&["WORKSPACE_DENIED", "next:"]);
     assert_eq!(counted(), 4);
+    // A relative path counts from the workspace that is named.
+    let there = ["call", "documentSymbols", r#"{"uri": "a.tiny"}"#, "--workspace", "other"];
+    assert!(sandbox.run(&there).code(0).stdout.contains("function other"));
     let url = format!("http://{}/mcp/repo", serving.address);
     let over_http = ["call", "hover", HOVER, "--url", &url];
     sandbox.run(&over_http).code(1).says(&["401", "codeyard token add"]);

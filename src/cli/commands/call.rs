@@ -2,7 +2,7 @@
 //! directory, else a server started for this call.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -46,9 +46,10 @@ pub(crate) fn run(args: CallArgs) -> Result<(), Failure> {
 async fn ask(args: &CallArgs, arguments: Value) -> Result<(), Failure> {
     if let Some(url) = &args.url {
         let client = Client::over_http(url, args.token.as_deref()).await.map_err(|error| call_failure(&error))?;
-        return answer(client, args, &arguments).await;
+        return answer(client, args, &with_absolute_paths(arguments, &[])?).await;
     }
     let state = assemble::open_state(args.source.state_dir.as_deref())?;
+    let arguments = with_absolute_paths(arguments, &named_roots(&state, args).await)?;
     if let Some(client) = attach_to_running(&state, args, &arguments).await? {
         return answer(client, args, &arguments).await;
     }
@@ -146,7 +147,9 @@ async fn answer(mut client: Client, args: &CallArgs, arguments: &Value) -> Resul
     let tools = client.tools().await.map_err(|error| call_failure(&error))?;
     let (name, arguments) = with_operation(&args.tool, arguments.clone());
     let tool = tool_named(&tools, &name)?;
-    let asked = client.call_with_retry(tool, &arguments, Duration::from_secs(args.wait)).await;
+    let mut note =
+        |text: &str| output::eprint_line(format_args!("codeyard: {text} (at most {} s, see --wait)", args.wait));
+    let asked = client.call_with_retry(tool, &arguments, Duration::from_secs(args.wait), &mut note).await;
     client.close().await;
     let answered = asked.map_err(|error| call_failure(&error))?;
     output::print_json_or(args.json, &answered.content, || {
@@ -179,7 +182,7 @@ fn tool_named<'a>(tools: &'a [String], name: &str) -> Result<&'a str, Failure> {
     })
 }
 
-/// Parses the arguments. Converts a `uri` that is a path to a URI.
+/// Parses the arguments.
 fn parse_arguments(text: &str) -> Result<Value, Failure> {
     let mut read = String::new();
     if text == "-" {
@@ -190,23 +193,56 @@ fn parse_arguments(text: &str) -> Result<Value, Failure> {
     }
     let text = if text == "-" { read.as_str() } else { text };
     let example = r#"write an object such as '{"query": "Order"}'"#;
-    let mut value: Value = serde_json::from_str(text)
+    let value: Value = serde_json::from_str(text)
         .map_err(|error| Failure::usage(format!("the arguments are not valid JSON: {error}; {example}")))?;
     if !value.is_object() {
         return Err(Failure::usage(format!("the arguments are not a JSON object; {example}")));
     }
-    if let Some(path) = value["uri"].as_str().filter(|uri| !uri.contains("://") && !uri.starts_with("file:")) {
-        let path = std::path::absolute(path).map_err(|error| Failure::usage(format!("uri: {error}")))?;
-        value["uri"] = encode_path(&path).into();
+    Ok(value)
+}
+
+/// The roots of the workspace that `--workspace` names; none if none is named, or nothing is known of it.
+async fn named_roots(state: &StateDir, args: &CallArgs) -> Vec<PathBuf> {
+    let Some(named) = &args.workspace else { return Vec::new() };
+    if args.source.config.is_some() || !args.source.root.is_empty() {
+        let workspaces = assemble::load_config(&args.source).map(|config| config.workspaces).unwrap_or_default();
+        let named = workspaces.into_iter().find(|workspace| workspace.name.as_str() == named);
+        return named.map(|workspace| workspace.roots).unwrap_or_default();
     }
-    // A relative path of an existing file counts from the current folder, not from a root.
-    if let Some(path) =
-        value["filePath"].as_str().map(std::path::Path::new).filter(|path| path.is_relative() && path.exists())
-    {
-        let path = std::path::absolute(path).map_err(|error| Failure::usage(format!("filePath: {error}")))?;
-        value["filePath"] = path.display().to_string().into();
+    let listed = AdminClient::new(&state.admin_socket()).get::<WorkspaceList>("/admin/v1/workspaces").await;
+    let workspaces = listed.map(|list| list.workspaces).unwrap_or_default();
+    let named = workspaces.into_iter().find(|workspace| workspace.name == *named);
+    named.into_iter().flat_map(|workspace| workspace.roots).map(PathBuf::from).collect()
+}
+
+/// Makes paths absolute: a `uri` that is a path becomes a URI, a relative `filePath` of an existing file counts from the current folder,
+/// not from a root. See [`absolute`] for `roots`.
+fn with_absolute_paths(mut value: Value, roots: &[PathBuf]) -> Result<Value, Failure> {
+    let of = |field: &str, path: &str| {
+        absolute(Path::new(path), roots).map_err(|error| Failure::usage(format!("{field}: {error}")))
+    };
+    if let Some(path) = value["uri"].as_str().filter(|uri| !uri.contains("://") && !uri.starts_with("file:")) {
+        value["uri"] = encode_path(&of("uri", path)?).into();
+    }
+    if let Some(path) = value["filePath"].as_str() {
+        let path = of("filePath", path)?;
+        if path.exists() {
+            value["filePath"] = path.display().to_string().into();
+        }
     }
     Ok(value)
+}
+
+/// A path, absolute. It counts from the current folder, or, if that leads out of `roots`, from the first root that has such a file.
+fn absolute(path: &Path, roots: &[PathBuf]) -> std::io::Result<PathBuf> {
+    let here = std::path::absolute(path)?;
+    let real = here.canonicalize().unwrap_or_else(|_| here.clone());
+    let is_inside = |root: &PathBuf| real.starts_with(root.canonicalize().as_ref().unwrap_or(root));
+    if path.is_absolute() || roots.iter().any(is_inside) {
+        return Ok(here);
+    }
+    let there = roots.iter().map(|root| root.join(path)).find(|path| path.exists());
+    Ok(there.unwrap_or(here))
 }
 
 fn file_of(arguments: &Value) -> Option<PathBuf> {
@@ -268,15 +304,41 @@ mod tests {
     }
 
     #[test]
-    fn parse_arguments_converts_only_paths_to_uris() {
+    fn parse_arguments_refuses_what_is_no_object() {
         assert_eq!(parse_arguments(r#"{"query": "x"}"#).unwrap(), json!({"query": "x"}));
-        assert_eq!(parse_arguments(r#"{"uri": "/a b/c"}"#).unwrap()["uri"], "file:///a%20b/c");
-        for kept in ["file:///x", "http://x/y"] {
-            assert_eq!(parse_arguments(&json!({"uri": kept}).to_string()).unwrap()["uri"], kept);
-        }
         for wrong in ["", "[]", "{", "1"] {
             assert_eq!(parse_arguments(wrong).unwrap_err().code, 2, "{wrong}");
         }
+    }
+
+    #[test]
+    fn only_paths_become_uris() {
+        let uri = |uri: &str| with_absolute_paths(json!({ "uri": uri }), &[]).unwrap()["uri"].clone();
+        assert_eq!(uri("/a b/c"), "file:///a%20b/c");
+        for kept in ["file:///x", "http://x/y"] {
+            assert_eq!(uri(kept), kept);
+        }
+    }
+
+    #[test]
+    fn a_relative_path_counts_from_the_named_workspace_if_the_folder_is_another() {
+        let here = std::env::current_dir().unwrap();
+        let other = tempfile::tempdir().unwrap();
+        std::fs::write(other.path().join("Cargo.toml"), "").unwrap();
+        std::fs::write(other.path().join("only there"), "").unwrap();
+        let roots = [PathBuf::from("/nowhere"), other.path().to_path_buf()];
+        let in_other = |name: &str| absolute(Path::new(name), &roots).unwrap();
+        // Also if the current folder has such a file: the workspace is named.
+        assert_eq!(in_other("Cargo.toml"), other.path().join("Cargo.toml"));
+        assert_eq!(in_other("only there"), other.path().join("only there"));
+        assert_eq!(in_other("gone"), here.join("gone"));
+        assert_eq!(in_other("/x/y"), Path::new("/x/y"));
+        assert_eq!(absolute(Path::new("Cargo.toml"), &[]).unwrap(), here.join("Cargo.toml"));
+        assert_eq!(absolute(Path::new("Cargo.toml"), std::slice::from_ref(&here)).unwrap(), here.join("Cargo.toml"));
+        let asked = json!({"filePath": "only there", "uri": "only there"});
+        let placed = with_absolute_paths(asked, &roots).unwrap();
+        assert_eq!(placed["filePath"], other.path().join("only there").display().to_string());
+        assert!(placed["uri"].as_str().unwrap().ends_with("/only%20there"), "{placed}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 
 use self::http::HttpConnection;
-use crate::limits::CLIENT_TIMEOUT_MS;
+use crate::limits::{CLIENT_TIMEOUT_MS, SILENT_CALL_MS};
 use codeyard_base::clock::Instant;
 use codeyard_gateway::limits::RESPONSE_ENVELOPE_BYTES;
 use codeyard_model::limits::{MAX_RESPONSE_BYTES, RETRY_AFTER_MS};
@@ -45,6 +45,8 @@ pub(crate) enum ClientError {
         message: String,
         /// The retry hint.
         retry_after: Option<Duration>,
+        /// What the call waits for.
+        progress: Option<String>,
     },
     /// The server is unreachable, refuses the request, or sends an invalid response.
     #[error("{0}")]
@@ -112,8 +114,10 @@ impl Client {
         if result["isError"] == true {
             let message =
                 result["content"][0]["text"].as_str().unwrap_or("the tool failed without a message").to_owned();
-            let wait = result["structuredContent"]["metadata"]["error"]["retryAfterMs"].as_u64();
-            return Err(ClientError::ToolText { message, retry_after: wait.map(Duration::from_millis) });
+            let error = &result["structuredContent"]["metadata"]["error"];
+            let retry_after = error["retryAfterMs"].as_u64().map(Duration::from_millis);
+            let progress = error["progress"].as_str().map(str::to_owned);
+            return Err(ClientError::ToolText { message, retry_after, progress });
         }
         match result.get_mut("structuredContent") {
             Some(content) => Ok(content.take()),
@@ -121,7 +125,8 @@ impl Client {
         }
     }
 
-    /// Calls a tool. Retries for at most `patience` while the server sends a retry hint.
+    /// Calls a tool. Retries for at most `patience` while the server sends a retry hint. Tells `note` what a long call waits for, each text
+    /// once in a row.
     ///
     /// # Errors
     /// The [`ClientError`] of the last attempt.
@@ -130,15 +135,35 @@ impl Client {
         tool: &str,
         arguments: &Value,
         patience: Duration,
+        note: &mut dyn FnMut(&str),
     ) -> Result<TimedAnswer, ClientError> {
         let end = Instant::now() + patience;
         let mut retries = 0;
+        let mut noted = String::new();
         loop {
             let asked = Instant::now();
-            match self.call(tool, arguments).await {
+            let called = {
+                let mut call = std::pin::pin!(self.call(tool, arguments));
+                match tokio::time::timeout(Duration::from_millis(SILENT_CALL_MS), &mut call).await {
+                    Err(_) if noted.is_empty() => {
+                        "waiting for the language server".clone_into(&mut noted);
+                        note(&noted);
+                        call.await
+                    }
+                    Err(_) => call.await,
+                    Ok(called) => called,
+                }
+            };
+            match called {
                 Ok(content) => return Ok(TimedAnswer { content, took: asked.elapsed(), retries }),
                 Err(error) => match error.retry_after() {
-                    Some(wait) if Instant::now() + wait < end => tokio::time::sleep(wait).await,
+                    Some(wait) if Instant::now() + wait < end => {
+                        if noted != error.progress() {
+                            error.progress().clone_into(&mut noted);
+                            note(&noted);
+                        }
+                        tokio::time::sleep(wait).await;
+                    }
                     _ => return Err(error),
                 },
             }
@@ -229,6 +254,15 @@ impl ClientError {
         Self::Tool { code, message, details: data["details"].clone() }
     }
 
+    /// What the call waits for, else the message.
+    fn progress(&self) -> &str {
+        match self {
+            Self::Tool { message, details, .. } => details["progress"].as_str().unwrap_or(message),
+            Self::ToolText { message, progress, .. } => progress.as_ref().unwrap_or(message),
+            Self::Connection(message) => message,
+        }
+    }
+
     /// The pause before a retry; `None` if the server sent no retry hint. Clamped to ten times the usual hint.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -261,6 +295,51 @@ mod tests {
         assert_eq!(error("X/CAP_EXCEEDED", json!({"retryAfterMs": 9_999_999})), Some(Duration::from_secs(5)));
         assert_eq!(error("X/CAP_EXCEEDED", json!({"reason": "response_bytes"})), None);
         assert_eq!(error("X/PROVIDER_UNAVAILABLE", json!({"retryAfterMs": 500})), None);
+    }
+
+    /// A server that answers the n-th call of a tool after the delay with the error text, or with a result.
+    async fn scripted(stream: tokio::io::DuplexStream, script: Vec<(u64, Option<&'static str>)>) {
+        let (reader, mut writer) = tokio::io::split(stream);
+        let mut reader = LineReader::new(reader, MAX_ANSWER_BYTES);
+        let mut script = script.into_iter();
+        while let Ok(LineFrame::Text(line)) = reader.next().await {
+            let message: Value = serde_json::from_slice(&line).unwrap();
+            let mut answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": {"structuredContent": {}}});
+            if message["method"] == "tools/call" {
+                let (seconds, progress) = script.next().unwrap();
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                if let Some(progress) = progress {
+                    let details = json!({"retryAfterMs": 1000, "progress": progress});
+                    let data = json!({"code": "X/CAP_EXCEEDED", "message": "m", "details": details});
+                    answer = json!({"id": message["id"], "error": {"code": -1, "message": "m", "data": data}});
+                }
+            }
+            if !message["id"].is_null() {
+                writer.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_call_says_what_it_waits_for() {
+        let notes = async |script: Vec<(u64, Option<&'static str>)>, patience: u64| {
+            let (here, there) = tokio::io::duplex(4096);
+            let server = tokio::spawn(scripted(there, script));
+            let mut client = Client::over_stream(Box::new(here)).await.unwrap();
+            let mut noted = Vec::new();
+            let mut note = |text: &str| noted.push(text.to_owned());
+            let patience = Duration::from_secs(patience);
+            let answered = client.call_with_retry("t", &json!({}), patience, &mut note).await;
+            client.close().await;
+            server.await.unwrap();
+            (answered.is_ok(), noted)
+        };
+        assert_eq!(notes(vec![(1, None)], 60).await, (true, vec![]));
+        let script = vec![(8, Some("indexing 10%")), (8, Some("indexing 10%")), (0, Some("indexing 90%")), (8, None)];
+        let said = ["waiting for the language server", "indexing 10%", "indexing 90%"].map(str::to_owned);
+        assert_eq!(notes(script, 60).await, (true, said.into()));
+        let said = vec!["waiting for the language server".to_owned()];
+        assert_eq!(notes(vec![(8, Some("indexing 10%"))], 5).await, (false, said), "the error says the rest");
     }
 
     #[test]

@@ -131,7 +131,7 @@ async fn ask(question: &SampleQuestion, samples: &Path, url: &str, token: &str) 
     let mut retries = 0;
     let answered = loop {
         let left = end.saturating_duration_since(Instant::now());
-        let answered = client.call_with_retry(question.tool, &arguments, left).await.map_err(text)?;
+        let answered = client.call_with_retry(question.tool, &arguments, left, &mut |_| ()).await.map_err(text)?;
         retries += answered.retries;
         let pause = Duration::from_millis(RETRY_AFTER_MS);
         if question.is_right(&answered.content) || !question.may_grow() || Instant::now() + pause >= end {
