@@ -115,6 +115,24 @@ fn files_counts_case_and_exit_codes_are_those_of_ripgrep() {
 }
 
 #[test]
+fn without_a_match_the_note_names_what_can_find_more() {
+    let sandbox = sandbox();
+    let note = |words: &[&str]| {
+        let words = [&["search", "no_such_thing"], words].concat();
+        let ran = sandbox.run(&words).code(1);
+        let said = ran.stderr.lines().find_map(|line| line.strip_prefix("no match; try ")).map(str::to_owned);
+        said.unwrap_or_else(|| panic!("{ran:#?}"))
+    };
+    assert_eq!(note(&[]), "--mode text or --mode regex");
+    assert_eq!(note(&["-m", "text"]), "--mode auto, which finds similar names");
+    assert_eq!(
+        note(&["-m", "regex", "-s", "-w", "-g", "*.rs", "-t", "rust"]),
+        "--mode auto, which finds similar names, or --ignore-case, or fewer globs, or no --language, or no --word"
+    );
+    assert_eq!(note(&["-g", "*.rs"]), "--mode text or --mode regex, or fewer globs");
+}
+
+#[test]
 fn filters_alone_list_files_and_symbols() {
     let sandbox = sandbox();
     let paths = |query: &str| sandbox.run(&["search", query, "-l"]).code(0).stdout;
@@ -175,7 +193,18 @@ fn a_running_server_answers_for_its_workspaces_and_groups() {
     assert_eq!(group["results"][0]["workspace"], "b");
     let one = sandbox.run(&["search", "--workspace", "a", "-m", "text", "admit", "-c"]).code(0).stdout;
     assert_eq!(one, "a/harbour.rs:1\n", "counts come from the indexes themselves");
+    let listed = |flag: &str| sandbox.run(&["search", "--group", "second", "-m", "text", "admit", flag]).code(0).stdout;
+    assert_eq!((listed("-l"), listed("-c")), ("b/quay.rs\n".to_owned(), "b/quay.rs:1\n".to_owned()));
+    for no_group in ["nope", "Second", "a b", ""] {
+        for words in [&["admit"][..], &["admit", "-l"]] {
+            let refused = sandbox.run(&[&["search", "--group", no_group], words].concat()).code(2);
+            assert_eq!(refused.stdout, "", "{no_group}: {refused:?}");
+            refused.says(&["no such group"]);
+        }
+    }
     sandbox.run(&["search", "--workspace", "zzz", "x"]).code(2).says(&["No workspace of this group", "a, b"]);
+    let shown = sandbox.run(&["call", "locate_symbol", "{\"name\": \"moor_ship\"}", "--workspace", "@all"]).code(0).stdout;
+    assert!(shown.starts_with("b/quay.rs:1: fn moor_ship\n"), "{shown}");
     let called = sandbox.run(&["call", "locate_symbol", "{\"name\": \"moor_ship\"}", "--workspace", "@all", "--json"]);
     assert_eq!(called.code(0).json()["results"][0]["workspace"], "b");
     assert_eq!(serving.status("/mcp/@all/code", &serving.token), 200);

@@ -145,7 +145,7 @@ fn print(args: &SearchArgs, query: &SearchQuery, found: &PrintedRows) -> Result<
 fn notes(args: &SearchArgs, found: &PrintedRows) -> Vec<String> {
     let mut notes = Vec::new();
     match (found.rows.len(), found.total) {
-        (0, 0) => notes.push("no match; try --mode text or --mode regex, or fewer globs".to_owned()),
+        (0, 0) => notes.push(format!("no match; {}", wider(args))),
         (shown, total) if total > shown.saturating_add(args.offset) => {
             notes.push(format!("{shown} of {total}; use --limit for more, with text and regex also --offset"));
         }
@@ -156,6 +156,24 @@ fn notes(args: &SearchArgs, found: &PrintedRows) -> Vec<String> {
     }
     notes.extend(found.notes.iter().map(|note| format!("note: {note}")));
     notes
+}
+
+/// What may find more.
+fn wider(args: &SearchArgs) -> String {
+    let is_of_lines = matches!(args.mode.as_str(), "text" | "regex");
+    let mut ways =
+        vec![if is_of_lines { "--mode auto, which finds similar names" } else { "--mode text or --mode regex" }];
+    if args.case_sensitive || !args.ignore_case && args.case == "sensitive" {
+        ways.push("--ignore-case");
+    }
+    let filters = [
+        (!args.globs.is_empty(), "fewer globs"),
+        (args.language.is_some(), "no --language"),
+        (is_of_lines && args.word, "no --word"),
+        (args.offset > 0, "no --offset"),
+    ];
+    ways.extend(filters.iter().filter(|(is_used, _)| *is_used).map(|(_, way)| *way));
+    format!("try {}", ways.join(", or "))
 }
 
 /// What is highlighted: in lines the query, in names its words.
