@@ -22,6 +22,9 @@ pub const MAX_BUILD_SCRIPT_BYTES: u64 = 8 * 1024 * 1024;
 /// Variables with flags that are read of one make file, and flags that one directory has.
 pub const MAX_BUILD_FLAGS: usize = 1_024;
 
+/// Files that one make file includes, directly or not, and that are read.
+pub const MAX_INCLUDED_MAKE_FILES: usize = 64;
+
 /// Open conditions of a build file that are told apart. Deeper ones count as the one around them.
 pub const MAX_BUILD_CONDITIONS: usize = 256;
 

@@ -262,6 +262,15 @@ impl Collector<'_> {
         read_script(&self.root.join(self.dir).join(name))
     }
 
+    /// The text of an included `.mk` file in the build file's directory or one above.
+    pub(super) fn included_text(&self, path: &str) -> Option<String> {
+        let path = self.resolved(path)?;
+        let is_included = [".mk", ".mak"].iter().any(|ending| path.ends_with(ending));
+        let dir = parent(&path);
+        let is_above = dir.is_empty() || self.dir == dir || self.dir.starts_with(&format!("{dir}/"));
+        (is_included && is_above && self.tree.has(&path)).then(|| read_script(&self.root.join(path))).flatten()
+    }
+
     /// The project root, for build files that name it.
     pub(super) fn root(&self) -> String {
         self.root.to_string_lossy().into_owned()

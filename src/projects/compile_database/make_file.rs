@@ -1,7 +1,7 @@
 //! Reads include directories and definitions from a make file, also one of automake, autoconf or kbuild.
 //!
-//! It understands assignments to variables whose name says that they hold flags, plain variables in them, and conditions on these; not
-//! functions, rules and included files. A definition in a branch that depends on what isn't known is left out, because the alternatives
+//! It understands assignments to variables whose name says that they hold flags, plain variables in them, conditions on these, and included
+//! `.mk` files of its directory and those above; not functions and rules. A definition in a branch that depends on what isn't known is left out, because the alternatives
 //! contradict each other.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::build_hints::{Collector, names_other_system};
 use super::platforms::host_architecture;
 use super::shell_words;
-use crate::limits::{MAX_BUILD_CONDITIONS, MAX_BUILD_FLAGS};
+use crate::limits::{MAX_BUILD_CONDITIONS, MAX_BUILD_FLAGS, MAX_INCLUDED_MAKE_FILES};
 
 /// Most expansions of variables in one value.
 const MAX_EXPANSIONS: usize = 256;
@@ -67,7 +67,14 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
     let mut variables = Variables::of(collector);
     let mut branches = OpenConditions::default();
     let mut values: Vec<FlagValue> = Vec::new();
-    for line in logical_lines(text) {
+    // The lines that are left of the file and of those that it includes, the innermost last.
+    let mut open = vec![logical_lines(text).into_iter()];
+    let mut included = 0;
+    while let Some(lines) = open.last_mut() {
+        let Some(line) = lines.next() else {
+            open.pop();
+            continue;
+        };
         let line = line.trim();
         let (first, rest) = line.split_once(|c: char| c.is_whitespace() || c == '(').unwrap_or((line, ""));
         match first {
@@ -75,6 +82,14 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
             "else" => branches.other(rest, &variables),
             "endif" => branches.close(),
             _ if branches.are_skipped() => {}
+            "include" | "-include" | "sinclude" => {
+                let names = expand(rest, &variables);
+                let room = MAX_INCLUDED_MAKE_FILES - included;
+                let texts: Vec<String> =
+                    names.split_whitespace().filter_map(|name| collector.included_text(name)).take(room).collect();
+                included += texts.len();
+                open.extend(texts.iter().rev().map(|text| logical_lines(text).into_iter()));
+            }
             _ => {
                 let is_certain = branches.are_taken();
                 if values.len() < MAX_BUILD_FLAGS

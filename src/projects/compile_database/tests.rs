@@ -528,3 +528,30 @@ fn an_empty_project_has_an_empty_database() {
         (0, Some(0), ProjectSource::Server)
     );
 }
+
+#[test]
+fn make_files_include_others() {
+    let project = Project::new(&[
+        ("config.mk", "VERSION = 1.2\nCPPFLAGS += -DVERSION=\\\"$(VERSION)\\\"\nifdef WITH_X\nCFLAGS += -DNO\n"),
+        (
+            "Makefile",
+            "-include config.mk gone.mk\nendif\nCFLAGS += -DOWN\ninclude sub/no.mk Makefile\nsinclude loop.mk\n",
+        ),
+        ("loop.mk", "include loop.mk\nCFLAGS += -DLOOP\n"),
+        ("a.c", ""),
+        ("sub.mk", "CFLAGS += -DSUB\n"),
+        ("sub/Makefile", "include ../sub.mk ../config.mk\n"),
+        ("sub/no.mk", "CFLAGS += -DNO\n"),
+        ("sub/b.c", ""),
+        ("../outside.mk", "CFLAGS += -DNO\n"),
+        ("out/Makefile", "include ../../outside.mk\n"),
+        ("out/c.c", ""),
+    ]);
+    let prepared = project.prepare();
+    let defined = |file: &str| -> Vec<&str> {
+        prepared.arguments[file].iter().filter_map(|word| word.strip_prefix("-D")).collect()
+    };
+    assert_eq!(defined("a.c"), ["VERSION=\"1.2\"", "OWN", "LOOP"]);
+    assert_eq!(defined("sub/b.c"), ["VERSION=\"1.2\"", "OWN", "LOOP", "SUB"]);
+    assert_eq!(defined("out/c.c"), ["VERSION=\"1.2\"", "OWN", "LOOP"]);
+}
