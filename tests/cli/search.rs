@@ -203,7 +203,8 @@ fn a_running_server_answers_for_its_workspaces_and_groups() {
         }
     }
     sandbox.run(&["search", "--workspace", "zzz", "x"]).code(2).says(&["No workspace of this group", "a, b"]);
-    let shown = sandbox.run(&["call", "locate_symbol", "{\"name\": \"moor_ship\"}", "--workspace", "@all"]).code(0).stdout;
+    let shown =
+        sandbox.run(&["call", "locate_symbol", "{\"name\": \"moor_ship\"}", "--workspace", "@all"]).code(0).stdout;
     assert!(shown.starts_with("b/quay.rs:1: fn moor_ship\n"), "{shown}");
     let called = sandbox.run(&["call", "locate_symbol", "{\"name\": \"moor_ship\"}", "--workspace", "@all", "--json"]);
     assert_eq!(called.code(0).json()["results"][0]["workspace"], "b");

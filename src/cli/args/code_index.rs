@@ -174,10 +174,12 @@ impl SearchScope {
         self.all || self.group.is_some() || self.workspace.is_some()
     }
 
-    /// The group to search: that of `--group`, else all workspaces. A name that no group can have means a group that isn't there.
-    pub fn group_name(&self) -> GroupName {
-        let named = self.group.as_deref().map(|name| name.strip_prefix('@').unwrap_or(name));
-        named.and_then(GroupName::new).unwrap_or_else(GroupName::all)
+    /// The group to search: that of `--group`, else all workspaces. `None` if no group can have the name of `--group`.
+    pub fn group_name(&self) -> Option<GroupName> {
+        match &self.group {
+            Some(name) => GroupName::new(name.strip_prefix('@').unwrap_or(name)),
+            None => Some(GroupName::all()),
+        }
     }
 }
 

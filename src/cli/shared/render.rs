@@ -19,7 +19,8 @@ fn code_answer(content: &Value) -> Vec<String> {
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
     let mut lines: Vec<String> = Vec::new();
     for row in rows {
-        let at = format!("{}:{}", text(row, "path"), row["line_start"]);
+        let workspace = row["workspace"].as_str().map(|name| format!("{name}/")).unwrap_or_default();
+        let at = format!("{workspace}{}:{}", text(row, "path"), row["line_start"]);
         lines.push(match row["text"].as_str() {
             Some(line) => format!("{at}:{line}"),
             None => format!("{at}: {} {}", text(row, "kind"), text(row, "name")),
@@ -265,6 +266,12 @@ mod tests {
             ),
             (json!({"metadata": {"result": null}}), vec!["No results found."]),
             (json!({"metadata": {"result": {"contents": {"kind": "markdown", "value": "a\nb"}}}}), vec!["a", "b"]),
+            (
+                json!({"metadata": {"freshness_status": "fresh"}, "total_candidates": 2, "results": [
+                    {"path": "a.py", "line_start": 1, "kind": "fn", "name": "two", "workspace": "svc"},
+                    {"path": "a.py", "line_start": 3, "text": "two()"}]}),
+                vec!["svc/a.py:1: fn two", "a.py:3:two()", "2 of 2; fresh."],
+            ),
             (json!({"unknown": 1}), vec![]),
         ];
         for (content, wanted) in cases {

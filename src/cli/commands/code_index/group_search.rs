@@ -21,7 +21,7 @@ use crate::shared::signals::ignore_file_size_signal;
 use crate::shared::{assemble, output};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::GroupName;
-use codeyard_config::{Config, NamePatterns, WorkspaceConfig};
+use codeyard_config::{Config, GroupSection, NamePatterns, WorkspaceConfig};
 use codeyard_engine::indexer::group_query::{GroupProjects, MemberProjects};
 use codeyard_engine::indexer::group_report;
 use codeyard_engine::indexer::policy::IndexPolicy;
@@ -50,14 +50,7 @@ pub(super) fn search(args: &SearchArgs, query: &SearchQuery) -> Result<SearchAns
 
 /// The answer of the running server; `None` if none runs, or if it has no such group.
 async fn ask_server(state: &StateDir, args: &SearchArgs, query: &SearchQuery) -> Result<Option<SearchAnswer>, Failure> {
-    let hello = Hello {
-        version: attach::VERSION,
-        roots: Vec::new(),
-        workspace: Some(args.scope.group_name().at()),
-        catalogs: Some(GROUP_CATALOG.to_owned()),
-    };
-    let Some(stream) = attach::attach(&state.attach_socket(), &hello).await else { return Ok(None) };
-    let mut client = Client::over_stream(Box::new(stream)).await.map_err(|error| failure(&error))?;
+    let Some(mut client) = attach_to_group(state, &args.scope).await? else { return Ok(None) };
     let mut arguments = CallArguments::of(&CodeQuery::Search(query.clone())).arguments;
     if let Some(workspace) = &args.scope.workspace {
         arguments.insert("workspace".to_owned(), Value::from(workspace.as_str()));
@@ -81,6 +74,29 @@ async fn ask_server(state: &StateDir, args: &SearchArgs, query: &SearchQuery) ->
     };
     let rows = PrintedRows::of_json(&answer, root_of);
     Ok(Some(SearchAnswer { rows, json: args.location.json.then_some(answer) }))
+}
+
+/// A client of the group at the running server; `None` if none runs, or if it has no such group.
+async fn attach_to_group(state: &StateDir, scope: &SearchScope) -> Result<Option<Client>, Failure> {
+    let Some(group) = scope.group_name() else { return Ok(None) };
+    let hello = Hello {
+        version: attach::VERSION,
+        roots: Vec::new(),
+        workspace: Some(group.at()),
+        catalogs: Some(GROUP_CATALOG.to_owned()),
+    };
+    let Some(stream) = attach::attach(&state.attach_socket(), &hello).await else { return Ok(None) };
+    Client::over_stream(Box::new(stream)).await.map(Some).map_err(|error| failure(&error))
+}
+
+/// The names of the workspaces of a group of the running server; `None` if it has no such group.
+async fn server_members(state: &StateDir, scope: &SearchScope) -> Result<Option<Vec<String>>, Failure> {
+    let Some(mut client) = attach_to_group(state, scope).await? else { return Ok(None) };
+    let asked = client.call(tools::STATUS, &Value::Object(serde_json::Map::new())).await;
+    client.close().await;
+    let status = asked.map_err(|error| failure(&error))?;
+    let workspaces = status["workspaces"].as_array().into_iter().flatten();
+    Ok(Some(workspaces.filter_map(|of| of["workspace"].as_str().map(str::to_owned)).collect()))
 }
 
 /// The roots of the running server's workspaces; none if it doesn't say.
@@ -112,7 +128,7 @@ fn search_directly(state: &StateDir, args: &SearchArgs, query: &SearchQuery) -> 
     Ok(SearchAnswer { rows, json })
 }
 
-/// The workspaces: those of `--config`, else those of the running server, else every root with an index.
+/// The workspaces: those of `--config`, else those of the running server with the group to search, else every root with an index.
 fn configuration(state: &StateDir, args: &SearchArgs) -> Result<(Config, IndexPolicy), Failure> {
     if let Some(file) = &args.location.config {
         let config = assemble::read_config(file)?;
@@ -121,7 +137,8 @@ fn configuration(state: &StateDir, args: &SearchArgs) -> Result<(Config, IndexPo
     }
     let mut policy = IndexPolicy::of(&Config::default());
     policy.settings = settings(None)?;
-    let served = crate::runtime()?.block_on(server_roots(state));
+    let runtime = crate::runtime()?;
+    let served = runtime.block_on(server_roots(state));
     let mut config = Config::default();
     if served.is_empty() {
         let roots = indexed_roots(&state.index()).map_err(|error| {
@@ -138,6 +155,11 @@ fn configuration(state: &StateDir, args: &SearchArgs) -> Result<(Config, IndexPo
             Some(WorkspaceConfig::new(codeyard_base::ids::WorkspaceName::new(&name)?, roots))
         };
         config.workspaces = served.into_iter().filter_map(named).collect();
+        if let Some(group) = args.scope.group_name().filter(|group| group.as_str() != GroupName::ALL)
+            && let Some(workspaces) = runtime.block_on(server_members(state, &args.scope))?
+        {
+            config.groups.insert(group.as_str().to_owned(), GroupSection { workspaces });
+        }
     }
     Ok((config, policy))
 }
@@ -145,7 +167,7 @@ fn configuration(state: &StateDir, args: &SearchArgs) -> Result<(Config, IndexPo
 /// The workspaces that the flags select, in the order of their names.
 fn selected<'c>(config: &'c Config, scope: &SearchScope) -> Result<Vec<&'c WorkspaceConfig>, Failure> {
     let group = scope.group_name();
-    let patterns = match group.as_str() {
+    let patterns = match group.as_ref().map_or(scope.group.as_deref().unwrap_or_default(), GroupName::as_str) {
         name if name != GroupName::ALL => {
             let groups = config.groups.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let group = config.groups.get(name).ok_or_else(|| {
