@@ -267,7 +267,7 @@ mod tests {
             (json!({"metadata": {"result": null}}), vec!["No results found."]),
             (json!({"metadata": {"result": {"contents": {"kind": "markdown", "value": "a\nb"}}}}), vec!["a", "b"]),
             (
-                json!({"metadata": {"freshness_status": "fresh"}, "total_candidates": 2, "results": [
+                json!({"metadata": {"codecompass_protocol_version": "1.0", "freshness_status": "fresh"}, "total_candidates": 2, "results": [
                     {"path": "a.py", "line_start": 1, "kind": "fn", "name": "two", "workspace": "svc"},
                     {"path": "a.py", "line_start": 3, "text": "two()"}]}),
                 vec!["svc/a.py:1: fn two", "a.py:3:two()", "2 of 2; fresh."],
