@@ -46,6 +46,8 @@ pub(crate) struct TerminalStyle {
     pub(crate) has_colors: bool,
     /// Whether paths are links.
     pub(crate) has_links: bool,
+    /// Whether a terminal shows the output, with or without colours.
+    pub(crate) is_terminal: bool,
 }
 
 impl TerminalStyle {
@@ -70,7 +72,7 @@ impl TerminalStyle {
             When::Never => false,
             When::Auto => is_terminal && has_colors && shows_links(&text),
         };
-        Self { has_colors, has_links }
+        Self { has_colors, has_links, is_terminal }
     }
 
     /// Appends `text` in the colour of `part`.
@@ -108,10 +110,11 @@ impl TerminalStyle {
         into.push_str("\x1b]8;;\x1b\\");
     }
 
-    /// `text` from a file, safe to print: in a styled output control characters but tabs are shown as escapes.
+    /// `text` from a file, safe to print: on a terminal and in a styled output control characters but tabs are shown as escapes.
     pub(crate) fn safe(self, text: &str) -> Cow<'_, str> {
         let is_control = |c: char| c.is_control() && c != '\t';
-        if (!self.has_colors && !self.has_links) || !text.contains(is_control) {
+        let is_shown = self.is_terminal || self.has_colors || self.has_links;
+        if !is_shown || !text.contains(is_control) {
             return Cow::Borrowed(text);
         }
         let shown = |c: char| if is_control(c) { c.escape_default().to_string() } else { c.to_string() };
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn parts_links_and_control_characters() {
-        let on = TerminalStyle { has_colors: true, has_links: true };
+        let on = TerminalStyle { has_colors: true, has_links: true, is_terminal: false };
         let mut text = String::new();
         on.link(Some(Path::new("/a b/c.rs")), Some(7), &mut text, |text| on.paint(Part::Path, "c.rs", text));
         assert_eq!(text, "\x1b]8;;file:///a%20b/c.rs#L7\x1b\\\x1b[35mc.rs\x1b[0m\x1b]8;;\x1b\\");
@@ -173,5 +176,7 @@ mod tests {
         assert_eq!(text, "a");
         assert_eq!(on.safe("a\tb\x1b[31m"), "a\tb\\u{1b}[31m");
         assert_eq!(off.safe("\x1b"), "\x1b", "piped bytes are kept");
+        let plain = TerminalStyle { is_terminal: true, ..off };
+        assert_eq!(plain.safe("a\tb\x1b[31m"), "a\tb\\u{1b}[31m", "a terminal without colours");
     }
 }

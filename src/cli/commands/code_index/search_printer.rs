@@ -196,7 +196,12 @@ mod tests {
 
     fn printer(has_headings: bool, has_colors: bool, context: (usize, usize)) -> SearchPrinter {
         let highlights = vec![LinePattern::new("hit", false, CaseRule::Smart, false).unwrap()];
-        SearchPrinter { style: TerminalStyle { has_colors, has_links: false }, has_headings, context, highlights }
+        SearchPrinter {
+            style: TerminalStyle { has_colors, ..TerminalStyle::default() },
+            has_headings,
+            context,
+            highlights,
+        }
     }
 
     #[test]
