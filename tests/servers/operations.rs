@@ -37,6 +37,9 @@ const SHARES: [(&str, usize); 9] = [
     ("workspaceSymbol", 50),
 ];
 
+/// The part of these shares that is required in Rust, in percent: many names are of the standard library, which is outside the root.
+const RUST_PART: usize = 50;
+
 /// Words that are no identifiers.
 const KEYWORDS: [&str; 46] = [
     "and",
@@ -233,6 +236,7 @@ fn equal(language: Language, corpora: &[(&str, Corpus, usize)]) {
             assert_odd(&ops);
             for (operation, least) in SHARES {
                 let (asked, nonempty) = counts[operation];
+                let least = if language.kind == RUST.kind { least * RUST_PART / 100 } else { least };
                 assert!(nonempty * 100 >= asked * least, "{operation}: {nonempty} of {asked} answers aren't empty");
             }
         }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use codeyard_canon::limits::MAX_HOVER_FRAGMENT_CHARS;
 use serde_json::{Value, json};
 
 use crate::bare::{Bare, fragments, key, list, text, unkey, uri_of};
@@ -140,7 +141,7 @@ fn locations(servers: &mut [&mut Bare], method: &str, at: &At, declaration: Opti
     all.into_iter().map(|(uri, range)| json!({"uri": uri, "range": unkey(range)})).collect()
 }
 
-/// Parts of one server are separated by a blank line, servers by a rule; repeated parts are dropped.
+/// Parts of one server are separated by a blank line, servers by a rule; repeated parts are dropped, long ones are cut.
 fn hover(servers: &mut [&mut Bare], method: &str, at: &At) -> Value {
     let mut said: Vec<String> = Vec::new();
     let (mut range, mut is_markdown) = (None, false);
@@ -149,6 +150,7 @@ fn hover(servers: &mut [&mut Bare], method: &str, at: &At) -> Value {
         let mut parts: Vec<String> = Vec::new();
         for (kind, part) in fragments(&raw) {
             is_markdown |= kind == "markdown";
+            let part: String = part.chars().take(MAX_HOVER_FRAGMENT_CHARS).collect();
             if !parts.contains(&part) {
                 parts.push(part);
             }
