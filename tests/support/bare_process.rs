@@ -1,6 +1,6 @@
 //! The process of a bare language server, with its messages as plain JSON.
 //!
-//! It knows no method of the protocol. Invariant: the process and its children end with the value.
+//! It knows no method of the protocol. Invariant: the process, its children and its temporary files end with the value.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -10,17 +10,22 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// A started process.
 pub(crate) struct BareProcess {
     child: Child,
     input: ChildStdin,
     messages: Receiver<Value>,
+    /// A killed server doesn't remove its temporary files.
+    _temporary: TempDir,
 }
 
 impl BareProcess {
     /// Starts `command` in a group of its own, with pipes.
     pub(crate) fn start(mut command: Command) -> Self {
+        let temporary = tempfile::tempdir().expect("a folder");
+        command.env("TMPDIR", temporary.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().expect("it starts");
         let input = child.stdin.take().expect("a pipe");
@@ -33,7 +38,7 @@ impl BareProcess {
                 }
             }
         });
-        Self { child, input, messages }
+        Self { child, input, messages, _temporary: temporary }
     }
 
     /// Sends one message.
