@@ -5,6 +5,7 @@
 //! calls behind them are missing from references. So the folders that the imports of the tree name are passed to the server as further
 //! search paths. Projects that configure the type checker themselves are left alone. Invariant: the same files give the same paths.
 
+mod environment;
 mod imports;
 mod scope;
 mod standard_library;
@@ -15,15 +16,15 @@ use std::path::{Path, PathBuf};
 use codeyard_lsp::registry::{DiskFiles, MarkerFiles};
 use serde_json::{Value, json};
 
+use self::environment::VirtualEnvironment;
 use self::imports::imports_of;
 use self::standard_library::STANDARD_LIBRARY;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
 use crate::limits::{MAX_EXAMPLES, MAX_SEARCH_PATHS};
 use crate::prepare::{PreparedProject, ProjectRequest};
 
-/// Files that list the packages that a project needs.
-const REQUIREMENTS: [&str; 6] =
-    ["pyproject.toml", "requirements.txt", "setup.py", "setup.cfg", "Pipfile", "environment.yml"];
+/// Files of a project that is a package itself.
+const PACKAGES: [&str; 3] = ["pyproject.toml", "setup.py", "setup.cfg"];
 /// Lock files and the command that installs what they lock.
 const INSTALLERS: [(&str, &str); 4] = [
     ("uv.lock", "uv sync"),
@@ -31,8 +32,6 @@ const INSTALLERS: [(&str, &str); 4] = [
     ("pdm.lock", "pdm install"),
     ("Pipfile.lock", "pipenv sync"),
 ];
-/// The folders of virtual environments that type checkers find.
-const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 
 /// The folders of a tree and the modules in them.
 struct Tree<'a> {
@@ -257,24 +256,39 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Packages that are imported though no virtual environment holds them; `None` if there is one, or nothing is needed.
+/// Packages that are imported though the virtual environment doesn't hold them; `None` if there are none, or it isn't known.
 fn not_installed(request: &ProjectRequest<'_>, paths: &SearchPaths) -> Option<UnresolvedNames> {
-    let root = request.root;
-    let has = |name: &str| DiskFiles.exists(&root.join(name));
-    let is_needed = REQUIREMENTS.iter().any(|name| has(name));
-    if paths.foreign.is_empty() || !is_needed || ENVIRONMENTS.iter().any(|name| has(name)) {
-        return None;
-    }
-    let installer = INSTALLERS.iter().find(|(lock, _)| has(lock)).map(|(_, command)| (*command).to_owned());
-    let by_requirements =
-        has("requirements.txt").then(|| "python -m venv .venv && .venv/bin/pip install -r requirements.txt".to_owned());
-    let by_project = || "python -m venv .venv && .venv/bin/pip install -e .".to_owned();
-    Some(UnresolvedNames {
-        what: "`.venv` is missing".into(),
-        count: paths.foreign.len(),
-        examples: paths.foreign.iter().take(MAX_EXAMPLES).cloned().collect(),
-        remedy: Some(installer.or(by_requirements).unwrap_or_else(by_project)),
+    let environment = VirtualEnvironment::of(request.root, request.top);
+    let (what, folder, missing) = match &environment {
+        VirtualEnvironment::Open => return None,
+        VirtualEnvironment::Missing => ("`.venv` is missing".to_owned(), None, paths.foreign.iter().collect()),
+        VirtualEnvironment::Closed { folder, modules } => {
+            let missing: Vec<&String> = paths.foreign.difference(modules).collect();
+            (format!("`{folder}` doesn't hold them"), Some(*folder), missing)
+        }
+    };
+    (!missing.is_empty()).then(|| UnresolvedNames {
+        what,
+        count: missing.len(),
+        examples: missing.into_iter().take(MAX_EXAMPLES).cloned().collect(),
+        remedy: Some(install_command(request.root, folder)),
     })
+}
+
+/// The command that installs what a project needs into its environment, or makes one.
+fn install_command(root: &Path, environment: Option<&str>) -> String {
+    let has = |name: &str| DiskFiles.exists(&root.join(name));
+    if let Some((_, command)) = INSTALLERS.iter().find(|(lock, _)| has(lock)) {
+        return (*command).to_owned();
+    }
+    let make = if environment.is_none() { "python -m venv .venv && " } else { "" };
+    // The name of a module isn't always that of its package, so none is suggested.
+    let what = match () {
+        () if has("requirements.txt") => "-r requirements.txt",
+        () if PACKAGES.iter().any(|name| has(name)) => "-e .",
+        () => "PACKAGE",
+    };
+    format!("{make}{}/bin/pip install {what}", environment.unwrap_or(".venv"))
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ fn prepare(files: &[(&str, &str)]) -> (PreparedProject, Vec<String>) {
         let path = root.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
-        sources.extend(name.ends_with(".py").then_some(path));
+        let is_source = name.ends_with(".py") && !name.starts_with(".venv");
+        sources.extend(is_source.then_some(path));
     }
     sources.sort();
     let request = ProjectRequest {
@@ -148,4 +149,53 @@ fn folders_beyond_the_limit_are_reported() {
     assert_eq!(paths.len(), crate::limits::MAX_SEARCH_PATHS);
     let left_out = &prepared.info.unresolved[0];
     assert_eq!((left_out.count, left_out.examples[0].as_str()), (3, "helper_7"));
+}
+
+#[test]
+fn packages_that_the_environment_lacks_are_named_with_the_command_that_installs_them() {
+    let code = ("a.py", "import werkzeug, yaml, six, os, _ext\n");
+    let own = (".venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n");
+    let packages = ".venv/lib/python3.12/site-packages";
+    let held = |entry: &str| format!("{packages}/{entry}");
+    let (yaml, six, ext) = (held("yaml/__init__.pyi"), held("six.py"), held("_ext.abi3.so"));
+    let unresolved = |files: &[(&str, &str)]| {
+        let (prepared, _) = prepare(files);
+        let shown = |names: &crate::info::UnresolvedNames| {
+            format!(
+                "{}: {} ({}); {}",
+                names.what,
+                names.examples.join(" "),
+                names.count,
+                names.remedy.as_deref().unwrap_or("-")
+            )
+        };
+        prepared.info.unresolved.iter().map(shown).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(
+        unresolved(&[code]),
+        "`.venv` is missing: _ext six werkzeug yaml (4); python -m venv .venv && .venv/bin/pip install PACKAGE"
+    );
+    assert_eq!(
+        unresolved(&[code, ("requirements.txt", "")]),
+        "`.venv` is missing: _ext six werkzeug yaml (4); python -m venv .venv && .venv/bin/pip install -r requirements.txt"
+    );
+    assert_eq!(unresolved(&[code, ("uv.lock", "")]), "`.venv` is missing: _ext six werkzeug yaml (4); uv sync");
+    let installed = [code, own, (&yaml, ""), (&six, ""), (&ext, "")];
+    assert_eq!(unresolved(&installed), "`.venv` doesn't hold them: werkzeug (1); .venv/bin/pip install PACKAGE");
+    let with = |more: (&'static str, &'static str)| [&installed[..], &[more]].concat();
+    assert_eq!(
+        unresolved(&with(("setup.py", ""))),
+        "`.venv` doesn't hold them: werkzeug (1); .venv/bin/pip install -e ."
+    );
+    assert_eq!(unresolved(&with((".venv/lib/python3.12/site-packages/werkzeug/x.py", ""))), "");
+    assert_eq!(
+        unresolved(&with((".venv/lib/python3.12/site-packages/distutils-precedence.pth", ""))).lines().count(),
+        1
+    );
+    // What these environments hold can't be read from their files.
+    assert_eq!(unresolved(&with((".venv/lib/python3.12/site-packages/__editable__.x.pth", "/elsewhere"))), "");
+    let open = (".venv/pyvenv.cfg", "include-system-site-packages = true\n");
+    assert_eq!(unresolved(&[code, open]), "");
+    assert_eq!(unresolved(&[code, ("venv/readme.txt", "")]), "");
+    assert_eq!(unresolved(&[("b.py", "import os, json\n")]), "");
 }

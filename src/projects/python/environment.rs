@@ -1,0 +1,57 @@
+//! What can be imported from a project's virtual environment, by the names of its files.
+//!
+//! It runs no Python. Invariant: where an environment may hold more than its files show, nothing is said to be missing.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles};
+
+/// The folders of virtual environments that type checkers find.
+const FOLDERS: [&str; 2] = [".venv", "venv"];
+/// Files of paths that add no modules.
+const HARMLESS_PATHS: [&str; 2] = ["distutils-precedence.pth", "_virtualenv.pth"];
+
+/// The environment of a project.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum VirtualEnvironment {
+    /// There is none.
+    Missing,
+    /// It exists and may hold anything: it includes the system's packages, or packages that are elsewhere.
+    Open,
+    /// It holds these modules and no others.
+    Closed {
+        /// The name of its folder.
+        folder: &'static str,
+        modules: BTreeSet<String>,
+    },
+}
+
+impl VirtualEnvironment {
+    /// The environment of the project at `root`. A link out of `top` isn't read.
+    pub(super) fn of(root: &Path, top: &Path) -> Self {
+        let Some(folder) = FOLDERS.into_iter().find(|folder| DiskFiles.exists(&root.join(folder))) else {
+            return Self::Missing;
+        };
+        let environment = root.join(folder);
+        let settings = DiskFiles.read_text(&environment.join("pyvenv.cfg"), top);
+        let includes_system = settings.lines().filter_map(|line| line.split_once('=')).any(|(key, value)| {
+            key.trim() == "include-system-site-packages" && value.trim().eq_ignore_ascii_case("true")
+        });
+        if settings.is_empty() || includes_system {
+            return Self::Open;
+        }
+        let versions = DiskFiles.entries(&environment.join("lib"));
+        let mut modules = BTreeSet::new();
+        for version in versions.iter().filter(|version| version.starts_with("python")) {
+            for entry in DiskFiles.entries(&environment.join("lib").join(version).join("site-packages")).iter() {
+                if entry.ends_with(".pth") && !HARMLESS_PATHS.contains(&entry.as_str()) {
+                    return Self::Open;
+                }
+                // `six.py`, `yaml`, `_cffi.cpython-312-x86_64-linux-gnu.so`
+                modules.extend(entry.split('.').next().map(str::to_owned));
+            }
+        }
+        Self::Closed { folder, modules }
+    }
+}
