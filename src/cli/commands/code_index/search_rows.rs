@@ -70,7 +70,7 @@ impl PrintedRows {
             rows: found.rows.iter().enumerate().map(row).collect(),
             total: found.total,
             is_partial: found.metadata.completeness == codeyard_model::code::Completeness::Partial,
-            notes: found.metadata.warnings.clone(),
+            notes: with_copies(found.metadata.warnings.clone(), found.metadata.suppressed_duplicates),
         }
     }
 
@@ -93,11 +93,26 @@ impl PrintedRows {
         };
         Self {
             rows: rows.enumerate().map(row).collect(),
-            total: answer["total_candidates"].as_u64().and_then(|total| usize::try_from(total).ok()).unwrap_or(0),
+            total: number(answer, "total_candidates"),
             is_partial: metadata["result_completeness"] == "partial",
-            notes: texts(metadata, "warnings"),
+            notes: with_copies(texts(metadata, "warnings"), number(metadata, "suppressed_duplicate_count")),
         }
     }
+}
+
+/// Adds what is known of symbols whose file has equal copies: only the first copy has a row.
+fn with_copies(mut notes: Vec<String>, copies: usize) -> Vec<String> {
+    match copies {
+        0 => {}
+        1 => notes.push("1 symbol in an equal copy of a shown file is left out".to_owned()),
+        _ => notes.push(format!("{copies} symbols in equal copies of shown files are left out")),
+    }
+    notes
+}
+
+/// The number that a member holds; 0 if it holds none.
+fn number(value: &Value, member: &str) -> usize {
+    value[member].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
 
 fn content(row: &ResultRow, reasons: Option<&RankingReasons>) -> RowContent {
@@ -204,6 +219,7 @@ mod tests {
         };
         let mut metadata = codeyard_model::code::AnswerMetadata {
             warnings: vec!["note.".into()],
+            suppressed_duplicates: 2,
             reasons: Some((ExplainLevel::Full, vec![RankingReasons { final_score: 0.5, ..Default::default() }])),
             ..Default::default()
         };
@@ -233,5 +249,6 @@ mod tests {
             (Some(Path::new("/w/a.rs")), "w/a.rs")
         );
         assert_eq!(direct.rows[1].file.as_deref(), Some(Path::new("/r/b")));
+        assert_eq!(direct.notes, ["note.", "2 symbols in equal copies of shown files are left out"]);
     }
 }
