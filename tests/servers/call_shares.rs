@@ -22,6 +22,8 @@ use crate::real_servers::{build_folder, files_below, servers_dir};
 
 /// Functions that are asked about in each repository.
 const FUNCTIONS: usize = 40;
+/// Files of each repository that are parsed to find out whether their headers are there.
+const PARSED_FILES: usize = 150;
 /// Longest wait for one message.
 const PATIENCE: Duration = Duration::from_secs(1_200);
 /// The packages, each with the folder below which functions and calls are looked for.
@@ -32,16 +34,31 @@ const CHOICE: &str = "CODEYARD_CALL_SHARES";
 #[test]
 #[ignore = "a measurement: fetches sources with apt and indexes them"]
 fn shares_of_calls_without_a_compile_database() {
-    let chosen = std::env::var(CHOICE).unwrap_or_default();
-    let named = chosen.split(',').filter(|one| !one.is_empty()).map(|one| one.split_once(':').unwrap_or((one, "")));
-    let packages: Vec<(&str, &str)> = if chosen.is_empty() { PACKAGES.to_vec() } else { named.collect() };
     println!(
         "| repository | commands | database made in | clangd ready after | call sites | in branches that are off | found | found of all others |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for (package, below) in packages {
+    for (package, below) in packages() {
         println!("{}", row(&fetched(package), below));
     }
+}
+
+#[test]
+#[ignore = "a measurement: fetches sources with apt and parses many of them"]
+fn shares_of_files_with_all_their_headers() {
+    println!("| repository | files parsed | with all their headers |");
+    println!("|---|---|---|");
+    for (package, below) in packages() {
+        println!("{}", header_row(&fetched(package), below));
+    }
+}
+
+/// The packages to measure.
+fn packages() -> Vec<(&'static str, &'static str)> {
+    static CHOSEN: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let chosen = CHOSEN.get_or_init(|| std::env::var(CHOICE).unwrap_or_default());
+    let named = chosen.split(',').filter(|one| !one.is_empty()).map(|one| one.split_once(':').unwrap_or((one, "")));
+    if chosen.is_empty() { PACKAGES.to_vec() } else { named.collect() }
 }
 
 /// The unpacked sources of a package.
@@ -108,37 +125,84 @@ fn apt(folder: &Path, options: &[String], arguments: &[&str]) -> String {
     String::from_utf8_lossy(&outcome.stdout).into_owned()
 }
 
-fn row(root: &Path, below: &str) -> String {
-    let root = root.canonicalize().expect("a path");
-    let cache = tempfile::tempdir().expect("a folder");
+fn is_of_c(path: &Path, endings: &[&str]) -> bool {
+    path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending))
+}
+
+/// The files of C below `root`, and how long it took to infer their database in `cache`.
+fn inferred(root: &Path, cache: &Path) -> (Vec<PathBuf>, Duration) {
     let server = Registry::builtin().servers["clangd"].clone();
-    let is_of_c = |path: &PathBuf, endings: &[&str]| {
-        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending))
-    };
-    let all: Vec<PathBuf> = files_below(&root)
+    let all: Vec<PathBuf> = files_below(root)
         .into_iter()
         .filter(|path| is_of_c(path, &["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx"]))
         .collect();
     let memory = ProjectMemory::default();
     let request = ProjectRequest {
         server: &server,
-        root: &root,
-        top: &root,
+        root,
+        top: root,
         files: &all,
-        cache: cache.path(),
+        cache,
         build: RunBuild::Never,
         memory: &memory,
     };
     let started = Instant::now();
     prepare(&request).expect("the cache folder can be written");
-    let prepared = started.elapsed();
+    (all, started.elapsed())
+}
+
+/// How many files of the database have all their headers, those of their headers included.
+fn header_row(root: &Path, below: &str) -> String {
+    let root = root.canonicalize().expect("a path");
+    let cache = tempfile::tempdir().expect("a folder");
+    inferred(&root, cache.path());
+    let database = cache.path().join("compile_commands.json");
+    restrict(&database, below);
+    let commands: Value = serde_json::from_slice(&fs::read(&database).expect("a database")).expect("JSON");
+    let commands = commands.as_array().expect("commands");
+    let files = commands.iter().map(|command| root.join(text_of(command, "file")));
+    // Debian keeps the files before its patches.
+    let is_current = |file: &PathBuf| !file.starts_with(root.join(".pc"));
+    let files = files.filter(|file| is_of_c(file, &["c", "cc", "cpp", "cxx"]));
+    let files: BTreeSet<PathBuf> = files.filter(is_current).collect();
+    let step = files.len().div_ceil(PARSED_FILES).max(1);
+    let chosen: Vec<&PathBuf> = files.iter().filter(|file| file.is_file()).step_by(step).collect();
+    let mut clangd = Clangd::start(&root, cache.path(), "--background-index=false");
+    let mut whole = 0;
+    for file in &chosen {
+        clangd.open(file);
+        whole += usize::from(!clangd.without_headers.contains(&uri_of(file)));
+        clangd.close(file);
+    }
+    let share = 100.0 * whole as f64 / chosen.len().max(1) as f64;
+    let name = root.file_name().expect("a name").display();
+    format!("| {name}{} | {} of {} | {share:.0} % |", shown(below), chosen.len(), files.len())
+}
+
+/// A URI of clangd as [`uri_of`] writes it: versions in names of folders have `+`.
+fn plain(uri: &str) -> String {
+    uri.replace("%2B", "+")
+}
+
+fn text_of<'v>(value: &'v Value, member: &str) -> &'v str {
+    value[member].as_str().unwrap_or_default()
+}
+
+fn shown(below: &str) -> String {
+    if below.is_empty() { String::new() } else { format!(", `{below}`") }
+}
+
+fn row(root: &Path, below: &str) -> String {
+    let root = root.canonicalize().expect("a path");
+    let cache = tempfile::tempdir().expect("a folder");
+    let (all, prepared) = inferred(&root, cache.path());
     let commands = restrict(&cache.path().join("compile_commands.json"), below);
     let texts = all.iter().filter(|path| path.starts_with(root.join(below)) && is_of_c(path, &["c", "h"]));
     let texts: Vec<(PathBuf, String)> = texts
         .filter_map(|path| Some((path.clone(), String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())))
         .collect();
     let asked: Vec<CalledFunction> = functions(&texts).into_iter().take(FUNCTIONS).collect();
-    let mut clangd = Clangd::start(&root, cache.path());
+    let mut clangd = Clangd::start(&root, cache.path(), "--background-index");
     let started = Instant::now();
     clangd.wait_for_index(&asked[0].file);
     let ready = started.elapsed();
@@ -158,7 +222,7 @@ fn row(root: &Path, below: &str) -> String {
     format!(
         "| {}{} | {commands} | {:.1} s | {} s | {sites} | {} | {} | {} |",
         root.file_name().expect("a name").display(),
-        if below.is_empty() { String::new() } else { format!(", `{below}`") },
+        shown(below),
         prepared.as_secs_f64(),
         ready.as_secs(),
         off.len(),
@@ -185,16 +249,18 @@ struct Clangd {
     open: BTreeSet<PathBuf>,
     parsed: BTreeSet<String>,
     off: BTreeMap<String, Vec<(u64, u64)>>,
+    /// Documents with a header that isn't found.
+    without_headers: BTreeSet<String>,
 }
 
 impl Clangd {
-    fn start(root: &Path, database: &Path) -> Self {
+    fn start(root: &Path, database: &Path, index: &str) -> Self {
         let server = &Registry::builtin().servers["clangd"];
         let located = Installer::with_servers_dir(servers_dir()).locate("clangd", server, None);
         let ProgramStatus::Ready(program) = located else { panic!("{located:?}") };
         #[expect(clippy::disallowed_methods, reason = "the bare server is started without the product")]
         let mut command = Command::new(&program.program);
-        command.args(["--background-index", "--limit-references=0", "--log=error"]);
+        command.args([index, "--limit-references=0", "--log=error"]);
         command.arg(format!("--compile-commands-dir={}", database.display())).current_dir(root);
         let mut clangd = Self {
             process: BareProcess::start(command),
@@ -204,6 +270,7 @@ impl Clangd {
             open: BTreeSet::new(),
             parsed: BTreeSet::new(),
             off: BTreeMap::new(),
+            without_headers: BTreeSet::new(),
         };
         let capabilities = json!({
             "window": {"workDoneProgress": true},
@@ -231,7 +298,7 @@ impl Clangd {
     fn next(&mut self) -> Value {
         let message = self.process.receive(PATIENCE).expect("clangd says something");
         let params = &message["params"];
-        let uri = || params["uri"].as_str().or(params["textDocument"]["uri"].as_str()).unwrap_or_default().to_owned();
+        let uri = || plain(params["uri"].as_str().or(params["textDocument"]["uri"].as_str()).unwrap_or_default());
         match (message["method"].as_str(), message.get("id")) {
             (Some("$/progress"), _) => match params["value"]["kind"].as_str() {
                 Some("begin") => {
@@ -241,7 +308,13 @@ impl Clangd {
                 Some("end") => drop(self.running.remove(&params["token"].to_string())),
                 _ => {}
             },
-            (Some("textDocument/publishDiagnostics"), _) => drop(self.parsed.insert(uri())),
+            (Some("textDocument/publishDiagnostics"), _) => {
+                let mut found = params["diagnostics"].as_array().into_iter().flatten();
+                if found.any(|one| one["code"] == "pp_file_not_found") {
+                    self.without_headers.insert(uri());
+                }
+                self.parsed.insert(uri());
+            }
             (Some("textDocument/inactiveRegions"), _) => {
                 let line = |region: &Value, end: &str| region[end]["line"].as_u64().expect("a line");
                 let regions = params["regions"].as_array().into_iter().flatten();
@@ -267,9 +340,15 @@ impl Clangd {
         let item = json!({"uri": uri, "languageId": "c", "version": 1, "text": text});
         self.process
             .send(&json!({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": item}}));
-        while !(self.parsed.contains(&uri) && self.off.contains_key(&uri)) {
+        while !self.parsed.contains(&uri) {
             self.next();
         }
+    }
+
+    fn close(&mut self, path: &Path) {
+        let document = json!({"textDocument": {"uri": uri_of(path)}});
+        self.process.send(&json!({"jsonrpc": "2.0", "method": "textDocument/didClose", "params": document}));
+        self.open.remove(path);
     }
 
     fn wait_for_index(&mut self, first: &Path) {
@@ -289,7 +368,7 @@ impl Clangd {
         let found = self.request("textDocument/references", &params);
         let by_uri: BTreeMap<String, &PathBuf> = function.calls.iter().map(|(path, _)| (uri_of(path), path)).collect();
         let place = |item: &Value| {
-            let path = by_uri.get(item["uri"].as_str()?)?;
+            let path = by_uri.get(&plain(item["uri"].as_str()?))?;
             Some(((*path).clone(), usize::try_from(item["range"]["start"]["line"].as_u64()?).ok()?))
         };
         found.as_array().into_iter().flatten().filter_map(place).collect()
@@ -298,6 +377,10 @@ impl Clangd {
     /// Whether a line is in a branch that this configuration leaves out.
     fn is_off(&mut self, file: &Path, line: usize) -> bool {
         self.open(file);
-        self.off[&uri_of(file)].iter().any(|(start, end)| (*start..=*end).contains(&(line as u64)))
+        let uri = uri_of(file);
+        while !self.off.contains_key(&uri) {
+            self.next();
+        }
+        self.off[&uri].iter().any(|(start, end)| (*start..=*end).contains(&(line as u64)))
     }
 }
