@@ -1,0 +1,212 @@
+//! What follows from the events of a run: its state, its work items, its artifacts and its open issues.
+//!
+//! It is pure: events in, view out. Invariant: the view after a replay is the view that the run had when its last event was written, except that
+//! running work counts as interrupted, and a stage that has begun without a work item counts as not begun.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::artifact_store::ArtifactVersion;
+use crate::event::{Event, EventType};
+use crate::machine::{Activity, Advance, Progress, Work};
+use crate::run_id::RunId;
+use crate::work_item::{WorkItemId, WorkItemState};
+use crate::workflow::Workflow;
+
+/// What follows from the events of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunView {
+    /// Where it is.
+    pub progress: Progress,
+    /// The work items of all stages.
+    pub items: BTreeMap<WorkItemId, ItemView>,
+    /// The present artifacts by name.
+    pub artifacts: BTreeMap<String, ArtifactVersion>,
+    /// The open issues by identifier, as they were opened.
+    pub open_issues: BTreeMap<String, Value>,
+    /// When it ended, in RFC 3339.
+    pub finished_at: Option<String>,
+    /// Why it failed; null if it didn't.
+    pub failure: Value,
+    /// The last event.
+    pub last_event: String,
+}
+
+/// One work item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemView {
+    /// Who does it.
+    pub worker: String,
+    /// What it covers.
+    pub scope: String,
+    /// The execution of its stage.
+    pub work: Work,
+    /// Where it is.
+    pub state: WorkItemState,
+    /// What it has returned, or why it failed.
+    pub result: Value,
+}
+
+/// An event that doesn't belong to a run of this workflow.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "event {event} of run {run} can't be replayed: {reason}; use the version of codeyard that wrote it, or start another run"
+)]
+pub struct ReplayError {
+    /// The run.
+    pub run: String,
+    /// The event.
+    pub event: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl RunView {
+    /// The view of a run without events.
+    pub(crate) fn new(workflow: &Workflow, advance: Advance) -> Self {
+        Self {
+            progress: Progress::new(workflow, advance),
+            items: BTreeMap::new(),
+            artifacts: BTreeMap::new(),
+            open_issues: BTreeMap::new(),
+            finished_at: None,
+            failure: Value::Null,
+            last_event: String::new(),
+        }
+    }
+
+    /// The view after `events`.
+    pub(crate) fn replay(workflow: &'static Workflow, events: &[Event]) -> Result<Self, ReplayError> {
+        let mut view = Self::new(workflow, Advance::Auto);
+        for event in events {
+            view.apply(workflow, event)?;
+            // What was stopped or not finished isn't running after a replay.
+            if let Activity::Running(work) = view.progress.activity {
+                view.progress.activity = Activity::Interrupted(work);
+            }
+        }
+        Ok(view)
+    }
+
+    /// The view after one more event.
+    pub(crate) fn apply(&mut self, workflow: &'static Workflow, event: &Event) -> Result<(), ReplayError> {
+        self.try_apply(workflow, event).map_err(|reason| ReplayError {
+            run: event.run_id.clone(),
+            event: event.event_id.clone(),
+            reason,
+        })?;
+        self.last_event.clone_from(&event.event_id);
+        Ok(())
+    }
+
+    fn try_apply(&mut self, workflow: &'static Workflow, event: &Event) -> Result<(), String> {
+        let payload = &event.payload;
+        let text = |key: &str| payload[key].as_str().ok_or_else(|| format!("it has no text {key:?}"));
+        match event.event_type {
+            EventType::RunCreated => {
+                if text("workflow")? != workflow.name {
+                    return Err(format!("the run belongs to the workflow {}", text("workflow")?));
+                }
+                self.progress.advance = serde_json::from_value(payload["advance"].clone())
+                    .map_err(|error| format!("its way to advance is unknown ({error})"))?;
+            }
+            EventType::RunStateChanged => {
+                let name = text("to")?;
+                self.progress.state = workflow.state(name).ok_or_else(|| format!("the state {name} is unknown"))?;
+                self.progress.activity = Activity::Idle;
+                self.progress.report = payload["report_ok"].as_bool();
+            }
+            EventType::WorkItemQueued => {
+                let (id, item) = queued_item(workflow, payload)?;
+                self.progress.attempts.insert(item.work.stage, item.work.attempt);
+                self.progress.activity = Activity::Running(item.work);
+                self.items.insert(id, item);
+            }
+            EventType::WorkItemStarted => self.set_item(text("item")?, WorkItemState::Running, Value::Null),
+            EventType::WorkItemFinished => {
+                self.set_item(text("item")?, WorkItemState::Finished, payload["result"].clone());
+            }
+            EventType::WorkItemFailed => self.set_item(text("item")?, WorkItemState::Failed, payload["error"].clone()),
+            EventType::ArtifactWritten => {
+                let version: ArtifactVersion = serde_json::from_value(payload.clone())
+                    .map_err(|error| format!("it describes no artifact ({error})"))?;
+                self.artifacts.insert(version.name.clone(), version);
+            }
+            EventType::IssueOpened => {
+                self.open_issues.insert(text("issue_id")?.to_owned(), payload.clone());
+            }
+            EventType::IssueResolved => {
+                self.open_issues.remove(text("issue_id")?);
+            }
+            EventType::RunCompleted => self.end(event),
+            EventType::RunCancelled => self.end(event),
+            EventType::RunFailed => {
+                self.failure = payload["error"].clone();
+                self.end(event);
+            }
+            EventType::InputsCloned
+            | EventType::GateRunStarted
+            | EventType::GateRunFinished
+            | EventType::PrOpened
+            | EventType::LlmCallStarted
+            | EventType::LlmCallFinished
+            | EventType::LlmCallFailed => {}
+        }
+        Ok(())
+    }
+
+    fn set_item(&mut self, id: &str, state: WorkItemState, result: Value) {
+        if let Some(item) = self.items.get_mut(&WorkItemId::from_log(id))
+            && item.state != WorkItemState::Finished
+        {
+            (item.state, item.result) = (state, result);
+        }
+    }
+
+    fn end(&mut self, event: &Event) {
+        self.finished_at = Some(event.ts.clone());
+        for item in self.items.values_mut().filter(|item| !item.state.is_end()) {
+            item.state = WorkItemState::Skipped;
+        }
+    }
+
+    /// The readable state of the run, for people and for other programs.
+    pub(crate) fn snapshot(&self, id: &RunId) -> Value {
+        let items: BTreeMap<&str, Value> = self
+            .items
+            .iter()
+            .map(|(id, item)| (id.as_str(), json!({"state": item.state, "stage": item.work.stage})))
+            .collect();
+        json!({
+            "run_id": id,
+            "state": self.progress.state.name,
+            "advance": self.progress.advance,
+            "report_ok": self.progress.report,
+            "last_event": self.last_event,
+            "work_items": items,
+            "artifacts": self.artifacts.values().collect::<Vec<_>>(),
+            "open_issues": self.open_issues.values().collect::<Vec<_>>(),
+            "finished_at": self.finished_at,
+            "failure": self.failure,
+        })
+    }
+}
+
+fn queued_item(workflow: &'static Workflow, payload: &Value) -> Result<(WorkItemId, ItemView), String> {
+    let text = |key: &str| payload[key].as_str().ok_or_else(|| format!("it has no text {key:?}"));
+    let name = text("stage")?;
+    let stages = workflow.states.iter().filter_map(|state| state.role.stage());
+    let stage =
+        stages.into_iter().find(|stage| *stage == name).ok_or_else(|| format!("the stage {name} is unknown"))?;
+    let attempt = payload["attempt"].as_u64().and_then(|attempt| u32::try_from(attempt).ok());
+    let attempt = attempt.ok_or_else(|| "it has no number \"attempt\"".to_owned())?;
+    let item = ItemView {
+        worker: text("worker")?.to_owned(),
+        scope: text("scope")?.to_owned(),
+        work: Work { stage, attempt },
+        state: WorkItemState::Queued,
+        result: Value::Null,
+    };
+    Ok((WorkItemId::from_log(text("item")?), item))
+}
