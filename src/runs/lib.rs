@@ -13,6 +13,7 @@ pub mod fair_queue;
 pub mod limits;
 pub mod machine;
 pub mod run_id;
+pub mod run_store;
 pub mod run_view;
 #[cfg(test)]
 mod testing;

@@ -1,0 +1,11 @@
+//! The launch workflow: from a product's source repository to its pages on a documentation site, validated, as one pull request.
+//!
+//! It says what the stages of a run do; `codeyard-runs` makes runs durable and decides how they go on. Invariants: what a page claims is
+//! proven by a line of code at a pinned commit; nothing is written outside the paths that the run's configuration allows; equal inputs give
+//! equal bytes.
+
+pub mod allowed_paths;
+pub mod product_url;
+pub mod repository_inference;
+pub mod sites;
+pub mod states;
