@@ -5,7 +5,9 @@
 //! equal bytes.
 
 pub mod allowed_paths;
+pub mod front_matter;
 pub mod issue;
+pub mod limits;
 pub mod product_url;
 pub mod repository_inference;
 pub mod run_config;
