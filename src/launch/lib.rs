@@ -8,6 +8,7 @@ pub mod allowed_paths;
 pub mod front_matter;
 pub mod issue;
 pub mod limits;
+pub mod markdown_page;
 pub mod product_url;
 pub mod repository_inference;
 pub mod run_config;
