@@ -153,6 +153,29 @@ impl Event {
 }
 
 impl EventType {
+    /// All types, in the order of the contract.
+    pub const ALL: [Self; 19] = [
+        Self::RunCreated,
+        Self::InputsCloned,
+        Self::ArtifactWritten,
+        Self::WorkItemQueued,
+        Self::WorkItemStarted,
+        Self::WorkItemFinished,
+        Self::WorkItemFailed,
+        Self::GateRunStarted,
+        Self::GateRunFinished,
+        Self::IssueOpened,
+        Self::IssueResolved,
+        Self::RunStateChanged,
+        Self::PrOpened,
+        Self::RunCompleted,
+        Self::RunFailed,
+        Self::RunCancelled,
+        Self::LlmCallStarted,
+        Self::LlmCallFinished,
+        Self::LlmCallFailed,
+    ];
+
     /// The name in the log.
     pub fn as_str(self) -> &'static str {
         match self {

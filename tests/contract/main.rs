@@ -6,6 +6,7 @@ mod clauses;
 mod code;
 mod decoding;
 mod document;
+mod launch;
 mod listing;
 #[path = "../support/named_test.rs"]
 mod named_test;
