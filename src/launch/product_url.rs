@@ -52,7 +52,7 @@ const DEFAULT_LOCALE: &str = "en";
 /// # Errors
 /// If it isn't the URL of a page of a known site.
 pub fn parse(sites: &Sites, url: &str) -> Result<ProductUrl, ProductUrlError> {
-    let example = || sites.sites.first().map_or_else(String::new, |site| example_of(site));
+    let example = || sites.sites.first().map_or_else(String::new, example_of);
     let invalid = |reason: &str| ProductUrlError::Invalid { reason: reason.to_owned(), example: example() };
     if url.contains(['?', '#']) {
         return Err(invalid("the URL has a query or a fragment"));
