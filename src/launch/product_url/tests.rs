@@ -1,3 +1,5 @@
+//! URLs of all known products and platforms, those of the contract, and texts that only look like URLs.
+
 use super::*;
 
 /// What a URL gives, in short: `site section product platform locale`, or the code of its error.

@@ -1,3 +1,5 @@
+//! Repositories of every family and platform, and those that are not clear.
+
 use super::*;
 
 fn facts(name: &str, files: &[&str], readme: &str) -> RepositoryFacts {

@@ -1,3 +1,5 @@
+//! Runs that are closed and opened again after every step, and logs that are cut after every event.
+
 use std::collections::BTreeMap;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The ways of a run, and the invariants in all situations that a run can reach.
+
 use std::collections::BTreeSet;
 
 use super::*;
