@@ -8,60 +8,27 @@ use codeyard_runs::workflow::{Role, State, Workflow};
 pub static LAUNCH: Workflow = Workflow {
     name: "launch",
     states: &[
-        step("CREATED", "clone", "CLONED_INPUTS"),
-        step("CLONED_INPUTS", "inventory", "INGESTED"),
-        step("INGESTED", "facts", "FACTS_READY"),
-        step("FACTS_READY", "plan", "PLAN_READY"),
-        boundary("PLAN_READY", "DRAFTING"),
-        step("DRAFTING", "draft", "DRAFT_READY"),
-        boundary("DRAFT_READY", "LINKING"),
-        State {
-            name: "LINKING",
-            role: Role::Step { stage: "link", next: "VALIDATING" },
-            is_stable: false,
-            accepts_validation: true,
-        },
-        State {
-            name: "VALIDATING",
-            role: Role::Check { stage: "validate", next: "READY_FOR_PR", repair: "FIXING" },
-            is_stable: true,
-            accepts_validation: true,
-        },
-        State {
-            name: "FIXING",
-            role: Role::Repair { stage: "fix", check: "VALIDATING" },
-            is_stable: false,
-            accepts_validation: true,
-        },
-        State {
-            name: "READY_FOR_PR",
-            role: Role::Ready { stage: "open_pr", next: "PR_OPENED", check: "VALIDATING" },
-            is_stable: true,
-            accepts_validation: true,
-        },
-        State {
-            name: "PR_OPENED",
-            role: Role::Published { next: "DONE" },
-            is_stable: false,
-            accepts_validation: false,
-        },
-        end("DONE", Role::Done),
-        end("FAILED", Role::Failed),
-        end("CANCELLED", Role::Cancelled),
+        State::new("CREATED", Role::Step { stage: "clone", next: "CLONED_INPUTS" }),
+        State::new("CLONED_INPUTS", Role::Step { stage: "inventory", next: "INGESTED" }),
+        State::new("INGESTED", Role::Step { stage: "facts", next: "FACTS_READY" }),
+        State::new("FACTS_READY", Role::Step { stage: "plan", next: "PLAN_READY" }),
+        State::new("PLAN_READY", Role::Boundary { next: "DRAFTING" }).stable(),
+        State::new("DRAFTING", Role::Step { stage: "draft", next: "DRAFT_READY" }),
+        State::new("DRAFT_READY", Role::Boundary { next: "LINKING" }).stable(),
+        State::new("LINKING", Role::Step { stage: "link", next: "VALIDATING" }).with_validation(),
+        State::new("VALIDATING", Role::Check { stage: "validate", next: "READY_FOR_PR", repair: "FIXING" })
+            .stable()
+            .with_validation(),
+        State::new("FIXING", Role::Repair { stage: "fix", check: "VALIDATING" }).with_validation(),
+        State::new("READY_FOR_PR", Role::Ready { stage: "open_pr", next: "PR_OPENED", check: "VALIDATING" })
+            .stable()
+            .with_validation(),
+        State::new("PR_OPENED", Role::Published { next: "DONE" }),
+        State::new("DONE", Role::Done),
+        State::new("FAILED", Role::Failed),
+        State::new("CANCELLED", Role::Cancelled),
     ],
 };
-
-const fn step(name: &'static str, stage: &'static str, next: &'static str) -> State {
-    State { name, role: Role::Step { stage, next }, is_stable: false, accepts_validation: false }
-}
-
-const fn boundary(name: &'static str, next: &'static str) -> State {
-    State { name, role: Role::Boundary { next }, is_stable: true, accepts_validation: false }
-}
-
-const fn end(name: &'static str, role: Role) -> State {
-    State { name, role, is_stable: true, accepts_validation: false }
-}
 
 #[cfg(test)]
 mod tests {

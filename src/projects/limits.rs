@@ -25,7 +25,7 @@ pub const MAX_BUILD_FLAGS: usize = 1_024;
 /// Files that one make file includes, directly or not, and that are read.
 pub const MAX_INCLUDED_MAKE_FILES: usize = 64;
 
-/// Open conditions of a build file that are told apart. Deeper ones count as the one around them.
+/// Levels of nested conditions of a build file that are evaluated. A deeper condition is treated like the one around it.
 pub const MAX_BUILD_CONDITIONS: usize = 256;
 
 /// Build files of one project root that are read.

@@ -81,10 +81,10 @@ impl RunView {
         let mut view = Self::new(workflow, Advance::Auto);
         for event in events {
             view.apply(workflow, event)?;
-            // What was stopped or not finished isn't running after a replay.
-            if let Activity::Running(work) = view.progress.activity {
-                view.progress.activity = Activity::Interrupted(work);
-            }
+        }
+        // What hasn't ended isn't running after a replay.
+        if let Activity::Running(work) = view.progress.activity {
+            view.progress.activity = Activity::Interrupted(work);
         }
         Ok(view)
     }

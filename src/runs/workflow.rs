@@ -81,6 +81,26 @@ pub enum Role {
     Cancelled,
 }
 
+impl State {
+    /// A state in which a run neither waits nor is validated. An end is always stable.
+    pub const fn new(name: &'static str, role: Role) -> Self {
+        let is_stable = matches!(role, Role::Done | Role::Failed | Role::Cancelled);
+        Self { name, role, is_stable, accepts_validation: false }
+    }
+
+    /// The same, in which a run that advances by steps waits.
+    #[must_use]
+    pub const fn stable(self) -> Self {
+        Self { is_stable: true, ..self }
+    }
+
+    /// The same, in which a validation may be requested.
+    #[must_use]
+    pub const fn with_validation(self) -> Self {
+        Self { accepts_validation: true, ..self }
+    }
+}
+
 impl Role {
     /// Whether a run in this state has ended.
     pub fn is_end(self) -> bool {
@@ -174,8 +194,7 @@ impl Workflow {
 
     fn reachable(&self, from: &State) -> BTreeSet<&'static str> {
         let mut reached = BTreeSet::new();
-        let mut open: Vec<&'static str> =
-            vec![from.name].into_iter().filter_map(|name| Some(self.state(name)?.name)).collect();
+        let mut open = vec![from.name];
         while let Some(name) = open.pop() {
             if reached.insert(name)
                 && let Some(state) = self.state(name)
@@ -225,30 +244,30 @@ mod tests {
 
     #[test]
     fn each_fault_of_a_table_is_named() {
-        const fn state(name: &'static str, role: Role) -> State {
-            State { name, role, is_stable: false, accepts_validation: false }
-        }
-        static ENDS: [State; 3] =
-            [state("DONE", Role::Done), state("FAILED", Role::Failed), state("CANCELLED", Role::Cancelled)];
+        static ENDS: [State; 3] = [
+            State::new("DONE", Role::Done),
+            State::new("FAILED", Role::Failed),
+            State::new("CANCELLED", Role::Cancelled),
+        ];
         let faults = |states: &'static [State]| Workflow { name: "w", states }.faults().join("; ");
         static TWICE: [State; 4] = [
-            state("A", Role::Step { stage: "s", next: "A" }),
-            state("A", Role::Done),
-            state("FAILED", Role::Failed),
-            state("CANCELLED", Role::Cancelled),
+            State::new("A", Role::Step { stage: "s", next: "A" }),
+            State::new("A", Role::Done),
+            State::new("FAILED", Role::Failed),
+            State::new("CANCELLED", Role::Cancelled),
         ];
         static NOWHERE: [State; 4] = [
-            state("A", Role::Step { stage: "s", next: "B" }),
-            state("DONE", Role::Done),
-            state("FAILED", Role::Failed),
-            state("CANCELLED", Role::Cancelled),
+            State::new("A", Role::Step { stage: "s", next: "B" }),
+            State::new("DONE", Role::Done),
+            State::new("FAILED", Role::Failed),
+            State::new("CANCELLED", Role::Cancelled),
         ];
         static CIRCLE: [State; 5] = [
-            state("A", Role::Boundary { next: "B" }),
-            state("B", Role::Boundary { next: "A" }),
-            state("DONE", Role::Done),
-            state("FAILED", Role::Failed),
-            state("CANCELLED", Role::Cancelled),
+            State::new("A", Role::Boundary { next: "B" }),
+            State::new("B", Role::Boundary { next: "A" }),
+            State::new("DONE", Role::Done),
+            State::new("FAILED", Role::Failed),
+            State::new("CANCELLED", Role::Cancelled),
         ];
         assert_eq!(faults(&TWICE), "two states have the same name");
         assert_eq!(faults(&NOWHERE), "A leads to B, which doesn't exist");

@@ -125,8 +125,8 @@ impl Client {
         }
     }
 
-    /// Calls a tool. Retries for at most `patience` while the server sends a retry hint. Tells `note` what a long call waits for, each text
-    /// once in a row.
+    /// Calls a tool. Retries for at most `patience` while the server sends a retry hint. Passes to `note` what a long call waits for, each
+    /// text once in a row.
     ///
     /// # Errors
     /// The [`ClientError`] of the last attempt.

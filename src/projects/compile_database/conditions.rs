@@ -63,7 +63,7 @@ impl<'a> Conditions<'a> {
 
     /// Whether the present place is compiled.
     pub(super) fn branch(&self) -> Branch {
-        // What stands in the guard counts as outside of it.
+        // The guard itself is no condition: the text inside it is treated like text outside.
         let guard = self.open.first().filter(|_| self.has_guard);
         let never = self.never - guard.map_or(0, OpenCondition::never);
         match self.depth() {

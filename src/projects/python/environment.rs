@@ -1,6 +1,6 @@
 //! What can be imported from a project's virtual environment, by the names of its files.
 //!
-//! It runs no Python. Invariant: where an environment may hold more than its files show, nothing is said to be missing.
+//! It runs no Python. Invariant: if an environment may hold more modules than its files show, no module is reported as missing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
