@@ -5,6 +5,7 @@
 //! equal bytes.
 
 pub mod allowed_paths;
+pub mod artifacts;
 pub mod front_matter;
 pub mod issue;
 pub mod limits;

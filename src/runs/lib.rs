@@ -15,6 +15,7 @@ pub mod machine;
 pub mod run_id;
 pub mod run_store;
 pub mod run_view;
+pub mod stage;
 #[cfg(test)]
 mod testing;
 pub mod work_item;

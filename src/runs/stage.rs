@@ -1,0 +1,153 @@
+//! The code of a workflow: what its stages do.
+//!
+//! It is the interface between a run and its workflow. It doesn't decide which stage runs: [`crate::machine`] does. Invariants that an
+//! implementation keeps: the items of a stage and the result of an item depend on the run's configuration, its folder and its
+//! artifacts alone; an item that was interrupted can be done again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value};
+
+use crate::durable_run::RunFolder;
+use crate::event::TraceContext;
+use crate::event_log::NewEvent;
+use crate::machine::{StageResult, Work};
+use crate::run_id::RunId;
+use crate::work_item::WorkItemSpec;
+use crate::workflow::Workflow;
+
+/// What the stages of a workflow do. All methods block, and return soon after the stage's [`StopFlag`] is set.
+pub trait StageCode: Send + Sync + 'static {
+    /// The table of states.
+    fn workflow(&self) -> &'static Workflow;
+
+    /// The items of a stage, in the order in which they begin. The same again after an interruption.
+    ///
+    /// # Errors
+    /// If the stage can't be done.
+    fn items(&self, stage: &Stage<'_>) -> Result<Vec<WorkItemSpec>, StageError>;
+
+    /// How many items of a stage may run at once.
+    fn parallel_items(&self, _stage: &'static str) -> usize {
+        1
+    }
+
+    /// Does one item.
+    ///
+    /// # Errors
+    /// If it can't be done. Then the stage has failed.
+    fn work(&self, stage: &Stage<'_>, item: &WorkItemSpec) -> Result<ItemOutput, StageError>;
+
+    /// The result of a stage whose items have all finished, from their results, in the order of [`Self::items`].
+    ///
+    /// # Errors
+    /// If the results mean that the stage has failed.
+    fn finish(&self, stage: &Stage<'_>, results: &[Value]) -> Result<StageResult, StageError>;
+
+    /// The result of a stage that has failed with `error`: [`StageResult::Failed`], which ends the run, or
+    /// [`StageResult::Unchanged`], after which the stage can be tried again.
+    fn failed(&self, _stage: &'static str, _error: &StageError) -> StageResult {
+        StageResult::Failed
+    }
+}
+
+/// One execution of a stage, as the code of the stage sees it.
+pub struct Stage<'r> {
+    /// The run.
+    pub run: &'r RunId,
+    /// Its folders.
+    pub folder: &'r RunFolder,
+    /// The configuration that it was started with.
+    pub config: &'r Value,
+    /// The execution.
+    pub work: Work,
+    /// The span of the work item.
+    pub trace: TraceContext,
+    /// Whether it has to stop.
+    pub stop: &'r StopFlag,
+    /// The run itself.
+    pub host: &'r dyn StageHost,
+}
+
+/// The run, as the code of a stage sees it.
+pub trait StageHost: Sync {
+    /// The content of an artifact; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    fn artifact(&self, name: &str) -> Result<Option<Vec<u8>>, StageError>;
+
+    /// The results of the finished items of a worker, in the order in which they finished.
+    fn results(&self, worker: &str) -> Vec<Value>;
+
+    /// Makes events durable while an item runs. They are written again if the item is repeated.
+    ///
+    /// # Errors
+    /// If they can't be written.
+    fn emit(&self, events: Vec<NewEvent>) -> Result<(), StageError>;
+
+    /// Shows what an item is doing. It isn't kept.
+    fn progress(&self, message: &str);
+}
+
+/// What an item has produced. It becomes durable as a whole.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ItemOutput {
+    /// Artifacts, each with its name and its content.
+    pub artifacts: Vec<(String, Vec<u8>)>,
+    /// Further events.
+    pub events: Vec<NewEvent>,
+    /// The result, for later stages and for callers.
+    pub result: Value,
+}
+
+/// Why a stage can't be done.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct StageError {
+    /// A code of the workflow's contract.
+    pub code: &'static str,
+    /// What went wrong, why, and what to do.
+    pub message: String,
+    /// Whether the same again may succeed.
+    pub retryable: bool,
+    /// Details for programs.
+    pub details: Map<String, Value>,
+}
+
+/// Tells work to stop. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StageError {
+    /// An error without details that isn't retryable.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), retryable: false, details: Map::new() }
+    }
+
+    /// The same, which may succeed when it is tried again.
+    #[must_use]
+    pub fn retryable(self) -> Self {
+        Self { retryable: true, ..self }
+    }
+
+    /// The same with a detail.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+impl StopFlag {
+    /// Tells the work to stop.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether the work has to stop.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
