@@ -30,3 +30,6 @@ pub const STDERR_TAIL_BYTES: usize = 64 * 1024;
 
 /// Kept end of a tool's output, in bytes.
 pub const TOOL_OUTPUT_TAIL_BYTES: usize = 16 * 1024;
+
+/// Output of one command of `git` that doesn't set a bound of its own, in bytes.
+pub const MAX_GIT_OUTPUT_BYTES: usize = 64 * 1024 * 1024;

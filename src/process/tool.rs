@@ -1,10 +1,11 @@
 //! Runs a tool to its end, with bounded time and bounded output.
 //!
 //! A tool is a program that codeyard or an operator waits for: a package manager, a version probe, `git`. It has no input,
-//! runs in its own process group, and the group is killed when the tool has ended or its time is over. It isn't guarded as
+//! runs in its own process group, and the group is killed when the tool has ended, its time is over, or its caller stops it. It isn't guarded as
 //! a language server is: when codeyard is killed, a running tool continues to its own end. It runs at a lower priority than
 //! codeyard's own threads.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io::{self, PipeReader, Read};
 use std::os::unix::process::CommandExt;
@@ -24,6 +25,10 @@ use codeyard_base::clock::Instant;
 
 /// How often `tick` is called.
 const TICK: Duration = Duration::from_secs(1);
+/// How often a caller is asked whether the tool has to stop.
+const STOP_POLL: Duration = Duration::from_millis(25);
+/// How long the end of a killed process group is awaited.
+const KILL_WAIT: Duration = Duration::from_secs(2);
 /// Attempts to start a program whose file is busy, and the pause between two attempts.
 const BUSY_TRIES: u32 = 100;
 const BUSY_WAIT: Duration = Duration::from_millis(10);
@@ -48,6 +53,40 @@ pub struct ToolOutcome {
     /// alone after [`Tool::separate_errors`].
     pub output: String,
     /// The last [`TOOL_OUTPUT_TAIL_BYTES`] of its standard error after [`Tool::separate_errors`]; otherwise empty.
+    pub errors: String,
+}
+
+/// What bounds a tool whose whole output is needed.
+pub struct ToolBounds<'b> {
+    /// Its time.
+    pub limit: Duration,
+    /// Its standard output, in bytes.
+    pub max_output_bytes: usize,
+    /// Asked at least every 50 ms; the tool is killed as soon as it says `true`.
+    pub stop: &'b dyn Fn() -> bool,
+}
+
+/// Why a tool isn't running any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolEnd {
+    /// It exited, or a signal that codeyard didn't send ended it.
+    Exited(ExitStatus),
+    /// Its time was over.
+    TimedOut,
+    /// Its caller stopped it.
+    Stopped,
+    /// Its output was too long.
+    TooMuchOutput,
+}
+
+/// How a tool with a whole output ended.
+#[derive(Debug)]
+pub struct WholeOutcome {
+    /// Why it isn't running any more.
+    pub end: ToolEnd,
+    /// Its standard output; a part of it unless it exited.
+    pub output: Vec<u8>,
+    /// The last [`TOOL_OUTPUT_TAIL_BYTES`] of its standard error.
     pub errors: String,
 }
 
@@ -110,7 +149,38 @@ impl Tool {
     ///
     /// # Errors
     /// If the program can't be started.
-    pub fn run(mut self, limit: Duration, tick: &dyn Fn()) -> io::Result<ToolOutcome> {
+    pub fn run(self, limit: Duration, tick: &dyn Fn()) -> io::Result<ToolOutcome> {
+        let running = self.spawn(Kept::Tail(TOOL_OUTPUT_TAIL_BYTES))?;
+        let last_tick = Cell::new(Instant::now());
+        let poll = || {
+            if last_tick.get().elapsed() >= TICK {
+                last_tick.set(Instant::now());
+                tick();
+            }
+            false
+        };
+        let status = match running.wait(limit, TICK, &poll)? {
+            ToolEnd::Exited(status) => Some(status),
+            ToolEnd::TimedOut | ToolEnd::Stopped | ToolEnd::TooMuchOutput => None,
+        };
+        let text = |kept: &Captured| String::from_utf8_lossy(&kept.lock()).into_owned();
+        let errors = running.errors.as_ref().map(text).unwrap_or_default();
+        Ok(ToolOutcome { status, output: text(&running.output), errors })
+    }
+
+    /// Runs the tool until it ends or a bound is reached, and keeps its whole standard output. Standard error is apart from it. Blocks.
+    ///
+    /// # Errors
+    /// If the program can't be started.
+    pub fn run_whole(self, bounds: &ToolBounds<'_>) -> io::Result<WholeOutcome> {
+        let running = self.separate_errors().spawn(Kept::Whole(bounds.max_output_bytes))?;
+        let end = running.wait(bounds.limit, STOP_POLL, bounds.stop)?;
+        let errors = running.errors.as_ref().map(|kept| String::from_utf8_lossy(&kept.lock()).into_owned());
+        let output = std::mem::take(&mut *running.output.lock());
+        Ok(WholeOutcome { end, output, errors: errors.unwrap_or_default() })
+    }
+
+    fn spawn(mut self, kept: Kept) -> io::Result<RunningTool> {
         let (reader, writer) = io::pipe()?;
         let errors = if self.separates_errors { Some(io::pipe()?) } else { None };
         let (errors_reader, errors_writer) = errors.unzip();
@@ -123,75 +193,138 @@ impl Tool {
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let (events, received) = channel();
         let readers = 1 + usize::from(errors_reader.is_some());
-        let output = read_tail(reader, &events);
-        let errors = errors_reader.map(|reader| read_tail(reader, &events));
+        let output = capture(reader, kept, &events);
+        let errors = errors_reader.map(|reader| capture(reader, Kept::Tail(TOOL_OUTPUT_TAIL_BYTES), &events));
         thread::spawn(move || {
-            // The receiver is gone if the time was over.
+            // The receiver is gone if the tool was killed and nobody waited for it long enough.
             let _ = events.send(Event::Exited(child.wait()));
         });
-        let status = wait_for_end(&received, readers, limit, tick)?;
-        if let Some(group) = group {
-            // The processes that the tool left in its group, or all of them if the time is over.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        let text = |tail: &Tail| String::from_utf8_lossy(&tail.lock()).into_owned();
-        Ok(ToolOutcome { status, output: text(&output), errors: errors.as_ref().map(text).unwrap_or_default() })
+        Ok(RunningTool { group, events: received, readers, output, errors })
     }
+}
+
+/// A tool that was started.
+struct RunningTool {
+    group: Option<Pid>,
+    events: Receiver<Event>,
+    readers: usize,
+    output: Captured,
+    errors: Option<Captured>,
 }
 
 /// What the threads of a run report.
 enum Event {
     Exited(io::Result<ExitStatus>),
     OutputEnded,
+    OutputTooLong,
 }
 
-/// The last bytes of an output.
-type Tail = Arc<Mutex<Vec<u8>>>;
+/// Which part of an output is kept.
+#[derive(Debug, Clone, Copy)]
+enum Kept {
+    /// At most so many bytes of its end.
+    Tail(usize),
+    /// All, if it isn't longer.
+    Whole(usize),
+}
 
-/// Waits for the exit and then for a moment for the end of all outputs. `None` if the time is over first.
-fn wait_for_end(
-    events: &Receiver<Event>,
-    readers: usize,
-    limit: Duration,
-    tick: &dyn Fn(),
-) -> io::Result<Option<ExitStatus>> {
-    let until = Instant::now() + limit;
-    let mut open = readers;
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(None);
+/// The kept bytes of an output.
+type Captured = Arc<Mutex<Vec<u8>>>;
+
+impl RunningTool {
+    /// Waits for its end, and kills what is left of its group. `stop` is asked about every `poll`.
+    fn wait(&self, limit: Duration, poll: Duration, stop: &dyn Fn() -> bool) -> io::Result<ToolEnd> {
+        let mut open = self.readers;
+        let end = self.wait_for_end(&mut open, Instant::now() + limit, poll, stop);
+        if let Some(group) = self.group {
+            // The processes that the tool left in its group, or all of them if it was stopped.
+            let _ = kill_process_group(group, Signal::KILL);
         }
-        match events.recv_timeout(left.min(TICK)) {
-            Ok(Event::Exited(status)) => {
-                while open > 0 && events.recv_timeout(DRAIN).is_ok() {
-                    open -= 1;
-                }
-                return status.map(Some);
+        if matches!(end, Ok(ToolEnd::TimedOut | ToolEnd::Stopped | ToolEnd::TooMuchOutput)) {
+            self.wait_for_death(open);
+        }
+        end
+    }
+
+    /// Waits for the exit and then for a moment for the end of all outputs. `open` counts the outputs that haven't ended.
+    fn wait_for_end(
+        &self,
+        open: &mut usize,
+        until: Instant,
+        poll: Duration,
+        stop: &dyn Fn() -> bool,
+    ) -> io::Result<ToolEnd> {
+        loop {
+            if stop() {
+                return Ok(ToolEnd::Stopped);
             }
-            Ok(Event::OutputEnded) => open -= 1,
-            Err(RecvTimeoutError::Timeout) => tick(),
-            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(ToolEnd::TimedOut);
+            }
+            match self.events.recv_timeout(left.min(poll)) {
+                Ok(Event::Exited(status)) => return self.drain(open).map_or_else(|| status.map(ToolEnd::Exited), Ok),
+                Ok(Event::OutputEnded) => *open -= 1,
+                Ok(Event::OutputTooLong) => {
+                    *open -= 1;
+                    return Ok(ToolEnd::TooMuchOutput);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(ToolEnd::TimedOut),
+            }
+        }
+    }
+
+    /// Waits for a moment for the end of the outputs of a tool that has exited. Another end if one of them was too long.
+    fn drain(&self, open: &mut usize) -> Option<ToolEnd> {
+        while *open > 0 {
+            match self.events.recv_timeout(DRAIN) {
+                Ok(Event::OutputTooLong) => return Some(ToolEnd::TooMuchOutput),
+                Ok(_) => *open -= 1,
+                Err(_) => break,
+            }
+        }
+        None
+    }
+
+    /// Waits until the killed processes are gone, so that they write nothing any more: the tool itself, and all that hold an output.
+    fn wait_for_death(&self, open: usize) {
+        let until = Instant::now() + KILL_WAIT;
+        // One for the exit.
+        for _ in 0..=open {
+            let left = until.saturating_duration_since(Instant::now());
+            if self.events.recv_timeout(left).is_err() {
+                return;
+            }
         }
     }
 }
 
-/// Reads an output to its end in a thread and keeps its last bytes.
-fn read_tail(mut reader: PipeReader, events: &Sender<Event>) -> Tail {
-    let tail = Tail::default();
-    let (kept, events) = (Arc::clone(&tail), events.clone());
+/// Reads an output to its end in a thread and keeps a part of its bytes.
+fn capture(mut reader: PipeReader, kept: Kept, events: &Sender<Event>) -> Captured {
+    let captured = Captured::default();
+    let (bytes, events) = (Arc::clone(&captured), events.clone());
     thread::spawn(move || {
-        let mut buffer = [0; 4096];
+        let mut buffer = [0; 16 * 1024];
         while let Ok(count @ 1..) = reader.read(&mut buffer) {
-            let mut kept = kept.lock();
-            kept.extend_from_slice(&buffer[..count]);
-            let overflow = kept.len().saturating_sub(TOOL_OUTPUT_TAIL_BYTES);
-            kept.drain(..overflow);
+            let mut bytes = bytes.lock();
+            match kept {
+                Kept::Tail(max) => {
+                    bytes.extend_from_slice(&buffer[..count]);
+                    let overflow = bytes.len().saturating_sub(max);
+                    bytes.drain(..overflow);
+                }
+                Kept::Whole(max) if bytes.len() + count > max => {
+                    let _ = events.send(Event::OutputTooLong);
+                    return;
+                }
+                Kept::Whole(_) => bytes.extend_from_slice(&buffer[..count]),
+            }
         }
         // The receiver is gone if the time was over.
         let _ = events.send(Event::OutputEnded);
     });
-    tail
+    captured
 }
 
 /// Starts the program. A file that was just written may still be open for writing in a process that was forked at that
@@ -231,5 +364,43 @@ mod tests {
         assert!(long.output.ends_with("end\n"));
         let endless = shell("sleep 600").run(Duration::from_millis(50), &|| ()).unwrap();
         assert!(endless.status.is_none() && !endless.success());
+    }
+    /// The process whose identifier a tool has written to `file`.
+    fn process_in(file: &Path) -> Pid {
+        Pid::from_raw(std::fs::read_to_string(file).unwrap().trim().parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn whole_outputs_are_kept_or_refused() {
+        let limit = Duration::from_secs(60);
+        let bounds = |max_output_bytes| ToolBounds { limit, max_output_bytes, stop: &|| false };
+        let script = "head -c 300000 /dev/zero; echo why >&2; exit 3";
+        let whole = shell(script).run_whole(&bounds(300_000)).unwrap();
+        assert_eq!((whole.output.len(), whole.errors.as_str()), (300_000, "why\n"));
+        assert!(matches!(whole.end, ToolEnd::Exited(status) if status.code() == Some(3)));
+        assert_eq!(shell(script).run_whole(&bounds(299_999)).unwrap().end, ToolEnd::TooMuchOutput);
+        let endless = shell("cat /dev/zero").run_whole(&bounds(10_000)).unwrap();
+        assert_eq!(endless.end, ToolEnd::TooMuchOutput);
+    }
+
+    #[test]
+    fn a_stopped_tool_is_gone_with_all_its_processes() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("pid");
+        let script = format!("sleep 600 & echo $! >{0}.new && mv {0}.new {0}; wait", file.display());
+        let stop = || file.exists();
+        let bounds = ToolBounds { limit: Duration::from_secs(60), max_output_bytes: 10, stop: &stop };
+        let outcome = shell(&script).run_whole(&bounds).unwrap();
+        assert_eq!(outcome.end, ToolEnd::Stopped);
+        let stat = format!("/proc/{}/stat", process_in(&file).as_raw_nonzero());
+        // Its outputs are closed a moment before the system shows its death.
+        let is_alive = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        let until = Instant::now() + Duration::from_secs(60);
+        while is_alive() && Instant::now() < until {
+            thread::park_timeout(BUSY_WAIT);
+        }
+        assert!(!is_alive(), "the inner process is alive");
+        let late = ToolBounds { limit: Duration::from_millis(50), max_output_bytes: 10, stop: &|| false };
+        assert_eq!(shell("sleep 600").run_whole(&late).unwrap().end, ToolEnd::TimedOut);
     }
 }
