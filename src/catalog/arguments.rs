@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use codeyard_model::error::{ErrorCode, ToolError};
 
@@ -62,6 +63,11 @@ impl<'a> Arguments<'a> {
     /// The string in the member `name`; `None` if it is absent. Null is a type error.
     pub(super) fn text_if_given(&self, name: &str) -> Result<Option<String>, ToolError> {
         self.find(name).map(|raw| self.parsed(name, raw)).transpose()
+    }
+
+    /// The members of the object in the required member `name`.
+    pub(super) fn value(&self, name: &str) -> Result<Map<String, Value>, ToolError> {
+        self.parsed(name, self.required(name)?)
     }
 
     /// The strings in the array `name`; empty if it is absent.

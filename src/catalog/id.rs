@@ -13,6 +13,8 @@ pub enum CatalogId {
     Agent,
     /// The seven tools of the code index.
     Code,
+    /// The tools of launch runs.
+    Launch,
 }
 
 /// Why a text doesn't name a set of catalogs.
@@ -28,7 +30,7 @@ pub enum CatalogError {
 
 impl CatalogId {
     /// All catalogs.
-    pub const ALL: [Self; 4] = [Self::LspV1, Self::LspV1Safe, Self::Agent, Self::Code];
+    pub const ALL: [Self; 5] = [Self::LspV1, Self::LspV1Safe, Self::Agent, Self::Code, Self::Launch];
 
     /// The name in endpoints and command-line flags.
     pub fn as_str(self) -> &'static str {
@@ -37,6 +39,7 @@ impl CatalogId {
             Self::LspV1Safe => "lsp-v1-safe",
             Self::Agent => "agent",
             Self::Code => "code",
+            Self::Launch => "launch",
         }
     }
 

@@ -8,7 +8,9 @@ mod agent;
 mod arguments;
 mod code;
 mod dialect;
+mod fit;
 mod id;
+mod launch;
 pub mod limits;
 mod lsp_v1;
 #[cfg(test)]
@@ -38,6 +40,11 @@ pub trait Catalog: Send + Sync {
 
     /// The tool names, in the order of `tools/list`.
     fn tool_names(&self) -> Vec<String>;
+
+    /// The names of further tools that can be called, but aren't listed.
+    fn unlisted_tool_names(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// The entries of `tools/list`, each JSON text without line breaks, in the same order.
     fn tool_entries(&self) -> Vec<String>;

@@ -20,3 +20,15 @@ pub const MAX_CODE_GLOBS: usize = 64;
 
 /// Longest text in an argument of the catalog `code`, in code points.
 pub const MAX_CODE_TEXT_CHARS: usize = 4_096;
+
+/// Longest text in an argument of the catalog `launch`, in code points.
+pub const MAX_LAUNCH_TEXT_CHARS: usize = 2_048;
+
+/// Longest idempotency key, in code points.
+pub const MAX_LAUNCH_KEY_CHARS: usize = 200;
+
+/// Most runs of a list (`docs/contract-launch.md#lists`).
+pub const MAX_LAUNCH_RUNS: usize = 200;
+
+/// Longest time that a call waits for a run, in milliseconds. The run goes on.
+pub const MAX_LAUNCH_CALL_MS: u64 = 30 * 60 * 1_000;

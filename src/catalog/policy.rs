@@ -127,13 +127,29 @@ mod tests {
 
     #[test]
     fn interactive_tools_declare_the_contract_values() {
+        let long = [
+            "launch_validate",
+            "launch_fix_next",
+            "launch_resume",
+            "launch_open_pr",
+            "launch_start_run_from_github_repo_url",
+        ];
         for id in CatalogId::ALL {
             for tool in id.catalog().tool_names() {
                 let policy = id.catalog().policy(&tool);
-                let numbers = (policy.deadline_ms, policy.max_request_bytes, policy.max_response_bytes);
-                assert_eq!(numbers, (2_000, 1_048_576, 524_288), "{tool}");
-                assert_eq!(policy.on_departure, OnDeparture::Cancel, "{tool}");
-                assert_eq!(policy.permission, (id == CatalogId::Agent).then_some("lsp"), "{tool}");
+                assert_eq!((policy.max_request_bytes, policy.max_response_bytes), (1_048_576, 524_288), "{tool}");
+                let time = if long.contains(&tool.as_str()) {
+                    (1_800_000, OnDeparture::Continue)
+                } else {
+                    (2_000, OnDeparture::Cancel)
+                };
+                assert_eq!((policy.deadline_ms, policy.on_departure), time, "{tool}");
+                let permission = match id {
+                    CatalogId::Agent => Some("lsp"),
+                    CatalogId::Launch => Some("launch"),
+                    _ => None,
+                };
+                assert_eq!(policy.permission, permission, "{tool}");
             }
         }
     }

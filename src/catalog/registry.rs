@@ -2,6 +2,7 @@
 
 use super::agent::AGENT;
 use super::code::CODE;
+use super::launch::LAUNCH;
 use super::lsp_v1::{LSP_V1, LSP_V1_SAFE};
 use super::{Catalog, CatalogId};
 
@@ -13,6 +14,7 @@ impl CatalogId {
             Self::LspV1Safe => &LSP_V1_SAFE,
             Self::Agent => &AGENT,
             Self::Code => &CODE,
+            Self::Launch => &LAUNCH,
         }
     }
 }

@@ -25,6 +25,9 @@ const READ_ONLY: &str = r#"{"readOnlyHint":true,"destructiveHint":false,"idempot
 const WRITES_OWN: &str =
     r#"{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
 
+/// The annotations of a tool that publishes to another service.
+const PUBLISHES: &str = r#"{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":true}"#;
+
 impl ToolDecl {
     /// The `tools/list` entry of a tool that only reads, under `name`.
     pub(super) fn entry(&self, name: &str) -> String {
@@ -34,6 +37,11 @@ impl ToolDecl {
     /// The `tools/list` entry of a tool that writes codeyard's own files, under `name`.
     pub(super) fn writing_entry(&self, name: &str) -> String {
         self.entry_with(name, WRITES_OWN)
+    }
+
+    /// The `tools/list` entry of a tool that publishes to another service, under `name`.
+    pub(super) fn publishing_entry(&self, name: &str) -> String {
+        self.entry_with(name, PUBLISHES)
     }
 
     fn entry_with(&self, name: &str, hints: &str) -> String {

@@ -33,7 +33,7 @@ impl CatalogSet {
         let mut tools = BTreeMap::new();
         let mut entries = Vec::new();
         for id in &ids {
-            for name in id.catalog().tool_names() {
+            for name in id.catalog().tool_names().into_iter().chain(id.catalog().unlisted_tool_names()) {
                 if tools.insert(name.clone(), *id).is_some() {
                     return Err(CatalogError::DuplicateTool(name));
                 }
@@ -97,7 +97,7 @@ mod tests {
             assert!(joined.find(first).is_some());
         }
         assert!(matches!(CatalogSet::parse("code+code"), Err(CatalogError::DuplicateTool(_))));
-        for unknown in ["", "agents", "lsp-v1+", "agent+", "code+", "launch", "LSP-V1", "lsp-v1 "] {
+        for unknown in ["", "agents", "lsp-v1+", "agent+", "code+", "launches", "LSP-V1", "lsp-v1 "] {
             assert!(matches!(CatalogSet::parse(unknown), Err(CatalogError::Unknown(_))), "{unknown}");
         }
         assert!(matches!(CatalogSet::parse("lsp-v1+lsp-v1"), Err(CatalogError::DuplicateTool(_))));

@@ -69,6 +69,7 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
         ("server.no_auth", old.server.no_auth != new.server.no_auth),
         ("probes.networks", old.probes != new.probes),
         ("admin.listen", old.admin.listen != new.admin.listen),
+        ("runs", old.runs != new.runs),
         ("supervision.niceness", old.supervision.niceness != new.supervision.niceness),
         ("log.format", old.log.format != new.log.format),
         ("log.level", old.log.level != new.log.level),

@@ -16,6 +16,7 @@ mod parse;
 mod permission;
 mod reference;
 mod request;
+mod runs;
 mod sections;
 mod show;
 mod unknown_keys;
@@ -31,7 +32,8 @@ pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, War
 pub use error::{ConfigError, TextPosition};
 pub use group::{GroupSection, NamePatterns};
 pub use parse::{Source, parse, parse_source};
-pub use permission::{LSP, PermissionRule, PermissionSection, PrincipalPermission};
+pub use permission::{LAUNCH, LSP, PermissionRule, PermissionSection, PrincipalPermission};
+pub use runs::{RewriteRule, RunsSection, ServiceRule};
 pub use sections::{
     AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ProbesSection, ServerSection,
     SupervisionSection, Sweep, SyntacticMode, SyntacticSection,
@@ -72,6 +74,8 @@ pub struct Config {
     pub permission: PermissionSection,
     /// Restarts and limits of language servers.
     pub supervision: SupervisionSection,
+    /// Launch runs.
+    pub runs: RunsSection,
     /// The code index, for the catalog `code`.
     pub index: IndexSection,
     /// Defaults for calls of the catalog `code`.

@@ -14,6 +14,8 @@ use codeyard_base::ids::PrincipalId;
 
 /// The permission to use the tool `lsp`.
 pub const LSP: &str = "lsp";
+/// The permission to use the tools of launch runs.
+pub const LAUNCH: &str = "launch";
 
 /// The rule for a permission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -35,6 +37,9 @@ pub struct PermissionSection {
     /// Using the tool `lsp`: `allow`, `ask` a person through the client (MCP elicitation), or `deny`. Default: `allow`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lsp: Option<PermissionRule>,
+    /// Using the tools of launch runs: `allow`, `ask` or `deny`. Default: `allow`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch: Option<PermissionRule>,
     /// Rules for single principals, by the name of their token; `local` is a caller without one. They win.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub principals: BTreeMap<String, PrincipalPermission>,
@@ -47,6 +52,9 @@ pub struct PrincipalPermission {
     /// Using the tool `lsp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lsp: Option<PermissionRule>,
+    /// Using the tools of launch runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch: Option<PermissionRule>,
 }
 
 impl PermissionSection {
@@ -56,18 +64,22 @@ impl PermissionSection {
         for (name, own) in &self.principals {
             let both = principals.entry(name.clone()).or_default();
             both.lsp = own.lsp.or(both.lsp);
+            both.launch = own.launch.or(both.launch);
         }
         let lsp = self.lsp.or(common.lsp).or(Some(PermissionRule::default()));
-        Self { lsp, principals }
+        let launch = self.launch.or(common.launch).or(Some(PermissionRule::default()));
+        Self { lsp, launch, principals }
     }
 
     /// The rule for `principal` and the permission of this name.
     pub fn rule(&self, permission: &str, principal: &PrincipalId) -> PermissionRule {
-        if permission != LSP {
-            return PermissionRule::Deny;
-        }
-        let own = self.principals.get(principal.as_str()).and_then(|own| own.lsp);
-        own.or(self.lsp).unwrap_or_default()
+        let own = self.principals.get(principal.as_str());
+        let rule = match permission {
+            LSP => own.and_then(|own| own.lsp).or(self.lsp),
+            LAUNCH => own.and_then(|own| own.launch).or(self.launch),
+            _ => Some(PermissionRule::Deny),
+        };
+        rule.unwrap_or_default()
     }
 
     /// Checks the names of the principals and their number. `key` is the section's path.
@@ -76,7 +88,7 @@ impl PermissionSection {
         if self.principals.len() > MAX_PERMISSION_PRINCIPALS {
             let problem =
                 format!("{} principals, but at most {MAX_PERMISSION_PRINCIPALS} are allowed", self.principals.len());
-            return Err(ConfigError::at(key, problem, "remove some; the rule `lsp` applies to all others"));
+            return Err(ConfigError::at(key, problem, "remove some; the rules of [permission] apply to all others"));
         }
         match self.principals.keys().find(|name| !PrincipalId::is_well(name)) {
             Some(name) => {
@@ -94,9 +106,9 @@ mod tests {
     use super::*;
 
     fn section(lsp: Option<PermissionRule>, principals: &[(&str, PermissionRule)]) -> PermissionSection {
-        let own = |rule: &PermissionRule| PrincipalPermission { lsp: Some(*rule) };
+        let own = |rule: &PermissionRule| PrincipalPermission { lsp: Some(*rule), launch: None };
         let principals = principals.iter().map(|(name, rule)| ((*name).to_owned(), own(rule))).collect();
-        PermissionSection { lsp, principals }
+        PermissionSection { lsp, launch: None, principals }
     }
 
     #[test]

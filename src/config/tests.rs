@@ -137,14 +137,14 @@ fn errors_name_position_key_problem_and_remedy() {
             "[permission]\nlsp = \"maybe\"",
             "yard.toml:2:7: permission.lsp: unknown variant `maybe`, expected one of `allow`, `ask`, `deny`; write one of these values",
         ),
-        ("[permission]\nlaunch = \"ask\"", "yard.toml:2:1: permission.launch: unknown key; "),
+        ("[permission]\nedit = \"ask\"", "yard.toml:2:1: permission.edit: unknown key; "),
         (
             "[permission.principals.\"a b\"]\nlsp = \"deny\"",
             "yard.toml:1:24: permission.principals.\"a b\": not a principal's name, which has 1 to 64 printable ASCII characters and no space; ",
         ),
         (
             &with("permission = { principals = { ci = { lps = \"ask\" } } }"),
-            "yard.toml:4:38: workspace[0].permission.principals.ci.lps: unknown field `lps`, expected `lsp`; remove the key",
+            "yard.toml:4:38: workspace[0].permission.principals.ci.lps: unknown field `lps`, expected `lsp` or `launch`; remove the key, or correct its name",
         ),
         ("[index]\nthreads = 65", "yard.toml:2:1: index.threads: 65 is above the maximum 64; set it to 64 or less"),
         (

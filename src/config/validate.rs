@@ -32,6 +32,7 @@ impl Config {
         check_admin(&self.admin)?;
         check_probes(&self.probes)?;
         check_supervision(&self.supervision)?;
+        self.runs.check()?;
         check_code(self)?;
         check_tables("servers", &self.servers)?;
         check_tables("languages", &self.languages)?;

@@ -1,5 +1,6 @@
 //! The actors: a supervisor starts one workspace actor per configured workspace; each workspace owns one language-server actor per server
-//! kind and project root, and at most one indexer.
+//! kind and project root, at most one indexer, and one
+//! actor per open run.
 //!
 //! # Code map
 //!
@@ -11,6 +12,7 @@
 //! | [`server`] | the language-server actor: its process, its open documents, its requests |
 //! | [`query`] | from a query to an answer: server selection, execution, canonicalisation |
 //! | [`indexer`] | the indexer actor, and answers from the code index |
+//! | [`run`] | the run actor, and the turns of runs |
 //! | [`workspace`] | the workspace actor: epochs, retained results, its language servers |
 //! | [`supervisor`] | the supervisor, the directory of workspaces, the operators' interface, the start of the engine |
 //!
@@ -25,6 +27,7 @@ pub mod indexer;
 pub mod limits;
 mod low_priority;
 pub mod query;
+pub mod run;
 pub mod server;
 pub mod status;
 pub mod supervisor;

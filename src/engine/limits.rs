@@ -147,3 +147,6 @@ pub const FAILED_INDEX_REST_MS: u64 = 15_000;
 
 /// Fewest changed files for which `health_check` reports an update of an index as `indexing`.
 pub const LARGE_SYNC_FILES: u64 = 200;
+
+/// Runs of one workspace that are kept open although they do nothing.
+pub const MAX_OPEN_RUNS: usize = 64;

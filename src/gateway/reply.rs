@@ -9,7 +9,8 @@ use crate::limits::RESPONSE_ENVELOPE_BYTES;
 use codeyard_catalog::{CallPolicy, Catalog, EncodedReply};
 use codeyard_model::answer::Answer;
 use codeyard_model::code::CodeAnswer;
-use codeyard_model::error::ToolError;
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::launch::LaunchAnswer;
 use codeyard_telemetry::OpenCall;
 
 /// Encodes the outcome of a call with `catalog`.
@@ -55,6 +56,10 @@ pub(super) fn close(open: OpenCall, result: Result<&Answer, &ToolError>, policy:
             refused = ToolError::new(refusal.code.tool_code(), "").with("reason", refusal.code.as_str());
             (Err(&refused), None)
         }
+        Ok(Answer::Launch(LaunchAnswer::Refused(refusal))) => {
+            refused = ToolError::new(launch_error_code(refusal.code), "").with("reason", refusal.code);
+            (Err(&refused), None)
+        }
         Ok(_) if is_failure => {
             too_large = ToolError::new(policy.outcomes.too_large.code, "").with("reason", "response_too_large");
             (Err(&too_large), None)
@@ -88,6 +93,20 @@ fn count(answer: &Answer) -> Option<(usize, usize, bool)> {
         Answer::WorkspaceDiagnostics(page) => (page.items.len(), page.total, true),
         Answer::Lsp(answer) => (answer.found.len(), answer.total, true),
         Answer::Code(CodeAnswer::Rows(found)) => (found.rows.len(), found.total, true),
-        Answer::Code(_) => return None,
+        Answer::Code(_) | Answer::Launch(_) => return None,
     })
+}
+
+/// What a code of the launch contract counts as in telemetry.
+fn launch_error_code(code: &str) -> ErrorCode {
+    match code {
+        "INVALID_INPUT" | "SCHEMA_VALIDATION_FAILED" | "INVALID_URL" | "UNSUPPORTED_SITE" | "ILLEGAL_STATE" => {
+            ErrorCode::InvalidParams
+        }
+        "RUN_NOT_FOUND" | "REPO_NOT_FOUND" => ErrorCode::NotFound,
+        "ALLOWED_PATHS_VIOLATION" => ErrorCode::WorkspaceDenied,
+        "CANCELLED" | "TOOLCHAIN_MISSING" | "COMMIT_SERVICE_ERROR" => ErrorCode::ProviderUnavailable,
+        "FIX_EXHAUSTED" => ErrorCode::CapExceeded,
+        _ => ErrorCode::Internal,
+    }
 }

@@ -85,7 +85,10 @@ impl Gateway {
         }
         let set = CatalogSet::parse(name).ok()?;
         let list = RawValue::from_string(set.tools_json().to_owned()).ok()?;
-        let tools = set.ids().iter().flat_map(|id| id.catalog().tool_names());
+        let tools = set
+            .ids()
+            .iter()
+            .flat_map(|id| id.catalog().tool_names().into_iter().chain(id.catalog().unlisted_tool_names()));
         let tools = tools.map(|name| (name.clone(), Arc::from(name))).collect();
         let catalogs = set.ids().iter().map(|id| id.as_str().to_owned()).collect();
         let served = Arc::new(CachedSet { set, catalogs, tools, list: Arc::from(list) });

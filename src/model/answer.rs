@@ -8,6 +8,7 @@ use super::code::CodeAnswer;
 use super::coverage::AnswerCoverage;
 use super::diagnostic::{Diagnostic, FileDiagnostics};
 use super::hover::Hover;
+use super::launch::LaunchAnswer;
 use super::lsp_items::{LspAnswer, OutlineEntry};
 use super::position::Location;
 use super::symbol::{DocumentSymbol, WorkspaceSymbol};
@@ -125,4 +126,6 @@ pub enum Answer {
     Lsp(LspAnswer),
     /// To a query of the catalog `code`.
     Code(CodeAnswer),
+    /// To a request of the catalog `launch`.
+    Launch(LaunchAnswer),
 }

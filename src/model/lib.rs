@@ -11,6 +11,7 @@ pub mod diagnostic;
 pub mod epoch;
 pub mod error;
 pub mod hover;
+pub mod launch;
 pub mod limits;
 pub mod lsp_items;
 pub mod operation;

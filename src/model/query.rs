@@ -3,6 +3,7 @@
 
 use super::code::CodeRequest;
 use super::epoch::EpochMask;
+use super::launch::LaunchRequest;
 use super::operation::{self, LspQuery, QuerySubject};
 use super::position::Position;
 use super::uri::CanonicalUri;
@@ -95,6 +96,8 @@ pub enum Query<U> {
     Lsp(LspQuery<U>),
     /// A query of the catalog `code`. Its paths are looked up in the index, not on disk.
     Code(CodeRequest),
+    /// A request of the catalog `launch`.
+    Launch(LaunchRequest),
 }
 
 impl<U> Query<U> {
@@ -111,6 +114,7 @@ impl<U> Query<U> {
             Query::Declarations { .. } => tools::DECLARATIONS,
             Query::Lsp(_) => operation::TOOL,
             Query::Code(code) => code.query.tool(),
+            Query::Launch(request) => request.tool(),
         }
     }
 
@@ -123,7 +127,9 @@ impl<U> Query<U> {
             | Query::DocumentSymbols { uri }
             | Query::DocumentDiagnostics { uri }
             | Query::Declarations { uri } => Some(uri),
-            Query::WorkspaceSymbols { .. } | Query::WorkspaceDiagnostics { .. } | Query::Code(_) => None,
+            Query::WorkspaceSymbols { .. } | Query::WorkspaceDiagnostics { .. } | Query::Code(_) | Query::Launch(_) => {
+                None
+            }
             Query::Lsp(lsp) => lsp.subject.uri(),
         }
     }
@@ -176,6 +182,7 @@ impl<U> Query<U> {
                 Query::Lsp(LspQuery { operation, subject: subject.try_map_uri(gate)?, page })
             }
             Query::Code(code) => Query::Code(code),
+            Query::Launch(request) => Query::Launch(request),
         })
     }
 }

@@ -15,17 +15,12 @@ use serde_json::{Value, json};
 use crate::artifact_store::{ArtifactError, ArtifactStore, ArtifactVersion};
 use crate::event::{EventType, TraceContext};
 use crate::event_log::{EventLog, EventLogError, NewEvent};
-use crate::machine::{self, Action, Advance, Command, Refusal, StageResult, Work};
+use crate::machine::{self, Action, Activity, Advance, Command, Refusal, StageResult, Work};
+use crate::run_folder::RunFolder;
 use crate::run_id::RunId;
 use crate::run_view::{ReplayError, RunView};
 use crate::work_item::{WorkItemId, WorkItemSpec, WorkItemState};
 use crate::workflow::{Role, Workflow};
-
-/// The folders of a run.
-#[derive(Debug, Clone)]
-pub struct RunFolder {
-    top: PathBuf,
-}
 
 /// A run that is open for changes.
 #[derive(Debug)]
@@ -36,6 +31,19 @@ pub struct DurableRun {
     log: EventLog,
     artifacts: ArtifactStore,
     view: RunView,
+}
+
+/// What a run is started with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunStart {
+    /// The workspace that it belongs to.
+    pub workspace: String,
+    /// What it is about, in the workflow's words.
+    pub subject: String,
+    /// Whether it goes on by itself.
+    pub advance: Advance,
+    /// The workflow's configuration.
+    pub config: Value,
 }
 
 /// What a caller has to do after a command.
@@ -72,61 +80,6 @@ pub enum RunError {
     },
 }
 
-impl RunFolder {
-    /// The folder of `id` below the folder of all runs.
-    pub fn new(runs: &Path, id: &RunId) -> Self {
-        Self { top: runs.join(id.as_str()) }
-    }
-
-    /// The folder itself.
-    pub fn top(&self) -> &Path {
-        &self.top
-    }
-
-    /// The configuration that the run was started with.
-    pub fn config(&self) -> PathBuf {
-        self.top.join("run_config.json")
-    }
-
-    /// The log of events.
-    pub fn events(&self) -> PathBuf {
-        self.top.join("events.ndjson")
-    }
-
-    /// A readable state of the run; it is made from the events again if it is lost.
-    pub fn snapshot(&self) -> PathBuf {
-        self.top.join("snapshot.json")
-    }
-
-    /// The artifacts.
-    pub fn artifacts(&self) -> PathBuf {
-        self.top.join("artifacts")
-    }
-
-    /// The working copies.
-    pub fn work(&self) -> PathBuf {
-        self.top.join("work")
-    }
-
-    /// The drafts.
-    pub fn drafts(&self) -> PathBuf {
-        self.top.join("drafts")
-    }
-
-    /// The logs of stages.
-    pub fn logs(&self) -> PathBuf {
-        self.top.join("logs")
-    }
-
-    fn make(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.top)?;
-        for folder in [self.artifacts(), self.work(), self.drafts(), self.logs()] {
-            fs::create_dir_all(folder)?;
-        }
-        self.top.parent().map_or(Ok(()), |runs| fs::File::open(runs)?.sync_all())
-    }
-}
-
 impl DurableRun {
     /// Creates a run, durable when this returns.
     ///
@@ -138,26 +91,27 @@ impl DurableRun {
         workflow: &'static Workflow,
         runs: &Path,
         id: &RunId,
-        advance: Advance,
-        config: &Value,
+        start: &RunStart,
         trace: &TraceContext,
     ) -> Result<Self, RunError> {
         let folder = RunFolder::new(runs, id);
-        let failed = |source| RunError::Io { path: folder.top.clone(), source };
+        let failed = |source| RunError::Io { path: folder.top().to_owned(), source };
         folder.make().map_err(failed)?;
         let log = match EventLog::open(&folder.events(), id) {
             Ok((log, events)) if events.is_empty() => log,
             // This fails if the log exists.
             _ => EventLog::create(&folder.events(), id)?,
         };
-        let text = codeyard_base::stable_json::stringify(config);
+        let text = codeyard_base::stable_json::stringify(&start.config);
         atomic_file::replace_with(&folder.config(), Durability::Power, text.as_bytes()).map_err(failed)?;
         let artifacts = ArtifactStore::new(folder.artifacts());
-        let view = RunView::new(workflow, advance);
+        let view = RunView::new(workflow);
         let mut run = Self { workflow, id: id.clone(), folder, log, artifacts, view };
         let payload = json!({
             "workflow": workflow.name,
-            "advance": advance,
+            "workspace": start.workspace,
+            "subject": start.subject,
+            "advance": start.advance,
             "config_sha256": codeyard_base::digest::sha256hex(&text),
         });
         run.append(trace, vec![NewEvent { event_type: EventType::RunCreated, payload }])?;
@@ -190,6 +144,24 @@ impl DurableRun {
     /// What follows from its events.
     pub fn view(&self) -> &RunView {
         &self.view
+    }
+
+    /// The configuration that it was started with.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn config(&self) -> Result<Value, RunError> {
+        let path = self.folder.config();
+        let read = fs::read(&path).and_then(|text| serde_json::from_slice(&text).map_err(io::Error::other));
+        read.map_err(|source| RunError::Io { path, source })
+    }
+
+    /// Whether the state machine allows a command now.
+    ///
+    /// # Errors
+    /// If it doesn't.
+    pub fn check(&self, command: Command) -> Result<(), Refusal> {
+        machine::apply(self.workflow, &self.view.progress, command).map(|_| ())
     }
 
     /// Carries out a command that isn't a result of work.
@@ -282,6 +254,21 @@ impl DurableRun {
     pub fn item_failed(&mut self, trace: &TraceContext, id: &WorkItemId, error: &Value) -> Result<(), RunError> {
         let payload = json!({"item": id.as_str(), "error": error});
         self.append(trace, vec![NewEvent { event_type: EventType::WorkItemFailed, payload }])
+    }
+
+    /// Makes further events durable.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn emit(&mut self, trace: &TraceContext, events: Vec<NewEvent>) -> Result<(), RunError> {
+        self.append(trace, events)
+    }
+
+    /// Treats the running stage as interrupted: whoever worked on it has stopped without recording an end.
+    pub fn interrupt(&mut self) {
+        if let Activity::Running(work) = self.view.progress.activity {
+            self.view.progress.activity = Activity::Interrupted(work);
+        }
     }
 
     /// Writes the readable state of the run. It is made from the events, so losing it loses nothing.

@@ -103,6 +103,16 @@ impl<Owner: Ord + Clone, Job: Ord + Clone> FairQueue<Owner, Job> {
         Some(own + others.sum::<usize>())
     }
 
+    /// How many jobs of an owner wait.
+    pub fn waiting_of(&self, owner: &Owner) -> usize {
+        self.waiting.get(owner).map_or(0, VecDeque::len)
+    }
+
+    /// How many jobs work.
+    pub fn working(&self) -> usize {
+        self.working.len()
+    }
+
     fn working_of(&self, owner: &Owner) -> usize {
         self.working.values().filter(|working| *working == owner).count()
     }

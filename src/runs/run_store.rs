@@ -153,6 +153,49 @@ impl RunStore {
         Err(StateError::Busy { file: self.store.location().to_owned() })
     }
 
+    /// Frees a key that was claimed for a run which could not be created.
+    ///
+    /// # Errors
+    /// If the database can't be written.
+    pub fn release(&self, key: &IdempotencyKey, run_id: &RunId) -> Result<(), StateError> {
+        let is_claimed =
+            |value: &str| serde_json::from_str::<KeyRecord>(value).is_ok_and(|key| key.run_id == run_id.as_str());
+        self.store.update(KEYS, &mut |snapshot| {
+            let claimed = snapshot.records.iter().filter(|record| record.key == key.0 && is_claimed(&record.value));
+            claimed.map(|record| Write::Remove { key: record.key.clone() }).collect()
+        })
+    }
+
+    /// Removes what the list shows of a run that could not be created.
+    ///
+    /// # Errors
+    /// If the database can't be written.
+    pub fn remove(&self, run_id: &RunId) -> Result<(), StateError> {
+        self.store.update(RUNS, &mut |_| vec![Write::Remove { key: run_id.as_str().to_owned() }])
+    }
+
+    /// All runs that haven't ended, the first one first.
+    ///
+    /// # Errors
+    /// If the database can't be read.
+    pub fn unfinished(&self) -> Result<Vec<RunSummary>, StateError> {
+        let mut runs = self.all()?;
+        runs.retain(|run| run.finished_at.is_none());
+        Ok(runs)
+    }
+
+    /// All runs, the first one first.
+    ///
+    /// # Errors
+    /// If the database can't be read.
+    pub fn all(&self) -> Result<Vec<RunSummary>, StateError> {
+        let records = self.store.list(RUNS)?.records;
+        let mut runs: Vec<RunSummary> =
+            records.iter().filter_map(|record| serde_json::from_str(&record.value).ok()).collect();
+        runs.sort_unstable_by(|one, other| one.run_id.cmp(&other.run_id));
+        Ok(runs)
+    }
+
     /// What the list shows of one run.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use codeyard_base::clock;
 use serde_json::{Value, json};
 
 use crate::artifact_store::ArtifactVersion;
@@ -19,6 +20,10 @@ use crate::workflow::Workflow;
 pub struct RunView {
     /// Where it is.
     pub progress: Progress,
+    /// The workspace that it belongs to.
+    pub workspace: String,
+    /// What it is about.
+    pub subject: String,
     /// The work items of all stages.
     pub items: BTreeMap<WorkItemId, ItemView>,
     /// The present artifacts by name.
@@ -31,6 +36,10 @@ pub struct RunView {
     pub failure: Value,
     /// The last event.
     pub last_event: String,
+    /// When it happened, in RFC 3339; empty before the first one.
+    pub last_event_at: String,
+    /// How long stages have worked, in seconds.
+    pub worked_s: u64,
 }
 
 /// One work item.
@@ -40,6 +49,8 @@ pub struct ItemView {
     pub worker: String,
     /// What it covers.
     pub scope: String,
+    /// Its place among all items of the run, from 0.
+    pub number: usize,
     /// The execution of its stage.
     pub work: Work,
     /// Where it is.
@@ -64,21 +75,26 @@ pub struct ReplayError {
 
 impl RunView {
     /// The view of a run without events.
-    pub(crate) fn new(workflow: &Workflow, advance: Advance) -> Self {
+    pub(crate) fn new(workflow: &Workflow) -> Self {
         Self {
-            progress: Progress::new(workflow, advance),
+            // The first event says how the run advances.
+            progress: Progress::new(workflow, Advance::Auto),
+            workspace: String::new(),
+            subject: String::new(),
             items: BTreeMap::new(),
             artifacts: BTreeMap::new(),
             open_issues: BTreeMap::new(),
             finished_at: None,
             failure: Value::Null,
             last_event: String::new(),
+            last_event_at: String::new(),
+            worked_s: 0,
         }
     }
 
     /// The view after `events`.
     pub(crate) fn replay(workflow: &'static Workflow, events: &[Event]) -> Result<Self, ReplayError> {
-        let mut view = Self::new(workflow, Advance::Auto);
+        let mut view = Self::new(workflow);
         for event in events {
             view.apply(workflow, event)?;
         }
@@ -91,12 +107,18 @@ impl RunView {
 
     /// The view after one more event.
     pub(crate) fn apply(&mut self, workflow: &'static Workflow, event: &Event) -> Result<(), ReplayError> {
+        if let (true, Some(from), Some(to)) =
+            (self.progress.is_active(), clock::seconds(&self.last_event_at), clock::seconds(&event.ts))
+        {
+            self.worked_s += to.saturating_sub(from);
+        }
         self.try_apply(workflow, event).map_err(|reason| ReplayError {
             run: event.run_id.clone(),
             event: event.event_id.clone(),
             reason,
         })?;
         self.last_event.clone_from(&event.event_id);
+        self.last_event_at.clone_from(&event.ts);
         Ok(())
     }
 
@@ -108,6 +130,7 @@ impl RunView {
                 if text("workflow")? != workflow.name {
                     return Err(format!("the run belongs to the workflow {}", text("workflow")?));
                 }
+                (self.workspace, self.subject) = (text("workspace")?.to_owned(), text("subject")?.to_owned());
                 self.progress.advance = serde_json::from_value(payload["advance"].clone())
                     .map_err(|error| format!("its way to advance is unknown ({error})"))?;
             }
@@ -118,7 +141,8 @@ impl RunView {
                 self.progress.report = payload["report_ok"].as_bool();
             }
             EventType::WorkItemQueued => {
-                let (id, item) = queued_item(workflow, payload)?;
+                let (id, mut item) = queued_item(workflow, payload)?;
+                item.number = self.items.len();
                 self.progress.attempts.insert(item.work.stage, item.work.attempt);
                 self.progress.activity = Activity::Running(item.work);
                 self.items.insert(id, item);
@@ -204,6 +228,7 @@ fn queued_item(workflow: &'static Workflow, payload: &Value) -> Result<(WorkItem
     let item = ItemView {
         worker: text("worker")?.to_owned(),
         scope: text("scope")?.to_owned(),
+        number: 0,
         work: Work { stage, attempt },
         state: WorkItemState::Queued,
         result: Value::Null,

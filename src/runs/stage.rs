@@ -6,13 +6,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use serde_json::{Map, Value};
+use codeyard_base::clock::Instant;
+use serde_json::{Map, Value, json};
 
-use crate::durable_run::RunFolder;
 use crate::event::TraceContext;
 use crate::event_log::NewEvent;
-use crate::machine::{StageResult, Work};
+use crate::machine::{Command, StageResult, Work};
+use crate::run_folder::RunFolder;
 use crate::run_id::RunId;
 use crate::work_item::WorkItemSpec;
 use crate::workflow::Workflow;
@@ -27,6 +29,19 @@ pub trait StageCode: Send + Sync + 'static {
     /// # Errors
     /// If the stage can't be done.
     fn items(&self, stage: &Stage<'_>) -> Result<Vec<WorkItemSpec>, StageError>;
+
+    /// Whether a command makes sense now, beyond what the table of states says. Called before the command is carried out.
+    ///
+    /// # Errors
+    /// If it doesn't. Then nothing changes.
+    fn check(&self, _command: Command, _config: &Value, _run: &dyn StageHost) -> Result<(), StageError> {
+        Ok(())
+    }
+
+    /// For how long the stages of a run may work, all together; `None` for as long as they want.
+    fn time_limit(&self, _config: &Value) -> Option<Duration> {
+        None
+    }
 
     /// How many items of a stage may run at once.
     fn parallel_items(&self, _stage: &'static str) -> usize {
@@ -85,7 +100,7 @@ pub trait StageHost: Sync {
     ///
     /// # Errors
     /// If they can't be written.
-    fn emit(&self, events: Vec<NewEvent>) -> Result<(), StageError>;
+    fn emit(&self, trace: &TraceContext, events: Vec<NewEvent>) -> Result<(), StageError>;
 
     /// Shows what an item is doing. It isn't kept.
     fn progress(&self, message: &str);
@@ -116,9 +131,12 @@ pub struct StageError {
     pub details: Map<String, Value>,
 }
 
-/// Tells work to stop. Cheap to clone.
+/// Asks work to stop. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct StopFlag(Arc<AtomicBool>);
+pub struct StopFlag {
+    is_set: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
 
 impl StageError {
     /// An error without details that isn't retryable.
@@ -132,6 +150,16 @@ impl StageError {
         Self { retryable: true, ..self }
     }
 
+    /// The error of work that was stopped.
+    pub fn cancelled() -> Self {
+        Self::new("CANCELLED", "the run was cancelled, or the server is stopping")
+    }
+
+    /// The error as events and callers have it.
+    pub fn to_value(&self) -> Value {
+        json!({"code": self.code, "message": self.message, "retryable": self.retryable, "details": self.details})
+    }
+
     /// The same with a detail.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
@@ -141,13 +169,28 @@ impl StageError {
 }
 
 impl StopFlag {
-    /// Tells the work to stop.
+    /// A flag that also counts as set from `deadline` on.
+    pub fn with_deadline(deadline: Option<Instant>) -> Self {
+        Self { deadline, ..Self::default() }
+    }
+
+    /// Asks the work to stop.
     pub fn set(&self) {
-        self.0.store(true, Ordering::Release);
+        self.is_set.store(true, Ordering::Release);
     }
 
     /// Whether the work has to stop.
     pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.was_requested() || self.is_late()
+    }
+
+    /// Whether a stop was requested.
+    pub(crate) fn was_requested(&self) -> bool {
+        self.is_set.load(Ordering::Acquire)
+    }
+
+    /// Whether the time is over.
+    pub(crate) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

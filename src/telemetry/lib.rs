@@ -22,6 +22,7 @@ mod span_builder;
 mod span_pump;
 mod span_queue;
 mod trace_context;
+mod work_span;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -31,6 +32,7 @@ use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
 
 use call_trace::ChildSpan;
 use trace_context::SpanIdentity;
+use work_span::EndedWork;
 
 pub use call_line::{CALL_TARGET, LineFormat};
 pub use call_trace::{
@@ -45,6 +47,7 @@ pub use record::{
     TransportKind,
 };
 pub use trace_context::TraceContext;
+pub use work_span::{WorkSpan, WorkSpanStart};
 
 /// The telemetry of a process. Cheap to clone.
 #[derive(Clone)]
@@ -93,6 +96,8 @@ trait SpanSink: Send + Sync {
     fn call(&self, call: &CallTrace);
     /// A child of a sampled call has ended after it.
     fn child(&self, call: &CallTrace, child: ChildSpan);
+    /// Sampled work has ended.
+    fn work(&self, ended: EndedWork);
     /// A child is dropped because its call has too many.
     fn child_dropped(&self);
 }

@@ -18,6 +18,8 @@ pub const SPAN_CANONICALISE: &str = "canonicalise";
 pub const SPAN_INDEX_WAIT: &str = "wait for index";
 /// The span of a query to the code index.
 pub const SPAN_INDEX: &str = "index";
+/// The span of a work item of a run; the worker follows.
+pub const SPAN_WORK_ITEM: &str = "work item";
 
 /// The MCP method.
 pub const METHOD: &str = "mcp.method.name";
@@ -72,6 +74,10 @@ pub const PERMISSION: &str = "codeyard.permission";
 pub const INDEX_FRESHNESS: &str = "codeyard.index.freshness";
 /// Whether an answer from the code index is complete: `complete`, `partial` or `truncated`.
 pub const INDEX_COMPLETENESS: &str = "codeyard.index.completeness";
+/// A run.
+pub const RUN_ID: &str = "codeyard.run_id";
+/// Who does a work item of a run.
+pub const RUN_WORKER: &str = "codeyard.run.worker";
 /// Milliseconds of the query to the code index.
 pub const INDEX_MS: &str = "codeyard.index_ms";
 /// The readiness of the language servers: `ready`, or the state that the call waited for, `starting` or `indexing`.
@@ -125,6 +131,8 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
     INDEX_FRESHNESS,
     INDEX_COMPLETENESS,
     INDEX_MS,
+    RUN_ID,
+    RUN_WORKER,
     READINESS,
     REPEATS,
     ITEMS,

@@ -13,6 +13,7 @@ use super::call_trace::{CallTrace, ChildSpan, WorkKind};
 use super::names;
 use super::record::{CallRecord, Outcome};
 use super::trace_context::SpanIdentity;
+use super::work_span::EndedWork;
 
 /// Builds spans.
 pub(super) struct SpanBuilder {
@@ -55,6 +56,11 @@ impl SpanBuilder {
     /// Appends the span of one child of a call.
     pub(super) fn child(&self, call: &CallTrace, child: &ChildSpan, into: &mut Vec<SpanData>) {
         into.extend(call.span().map(|span| self.child_span(call, &span.full(), child)));
+    }
+
+    /// The span of work that has ended.
+    pub(super) fn work(&self, ended: &EndedWork) -> SpanData {
+        ended.data(&self.scope)
     }
 
     fn child_span(&self, call: &CallTrace, parent: &SpanContext, child: &ChildSpan) -> SpanData {

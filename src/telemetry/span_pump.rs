@@ -72,6 +72,7 @@ async fn export<E: SpanExporter>(
         match item {
             QueuedCall::Ended(call) => builder.call(call, &mut spans),
             QueuedCall::LateChild(call, child) => builder.child(call, child, &mut spans),
+            QueuedCall::Work(ended) => spans.push(builder.work(ended)),
         }
     }
     drop(queued);

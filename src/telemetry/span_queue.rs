@@ -16,6 +16,7 @@ use super::call_trace::{CallTrace, ChildSpan};
 use super::export::Losses;
 use super::sampler::Sampler;
 use super::settings::Batch;
+use super::work_span::EndedWork;
 use crate::limits;
 
 /// An item of the queue.
@@ -24,6 +25,8 @@ pub(super) enum QueuedCall {
     Ended(CallTrace),
     /// A child that ended after its call.
     LateChild(CallTrace, ChildSpan),
+    /// Work that has ended.
+    Work(Box<EndedWork>),
 }
 
 /// A bounded queue, and the sampler that decides what gets into it.
@@ -120,6 +123,11 @@ impl SpanSink for SpanQueue {
     fn call(&self, call: &CallTrace) {
         let spans = 1 + call.read(|finished| finished.children.len());
         self.push(QueuedCall::Ended(call.clone()), ItemSize { spans, bytes: held_bytes(call) });
+    }
+
+    fn work(&self, ended: EndedWork) {
+        let bytes = size_of::<(QueuedCall, ItemSize)>() + size_of::<EndedWork>() + ended.held_bytes();
+        self.push(QueuedCall::Work(Box::new(ended)), ItemSize { spans: 1, bytes });
     }
 
     fn child_dropped(&self) {

@@ -39,6 +39,7 @@ async fn a_hung_workspace_fails_alone() {
             watcher: None,
             environment: Arc::default(),
             metrics: Arc::new(NoMetrics),
+            runs: Err("this test has none".into()),
         },
         store: state.store().unwrap(),
         state: state.path().to_path_buf(),

@@ -359,6 +359,7 @@ impl Yard {
             watcher: watcher.clone(),
             environment: Arc::default(),
             metrics: metrics.clone(),
+            runs: Err("this test has none".into()),
         };
         let parts = EngineParts {
             shared,

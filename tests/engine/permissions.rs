@@ -26,9 +26,9 @@ fn server() -> FakeServer {
 }
 
 fn section(lsp: PermissionRule, principals: &[(&str, PermissionRule)]) -> PermissionSection {
-    let own = |rule: PermissionRule| PrincipalPermission { lsp: Some(rule) };
+    let own = |rule: PermissionRule| PrincipalPermission { lsp: Some(rule), ..PrincipalPermission::default() };
     let principals = principals.iter().map(|(name, rule)| ((*name).to_owned(), own(*rule))).collect();
-    PermissionSection { lsp: Some(lsp), principals }
+    PermissionSection { lsp: Some(lsp), principals, ..PermissionSection::default() }
 }
 
 async fn yard(permission: PermissionSection) -> Yard {

@@ -83,6 +83,7 @@ impl World {
             watcher: Some(watcher.clone()),
             environment: Arc::default(),
             metrics: panic_injector.clone(),
+            runs: Err("this test has none".into()),
         };
         let engine = Engine::start_here(EngineParts {
             shared,

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::EncodedReply;
 use crate::dialect::error_reply;
+use crate::fit::{Room, longest};
 use crate::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
 use codeyard_base::budget::to_json_bounded;
 use codeyard_model::answer::Answer;
@@ -19,7 +20,6 @@ use codeyard_model::code::{
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::MAX_CODE_PAYLOAD_BYTES;
 
-use super::fit::{Room, longest};
 use super::shape::{self, ActionShape, MetadataShape};
 use super::{group, sentence, state};
 

@@ -5,7 +5,6 @@
 
 mod decode;
 mod encode;
-mod fit;
 mod group;
 mod sentence;
 mod shape;

@@ -44,7 +44,7 @@ fn encode_answer(answer: &Answer, cap: usize) -> Result<Vec<u8>, ToolError> {
         }
         Answer::WorkspaceDiagnostics(page) => encode_page(page, summary::DIAGNOSED_FILE, cap),
         // This catalog decodes no such query.
-        Answer::Declarations(..) | Answer::Lsp(_) | Answer::Code(_) => Err(ToolError::internal()),
+        Answer::Declarations(..) | Answer::Lsp(_) | Answer::Code(_) | Answer::Launch(_) => Err(ToolError::internal()),
     }
 }
 

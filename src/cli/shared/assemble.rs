@@ -195,6 +195,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         watcher,
         environment: Arc::new(allowed_environment()),
         metrics: metrics.clone(),
+        runs: Err("this build doesn't work on runs yet".into()),
     };
     let (frames, watcher) = (shared.frames.clone(), shared.watcher.clone());
     let parts = EngineParts {

@@ -45,7 +45,8 @@ pub(crate) fn scope(query: &GatedQuery, providers: &[Provider]) -> AnswerScope {
         | Query::WorkspaceSymbols { .. }
         | Query::WorkspaceDiagnostics { .. }
         | Query::Lsp(_)
-        | Query::Code(_) => None,
+        | Query::Code(_)
+        | Query::Launch(_) => None,
     };
     match document {
         Some(uri) => AnswerScope::Document { is_known: all_know(providers, &uri.to_path()) },

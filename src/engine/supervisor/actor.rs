@@ -30,7 +30,7 @@ use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport};
 use crate::supervisor::server_selection_check;
 use crate::workspace::actor::{Workspace, snapshot_store};
 use crate::workspace::handle::WorkspaceHandle;
-use crate::workspace::messages::{Retune, Warm, WarmIndex};
+use crate::workspace::messages::{ResumeRuns, Retune, Warm, WarmIndex};
 use crate::workspace::setup::{EngineShared, Policy, WorkspaceSetup};
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig, limits};
@@ -250,6 +250,7 @@ impl Supervisor {
         if warms {
             drop(actor.try_send(Warm));
         }
+        drop(actor.try_send(ResumeRuns));
         let handle = WorkspaceHandle {
             name: name.clone(),
             tenant: config.tenant.clone(),

@@ -20,6 +20,7 @@ use crate::query::watch_slot::{FirstWalk, WatchSlot};
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
 use crate::workspace::messages::Retune;
+use crate::workspace::runs::OpenRuns;
 use crate::workspace::setup::{Policy, WorkspaceSetup};
 use crate::workspace::shared_servers::PlacementRevision;
 use crate::workspace::state::{Child, Indexing, Sweeping, Watching};
@@ -49,7 +50,8 @@ pub struct Workspace {
     pub(super) slot: WatchSlot,
     pub(super) modules: ModuleCache,
     pub(super) children: BTreeMap<ChildKey, Child>,
-    pub(super) runs: HashMap<String, (WeakExecution, CallTrace)>,
+    pub(super) executions: HashMap<String, (WeakExecution, CallTrace)>,
+    pub(super) runs: OpenRuns,
     pub(super) plans: HashMap<(PathBuf, String, bool), Arc<Plan>>,
     /// With the time until which they are valid, if a server is missing that may be installed.
     pub(super) workspace_plans: HashMap<bool, (Arc<Plan>, Option<Instant>)>,
@@ -80,7 +82,8 @@ impl Workspace {
             slot,
             modules: ModuleCache::default(),
             children: BTreeMap::new(),
-            runs: HashMap::new(),
+            executions: HashMap::new(),
+            runs: OpenRuns::default(),
             plans: HashMap::new(),
             workspace_plans: HashMap::new(),
             separated: BTreeSet::new(),
@@ -117,7 +120,7 @@ impl Actor for Workspace {
             };
             heap_trim::if_worthwhile(freed);
             workspace.publish_snapshots();
-            workspace.runs.retain(|_, (run, _)| run.upgrade().is_some());
+            workspace.executions.retain(|_, (run, _)| run.upgrade().is_some());
         });
     }
 }

@@ -89,7 +89,7 @@ impl Workspace {
             }
             snapshot_key = self.snapshot_key(&query, &request_key);
         }
-        if let Some((run, starter)) = self.runs.get(&snapshot_key)
+        if let Some((run, starter)) = self.executions.get(&snapshot_key)
             && let Some(run) = run.upgrade()
         {
             call.record_shared(starter);
@@ -269,11 +269,11 @@ impl Workspace {
             deadline,
         };
         let run = execution.share();
-        if self.runs.len() >= MAX_REMEMBERED_RUNS {
-            self.runs.retain(|_, (run, _)| run.upgrade().is_some());
+        if self.executions.len() >= MAX_REMEMBERED_RUNS {
+            self.executions.retain(|_, (run, _)| run.upgrade().is_some());
         }
         if let Some(weak) = run.downgrade() {
-            self.runs.insert(snapshot_key, (weak, call.clone()));
+            self.executions.insert(snapshot_key, (weak, call.clone()));
         }
         Ok(Begun::Run { run, is_shared: false, request_key })
     }

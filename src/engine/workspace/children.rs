@@ -175,7 +175,8 @@ impl Handler<Drain> for Workspace {
         });
         let index = self.stop_index();
         let all = futures::future::join_all(stops);
-        let all = async move { futures::future::join(all, index).await.0 };
+        let runs = self.runs.stop();
+        let all = async move { futures::future::join3(all, index, runs).await.0 };
         Box::pin(all.into_actor(self).map(|stopped, _, ctx| {
             ctx.stop();
             stopped

@@ -21,7 +21,7 @@ impl Handler<Finish> for Workspace {
 
 impl Workspace {
     fn finish(&mut self, finish: Finish) -> ExecutionOutcome {
-        self.runs.remove(&finish.snapshot_key);
+        self.executions.remove(&finish.snapshot_key);
         self.take_seen_changes();
         let mut edited = Vec::new();
         for (uri, observed) in finish.observed {

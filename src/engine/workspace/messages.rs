@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::indexer::handle::IndexHandle;
 use crate::query::messages::SharedExecution;
 use crate::query::watch_slot::FirstWalk;
+use crate::run::{OpenRunError, RunHandle};
 use crate::status::index_status::IndexHealth;
 use crate::status::server_status::{LanguageServerStatus, ServerHealth};
 use crate::status::state_watch;
@@ -21,6 +22,12 @@ use codeyard_lsp::client::lifecycle::StopPace;
 use codeyard_model::error::ToolError;
 use codeyard_model::query::GatedQuery;
 use codeyard_paging::Snapshot;
+use codeyard_runs::durable_run::RunStart;
+use codeyard_runs::event::TraceContext;
+use codeyard_runs::fair_queue::QueueFull;
+use codeyard_runs::run_host::StartError;
+use codeyard_runs::run_id::RunId;
+use codeyard_runs::run_store::IdempotencyKey;
 use codeyard_telemetry::CallTrace;
 
 /// A query begins (row 7 of `docs/architecture.md#the-path-of-a-request`).
@@ -187,6 +194,51 @@ pub enum BegunCode {
     /// There is no index yet, and a first walk of the watcher is in progress: an index that is made after it is known to be fresh.
     Walking(FirstWalk),
 }
+
+/// Opens a run of the workspace.
+#[derive(Message)]
+#[rtype(result = "Result<RunHandle, OpenRunError>")]
+pub struct OpenRun(pub String);
+
+/// Starts a run; it is durable when the answer comes, and goes on by itself.
+#[derive(Message)]
+#[rtype(result = "Result<StartedRun, StartRunError>")]
+pub struct StartRun {
+    /// What it is started with. The workspace is filled in.
+    pub start: RunStart,
+    /// Makes repeated starts one run.
+    pub key: Option<IdempotencyKey>,
+    /// The span that asks for it.
+    pub trace: TraceContext,
+}
+
+/// The result of [`StartRun`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartedRun {
+    /// The run.
+    pub id: RunId,
+    /// Whether an earlier start with the same key has created it.
+    pub is_replayed: bool,
+}
+
+/// Why a run can't be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartRunError {
+    /// Too many runs wait.
+    #[error(transparent)]
+    Full(QueueFull),
+    /// The server has no runs.
+    #[error(transparent)]
+    Open(OpenRunError),
+    /// The key is used, or the run can't be written.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+/// Resumes the runs that a restart has interrupted.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct ResumeRuns;
 
 /// Reads the index into memory.
 #[derive(Message)]

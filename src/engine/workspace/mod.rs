@@ -17,6 +17,7 @@ pub mod messages;
 mod plans;
 mod provider_selection;
 mod publish_status;
+mod runs;
 pub mod setup;
 mod shared_servers;
 mod state;

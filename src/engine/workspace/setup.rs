@@ -1,6 +1,7 @@
 //! The configuration of one workspace actor. A change of roots or servers makes another actor.
 
 use crate::query::plan::PlanContext;
+use crate::run::RunService;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -46,6 +47,8 @@ pub struct EngineShared {
     pub environment: Arc<Vec<(OsString, OsString)>>,
     /// The metrics.
     pub metrics: Arc<dyn Metrics>,
+    /// The runs of workflows, or why there are none.
+    pub runs: Result<Arc<RunService>, String>,
 }
 
 /// The settings that may change while a workspace runs.

@@ -15,7 +15,11 @@ fn trace() -> TraceContext {
 }
 
 fn create(runs: &Path, advance: Advance) -> DurableRun {
-    DurableRun::create(&SAMPLE, runs, &RunId::new(0, 1), advance, &json!({"name": "x"}), &trace()).unwrap()
+    DurableRun::create(&SAMPLE, runs, &RunId::new(0, 1), &start(advance, json!({"name": "x"})), &trace()).unwrap()
+}
+
+fn start(advance: Advance, config: Value) -> RunStart {
+    RunStart { workspace: "w".into(), subject: "s".into(), advance, config }
 }
 
 fn specs(stage: &str) -> Vec<WorkItemSpec> {
@@ -172,14 +176,14 @@ fn a_failed_run_says_why() {
 fn a_run_is_created_once_and_a_half_creation_is_completed() {
     let dir = tempfile::tempdir().unwrap();
     let run = create(dir.path(), Advance::Step);
-    let again = DurableRun::create(&SAMPLE, dir.path(), run.id(), Advance::Auto, &json!({}), &trace());
+    let again = DurableRun::create(&SAMPLE, dir.path(), run.id(), &start(Advance::Auto, json!({})), &trace());
     assert!(again.is_err());
     assert_eq!(fs::read_to_string(run.folder().config()).unwrap(), "{\"name\":\"x\"}", "the first run is untouched");
     let half = RunId::new(0, 2);
     let folder = RunFolder::new(dir.path(), &half);
     folder.make().unwrap();
     fs::write(folder.events(), "{\"event_id\":\"e_0000").unwrap();
-    DurableRun::create(&SAMPLE, dir.path(), &half, Advance::Auto, &json!({}), &trace()).unwrap();
+    DurableRun::create(&SAMPLE, dir.path(), &half, &start(Advance::Auto, json!({})), &trace()).unwrap();
     assert_eq!(DurableRun::open(&SAMPLE, dir.path(), &half).unwrap().view().progress.state.name, "CREATED");
 }
 
@@ -189,7 +193,7 @@ fn a_log_of_another_workflow_is_refused() {
     let id = RunId::new(0, 1);
     fs::create_dir_all(RunFolder::new(dir.path(), &id).top()).unwrap();
     let mut log = EventLog::create(&RunFolder::new(dir.path(), &id).events(), &id).unwrap();
-    let payload = json!({"workflow": "other", "advance": "auto"});
+    let payload = json!({"workflow": "other", "workspace": "w", "subject": "s", "advance": "auto"});
     let created = NewEvent { event_type: EventType::RunCreated, payload };
     log.append("2026-01-21T10:00:00Z", &trace(), vec![created]).unwrap();
     let error = DurableRun::open(&SAMPLE, dir.path(), &id).unwrap_err().to_string();

@@ -52,7 +52,7 @@ pub(crate) fn dispatch<H: OperationHandler>(
         Query::WorkspaceDiagnostics { .. } => handler.handle(workspace_diagnostics::WorkspaceDiagnostics::new()),
         Query::Declarations { .. } => handler.handle(declarations::Declarations::new(document?)),
         Query::Lsp(query) => return dispatch_tool(query, document, handler),
-        Query::Code(_) => return None,
+        Query::Code(_) | Query::Launch(_) => return None,
     })
 }
 

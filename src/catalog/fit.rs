@@ -11,16 +11,16 @@ use codeyard_base::budget::{BoundedWriter, to_json_bounded};
 
 /// The byte caps of a reply.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(crate) struct Room {
     /// The cap of the payload.
-    pub(super) payload: usize,
+    pub(crate) payload: usize,
     /// The cap of the whole reply.
-    pub(super) reply: usize,
+    pub(crate) reply: usize,
 }
 
 impl Room {
     /// Encodes `payload` as a tool result; `None` if it exceeds a cap.
-    pub(super) fn result<P: Serialize>(self, payload: &P, is_error: bool) -> Option<Vec<u8>> {
+    pub(crate) fn result<P: Serialize>(self, payload: &P, is_error: bool) -> Option<Vec<u8>> {
         let json = to_json_bounded(payload, self.payload.min(self.reply)).ok()?;
         let text = std::str::from_utf8(&json).ok()?;
         let mut writer = BoundedWriter::new(self.reply);
@@ -37,7 +37,7 @@ impl Room {
 
 /// Calls `make` with numbers from `least` to `most` and returns the result of the largest that gives `Some`. If a number gives `Some`, all
 /// smaller ones must, too. Tries `most` first, then bisects.
-pub(super) fn longest<T>(least: usize, most: usize, mut make: impl FnMut(usize) -> Option<T>) -> Option<T> {
+pub(crate) fn longest<T>(least: usize, most: usize, mut make: impl FnMut(usize) -> Option<T>) -> Option<T> {
     if least > most {
         return None;
     }

@@ -1,0 +1,131 @@
+//! One execution of a stage: plans its items, does them in parallel, and combines their results.
+//!
+//! Invariants: an item that has finished isn't done again; after a failure no further item begins; an item that was stopped hasn't failed.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::LiveRun;
+use crate::durable_run::{DurableRun, RunError};
+use crate::event::TraceContext;
+use crate::machine::{StageResult, Work};
+use crate::run_folder::RunFolder;
+use crate::stage::{Stage, StageError, StopFlag};
+use crate::work_item::{WorkItemId, WorkItemSpec};
+
+/// What the parts of an execution share.
+pub(super) struct Execution<'r> {
+    pub(super) live: &'r LiveRun,
+    pub(super) work: Work,
+    pub(super) trace: &'r TraceContext,
+    pub(super) stop: &'r StopFlag,
+    pub(super) left: Mutex<VecDeque<(WorkItemId, WorkItemSpec)>>,
+    pub(super) failure: Mutex<Option<ExecutionError>>,
+}
+
+/// Why an execution has no result.
+pub(super) enum ExecutionError {
+    /// The stage has failed.
+    Stage(StageError),
+    /// It can't be recorded.
+    Record(RunError),
+}
+
+impl Execution<'_> {
+    /// Does the items of the stage that aren't finished, and returns the stage's result.
+    pub(super) fn run(&self) -> Result<StageResult, ExecutionError> {
+        let code = &self.live.code;
+        let folder = self.live.folder();
+        let stage = self.stage(&folder, self.trace.clone());
+        let specs = guarded(|| code.items(&stage)).map_err(ExecutionError::Stage)?;
+        let open = self.live.record(|run| run.plan_items(self.trace, self.work, &specs));
+        let open = open.map_err(ExecutionError::Record)?;
+        let by_id = specs.iter().map(|spec| (WorkItemId::new(&self.live.id, self.work.attempt, spec), spec));
+        *self.left.lock() =
+            by_id.clone().filter(|(id, _)| open.contains(id)).map(|(id, spec)| (id, spec.clone())).collect();
+        let threads = code.parallel_items(self.work.stage).clamp(1, open.len().max(1));
+        if threads == 1 {
+            self.work_off(&folder);
+        } else {
+            std::thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| self.work_off(&folder));
+                }
+            });
+        }
+        if let Some(failure) = self.failure.lock().take() {
+            return Err(failure);
+        }
+        if self.stop.is_set() {
+            return Err(ExecutionError::Stage(StageError::cancelled()));
+        }
+        let view = self.live.status().view;
+        let result_of = |id| view.items.get(&id).map_or(Value::Null, |item| item.result.clone());
+        let results: Vec<Value> = by_id.map(|(id, _)| result_of(id)).collect();
+        guarded(|| code.finish(&stage, &results)).map_err(ExecutionError::Stage)
+    }
+
+    /// Does items until there are none left, or one has failed.
+    fn work_off(&self, folder: &RunFolder) {
+        while !self.stop.is_set() && self.failure.lock().is_none() {
+            let Some((id, spec)) = self.left.lock().pop_front() else { return };
+            if let Err(error) = self.work_on(folder, &id, &spec) {
+                self.failure.lock().get_or_insert(error);
+            }
+        }
+    }
+
+    fn work_on(&self, folder: &RunFolder, id: &WorkItemId, spec: &WorkItemSpec) -> Result<(), ExecutionError> {
+        let live = self.live;
+        let span = live.observer.item_began(&live.id, id, spec, self.trace);
+        let done = self.work_in(folder, id, spec, &span);
+        let code = match &done {
+            Ok(()) => None,
+            Err(ExecutionError::Stage(error)) => Some(error.code),
+            Err(ExecutionError::Record(_)) => Some("INTERNAL"),
+        };
+        live.observer.item_ended(&live.id, &span, code);
+        done
+    }
+
+    fn work_in(
+        &self,
+        folder: &RunFolder,
+        id: &WorkItemId,
+        spec: &WorkItemSpec,
+        span: &TraceContext,
+    ) -> Result<(), ExecutionError> {
+        let live = self.live;
+        live.record(|run| run.item_started(span, id)).map_err(ExecutionError::Record)?;
+        let stage = self.stage(folder, span.clone());
+        match guarded(|| live.code.work(&stage, spec)) {
+            Ok(output) => {
+                let finish =
+                    |run: &mut DurableRun| run.item_finished(span, id, &output.artifacts, output.events, output.result);
+                live.record(finish).map_err(ExecutionError::Record)
+            }
+            // What was stopped hasn't failed: the run ends otherwise, or continues later.
+            Err(error) if self.stop.was_requested() => Err(ExecutionError::Stage(error)),
+            Err(error) => {
+                live.record(|run| run.item_failed(span, id, &error.to_value())).map_err(ExecutionError::Record)?;
+                Err(ExecutionError::Stage(error))
+            }
+        }
+    }
+
+    fn stage<'s>(&'s self, folder: &'s RunFolder, trace: TraceContext) -> Stage<'s> {
+        let live = self.live;
+        Stage { run: &live.id, folder, config: &live.config, work: self.work, trace, stop: self.stop, host: live }
+    }
+}
+
+/// A panic of a workflow's code fails its stage, not the process.
+fn guarded<T>(work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let message = "the work failed because of an error in codeyard; see the server's log, then resume the run";
+        Err(StageError::new("INTERNAL", message).with("cause_class", "panic"))
+    })
+}

@@ -1,0 +1,258 @@
+//! All runs of one workflow in a state directory: creates, opens and lists them.
+//!
+//! It executes nothing, and keeps no run open. All methods block. Invariants: one process works with the folder of runs at a time; a key leads to
+//! one run, however many clients start at once; a run that was acknowledged is in the list and has a log.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codeyard_base::clock;
+use codeyard_base::digest::sha256hex;
+use codeyard_base::file_lock::FileLock;
+use codeyard_base::stable_json;
+use codeyard_state::{StateError, StoreHandle};
+use parking_lot::Mutex;
+
+use crate::durable_run::{RunError, RunStart};
+use crate::event::TraceContext;
+use crate::live_run::LiveRun;
+use crate::observer::RunObserver;
+use crate::run_folder::RunFolder;
+use crate::run_id::RunId;
+use crate::run_store::{Claim, IdempotencyKey, RunStore, RunSummary};
+use crate::run_view::RunView;
+use crate::stage::StageCode;
+
+/// All runs of one workflow.
+pub struct RunHost {
+    code: Arc<dyn StageCode>,
+    runs: PathBuf,
+    store: RunStore,
+    /// Starts with a key happen one after the other, so that a key that was just claimed belongs to a run that exists.
+    starts: Mutex<()>,
+    _lock: FileLock,
+}
+
+/// The result of a start.
+pub enum Started {
+    /// A new run.
+    New(Arc<LiveRun>),
+    /// The run that an earlier start with this key has created.
+    Replayed(RunId),
+}
+
+/// Why a run can't be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The key belongs to a run with another configuration.
+    #[error("the idempotency key belongs to the run {run_id}, which has another configuration; use a new key")]
+    KeyReused {
+        /// The run.
+        run_id: String,
+    },
+    /// The run can't be written.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The database can't be read or written.
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+/// Why the folder of runs can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// Another process uses it.
+    #[error(
+        "another codeyard process works with the runs in {}; connect to it, or choose another state directory", folder.display()
+    )]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The system refused.
+    #[error("the folder of runs {} can't be used: {source}; check its permissions", folder.display())]
+    Io {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The database can't be read or written.
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+impl RunHost {
+    /// The runs in the folder `runs`, which is created if it is missing. Runs that the list lacks are added to it; records of runs that were
+    /// never created are removed.
+    ///
+    /// # Errors
+    /// If another process uses the folder, or it can't be read or written.
+    pub fn open(code: Arc<dyn StageCode>, runs: &Path, store: StoreHandle) -> Result<Self, HostError> {
+        let failed = |source| HostError::Io { folder: runs.to_owned(), source };
+        fs::create_dir_all(runs).map_err(failed)?;
+        let lock = FileLock::try_acquire(&runs.join("lock")).map_err(failed)?;
+        let lock = lock.ok_or_else(|| HostError::InUse { folder: runs.to_owned() })?;
+        let host =
+            Self { code, runs: runs.to_owned(), store: RunStore::new(store), starts: Mutex::new(()), _lock: lock };
+        host.mend_list()?;
+        Ok(host)
+    }
+
+    /// The list of runs.
+    pub fn store(&self) -> &RunStore {
+        &self.store
+    }
+
+    /// The code of the workflow.
+    pub fn code(&self) -> &Arc<dyn StageCode> {
+        &self.code
+    }
+
+    /// Creates a run, durable when this returns, or finds the one that `key` leads to.
+    ///
+    /// # Errors
+    /// If the key belongs to another configuration, or the run can't be written.
+    pub fn start(
+        &self,
+        start: RunStart,
+        key: Option<&IdempotencyKey>,
+        trace: &TraceContext,
+        observer: Arc<dyn RunObserver>,
+    ) -> Result<Started, StartError> {
+        let mut id = RunId::new(clock::wall_s(), rand::random());
+        let Some(key) = key else { return self.create(id, start, trace, observer).map(Started::New) };
+        let _one_by_one = self.starts.lock();
+        let digest = sha256hex(stable_json::stringify(&start.config));
+        match self.store.claim(key, &id, &digest, clock::wall_s())? {
+            Claim::New => {}
+            Claim::Reused { run_id } => return Err(StartError::KeyReused { run_id }),
+            Claim::Replayed { run_id } if self.store.get(&run_id)?.is_some() => return Ok(Started::Replayed(run_id)),
+            // A crash came between the claim and the creation.
+            Claim::Replayed { run_id } => id = run_id,
+        }
+        self.create(id.clone(), start, trace, observer).map(Started::New).inspect_err(|_| {
+            if let Err(error) = self.store.release(key, &id) {
+                tracing::warn!(%error, "the key of a run that could not be created stays claimed");
+            }
+        })
+    }
+
+    fn create(
+        &self,
+        id: RunId,
+        start: RunStart,
+        trace: &TraceContext,
+        observer: Arc<dyn RunObserver>,
+    ) -> Result<Arc<LiveRun>, StartError> {
+        let workflow = self.code.workflow();
+        self.store.put(&RunSummary {
+            run_id: id.as_str().to_owned(),
+            workspace: start.workspace.clone(),
+            workflow: workflow.name.to_owned(),
+            subject: start.subject.clone(),
+            state: workflow.first().name.to_owned(),
+            started_at: id.started_at(),
+            finished_at: None,
+        })?;
+        let created = LiveRun::create(self.code.clone(), &self.runs, &id, start, trace, observer);
+        match created {
+            Ok(live) => Ok(Arc::new(live)),
+            Err(error) => {
+                if let Err(error) = self.store.remove(&id) {
+                    tracing::warn!(%error, "the record of a run that could not be created stays in the list");
+                }
+                // What is left of the folder holds no event.
+                fs::remove_dir_all(RunFolder::new(&self.runs, &id).top()).ok();
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Whether there is a run of this name that belongs to the workspace.
+    ///
+    /// # Errors
+    /// If the database can't be read.
+    pub fn find(&self, run_id: &str, workspace: &str) -> Result<Option<RunId>, StateError> {
+        let Some(id) = RunId::parse(run_id) else { return Ok(None) };
+        Ok(self.store.get(&id)?.filter(|run| run.workspace == workspace).map(|_| id))
+    }
+
+    /// Opens a run.
+    ///
+    /// # Errors
+    /// If it can't be read, or its log is damaged.
+    pub fn open_run(&self, id: &RunId, observer: Arc<dyn RunObserver>) -> Result<Arc<LiveRun>, RunError> {
+        LiveRun::open(self.code.clone(), &self.runs, id, observer).map(Arc::new)
+    }
+
+    /// Stores what the list shows of a run now.
+    ///
+    /// # Errors
+    /// If the database can't be written.
+    pub fn list(&self, id: &RunId, view: &RunView) -> Result<(), StateError> {
+        self.store.put(&self.summary(id, view))?;
+        if view.finished_at.is_some() { self.store.run_ended(id, clock::wall_s()) } else { Ok(()) }
+    }
+
+    fn summary(&self, id: &RunId, view: &RunView) -> RunSummary {
+        RunSummary {
+            run_id: id.as_str().to_owned(),
+            workspace: view.workspace.clone(),
+            workflow: self.code.workflow().name.to_owned(),
+            subject: view.subject.clone(),
+            state: view.progress.state.name.to_owned(),
+            started_at: id.started_at(),
+            finished_at: view.finished_at.clone(),
+        }
+    }
+
+    /// Makes the list agree with the folders: a crash can come between the two, and the database can be lost.
+    fn mend_list(&self) -> Result<(), HostError> {
+        let failed = |source| HostError::Io { folder: self.runs.clone(), source };
+        let mut folders = BTreeSet::new();
+        for entry in fs::read_dir(&self.runs).map_err(failed)? {
+            folders.extend(entry.map_err(failed)?.file_name().to_str().and_then(RunId::parse));
+        }
+        let listed = self.store.all()?;
+        for run in &listed {
+            let id = RunId::parse(&run.run_id);
+            let has_log =
+                |id: &RunId| fs::metadata(RunFolder::new(&self.runs, id).events()).is_ok_and(|log| log.len() > 0);
+            if let Some(id) = id.filter(|id| !has_log(id)) {
+                tracing::info!(run = %id, "a run was never created; its record is removed");
+                self.store.remove(&id)?;
+            }
+        }
+        let known: BTreeSet<&str> = listed.iter().map(|run| run.run_id.as_str()).collect();
+        for id in folders.iter().filter(|id| !known.contains(id.as_str())) {
+            match LiveRun::open(self.code.clone(), &self.runs, id, Arc::new(Unobserved)) {
+                Ok(live) => self.list(id, &live.status().view)?,
+                Err(error) => tracing::warn!(run = %id, %error, "a folder of a run can't be listed"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Observes nothing.
+struct Unobserved;
+
+impl RunObserver for Unobserved {
+    fn changed(&self, _: &RunId, _: &crate::observer::RunStatus) {}
+
+    fn item_began(
+        &self,
+        _: &RunId,
+        _: &crate::work_item::WorkItemId,
+        _: &crate::work_item::WorkItemSpec,
+        parent: &TraceContext,
+    ) -> TraceContext {
+        parent.clone()
+    }
+
+    fn item_ended(&self, _: &RunId, _: &TraceContext, _: Option<&'static str>) {}
+}

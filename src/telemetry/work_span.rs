@@ -1,0 +1,119 @@
+//! Spans of work that outlives the call which asked for it: the work items of runs.
+//!
+//! They belong to the trace of that call. Invariants: a span is exported when its work ends; identifiers exist where no spans are exported too,
+//! because a run's events name them; no attribute holds a path or an argument.
+
+use std::time::{Duration, SystemTime};
+
+use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
+use opentelemetry::{InstrumentationScope, KeyValue};
+use opentelemetry_sdk::trace::{IdGenerator, SpanData, SpanEvents, SpanLinks};
+
+use super::{Telemetry, names};
+use codeyard_base::clock::Instant;
+
+/// What a span of work is about.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkSpanStart<'a> {
+    /// Who does the work.
+    pub worker: &'static str,
+    /// The run.
+    pub run: &'a str,
+    /// The trace, 32 hexadecimal digits; a new one for another text.
+    pub trace_id: &'a str,
+    /// The span above it, 16 hexadecimal digits; none for another text.
+    pub parent_span_id: &'a str,
+}
+
+/// Work that is going on.
+#[derive(Debug)]
+pub struct WorkSpan {
+    context: SpanContext,
+    parent: SpanId,
+    worker: &'static str,
+    run: String,
+    from: Instant,
+    wall: SystemTime,
+}
+
+/// Work that has ended, on its way to the exporter.
+#[derive(Debug)]
+pub(super) struct EndedWork {
+    span: WorkSpan,
+    took: Duration,
+    error: Option<&'static str>,
+}
+
+impl WorkSpan {
+    /// The trace, 32 hexadecimal digits.
+    pub fn trace_id(&self) -> String {
+        self.context.trace_id().to_string()
+    }
+
+    /// The span, 16 hexadecimal digits.
+    pub fn span_id(&self) -> String {
+        self.context.span_id().to_string()
+    }
+}
+
+impl Telemetry {
+    /// The identifier of a new trace, 32 hexadecimal digits.
+    pub fn new_trace(&self) -> String {
+        self.0.ids.new_trace_id().to_string()
+    }
+
+    /// Begins a span of work.
+    pub fn begin_work(&self, start: &WorkSpanStart<'_>) -> WorkSpan {
+        let parent = SpanId::from_hex(start.parent_span_id).unwrap_or(SpanId::INVALID);
+        let trace = TraceId::from_hex(start.trace_id).ok().filter(|trace| *trace != TraceId::INVALID);
+        let trace = trace.unwrap_or_else(|| self.0.ids.new_trace_id());
+        let is_sampled = self.0.spans.as_ref().is_some_and(|spans| spans.samples(None, trace));
+        let flags = if is_sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
+        WorkSpan {
+            context: SpanContext::new(trace, self.0.ids.new_span_id(), flags, false, TraceState::default()),
+            parent,
+            worker: start.worker,
+            run: start.run.to_owned(),
+            from: Instant::now(),
+            wall: SystemTime::now(),
+        }
+    }
+
+    /// Ends a span of work; `error` is the code of its error.
+    pub fn end_work(&self, span: WorkSpan, error: Option<&'static str>) {
+        if let Some(spans) = self.0.spans.as_ref().filter(|_| span.context.is_sampled()) {
+            let took = span.from.elapsed();
+            spans.work(EndedWork { span, took, error });
+        }
+    }
+}
+
+impl EndedWork {
+    /// The bytes that it holds besides itself.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.span.run.len()
+    }
+
+    pub(super) fn data(&self, scope: &InstrumentationScope) -> SpanData {
+        let mut attributes = vec![
+            KeyValue::new(names::RUN_ID, self.span.run.clone()),
+            KeyValue::new(names::RUN_WORKER, self.span.worker),
+        ];
+        attributes.extend(self.error.map(|error| KeyValue::new(names::ERROR_TYPE, error)));
+        SpanData {
+            span_context: self.span.context.clone(),
+            parent_span_id: self.span.parent,
+            parent_span_is_remote: false,
+            span_kind: SpanKind::Internal,
+            name: format!("{} {}", names::SPAN_WORK_ITEM, self.span.worker).into(),
+            start_time: self.span.wall,
+            end_time: self.span.wall + self.took,
+            attributes,
+            dropped_attributes_count: 0,
+            events: SpanEvents::default(),
+            links: SpanLinks::default(),
+            status: self.error.map_or(Status::Unset, Status::error),
+            instrumentation_scope: scope.clone(),
+        }
+    }
+}
