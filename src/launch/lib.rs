@@ -6,12 +6,20 @@
 
 pub mod allowed_paths;
 pub mod artifacts;
+pub mod checkout;
 pub mod front_matter;
+mod git_errors;
 pub mod issue;
 pub mod limits;
 pub mod markdown_page;
 pub mod product_url;
+mod remote_refs;
+pub mod repository_address;
 pub mod repository_inference;
 pub mod run_config;
+pub mod run_request;
+pub mod run_status;
 pub mod sites;
 pub mod states;
+#[cfg(test)]
+mod testing;

@@ -2,3 +2,72 @@
 
 /// Length of the front matter of a page, in bytes.
 pub const MAX_FRONT_MATTER_BYTES: usize = 64 * 1024;
+
+/// Source files of a product that are read for its API.
+pub const MAX_API_FILES: usize = 20_000;
+
+/// Size of one source file that is read for the API, in bytes; larger ones are left out.
+pub const MAX_API_FILE_BYTES: u64 = 2 * 1024 * 1024;
+
+/// Size of all source files that are read for the API, in bytes; the rest is left out.
+pub const MAX_API_SOURCE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Items of a product's public API; whole modules are left out beyond it.
+pub const MAX_API_ITEMS: usize = 4_000;
+
+/// Length of one item's doc comment, in bytes; it is cut at the end of a line.
+pub const MAX_API_DOC_BYTES: usize = 6 * 1024;
+
+/// Lines of a definition that are evidence for it.
+pub const MAX_DEFINITION_LINES: usize = 60;
+
+/// Steps from a re-export to what it exports.
+pub const MAX_REEXPORT_STEPS: usize = 12;
+
+/// Size of a manifest that is read, in bytes.
+pub const MAX_PACKAGE_MANIFEST_BYTES: u64 = 1024 * 1024;
+
+/// The beginning of a README that is read, in bytes.
+pub const MAX_README_BYTES: usize = 1024 * 1024;
+
+/// Claims that are taken from a README's lists of features.
+pub const MAX_FEATURES: usize = 24;
+
+/// Length of one claim of a README, in bytes; longer ones are left out.
+pub const MAX_README_CLAIM_BYTES: usize = 600;
+
+/// Example programs of a product.
+pub const MAX_EXAMPLES: usize = 200;
+
+/// Size of an example program, in bytes; larger ones are left out.
+pub const MAX_EXAMPLE_BYTES: u64 = 256 * 1024;
+
+/// Snippets of a product; further ones are left out.
+pub const MAX_SNIPPETS: usize = 1_000;
+
+/// Rejected snippets that are listed.
+pub const MAX_REJECTED_SNIPPETS: usize = 1_000;
+
+/// Lines of one snippet.
+pub const MAX_SNIPPET_LINES: usize = 150;
+
+/// Length of one snippet, in bytes.
+pub const MAX_SNIPPET_BYTES: usize = 16 * 1024;
+
+/// Length of the address of a repository, in bytes.
+pub const MAX_REPOSITORY_URL_BYTES: usize = 2_048;
+
+/// Length of the name of a branch or tag, in bytes.
+pub const MAX_REFERENCE_BYTES: usize = 255;
+
+/// Length of the list of a repository's branches and tags, in bytes.
+pub const MAX_REMOTE_REFS_BYTES: usize = 32 * 1024 * 1024;
+
+/// Length of the list of a commit's files, in bytes.
+pub const MAX_TREE_LISTING_BYTES: usize = 64 * 1024 * 1024;
+
+/// Tags of one commit that are recorded.
+pub const MAX_CHECKED_OUT_TAGS: usize = 100;
+
+/// Time between two looks at the size of a clone under way, in milliseconds.
+pub const CLONE_SIZE_POLL_MS: u64 = 200;

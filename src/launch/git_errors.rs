@@ -1,0 +1,200 @@
+//! What a failed `git` means to a run: the contract's code, a reason for programs, and the next step for people.
+//!
+//! It reads the messages of `git`, which are English because [`codeyard_process::git`] sets the language. Invariant: no message holds an address
+//! that the run doesn't name.
+
+use codeyard_process::git::GitError;
+use codeyard_runs::stage::StageError;
+
+use crate::repository_address::{RepositoryAddress, shown};
+
+/// Parts of messages of git, curl and ssh, each with what it means. The first that fits counts.
+const MEANINGS: [(&str, Meaning); 31] = [
+    ("could not read Username", Meaning::Authentication),
+    ("could not read Password", Meaning::Authentication),
+    ("terminal prompts disabled", Meaning::Authentication),
+    ("Authentication failed", Meaning::Authentication),
+    ("Invalid username or", Meaning::Authentication),
+    ("returned error: 401", Meaning::Authentication),
+    ("returned error: 403", Meaning::Authentication),
+    ("Permission denied (", Meaning::Authentication),
+    ("Host key verification failed", Meaning::Authentication),
+    ("' not found", Meaning::NotFound),
+    ("returned error: 404", Meaning::NotFound),
+    ("Repository not found", Meaning::NotFound),
+    ("does not appear to be a git repository", Meaning::NotFound),
+    ("does not exist", Meaning::NotFound),
+    ("not valid: is this a git repository?", Meaning::NotFound),
+    ("fsck error", Meaning::Damaged),
+    ("invalid path '", Meaning::Damaged),
+    ("No space left on device", Meaning::DiskFull),
+    ("Disk quota exceeded", Meaning::DiskFull),
+    ("Read-only file system", Meaning::ReadOnly),
+    ("Could not resolve host", Meaning::Network),
+    ("Failed to connect", Meaning::Network),
+    ("Connection", Meaning::Network),
+    ("timed out", Meaning::Network),
+    ("early EOF", Meaning::Network),
+    ("unexpected disconnect", Meaning::Network),
+    ("the remote end hung up", Meaning::Network),
+    ("unable to access '", Meaning::Network),
+    ("bad object", Meaning::Damaged),
+    ("invalid index-pack output", Meaning::Damaged),
+    ("index-pack failed", Meaning::Damaged),
+];
+
+/// What a message means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Authentication,
+    NotFound,
+    Damaged,
+    DiskFull,
+    ReadOnly,
+    Network,
+}
+
+/// The error of a command that contacted `address`.
+pub(crate) fn of_contact(error: &GitError, address: &RepositoryAddress) -> StageError {
+    let name = shown(address.named());
+    let invalid = |reason: &str, message: String| StageError::new("INVALID_INPUT", message).with("reason", reason);
+    let GitError::Failed { errors, .. } = error else { return of_local(error) };
+    match meaning(errors) {
+        Some(Meaning::Authentication) => invalid(
+            "authentication_required",
+            format!(
+                "{name} needs a password, or doesn't exist; make it public, or map it to a mirror with `rewrites` in `[runs]`"
+            ),
+        ),
+        Some(Meaning::NotFound) => invalid("repository_not_found", format!("there is no repository at {name}")),
+        Some(Meaning::Damaged) => invalid(
+            "damaged_repository",
+            format!("{name} has objects that git refuses: {}; run `git fsck` in it", first_fault(errors, address)),
+        ),
+        Some(Meaning::Network) => {
+            let message = format!("{name} can't be reached: {}; try again later", first_fault(errors, address));
+            StageError::new("INTERNAL", message).retryable().with("cause_class", "network")
+        }
+        Some(Meaning::DiskFull | Meaning::ReadOnly) | None => {
+            let message = format!("git can't clone {name}: {}", first_fault(errors, address));
+            StageError::new("INTERNAL", message).with("cause_class", cause_class(errors))
+        }
+    }
+}
+
+/// The error of a command that contacted no other repository.
+pub(crate) fn of_local(error: &GitError) -> StageError {
+    match error {
+        GitError::Missing => StageError::new("TOOLCHAIN_MISSING", error.to_string())
+            .with("tool", "git")
+            .with("install", "apt-get install git"),
+        GitError::Stopped { .. } => StageError::cancelled(),
+        GitError::TimedOut { .. } => {
+            StageError::new("INTERNAL", error.to_string()).retryable().with("cause_class", "timeout")
+        }
+        GitError::TooMuchOutput { .. } => {
+            StageError::new("INVALID_INPUT", format!("the repository is too large: {error}"))
+                .with("reason", "repository_too_large")
+        }
+        GitError::Failed { command, errors, .. } => {
+            let first = command.split(' ').next().unwrap_or_default();
+            let fault = errors.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+            match meaning(errors) {
+                Some(Meaning::Damaged) => {
+                    StageError::new("INVALID_INPUT", format!("git refuses the repository's content: {fault}"))
+                        .with("reason", "damaged_repository")
+                }
+                _ => StageError::new("INTERNAL", format!("`git {first}` failed: {fault}"))
+                    .with("cause_class", cause_class(errors)),
+            }
+        }
+        GitError::Start(error) => StageError::new("INTERNAL", format!("git can't be started: {}", error.kind()))
+            .with("cause_class", "git_start"),
+    }
+}
+
+/// The error of the file system.
+pub(crate) fn of_io(doing: &str, error: &std::io::Error) -> StageError {
+    let class = match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => "disk_full",
+        std::io::ErrorKind::ReadOnlyFilesystem => "read_only",
+        _ => "io",
+    };
+    StageError::new("INTERNAL", format!("{doing} failed: {error}")).with("cause_class", class)
+}
+
+/// Whether a server refused to send a commit that no branch or tag points to, or can't send a part of the history.
+pub(crate) fn is_refused_commit(error: &GitError) -> bool {
+    let GitError::Failed { errors, .. } = error else { return false };
+    ["unadvertised object", "not our ref", "not advertised", "does not support shallow", "couldn't find remote ref"]
+        .iter()
+        .any(|part| errors.contains(part))
+}
+
+fn meaning(errors: &str) -> Option<Meaning> {
+    MEANINGS.iter().find(|(part, _)| errors.contains(part)).map(|(_, meaning)| *meaning)
+}
+
+fn cause_class(errors: &str) -> &'static str {
+    match meaning(errors) {
+        Some(Meaning::DiskFull) => "disk_full",
+        Some(Meaning::ReadOnly) => "read_only",
+        _ => "git",
+    }
+}
+
+/// The line of the message that says most: the first error, without the prefix.
+fn first_fault(errors: &str, address: &RepositoryAddress) -> String {
+    let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let is_fault = |line: &&&str| ["error:", "fatal:", "remote: error:"].iter().any(|prefix| line.starts_with(prefix));
+    let line = lines.iter().find(is_fault).or(lines.first()).copied().unwrap_or("no message");
+    let line = line.trim_start_matches("remote: ").trim_start_matches("error: ").trim_start_matches("fatal: ");
+    address.redact(line).chars().filter(|c| !c.is_control()).take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(errors: &str) -> GitError {
+        GitError::Failed { command: "fetch -- x".into(), status: "exit status: 128".into(), errors: errors.into() }
+    }
+
+    #[test]
+    fn messages_of_git_become_codes_with_reasons() {
+        let address =
+            RepositoryAddress::resolve("https://example.org/a", &[], &["https://example.org/".to_owned()]).unwrap();
+        let of = |errors: &str| {
+            let error = of_contact(&failed(errors), &address);
+            let detail = error.details.get("reason").or_else(|| error.details.get("cause_class")).cloned();
+            (error.code, detail.unwrap().as_str().unwrap().to_owned(), error.retryable)
+        };
+        for (errors, expected) in [
+            (
+                "fatal: could not read Username for 'https://example.org': terminal prompts disabled",
+                ("INVALID_INPUT", "authentication_required", false),
+            ),
+            ("fatal: repository 'https://example.org/a/' not found", ("INVALID_INPUT", "repository_not_found", false)),
+            (
+                "error: object 1: hasDotgit: contains '.git'\nfatal: fsck error in packed object",
+                ("INVALID_INPUT", "damaged_repository", false),
+            ),
+            (
+                "fatal: unable to access 'https://example.org/a/': Could not resolve host: example.org",
+                ("INTERNAL", "network", true),
+            ),
+            ("fatal: write error: No space left on device", ("INTERNAL", "disk_full", false)),
+            ("fatal: something else", ("INTERNAL", "git", false)),
+        ] {
+            assert_eq!(of(errors), (expected.0, expected.1.to_owned(), expected.2), "{errors}");
+        }
+    }
+
+    #[test]
+    fn a_missing_git_names_the_command_that_installs_it() {
+        let error = of_local(&GitError::Missing);
+        assert_eq!((error.code, &error.details["tool"]), ("TOOLCHAIN_MISSING", &serde_json::json!("git")));
+        assert!(error.message.contains("apt-get install git"), "{error}");
+        assert_eq!(of_local(&GitError::Stopped { command: "fetch".into() }).code, "CANCELLED");
+    }
+}
