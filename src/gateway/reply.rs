@@ -57,7 +57,8 @@ pub(super) fn close(open: OpenCall, result: Result<&Answer, &ToolError>, policy:
             (Err(&refused), None)
         }
         Ok(Answer::Launch(LaunchAnswer::Refused(refusal))) => {
-            refused = ToolError::new(launch_error_code(refusal.code), "").with("reason", refusal.code);
+            let reason = refusal.code.to_ascii_lowercase();
+            refused = ToolError::new(launch_error_code(refusal.code), "").with("reason", reason);
             (Err(&refused), None)
         }
         Ok(_) if is_failure => {

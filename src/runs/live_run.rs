@@ -30,6 +30,7 @@ pub struct LiveRun {
     code: Arc<dyn StageCode>,
     runs: PathBuf,
     id: RunId,
+    workspace: String,
     config: Value,
     run: Mutex<DurableRun>,
     running: Mutex<Option<(Work, StopFlag)>>,
@@ -92,6 +93,7 @@ impl LiveRun {
             code,
             runs: runs.to_owned(),
             id: run.id().clone(),
+            workspace: run.view().workspace.clone(),
             config,
             run: Mutex::new(run),
             running: Mutex::new(None),
@@ -304,3 +306,6 @@ fn over_time(error: &StageError) -> StageError {
     );
     StageError::new("INTERNAL", message).with("cause_class", "budget_exceeded").with("budget", "max_runtime_s")
 }
+
+#[cfg(test)]
+mod tests;

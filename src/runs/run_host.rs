@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codeyard_base::clock;
-use codeyard_base::digest::sha256hex;
 use codeyard_base::file_lock::FileLock;
-use codeyard_base::stable_json;
 use codeyard_state::{StateError, StoreHandle};
 use parking_lot::Mutex;
 
@@ -34,6 +32,15 @@ pub struct RunHost {
     /// Starts with a key happen one after the other, so that a key that was just claimed belongs to a run that exists.
     starts: Mutex<()>,
     _lock: FileLock,
+}
+
+/// What makes repeated starts one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartKey {
+    /// The key.
+    pub key: IdempotencyKey,
+    /// The digest of the configuration that was asked for: equal for equal starts.
+    pub config_sha256: String,
 }
 
 /// The result of a start.
@@ -119,15 +126,14 @@ impl RunHost {
     pub fn start(
         &self,
         start: RunStart,
-        key: Option<&IdempotencyKey>,
+        key: Option<&StartKey>,
         trace: &TraceContext,
         observer: Arc<dyn RunObserver>,
     ) -> Result<Started, StartError> {
         let mut id = RunId::new(clock::wall_s(), rand::random());
         let Some(key) = key else { return self.create(id, start, trace, observer).map(Started::New) };
         let _one_by_one = self.starts.lock();
-        let digest = sha256hex(stable_json::stringify(&start.config));
-        match self.store.claim(key, &id, &digest, clock::wall_s())? {
+        match self.store.claim(&key.key, &id, &key.config_sha256, clock::wall_s())? {
             Claim::New => {}
             Claim::Reused { run_id } => return Err(StartError::KeyReused { run_id }),
             Claim::Replayed { run_id } if self.store.get(&run_id)?.is_some() => return Ok(Started::Replayed(run_id)),
@@ -135,7 +141,7 @@ impl RunHost {
             Claim::Replayed { run_id } => id = run_id,
         }
         self.create(id.clone(), start, trace, observer).map(Started::New).inspect_err(|_| {
-            if let Err(error) = self.store.release(key, &id) {
+            if let Err(error) = self.store.release(&key.key, &id) {
                 tracing::warn!(%error, "the key of a run that could not be created stays claimed");
             }
         })
@@ -256,3 +262,6 @@ impl RunObserver for Unobserved {
 
     fn item_ended(&self, _: &RunId, _: &TraceContext, _: Option<&'static str>) {}
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,6 +71,8 @@ pub trait StageCode: Send + Sync + 'static {
 pub struct Stage<'r> {
     /// The run.
     pub run: &'r RunId,
+    /// The workspace that it belongs to.
+    pub workspace: &'r str,
     /// Its folders.
     pub folder: &'r RunFolder,
     /// The configuration that it was started with.

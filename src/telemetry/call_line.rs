@@ -39,6 +39,8 @@ struct CallLine<'a> {
     tool: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<&'a str>,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
@@ -90,6 +92,7 @@ pub(super) fn write(record: &CallRecord, at: SystemTime, format: LineFormat, int
         workspace: workspace.as_deref(),
         tool: &record.tool,
         operation: record.operation,
+        run_id: record.run.as_deref(),
         outcome,
         code,
         reason: record.reason,

@@ -141,6 +141,7 @@ impl OpenCall {
             session: start.session,
             protocol_version: start.protocol_version,
             operation: None,
+            run: None,
             language: None,
             servers: Vec::new(),
             epochs: None,
@@ -221,6 +222,13 @@ impl CallTrace {
         if !state.ended {
             fact(&mut state.record);
         }
+    }
+
+    /// The trace and the span of the call, in hexadecimal digits: what its work belongs to. Empty texts if it has none.
+    pub fn identity(&self) -> (String, String) {
+        let state = self.0.state.lock();
+        let trace = state.record.trace_id.map(|id| id.to_string()).unwrap_or_default();
+        (trace, state.record.span_id.map(|id| id.to_string()).unwrap_or_default())
     }
 
     /// Records that the call brought a cursor.

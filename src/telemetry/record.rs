@@ -115,6 +115,8 @@ pub struct CallRecord {
     pub protocol_version: &'static str,
     /// The operation of a call of the tool `lsp`.
     pub operation: Option<&'static str>,
+    /// The run that a call of the catalog `launch` is about.
+    pub run: Option<String>,
     /// The language of the document asked about.
     pub language: Option<LanguageId>,
     /// The kinds of the language servers that took part, in the order they were asked.

@@ -151,6 +151,7 @@ fn attributes(record: &CallRecord) -> Vec<KeyValue> {
     put(names::WORKSPACE, record.workspace_name().and_then(|name| text(&name)));
     put(names::PRINCIPAL, Some(Value::from(record.principal.to_string())));
     put(names::LSP_OPERATION, record.operation.and_then(word));
+    put(names::RUN_ID, record.run.as_deref().and_then(text));
     put(names::LANGUAGE, record.language.as_ref().and_then(|language| text(language.as_str())));
     put(names::SERVER_KIND, kinds(record));
     if let Some(epochs) = record.epochs {

@@ -87,7 +87,7 @@ impl RunHandle {
     pub async fn artifact(&self, name: String) -> Result<Option<(String, Vec<u8>)>, RunError> {
         let live = self.live.clone();
         let read = codeyard_base::blocking::spawn(move || live.artifact(&name)).await;
-        let found = read.unwrap_or_else(|_| Ok(None))?;
+        let found = read.unwrap_or(Ok(None))?;
         Ok(found.map(|(version, content)| (version.sha256, content)))
     }
 }

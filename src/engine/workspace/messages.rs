@@ -25,9 +25,8 @@ use codeyard_paging::Snapshot;
 use codeyard_runs::durable_run::RunStart;
 use codeyard_runs::event::TraceContext;
 use codeyard_runs::fair_queue::QueueFull;
-use codeyard_runs::run_host::StartError;
+use codeyard_runs::run_host::{StartError, StartKey};
 use codeyard_runs::run_id::RunId;
-use codeyard_runs::run_store::IdempotencyKey;
 use codeyard_telemetry::CallTrace;
 
 /// A query begins (row 7 of `docs/architecture.md#the-path-of-a-request`).
@@ -207,7 +206,7 @@ pub struct StartRun {
     /// What it is started with. The workspace is filled in.
     pub start: RunStart,
     /// Makes repeated starts one run.
-    pub key: Option<IdempotencyKey>,
+    pub key: Option<StartKey>,
     /// The span that asks for it.
     pub trace: TraceContext,
 }

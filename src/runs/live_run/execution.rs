@@ -118,7 +118,16 @@ impl Execution<'_> {
 
     fn stage<'s>(&'s self, folder: &'s RunFolder, trace: TraceContext) -> Stage<'s> {
         let live = self.live;
-        Stage { run: &live.id, folder, config: &live.config, work: self.work, trace, stop: self.stop, host: live }
+        Stage {
+            run: &live.id,
+            workspace: &live.workspace,
+            folder,
+            config: &live.config,
+            work: self.work,
+            trace,
+            stop: self.stop,
+            host: live,
+        }
     }
 }
 

@@ -139,6 +139,7 @@ pub(super) fn record(tool: &str, outcome: Outcome) -> CallRecord {
         session: None,
         protocol_version: "2025-11-25",
         operation: None,
+        run: None,
         language: None,
         servers: vec![],
         epochs: None,
