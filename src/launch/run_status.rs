@@ -30,7 +30,7 @@ pub mod workers {
     /// Repairs issues.
     pub const FIXER: &str = "Fixer";
     /// Publishes.
-    pub const PR_MANAGER: &str = "PrManager";
+    pub const PUBLISHER: &str = "PrManager";
 }
 
 /// The status of a run. `position` is the number of runs that work before it, if it waits for its turn.
@@ -160,7 +160,7 @@ pub fn last<'v>(view: &'v RunView, worker: &str) -> Option<&'v ItemView> {
 
 /// The result of the publication, if there is one.
 pub fn pull_request(view: &RunView) -> Option<&Value> {
-    last(view, workers::PR_MANAGER).filter(|item| item.state == WorkItemState::Finished).map(|item| &item.result)
+    last(view, workers::PUBLISHER).filter(|item| item.state == WorkItemState::Finished).map(|item| &item.result)
 }
 
 /// What a list shows of a run.

@@ -224,13 +224,6 @@ impl CallTrace {
         }
     }
 
-    /// The trace and the span of the call, in hexadecimal digits: what its work belongs to. Empty texts if it has none.
-    pub fn identity(&self) -> (String, String) {
-        let state = self.0.state.lock();
-        let trace = state.record.trace_id.map(|id| id.to_string()).unwrap_or_default();
-        (trace, state.record.span_id.map(|id| id.to_string()).unwrap_or_default())
-    }
-
     /// Records that the call brought a cursor.
     pub fn record_cursor(&self) {
         self.0.state.lock().has_cursor = true;

@@ -9,7 +9,7 @@ use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, Tr
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::trace::{IdGenerator, SpanData, SpanEvents, SpanLinks};
 
-use super::{Telemetry, names};
+use super::{CallTrace, Telemetry, names};
 use codeyard_base::clock::Instant;
 
 /// What a span of work is about.
@@ -53,6 +53,18 @@ impl WorkSpan {
     /// The span, 16 hexadecimal digits.
     pub fn span_id(&self) -> String {
         self.context.span_id().to_string()
+    }
+}
+
+impl CallTrace {
+    /// The trace and the span of the call, in hexadecimal digits: what its work belongs to. Empty texts if it has none, or has ended.
+    pub fn identity(&self) -> (String, String) {
+        let (mut trace, mut span) = (String::new(), String::new());
+        self.update(|record| {
+            trace = record.trace_id.map(|id| id.to_string()).unwrap_or_default();
+            span = record.span_id.map(|id| id.to_string()).unwrap_or_default();
+        });
+        (trace, span)
     }
 }
 
