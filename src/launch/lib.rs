@@ -7,19 +7,28 @@
 pub mod allowed_paths;
 pub mod artifacts;
 pub mod checkout;
+mod doc_comment;
+pub mod facts_builder;
+mod file_kinds;
 pub mod front_matter;
 mod git_errors;
 pub mod issue;
 pub mod limits;
+mod manifests;
 pub mod markdown_page;
+mod product_sources;
 pub mod product_url;
+mod public_api;
+mod readme;
 mod remote_refs;
+pub mod repo_scout;
 pub mod repository_address;
 pub mod repository_inference;
 pub mod run_config;
 pub mod run_request;
 pub mod run_status;
 pub mod sites;
+pub mod snippet_curator;
 pub mod states;
 #[cfg(test)]
 mod testing;

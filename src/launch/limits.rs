@@ -71,3 +71,24 @@ pub const MAX_CHECKED_OUT_TAGS: usize = 100;
 
 /// Time between two looks at the size of a clone under way, in milliseconds.
 pub const CLONE_SIZE_POLL_MS: u64 = 200;
+
+/// Length of one value of a manifest, in characters; longer ones are left out.
+pub const MAX_MANIFEST_VALUE_CHARS: usize = 1_000;
+
+/// Nodes of one manifest in XML.
+pub const MAX_MANIFEST_NODES: u32 = 100_000;
+
+/// Manifests of a repository that are read; the first ones by depth, then by path.
+pub const MAX_MANIFESTS: usize = 200;
+
+/// Files of a repository that an inventory lists; sources come first.
+pub const MAX_INVENTORY_FILES: usize = 50_000;
+
+/// Files that an inventory names as omitted.
+pub const MAX_OMITTED_FILES: usize = 1_000;
+
+/// Size of a file that is read further, in bytes. The README may be larger.
+pub const MAX_INVENTORY_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Size of a file whose first line is read to find its language, in bytes.
+pub const MAX_FIRST_LINE_FILE_BYTES: u64 = 64 * 1024;

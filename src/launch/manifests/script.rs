@@ -1,0 +1,212 @@
+//! Manifests that are programs or lines of text: `setup.py`, `setup.cfg`, `*.gemspec`, `Package.swift`, Gradle, `go.mod`, CMake and Conan.
+
+use super::literals::{GRADLE, PYTHON, RUBY, SWIFT, find};
+use super::toml_text::license_of_classifier;
+use super::{ManifestValues, line_at, value};
+use crate::artifacts::repository::ManifestValue;
+
+/// The values of a `setup.py`: the plain texts among the arguments of `setup(…)`.
+pub(super) fn setup_py(text: &str) -> ManifestValues {
+    let Some(start) = text.rfind("setup(") else { return ManifestValues::default() };
+    let of = |key: &str| find(text, key, PYTHON, start);
+    let classifier = || {
+        let lines = text[start..].match_indices("License ::");
+        let mut found = lines.filter_map(|(at, _)| {
+            let at = start + at;
+            let end = text[at..].find(['"', '\'', '\n'])?;
+            value(&license_of_classifier(&text[at..at + end])?, line_at(text, at))
+        });
+        found.next()
+    };
+    ManifestValues {
+        name: of("name"),
+        version: of("version"),
+        description: of("description"),
+        license: of("license").or_else(classifier),
+        requires: of("python_requires"),
+    }
+}
+
+/// The values of a `setup.cfg`.
+pub(super) fn setup_cfg(text: &str) -> ManifestValues {
+    let of = |section: &str, key: &str| {
+        let mut current = "";
+        for (index, line) in text.lines().enumerate() {
+            let trimmed = line.trim_end();
+            if let Some(name) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                current = name.trim();
+            } else if let Some((found, rest)) = trimmed.split_once(['=', ':'])
+                && current == section
+                && found.trim_end().replace('-', "_").eq_ignore_ascii_case(key)
+            {
+                // `attr: x` and `file: x` are computed.
+                let is_computed = ["attr:", "file:"].iter().any(|start| rest.trim_start().starts_with(start));
+                return if is_computed { None } else { value(rest, u32::try_from(index).ok()? + 1) };
+            }
+        }
+        None
+    };
+    let classifier = || {
+        let mut lines = text.lines().enumerate();
+        lines.find_map(|(index, line)| value(&license_of_classifier(line)?, u32::try_from(index).ok()? + 1))
+    };
+    ManifestValues {
+        name: of("metadata", "name"),
+        version: of("metadata", "version"),
+        description: of("metadata", "description").or_else(|| of("metadata", "summary")),
+        license: of("metadata", "license").or_else(classifier),
+        requires: of("options", "python_requires"),
+    }
+}
+
+/// The values of a `*.gemspec`.
+pub(super) fn gemspec(text: &str) -> ManifestValues {
+    let of = |key: &str| find(text, key, RUBY, 0);
+    let in_list = |key: &str| {
+        let at = text.find(key)?;
+        let line = text[at..].lines().next()?;
+        let inner = line.split_once('[')?.1.split(']').next()?;
+        let first = inner.split(',').next()?.trim();
+        let plain = first.trim_matches(['"', '\'']);
+        // Not a list of other values.
+        (plain.len() + 2 == first.len()).then(|| value(plain, line_at(text, at)))?
+    };
+    ManifestValues {
+        name: of(".name"),
+        version: of(".version"),
+        description: of(".summary").or_else(|| of(".description")),
+        license: of(".license").or_else(|| in_list(".licenses")),
+        requires: of(".required_ruby_version"),
+    }
+}
+
+/// The values of a `Package.swift`.
+pub(super) fn swift(text: &str) -> ManifestValues {
+    let start = text.find("Package(").unwrap_or(0);
+    let mut lines = text.lines().enumerate();
+    let requires = lines.find_map(|(index, line)| {
+        let version = line.trim().strip_prefix("//")?.trim_start().strip_prefix("swift-tools-version:")?;
+        value(&format!("Swift {}", version.trim()), u32::try_from(index).ok()? + 1)
+    });
+    ManifestValues { name: find(text, "name", SWIFT, start), requires, ..ManifestValues::default() }
+}
+
+/// The values of a `build.gradle` or `build.gradle.kts`. The name is `group:artifact`, and needs both.
+pub(super) fn gradle(text: &str) -> ManifestValues {
+    let of = |key: &str| find(text, key, GRADLE, 0);
+    let artifact = ["artifactId", "archivesBaseName", "archivesName"].iter().find_map(|key| of(key));
+    let group = of("groupId").or_else(|| of("group"));
+    let name = match (group, artifact) {
+        (Some(group), Some(artifact)) => value(&format!("{}:{}", group.text, artifact.text), artifact.line),
+        _ => None,
+    };
+    ManifestValues { name, version: of("version"), description: of("description"), license: None, requires: None }
+}
+
+/// The values of a `go.mod`.
+pub(super) fn go_mod(text: &str) -> ManifestValues {
+    let of = |word: &str| -> Option<ManifestValue> {
+        text.lines().enumerate().find_map(|(index, line)| {
+            let rest = line.split("//").next()?.trim().strip_prefix(word)?.strip_prefix([' ', '\t'])?;
+            value(rest.trim().trim_matches('"'), u32::try_from(index).ok()? + 1)
+        })
+    };
+    let requires = of("go").and_then(|version| value(&format!("Go {}", version.text), version.line));
+    // In a path with a version, `example.org/a//b` doesn't occur, so `//` is a comment.
+    ManifestValues { name: of("module"), requires, ..ManifestValues::default() }
+}
+
+/// The values of a `conanfile.py`: the attributes of its class.
+pub(super) fn conanfile(text: &str) -> ManifestValues {
+    let of = |key: &str| find(text, key, PYTHON, 0);
+    ManifestValues {
+        name: of("name"),
+        version: of("version"),
+        description: of("description"),
+        license: of("license"),
+        requires: None,
+    }
+}
+
+/// The values of a `CMakeLists.txt`: the arguments of `project(…)`.
+pub(super) fn cmake(text: &str) -> ManifestValues {
+    let Some(project) = cmake_call(text, "project") else { return ManifestValues::default() };
+    let after = |word: &str| {
+        let at = project.iter().position(|(_, argument)| argument == word)?;
+        let (place, argument) = project.get(at + 1)?;
+        (!argument.contains("${")).then(|| value(argument, line_at(text, *place)))?
+    };
+    let name = project.first().filter(|(_, name)| !name.contains("${"));
+    let standard = cmake_call_with(text, "set", "CMAKE_CXX_STANDARD");
+    ManifestValues {
+        name: name.and_then(|(place, name)| value(name, line_at(text, *place))),
+        version: after("VERSION"),
+        description: after("DESCRIPTION"),
+        license: None,
+        requires: standard.and_then(|(place, year)| value(&format!("C++{year}"), line_at(text, place))),
+    }
+}
+
+/// The second argument of the call of `command` whose first is `first`.
+fn cmake_call_with(text: &str, command: &str, first: &str) -> Option<(usize, String)> {
+    let mut from = 0;
+    while let Some(at) = text.get(from..)?.find(command) {
+        from += at + command.len();
+        let arguments = cmake_arguments(text, from);
+        if let Some([(_, name), (place, second), ..]) = arguments.as_deref()
+            && name == first
+            && second.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return Some((*place, second.clone()));
+        }
+    }
+    None
+}
+
+/// The arguments of the first call of `command` at the beginning of a line, each with its place.
+fn cmake_call(text: &str, command: &str) -> Option<Vec<(usize, String)>> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start().len();
+        let word = line.trim_start();
+        if word.get(..command.len()).is_some_and(|found| found.eq_ignore_ascii_case(command)) {
+            let arguments = cmake_arguments(text, start + indent + command.len());
+            if arguments.as_ref().is_some_and(|arguments| !arguments.is_empty()) {
+                return arguments;
+            }
+        }
+        start += line.len();
+    }
+    None
+}
+
+/// The arguments in the parentheses that begin at `from`, each with its place; `None` if there are none.
+fn cmake_arguments(text: &str, from: usize) -> Option<Vec<(usize, String)>> {
+    let rest = text.get(from..)?;
+    let open = from + rest.find('(').filter(|at| rest[..*at].trim().is_empty())? + 1;
+    let mut arguments = Vec::new();
+    let mut word: Option<(usize, String)> = None;
+    let (mut in_string, mut in_comment) = (false, false);
+    for (at, c) in text[open..].char_indices().take(4_000) {
+        match c {
+            '\n' if in_comment => in_comment = false,
+            _ if in_comment => {}
+            '"' if in_string => {
+                arguments.extend(word.take());
+                in_string = false;
+            }
+            '"' => {
+                word = Some((open + at, String::new()));
+                in_string = true;
+            }
+            ')' if !in_string => {
+                arguments.extend(word);
+                return Some(arguments);
+            }
+            '#' if !in_string => in_comment = true,
+            c if c.is_whitespace() && !in_string => arguments.extend(word.take()),
+            c => word.get_or_insert((open + at, String::new())).1.push(c),
+        }
+    }
+    None
+}
