@@ -27,6 +27,7 @@ pub mod repository_inference;
 pub mod run_config;
 pub mod run_request;
 pub mod run_status;
+pub mod settings;
 pub mod sites;
 pub mod snippet_curator;
 pub mod states;

@@ -4,7 +4,7 @@
 //! names, references and so on; `grammar` lists the captures. The rest is the same for all languages: `symbol_tree` nests
 //! symbols and drops local ones, `signatures` and `source_text` make signatures, comments and markers, `visibility` applies each language's
 //! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read. For Rust, `item_macros` opens the macros
-//! that contain items, and the result is parsed again.
+//! that contain items, and the result is parsed again. `syntax` only says whether a source parses.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
@@ -20,6 +20,7 @@ mod names;
 mod signatures;
 mod source_text;
 mod symbol_tree;
+mod syntax;
 mod visibility;
 
 #[cfg(test)]
@@ -36,6 +37,7 @@ use super::language::Language;
 use crate::limits::{MAX_PARSED_BYTES, PARSE_BYTES_PER_STEP, PARSE_STEPS};
 use captures::Captures;
 use grammar::CompiledGrammar;
+pub use syntax::first_syntax_error;
 
 /// The version of the extraction rules. Facts of another version are extracted again.
 pub const EXTRACTOR_VERSION: u32 = 3;

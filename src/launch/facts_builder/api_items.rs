@@ -1,0 +1,100 @@
+//! The items of the public API with signatures, doc comments and evidence, bounded by whole modules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use codeyard_runs::stage::{StageError, StopFlag};
+
+use super::ClaimLedger;
+use crate::artifacts::facts::ApiItem;
+use crate::doc_comment::{self, one_sentence};
+use crate::limits::{MAX_API_ITEMS, MAX_DEFINITION_LINES};
+use crate::product_sources::ParsedSource;
+use crate::public_api::Selection;
+
+/// The items, by module, then by place, and how many are left out.
+pub(super) fn items(
+    files: &[ParsedSource],
+    selections: Vec<Selection>,
+    ledger: &mut ClaimLedger,
+    stop: &StopFlag,
+) -> Result<(Vec<ApiItem>, usize), StageError> {
+    let (selections, omitted) = bounded(sorted(files, selections));
+    let mut items = Vec::with_capacity(selections.len());
+    for selection in selections {
+        if stop.is_set() {
+            return Err(StageError::cancelled());
+        }
+        items.extend(item(&files[selection.file], selection, ledger));
+    }
+    Ok((items, omitted))
+}
+
+fn sorted(files: &[ParsedSource], mut selections: Vec<Selection>) -> Vec<Selection> {
+    let line = |selection: &Selection| files[selection.file].symbols[selection.symbol].name_line;
+    selections.sort_by(|a, b| {
+        let key = |selection: &Selection| (files[selection.file].path().to_owned(), line(selection), selection.symbol);
+        a.module.cmp(&b.module).then_with(|| key(a).cmp(&key(b))).then_with(|| a.qualified.cmp(&b.qualified))
+    });
+    // The same declaration again, such as one for each platform.
+    let mut seen = BTreeSet::new();
+    selections.retain(|selection| {
+        let symbol = &files[selection.file].symbols[selection.symbol];
+        seen.insert((selection.module.clone(), selection.qualified.clone(), symbol.kind, symbol.signature.clone()))
+    });
+    selections
+}
+
+/// As many whole modules as the limit allows: first those nearest to the top. One module that is larger than the limit is cut.
+fn bounded(selections: Vec<Selection>) -> (Vec<Selection>, usize) {
+    let total = selections.len();
+    if total <= MAX_API_ITEMS {
+        return (selections, 0);
+    }
+    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+    for selection in &selections {
+        *sizes.entry(&selection.module).or_default() += 1;
+    }
+    let mut modules: Vec<(&str, usize)> = sizes.into_iter().collect();
+    let depth = |module: &str| module.matches(['.', '/', '\\']).count() + module.matches("::").count();
+    modules.sort_by_key(|(module, _)| (depth(module), (*module).to_owned()));
+    let mut kept: BTreeSet<String> = BTreeSet::new();
+    let mut left = MAX_API_ITEMS;
+    for (at, (module, size)) in modules.into_iter().enumerate() {
+        if size <= left || at == 0 {
+            kept.insert(module.to_owned());
+            left = left.saturating_sub(size);
+        }
+    }
+    let mut selections: Vec<Selection> =
+        selections.into_iter().filter(|selection| kept.contains(&selection.module)).collect();
+    selections.truncate(MAX_API_ITEMS);
+    let omitted = total - selections.len();
+    (selections, omitted)
+}
+
+fn item(source: &ParsedSource, selection: Selection, ledger: &mut ClaimLedger) -> Option<ApiItem> {
+    let symbol = &source.symbols[selection.symbol];
+    let doc = doc_comment::of_symbol(source, symbol);
+    let definition_end = (symbol.line_end as usize).min(symbol.name_line as usize + MAX_DEFINITION_LINES);
+    let evidence = source.source.evidence(doc.first_line, doc.last_line.max(definition_end))?;
+    let place = if selection.module.is_empty() { String::new() } else { format!(" of `{}`", selection.module) };
+    let name = selection.qualified.rsplit(['.', ':', '#']).next().unwrap_or(&selection.qualified).to_owned();
+    let signature = symbol.signature.trim().to_owned();
+    let about = one_sentence(&doc.text);
+    let separator = if about.is_empty() { "" } else { ": " };
+    let text = format!("`{}`{place} is `{signature}`{separator}{about}", selection.qualified);
+    let claim = ledger.add(&text, vec![evidence])?;
+    Some(ApiItem {
+        kind: symbol.kind.as_str().to_owned(),
+        name: if name.is_empty() { symbol.name.clone() } else { name },
+        qualified_name: selection.qualified,
+        module: selection.module,
+        parent: selection.parent,
+        signature,
+        doc: doc.text,
+        language: source.language.name().to_owned(),
+        path: source.path().to_owned(),
+        line: symbol.line_start,
+        claim,
+    })
+}

@@ -1,0 +1,162 @@
+//! What of a product's source its users see: the items of its public API, from the symbols of the code index.
+//!
+//! Each language has its own rules below. It resolves no types and runs nothing of the product. Invariants: tests, examples and code that
+//! is generated or foreign don't count; an item has one place and one qualified name; equal sources give equal lists.
+
+mod declared;
+mod ecmascript;
+mod npm_entries;
+mod python_imports;
+mod python_package;
+mod rust_crates;
+mod use_tree;
+
+use codeyard_index::{Language, Symbol};
+
+use crate::artifacts::repository::{ManifestKind, PackageManifest, RepoInventory};
+use crate::limits::MAX_PACKAGE_MANIFEST_BYTES;
+use crate::product_sources::{ParsedSource, ProductReader, folder, join};
+
+/// An item that users see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Selection {
+    /// The number of its file.
+    pub(crate) file: usize,
+    /// The number of its symbol.
+    pub(crate) symbol: usize,
+    /// What users import it from.
+    pub(crate) module: String,
+    /// Its name below the module.
+    pub(crate) qualified: String,
+    /// The qualified name of the item around it.
+    pub(crate) parent: Option<String>,
+}
+
+impl Selection {
+    fn top((file, symbol): (usize, usize), module: &str, name: &str) -> Self {
+        Self { file, symbol, module: module.to_owned(), qualified: name.to_owned(), parent: None }
+    }
+
+    fn member((file, symbol): (usize, usize), module: &str, parent: &str, qualified: &str) -> Self {
+        let parent = Some(parent.to_owned());
+        Self { file, symbol, module: module.to_owned(), qualified: qualified.to_owned(), parent }
+    }
+}
+
+/// The languages in which a product for `platform` has its API.
+pub(crate) fn languages(platform: &str) -> &'static [Language] {
+    match platform {
+        "python" => &[Language::PYTHON],
+        "typescript" | "javascript" => &[Language::TYPESCRIPT, Language::TSX, Language::JAVASCRIPT],
+        "java" => &[Language::JAVA],
+        "dotnet" => &[Language::CSHARP],
+        "cpp" => &[Language::CPP, Language::C],
+        "go" => &[Language::GO],
+        "ruby" => &[Language::RUBY],
+        "php" => &[Language::PHP],
+        "kotlin" => &[Language::KOTLIN],
+        "swift" => &[Language::SWIFT],
+        "rust" => &[Language::RUST],
+        _ => &[],
+    }
+}
+
+/// The items of `files` that users of the package see. `manifest` is the one that describes it.
+pub(crate) fn select(
+    platform: &str,
+    files: &[ParsedSource],
+    inventory: &RepoInventory,
+    manifest: Option<&PackageManifest>,
+    reader: &ProductReader,
+) -> Vec<Selection> {
+    let name = manifest.and_then(|manifest| manifest.name.as_ref()).map(|name| name.text.clone());
+    match platform {
+        "rust" => rust_crates::select(files, &crates(inventory, manifest, reader)),
+        "python" => python_package::select(files, name.as_deref()),
+        "typescript" | "javascript" => {
+            let entries = |manifest: &PackageManifest| npm_package(manifest, files, reader);
+            let own = manifest.filter(|manifest| manifest.kind == ManifestKind::Npm).map(entries).unwrap_or_default();
+            let others = inventory.manifests.iter().filter(|manifest| manifest.kind == ManifestKind::Npm);
+            let others: Vec<_> = others.take(MAX_PACKAGES).flat_map(entries).collect();
+            ecmascript::select(files, &own, &others)
+        }
+        _ => {
+            let names = declared::PackageNames {
+                name,
+                folder: manifest.map_or_else(String::new, |manifest| folder(&manifest.path).to_owned()),
+                header_folders: declared::header_folders(files),
+            };
+            let mut selections = Vec::new();
+            for (at, source) in files.iter().enumerate() {
+                declared::select(at, source, &names, &mut selections);
+            }
+            selections
+        }
+    }
+}
+
+/// Packages of a repository whose names are resolved.
+const MAX_PACKAGES: usize = 200;
+
+/// The crates of the repository, the product's own first.
+fn crates(
+    inventory: &RepoInventory,
+    manifest: Option<&PackageManifest>,
+    reader: &ProductReader,
+) -> Vec<rust_crates::CrateRoot> {
+    let others = inventory.manifests.iter().filter(|other| Some(*other) != manifest);
+    let manifests = manifest.into_iter().chain(others).filter(|manifest| manifest.kind == ManifestKind::Cargo);
+    let root = |manifest: &PackageManifest| {
+        let name = manifest.name.as_ref()?.text.replace('-', "_");
+        let text = reader.text(&manifest.path, MAX_PACKAGE_MANIFEST_BYTES)?;
+        let table: toml::Table = toml::from_str(&text.text).unwrap_or_default();
+        let lib = table.get("lib").and_then(toml::Value::as_table);
+        let of_lib = |key: &str| lib.and_then(|lib| lib.get(key)).and_then(toml::Value::as_str);
+        let path = of_lib("path").unwrap_or("src/lib.rs").trim_start_matches("./");
+        let name = of_lib("name").map_or(name, str::to_owned);
+        Some(rust_crates::CrateRoot { name, path: join(folder(&manifest.path), path) })
+    };
+    manifests.take(MAX_PACKAGES).filter_map(root).collect()
+}
+
+fn npm_package(
+    manifest: &PackageManifest,
+    files: &[ParsedSource],
+    reader: &ProductReader,
+) -> Vec<npm_entries::PackageEntry> {
+    let Some(text) = reader.text(&manifest.path, MAX_PACKAGE_MANIFEST_BYTES) else { return Vec::new() };
+    let Ok(value) = serde_json::from_str(&text.text) else { return Vec::new() };
+    let paths = files.iter().map(ParsedSource::path).collect();
+    npm_entries::entries(&value, folder(&manifest.path), &paths)
+}
+
+/// The attributes, annotations and decorators of a symbol, as they are written: in the lines above it, in the lines that belong to it, and
+/// in front of its name. Comments are left out.
+pub(crate) fn attributes_of(source: &ParsedSource, symbol: &Symbol) -> String {
+    let (first, name_line) = (symbol.line_start as usize, symbol.name_line as usize);
+    let mut top = first;
+    while top > 1 && first - top < MAX_ATTRIBUTE_LINES && is_attribute_or_comment(source.source.line(top - 1)) {
+        top -= 1;
+    }
+    let above = (top..name_line).map(|number| source.source.line(number));
+    let mut text = above.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let last = source.source.line(name_line);
+    let column = last.char_indices().nth(symbol.name_column as usize).map_or(last.len(), |(at, _)| at);
+    text.push('\n');
+    text.push_str(&last[..column]);
+    text
+}
+
+/// Lines of attributes and comments above one definition.
+const MAX_ATTRIBUTE_LINES: usize = 60;
+
+fn is_attribute_or_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("#[") || line.starts_with("//") || line.starts_with('@')
+}
+
+/// Whether a definition of Rust is left out of its documentation.
+fn is_hidden_in_docs(source: &ParsedSource, symbol: &Symbol) -> bool {
+    let attributes = attributes_of(source, symbol);
+    attributes.contains("doc(hidden)") || attributes.contains("cfg(test)")
+}

@@ -1,0 +1,332 @@
+//! The public API of a Rust crate: what `pub mod` and `pub use` make reachable from its root.
+//!
+//! Names are resolved within the crate and the crates beside it in the repository. It expands no macros and evaluates no `cfg` but
+//! `test`. Invariant: an item is listed once, under its shortest public path.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use codeyard_model::code::{SymbolKind, Visibility};
+
+use super::use_tree::{UsePath, use_paths};
+use super::{Selection, attributes_of, is_hidden_in_docs};
+use crate::limits::MAX_REEXPORT_STEPS;
+use crate::product_sources::{ParsedSource, folder, join};
+
+/// Steps of name resolution in one repository.
+const MAX_STEPS: u32 = 2_000_000;
+
+/// A crate of the repository.
+pub(super) struct CrateRoot {
+    /// Its name in source code.
+    pub(super) name: String,
+    /// Its root file.
+    pub(super) path: String,
+}
+
+/// A module of a crate.
+struct CrateModule {
+    file: usize,
+    /// The symbol that is the module; `None` if it is the whole file.
+    scope: Option<u32>,
+    parent: Option<usize>,
+    /// The folder with the files of its child modules.
+    folder: String,
+    /// Its modules, by name, and whether they are public.
+    children: BTreeMap<String, (usize, bool)>,
+    uses: Vec<ModuleUse>,
+}
+
+/// One name of a `use`.
+struct ModuleUse {
+    path: UsePath,
+    is_public: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    Module(usize),
+    Item(usize, usize),
+}
+
+struct ModuleGraph<'a> {
+    files: &'a [ParsedSource],
+    by_path: BTreeMap<&'a str, usize>,
+    modules: Vec<CrateModule>,
+    roots: BTreeMap<String, usize>,
+    /// Each item with its best public module and name there.
+    found: BTreeMap<(usize, usize), (String, String)>,
+    visited: BTreeSet<(usize, String)>,
+    /// Steps of name resolution that are left.
+    steps: Cell<u32>,
+}
+
+/// The items that users of the first crate reach.
+pub(super) fn select(files: &[ParsedSource], crates: &[CrateRoot]) -> Vec<Selection> {
+    let by_path = files.iter().enumerate().map(|(at, file)| (file.path(), at)).collect();
+    let mut graph = ModuleGraph {
+        files,
+        by_path,
+        modules: Vec::new(),
+        roots: BTreeMap::new(),
+        found: BTreeMap::new(),
+        visited: BTreeSet::new(),
+        steps: Cell::new(MAX_STEPS),
+    };
+    for root in crates {
+        if let Some(&file) = graph.by_path.get(root.path.as_str()) {
+            let module = graph.add_module(file, None, None, folder(&root.path).to_owned());
+            graph.roots.entry(root.name.clone()).or_insert(module);
+        }
+    }
+    let Some(main) = crates.first().and_then(|root| Some((&root.name, *graph.roots.get(&root.name)?))) else {
+        return Vec::new();
+    };
+    graph.publish(main.1, main.0, 0);
+    graph.publish_macros(main.1, main.0);
+    graph.selections()
+}
+
+impl<'a> ModuleGraph<'a> {
+    fn add_module(&mut self, file: usize, scope: Option<u32>, parent: Option<usize>, folder: String) -> usize {
+        let at = self.modules.len();
+        let source = &self.files[file];
+        let of_use = |(_, symbol): &(usize, &codeyard_index::Symbol)| symbol.kind == SymbolKind::Use;
+        let uses = source.children(scope).filter(of_use).flat_map(|(_, symbol)| {
+            let is_public = symbol.visibility == Visibility::Public && !is_hidden_in_docs(source, symbol);
+            use_paths(source.text_of(symbol)).into_iter().map(move |path| ModuleUse { path, is_public })
+        });
+        let uses = uses.collect();
+        self.modules.push(CrateModule { file, scope, parent, folder, children: BTreeMap::new(), uses });
+        self.add_children(at);
+        at
+    }
+
+    fn add_children(&mut self, at: usize) {
+        let (file, scope, below) = (self.modules[at].file, self.modules[at].scope, self.modules[at].folder.clone());
+        // A file that is included as its own descendant would never end.
+        let mut depth = 0;
+        let mut outer = self.modules[at].parent;
+        while let Some(module) = outer {
+            depth += 1;
+            outer = self.modules[module].parent;
+        }
+        if depth > 64 || self.modules.len() > self.files.len() * 8 {
+            return;
+        }
+        let source = &self.files[file];
+        let modules: Vec<(usize, &codeyard_index::Symbol)> =
+            source.children(scope).filter(|(_, symbol)| symbol.kind == SymbolKind::Module).collect();
+        for (symbol_at, symbol) in modules {
+            let attributes = attributes_of(source, symbol);
+            if attributes.contains("cfg(test)") || attributes.contains("doc(hidden)") {
+                continue;
+            }
+            let inner = join(&below, &symbol.name);
+            let child = if symbol.is_definition {
+                u32::try_from(symbol_at).ok().map(|scope| self.add_module(file, Some(scope), Some(at), inner))
+            } else {
+                let chosen = attributes.split_once("path = \"").and_then(|(_, rest)| rest.split_once('"'));
+                let own = chosen.and_then(|(path, _)| crate::product_sources::resolve(folder(source.path()), path));
+                let paths = [own, Some(format!("{inner}.rs")), Some(format!("{inner}/mod.rs"))];
+                let found = paths.into_iter().flatten().find_map(|path| self.by_path.get(path.as_str()).copied());
+                found.filter(|child| *child != file).map(|child| self.add_module(child, None, Some(at), inner))
+            };
+            if let Some(child) = child {
+                let is_public = symbol.visibility == Visibility::Public;
+                self.modules[at].children.entry(symbol.name.clone()).or_insert((child, is_public));
+            }
+        }
+    }
+
+    fn items(&self, module: usize) -> impl Iterator<Item = (usize, &'a codeyard_index::Symbol)> + use<'a> {
+        let CrateModule { file, scope, .. } = self.modules[module];
+        self.files[file].children(scope).filter(|(_, symbol)| {
+            !matches!(symbol.kind, SymbolKind::Use | SymbolKind::Module | SymbolKind::Impl | SymbolKind::Macro)
+        })
+    }
+
+    /// Records what a public module has, and what it re-exports.
+    fn publish(&mut self, module: usize, path: &str, step: usize) {
+        if step > MAX_REEXPORT_STEPS || !self.visited.insert((module, path.to_owned())) {
+            return;
+        }
+        let file = self.modules[module].file;
+        for (at, symbol) in self.items(module) {
+            if symbol.visibility == Visibility::Public && !is_hidden_in_docs(&self.files[file], symbol) {
+                self.record((file, at), path, &symbol.name);
+            }
+        }
+        let children: Vec<(String, usize)> = self.modules[module]
+            .children
+            .iter()
+            .filter(|(_, (_, is_public))| *is_public)
+            .map(|(name, (child, _))| (name.clone(), *child))
+            .collect();
+        for (name, child) in children {
+            self.publish(child, &format!("{path}::{name}"), step + 1);
+        }
+        let uses: Vec<UsePath> =
+            self.modules[module].uses.iter().filter(|used| used.is_public).map(|used| used.path.clone()).collect();
+        for used in uses {
+            for target in self.resolve(module, &used.segments, 0) {
+                match (target, used.is_glob) {
+                    (Target::Module(target), true) => self.publish(target, path, step + 1),
+                    (Target::Module(target), false) => {
+                        self.publish(target, &format!("{path}::{}", used.name), step + 1);
+                    }
+                    (Target::Item(file, at), false) => self.record((file, at), path, &used.name),
+                    (Target::Item(..), true) => {}
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, item: (usize, usize), path: &str, name: &str) {
+        // A prelude repeats what has a better place.
+        let rank = |path: &str| (path.contains("::prelude"), path.matches("::").count(), path.len(), path.to_owned());
+        let better = self.found.get(&item).is_none_or(|(known, _)| rank(path) < rank(known));
+        if better && name != "_" {
+            self.found.insert(item, (path.to_owned(), name.to_owned()));
+        }
+    }
+
+    /// What a path means in a module: the first segment is a keyword, something in the module, or a crate of the repository.
+    fn resolve(&self, module: usize, segments: &[String], step: usize) -> BTreeSet<Target> {
+        let may_go_on = step <= MAX_REEXPORT_STEPS && self.steps.get() > 0;
+        let Some((first, rest)) = segments.split_first().filter(|_| may_go_on) else {
+            return BTreeSet::new();
+        };
+        self.steps.set(self.steps.get() - 1);
+        let parent_of = |module: usize| self.modules[module].parent;
+        let mut root = module;
+        while let Some(parent) = parent_of(root) {
+            root = parent;
+        }
+        let start = match first.as_str() {
+            "crate" => Some(root),
+            "self" => Some(module),
+            "super" => parent_of(module),
+            _ => None,
+        };
+        if let Some(start) = start {
+            return if rest.is_empty() { [Target::Module(start)].into() } else { self.resolve(start, rest, step + 1) };
+        }
+        let mut targets = self.named(module, first, step);
+        if targets.is_empty()
+            && let Some(other) = self.roots.get(first).filter(|_| !matches!(first.as_str(), "std" | "core" | "alloc"))
+        {
+            targets.insert(Target::Module(*other));
+        }
+        if rest.is_empty() {
+            return targets;
+        }
+        let modules = targets.into_iter().filter_map(|target| match target {
+            Target::Module(inner) => Some(inner),
+            Target::Item(..) => None,
+        });
+        // A loop of re-exports ends at the limit of steps.
+        modules.flat_map(|inner| self.resolve(inner, rest, step + 1)).collect()
+    }
+
+    /// What a name means directly in a module.
+    fn named(&self, module: usize, name: &str, step: usize) -> BTreeSet<Target> {
+        let mut targets = BTreeSet::new();
+        if let Some((child, _)) = self.modules[module].children.get(name) {
+            targets.insert(Target::Module(*child));
+        }
+        let file = self.modules[module].file;
+        targets.extend(self.items(module).filter(|(_, item)| item.name == name).map(|(at, _)| Target::Item(file, at)));
+        if !targets.is_empty() {
+            return targets;
+        }
+        for used in &self.modules[module].uses {
+            // `use name::…` alone would ask for itself.
+            let is_itself = used.path.segments.first().is_some_and(|first| first == name);
+            if !used.path.is_glob && used.path.name == name && (!is_itself || used.path.segments.len() > 1) {
+                if !is_itself || step < 3 {
+                    targets.extend(self.resolve(module, &used.path.segments, step + 1));
+                }
+            } else if used.path.is_glob && !is_itself && step < 6 {
+                for target in self.resolve(module, &used.path.segments, step + 1) {
+                    if let Target::Module(inner) = target
+                        && inner != module
+                    {
+                        targets.extend(self.named(inner, name, step + 1));
+                    }
+                }
+            }
+            if !targets.is_empty() {
+                break;
+            }
+        }
+        targets
+    }
+
+    /// `#[macro_export]` puts a macro at the top of its crate.
+    fn publish_macros(&mut self, root: usize, name: &str) {
+        let below = self.modules[root].folder.clone();
+        let files = self.files;
+        for (file, source) in files.iter().enumerate().filter(|(_, source)| source.path().starts_with(&below)) {
+            for (at, symbol) in source.symbols.iter().enumerate().filter(|(_, symbol)| symbol.kind == SymbolKind::Macro)
+            {
+                let attributes = attributes_of(source, symbol);
+                if attributes.contains("macro_export") && !attributes.contains("doc(hidden)") {
+                    self.record((file, at), name, &symbol.name);
+                }
+            }
+        }
+    }
+
+    fn selections(self) -> Vec<Selection> {
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        let impls = self.own_impls();
+        let types = |symbol: &codeyard_index::Symbol| {
+            matches!(symbol.kind, SymbolKind::Struct | SymbolKind::Enum | SymbolKind::Trait | SymbolKind::Type)
+        };
+        for symbol in self.files.iter().flat_map(|file| &file.symbols).filter(|symbol| types(symbol)) {
+            *names.entry(&symbol.name).or_default() += 1;
+        }
+        let mut selections = Vec::new();
+        for ((file, at), (module, name)) in &self.found {
+            let symbol = &self.files[*file].symbols[*at];
+            selections.push(Selection::top((*file, *at), module, name));
+            if !types(symbol) {
+                continue;
+            }
+            let inner = self.files[*file].children(u32::try_from(*at).ok());
+            let shown = inner.filter(|(_, member)| member.visibility == Visibility::Public);
+            let mut members: Vec<(usize, usize)> = shown.map(|(member, _)| (*file, member)).collect();
+            // Two types of one name: only the impls beside each of them are surely its own.
+            let is_unique = names.get(symbol.name.as_str()).is_none_or(|count| *count == 1);
+            let blocks = impls.get(symbol.name.as_str()).into_iter().flatten();
+            for (block_file, block) in blocks.filter(|(block_file, _)| is_unique || block_file == file) {
+                let inner = self.files[*block_file].children(u32::try_from(*block).ok());
+                let shown = inner.filter(|(_, member)| member.visibility == Visibility::Public);
+                members.extend(shown.map(|(member, _)| (*block_file, member)));
+            }
+            let visible = |(file, at): &(usize, usize)| {
+                let source = &self.files[*file];
+                !is_hidden_in_docs(source, &source.symbols[*at])
+            };
+            for member in members.into_iter().filter(visible) {
+                let inner_name = &self.files[member.0].symbols[member.1].name;
+                selections.push(Selection::member(member, module, name, &format!("{name}::{inner_name}")));
+            }
+        }
+        selections
+    }
+
+    /// The `impl` blocks without a trait, by the name of their type.
+    fn own_impls(&self) -> BTreeMap<&'a str, Vec<(usize, usize)>> {
+        let mut impls: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
+        for (file, source) in self.files.iter().enumerate() {
+            for (at, block) in source.symbols.iter().enumerate().filter(|(_, block)| block.kind == SymbolKind::Impl) {
+                if !block.signature.contains(" for ") && !attributes_of(source, block).contains("cfg(test)") {
+                    impls.entry(&block.name).or_default().push((file, at));
+                }
+            }
+        }
+        impls
+    }
+}

@@ -1,0 +1,1 @@
+//! Snippets of small products.
