@@ -10,10 +10,12 @@ use tokio::sync::oneshot;
 
 use super::admission::Admission;
 use super::code_group::GroupCall;
+use super::launch::{LaunchCall, LaunchCalls};
 use super::request::{CallJob, CallResult, CallWork, RequestActor};
 use super::resolve::resolve_document;
 use super::service::ProgressSink;
 use codeyard_base::clock::Deadline;
+use codeyard_base::ids::PrincipalId;
 use codeyard_catalog::CallPolicy;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::answer::Answer;
@@ -31,6 +33,8 @@ pub(super) struct PendingCall {
     pub(super) query: Query<String>,
     /// The policy of the tool, already tightened to the limits of the workspace.
     pub(super) policy: CallPolicy,
+    /// What calls about runs need, and who calls.
+    pub(super) launch: (Option<Arc<LaunchCalls>>, PrincipalId),
     pub(super) progress: Option<ProgressSink>,
     pub(super) trace: CallTrace,
 }
@@ -38,7 +42,7 @@ pub(super) struct PendingCall {
 impl PendingCall {
     /// Admits the call, checks its path and starts its actor. `deadline` is when the answer is due.
     pub(super) fn start(self, deadline: Deadline) -> Result<AnswerReceiver, ToolError> {
-        let Self { admission, metrics, workspace, query, policy, progress, trace: call } = self;
+        let Self { admission, metrics, workspace, query, policy, launch, progress, trace: call } = self;
         let slot = admission.admit(&workspace).map_err(|overload| {
             metrics.shed(overload.as_str());
             policy.outcomes.overloaded.apply(ToolError::overloaded(limits::RETRY_AFTER_MS))
@@ -46,7 +50,14 @@ impl PendingCall {
         let mut stamp = None;
         let query = Arc::new(resolve_document(&workspace, query, &mut stamp)?);
         let (reply, answer) = oneshot::channel();
-        let work = CallWork::Workspace { workspace, query, stamp };
+        let work = match (&*query, launch) {
+            (Query::Launch(request), (Some(calls), principal)) => {
+                CallWork::Launch(LaunchCall { calls, workspace, request: request.clone(), principal })
+            }
+            // This gateway serves no runs.
+            (Query::Launch(_), (None, _)) => return Err(ToolError::internal()),
+            _ => CallWork::Workspace { workspace, query, stamp },
+        };
         RequestActor::start_for(CallJob { work, policy, deadline, slot, progress, call, reply });
         Ok(answer)
     }

@@ -1,11 +1,11 @@
 //! The engine's part of a call as one future (rows 7 to 11 of `docs/architecture.md`): queries of the code index go through
-//! [`code`] or, for a group, [`code_group`](super::code_group); all others go through [`language_servers`].
+//! [`code`] or, for a group, [`code_group`](super::code_group); calls about runs through [`launch`]; all others through [`language_servers`].
 //!
 //! It has no deadline of its own. Invariant: dropping the future cancels everything it waits for.
 
 use super::request::CallWork;
 use super::wait_status::WaitStatus;
-use super::{code, language_servers};
+use super::{code, language_servers, launch};
 use codeyard_base::clock::Deadline;
 use codeyard_model::answer::Answer;
 use codeyard_model::error::ToolError;
@@ -21,6 +21,7 @@ pub(crate) async fn answer(
 ) -> Result<Answer, ToolError> {
     let (workspace, query, stamp) = match work {
         CallWork::Group(group) => return group.answer(deadline, status, call).await.map(Answer::Code),
+        CallWork::Launch(asked) => return Ok(Answer::Launch(launch::answer(asked, status, call).await)),
         CallWork::Workspace { workspace, query, stamp } => (workspace, query, stamp),
     };
     match &**query {

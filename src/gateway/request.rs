@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use super::admission::CallSlot;
 use super::code_group::GroupCall;
+use super::launch::LaunchCall;
 use super::pipeline;
 use super::service::{Progress, ProgressSink};
 use super::wait_status::WaitStatus;
@@ -72,6 +73,8 @@ pub(crate) enum CallWork {
     },
     /// A query to the code indexes of a group.
     Group(GroupCall),
+    /// A call about runs.
+    Launch(LaunchCall),
 }
 
 impl CallWork {
@@ -80,6 +83,7 @@ impl CallWork {
         match self {
             Self::Workspace { workspace, .. } => Some(workspace.arbiter.clone()),
             Self::Group(group) => group.arbiter(),
+            Self::Launch(launch) => Some(launch.workspace.arbiter.clone()),
         }
     }
 }

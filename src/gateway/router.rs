@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::admission::Admission;
 use super::admit::{CallPath, PendingCall, PendingGroupCall};
 use super::code;
+use super::launch::LaunchCalls;
 use super::permission::{PermissionCheck, PermissionRequest, Permissions};
 use super::reply::{close, close_failed, encode, to_tool_reply};
 use super::resolve::no_workspace;
@@ -39,10 +40,11 @@ const MAX_CACHED_SETS: usize = 64;
 
 /// Routes tool calls to the workspaces of a [`Directory`]. Implements [`Service`].
 pub struct Gateway {
-    directory: Arc<Directory>,
+    pub(super) directory: Arc<Directory>,
     admission: Admission,
     permissions: Permissions,
     telemetry: Telemetry,
+    launch: Option<Arc<LaunchCalls>>,
     sets: RwLock<HashMap<String, Arc<CachedSet>>>,
 }
 
@@ -54,8 +56,8 @@ impl CachedSet {
 }
 
 /// A set of catalogs with its tool list.
-struct CachedSet {
-    set: CatalogSet,
+pub(super) struct CachedSet {
+    pub(super) set: CatalogSet,
     catalogs: Arc<[String]>,
     tools: HashMap<String, Arc<str>>,
     list: Arc<RawValue>,
@@ -65,12 +67,17 @@ impl Gateway {
     /// A gateway to the workspaces of `directory`.
     pub fn new(directory: Arc<Directory>, telemetry: Telemetry) -> Self {
         let (admission, permissions) = (Admission::default(), Permissions::default());
-        Self { directory, admission, permissions, telemetry, sets: RwLock::default() }
+        Self { directory, admission, permissions, telemetry, launch: None, sets: RwLock::default() }
     }
 
     /// Replaces the permission checks.
     pub fn with_permissions(self, permissions: Permissions) -> Self {
         Self { permissions, ..self }
+    }
+
+    /// Serves calls about runs. Without this they fail.
+    pub fn with_launch(self, launch: Arc<LaunchCalls>) -> Self {
+        Self { launch: Some(launch), ..self }
     }
 
     /// Replaces the admission slots, for tests of overload.
@@ -100,7 +107,7 @@ impl Gateway {
     }
 
     /// The set of an endpoint.
-    fn catalog_set_at(&self, endpoint: &Endpoint) -> Option<Arc<CachedSet>> {
+    pub(super) fn catalog_set_at(&self, endpoint: &Endpoint) -> Option<Arc<CachedSet>> {
         match &*endpoint.catalogs {
             [one] => self.catalog_set(one),
             several => self.catalog_set(&several.join("+")),
@@ -161,6 +168,7 @@ impl Gateway {
             workspace,
             query,
             policy,
+            launch: (self.launch.clone(), call.principal.id.clone()),
             progress: call.progress.clone(),
             trace: open.trace().clone(),
         };
@@ -350,38 +358,7 @@ impl Service for Gateway {
     }
 
     fn instructions(&self, endpoint: &Endpoint) -> Option<String> {
-        if let Some(group) = &endpoint.group {
-            return Some(self.group_instructions(group, endpoint));
-        }
-        let handle = self.directory.get(endpoint.workspace.as_ref()?)?;
-        let roots: Vec<String> =
-            handle.gate.root_set().roots().iter().map(|root| codeyard_model::uri::encode_path(root)).collect();
-        let served = self.catalog_set_at(endpoint)?;
-        let mut guides: Vec<&str> = served.set.ids().iter().map(|id| id.catalog().guide()).collect();
-        guides.dedup();
-        Some(format!(
-            "Read-only code intelligence from real language servers for workspace '{}'. Its roots: {}. {}",
-            handle.name,
-            roots.join(", "),
-            guides.join(" ")
-        ))
-    }
-}
-
-impl Gateway {
-    fn group_instructions(&self, group: &GroupName, endpoint: &Endpoint) -> String {
-        let guides: Vec<&str> = self
-            .catalog_set_at(endpoint)
-            .iter()
-            .flat_map(|served| served.set.ids())
-            .map(|id| id.catalog().guide())
-            .collect();
-        format!(
-            "Code search over all workspaces of the group '{}'. Each row names its `workspace`; `repo:NAME` in a query and the \
-             argument `workspace` of the other tools select some of them. health_check lists them. {}",
-            group.at(),
-            guides.join(" ")
-        )
+        self.instructions_at(endpoint)
     }
 }
 

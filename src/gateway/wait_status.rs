@@ -25,6 +25,8 @@ pub(crate) enum Waiting {
     Each(Vec<WaitStatus>),
     /// Language servers that are not ready.
     Servers(Vec<state_watch::Receiver>),
+    /// The work of a run, which does this.
+    Work(String),
     /// The answer to the query.
     Answer,
 }
@@ -45,6 +47,7 @@ impl WaitStatus {
             Waiting::Queued => (CallPhase::Queued, None),
             Waiting::Preparing => (CallPhase::Starting, None),
             Waiting::Index => (CallPhase::Indexing, None),
+            Waiting::Work(what) => (CallPhase::Answering, Some(what.clone())),
             Waiting::Answer => (CallPhase::Answering, None),
             Waiting::Each(statuses) => {
                 let unready = statuses.iter().map(Self::read).find(|(phase, _)| *phase != CallPhase::Answering);

@@ -9,6 +9,7 @@ pub mod artifacts;
 pub mod checkout;
 mod doc_comment;
 pub mod facts_builder;
+pub mod discovery;
 mod file_kinds;
 pub mod front_matter;
 mod git_errors;

@@ -1,0 +1,55 @@
+//! What the operator of a process allows its runs, and where their tools are.
+//!
+//! It comes from the section `[runs]` of the configuration. Invariant: what a run names itself, an address or an environment variable, is used only
+//! if the operator has listed it. Source: `docs/contract-launch.md#what-an-operator-allows`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codeyard_runs::stage::StageError;
+
+use crate::checkout::CheckoutSettings;
+use crate::repository_address::RepositoryAddress;
+use crate::run_config::RunConfig;
+use crate::sites::Sites;
+
+/// The roots of a workspace, by its name.
+pub type WorkspaceRoots = Arc<dyn Fn(&str) -> Vec<PathBuf> + Send + Sync>;
+
+/// What runs may do, and with what.
+#[derive(Clone)]
+pub struct LaunchSettings {
+    /// The table of sites.
+    pub sites: Sites,
+    /// What may be cloned, besides the roots of a run's workspace.
+    pub checkout: CheckoutSettings,
+    /// The program Hugo; `None` if it is looked for.
+    pub hugo: Option<PathBuf>,
+    /// A folder for files that no run keeps.
+    pub scratch: PathBuf,
+    /// The roots of workspaces.
+    pub roots: WorkspaceRoots,
+}
+
+impl LaunchSettings {
+    /// What a run of `workspace` may clone.
+    pub fn checkout_of(&self, workspace: &str) -> CheckoutSettings {
+        let mut settings = self.checkout.clone();
+        let roots = (self.roots)(workspace);
+        settings.sources.extend(roots.iter().filter_map(|root| root.to_str()).map(str::to_owned));
+        settings
+    }
+
+    /// Whether a run with this configuration could work: whatever it names is allowed. Contacts nothing.
+    ///
+    /// # Errors
+    /// `INVALID_INPUT` or `COMMIT_SERVICE_ERROR` for what isn't allowed.
+    pub fn check(&self, config: &RunConfig, workspace: &str) -> Result<(), StageError> {
+        let allowed = self.checkout_of(workspace);
+        let site = config.site.as_ref().map(|site| site.repo_url.as_str());
+        for url in [Some(config.github_repo_url.as_str()), site].into_iter().flatten() {
+            RepositoryAddress::resolve(url, &allowed.rewrites, &allowed.sources)?;
+        }
+        Ok(())
+    }
+}
