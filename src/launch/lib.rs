@@ -7,9 +7,9 @@
 pub mod allowed_paths;
 pub mod artifacts;
 pub mod checkout;
+pub mod discovery;
 mod doc_comment;
 pub mod facts_builder;
-pub mod discovery;
 mod file_kinds;
 pub mod front_matter;
 mod git_errors;

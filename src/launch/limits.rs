@@ -92,3 +92,6 @@ pub const MAX_INVENTORY_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Size of a file whose first line is read to find its language, in bytes.
 pub const MAX_FIRST_LINE_FILE_BYTES: u64 = 64 * 1024;
+
+/// The beginning of a README that an inference reads, in bytes.
+pub const MAX_DISCOVERY_README_BYTES: u64 = 64 * 1024;

@@ -162,7 +162,7 @@ fn language_of(entry: &TreeEntry, reader: &RootReader) -> Option<Language> {
 }
 
 /// The README at the top.
-fn readme_of(entries: &[TreeEntry]) -> Option<String> {
+pub(crate) fn readme_of(entries: &[TreeEntry]) -> Option<String> {
     let at_top = || {
         entries.iter().filter(|entry| entry.kind == TreeEntryKind::File && entry.is_utf8 && !entry.path.contains('/'))
     };

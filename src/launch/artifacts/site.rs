@@ -32,6 +32,10 @@ pub struct SiteContext {
     pub content_dirs: BTreeMap<String, String>,
     /// The order of folders: `v1` (language above product) or `v2` (product above language).
     pub layout: String,
+    /// Whether the path of a page has a folder for its language, above or below the product's folder as `layout` says. If not, each language
+    /// has a content folder of its own, or there is only one language, or languages share a content folder and all but the default one have
+    /// their name before the ending of a file: `start.de.md`.
+    pub has_locale_folders: bool,
     /// Whether the default language has a folder in addresses.
     pub default_language_in_subdir: bool,
     /// The folder of each section below the content folder; empty if the section is the top.
