@@ -37,6 +37,9 @@ pub(crate) fn of_symbol(source: &ParsedSource, symbol: &Symbol) -> DocComment {
         return nothing;
     }
     let raw = raw_comment::of_symbol(source, symbol);
+    if raw.as_ref().is_some_and(|raw| !raw_comment::is_for_users(source, raw)) {
+        return nothing;
+    }
     let text = raw.as_ref().map_or(symbol.doc.as_str(), |raw| raw.text.as_str());
     let (first_line, last_line) = raw.as_ref().map_or((nothing.first_line, nothing.last_line), |raw| {
         (raw.first_line.min(nothing.first_line), raw.last_line.max(nothing.last_line))

@@ -68,7 +68,10 @@ pub fn build(
         requires: package.requires(platform, &mut ledger),
         repository: package::public_address(&config.github_repo_url),
         install: install_command::command(&package, config, readme.as_ref(), &mut ledger),
-        features: readme.as_ref().map(|readme| readme_facts::features(readme, &mut ledger)).unwrap_or_default(),
+        features: readme
+            .as_ref()
+            .map(|readme| readme_facts::features(readme, platform, &mut ledger))
+            .unwrap_or_default(),
         api,
         api_omitted,
         examples,

@@ -11,6 +11,8 @@ mod python_package;
 mod rust_crates;
 mod use_tree;
 
+use std::collections::BTreeSet;
+
 use codeyard_index::{Language, Symbol};
 
 use crate::artifacts::repository::{ManifestKind, PackageManifest, RepoInventory};
@@ -86,13 +88,43 @@ pub(crate) fn select(
                 folder: manifest.map_or_else(String::new, |manifest| folder(&manifest.path).to_owned()),
                 header_folders: declared::header_folders(files),
             };
+            let is_own = own_files(files, inventory, manifest);
             let mut selections = Vec::new();
-            for (at, source) in files.iter().enumerate() {
+            for (at, source) in files.iter().enumerate().filter(|(_, source)| is_own(source.path())) {
                 declared::select(at, source, &names, &mut selections);
             }
             selections
         }
     }
+}
+
+/// Which files belong to the package of a manifest: those below its folder, without the folders of other packages. A manifest without
+/// sources of its own, such as that of a solution, stands for the others of its name. All files if there are none.
+fn own_files<'a>(
+    files: &[ParsedSource],
+    inventory: &'a RepoInventory,
+    manifest: Option<&'a PackageManifest>,
+) -> impl Fn(&str) -> bool + use<'a> {
+    let is_below = |path: &str, folder: &str| {
+        folder.is_empty() || path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let of_kind = inventory.manifests.iter().filter(|other| manifest.is_none_or(|own| own.kind == other.kind));
+    let all: BTreeSet<&'a str> = of_kind.clone().map(|other| folder(&other.path)).collect();
+    let name = manifest.and_then(|manifest| manifest.name.as_ref()).map(|name| name.text.as_str());
+    let is_namesake = |other: &&PackageManifest| {
+        let file = other.path.rsplit('/').next().unwrap_or_default();
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+        name.is_some() && (Some(stem) == name || other.name.as_ref().map(|other| other.text.as_str()) == name)
+    };
+    let own: BTreeSet<&'a str> = manifest.map(|manifest| folder(&manifest.path)).into_iter().collect();
+    let namesakes: BTreeSet<&'a str> = of_kind.filter(is_namesake).map(|other| folder(&other.path)).collect();
+    let is_in = move |path: &str, chosen: &BTreeSet<&str>| {
+        // The innermost package around a file.
+        let inner = all.iter().filter(|folder| is_below(path, folder)).max_by_key(|folder| folder.len());
+        inner.is_some_and(|inner| chosen.contains(inner))
+    };
+    let chosen = [own, namesakes].into_iter().find(|chosen| files.iter().any(|source| is_in(source.path(), chosen)));
+    move |path| chosen.as_ref().is_none_or(|chosen| is_in(path, chosen))
 }
 
 /// Packages of a repository whose names are resolved.

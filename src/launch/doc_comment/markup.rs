@@ -80,6 +80,7 @@ fn fence_word(info: &str, language: Language) -> String {
                 String::new()
             }
         }
+        word if language == Language::RUST && word.starts_with("ignore") => "rust".to_owned(),
         _ => word.chars().filter(|c| c.is_alphanumeric() || matches!(c, '+' | '-' | '#' | '_')).collect(),
     }
 }

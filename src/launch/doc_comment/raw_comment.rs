@@ -28,21 +28,39 @@ pub(super) fn of_symbol(source: &ParsedSource, symbol: &Symbol) -> Option<RawCom
             let docstring =
                 (symbol.name_line as usize..=last).find(begins).and_then(|line| docstring_at(&source.source, line));
             let is_it = |raw: &RawComment| is_same(&raw.text, &symbol.doc);
-            docstring.filter(is_it).or_else(|| above(&source.source, symbol.line_start as usize))
+            docstring.filter(is_it).or_else(|| above(&source.source, symbol.line_start as usize, source.language))
         }
-        _ => above(&source.source, symbol.line_start as usize),
+        _ => above(&source.source, symbol.line_start as usize, source.language),
     };
     found.filter(|raw| is_same(&raw.text, &symbol.doc))
 }
 
-/// Whether the beginnings of two texts have the same letters.
-fn is_same(one: &str, other: &str) -> bool {
-    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).take(40).collect::<String>();
-    letters(one) == letters(other)
+/// Whether a comment is for users, in languages that distinguish such comments from others.
+pub(super) fn is_for_users(source: &ParsedSource, raw: &RawComment) -> bool {
+    let last = source.source.line(raw.last_line).trim();
+    let first = source.source.line(raw.first_line).trim();
+    let is_block = last.ends_with("*/") && (first.contains("/**") || first.contains("/*!"));
+    match source.language {
+        Language::RUST | Language::CSHARP | Language::SWIFT => is_block || last.starts_with("///"),
+        Language::TYPESCRIPT
+        | Language::TSX
+        | Language::JAVASCRIPT
+        | Language::JAVA
+        | Language::KOTLIN
+        | Language::PHP => is_block,
+        Language::PYTHON => !last.starts_with('#') || last.starts_with("#:"),
+        _ => true,
+    }
+}
+
+/// Whether the beginning of a comment is in the text that the index found, which may have other comments before it.
+fn is_same(raw: &str, found: &str) -> bool {
+    let letters = |text: &str, most: usize| text.chars().filter(|c| c.is_alphanumeric()).take(most).collect::<String>();
+    letters(found, usize::MAX).contains(&letters(raw, 40))
 }
 
 /// The comment that ends directly above a line, over attributes and annotations.
-fn above(source: &SourceText, line: usize) -> Option<RawComment> {
+fn above(source: &SourceText, line: usize, language: Language) -> Option<RawComment> {
     let mut last = line.checked_sub(1)?;
     let is_attribute = |text: &str| {
         let text = text.trim();
@@ -66,20 +84,27 @@ fn above(source: &SourceText, line: usize) -> Option<RawComment> {
         let first = (least..=last).rev().find(|number| source.line(*number).contains("/*"))?;
         return Some(block_comment(source, first, last));
     }
-    let marker = line_marker(text)?;
+    let marker = line_marker(text, language)?;
     let mut first = last;
-    while first > 1 && last - first < MAX_COMMENT_LINES && line_marker(source.line(first - 1).trim()) == Some(marker) {
+    while first > 1
+        && last - first < MAX_COMMENT_LINES
+        && line_marker(source.line(first - 1).trim(), language) == Some(marker)
+    {
         first -= 1;
     }
     Some(line_comments(source, first, last, marker))
 }
 
 /// The marker of a line that is a comment.
-fn line_marker(text: &str) -> Option<&'static str> {
+fn line_marker(text: &str, language: Language) -> Option<&'static str> {
     let is_rule = text.len() > 6 && text.bytes().all(|byte| byte == text.as_bytes()[0]);
-    let markers = ["///", "//!", "//", "#", "--"];
+    let markers: &[&'static str] = match language {
+        Language::PYTHON | Language::RUBY | Language::BASH => &["#"],
+        _ => &["///", "//!", "//"],
+    };
     markers
-        .into_iter()
+        .iter()
+        .copied()
         .find(|marker| text.starts_with(marker) && !is_rule && !text.starts_with("#[") && !text.starts_with("#!"))
 }
 
@@ -87,7 +112,8 @@ fn line_comments(source: &SourceText, first: usize, last: usize, marker: &str) -
     let lines = (first..=last).map(|number| {
         let text = source.line(number).trim();
         let rest = text.strip_prefix(marker).unwrap_or(text);
-        rest.strip_prefix(['<', '!']).filter(|_| marker == "///" || marker == "//").unwrap_or(rest).to_owned()
+        let signs: &[char] = if marker == "#" { &[':'] } else { &['<', '!'] };
+        rest.strip_prefix(signs).filter(|_| marker != "//!").unwrap_or(rest).to_owned()
     });
     RawComment { text: dedented(&lines.collect::<Vec<_>>()), first_line: first, last_line: last }
 }
@@ -101,7 +127,8 @@ fn block_comment(source: &SourceText, first: usize, last: usize) -> RawComment {
     let opening = opening.trim_start_matches(['*', '!']).trim();
     let has_stars = lines.iter().filter(|line| !line.trim().is_empty()).all(|line| line.trim_start().starts_with('*'));
     let rest: Vec<String> = lines
-        .into_iter()
+        .iter()
+        .copied()
         .skip(1)
         .map(|line| match line.trim_start().strip_prefix('*') {
             Some(rest) if has_stars => rest.to_owned(),
@@ -117,7 +144,7 @@ fn block_comment(source: &SourceText, first: usize, last: usize) -> RawComment {
 }
 
 /// The comment at the top of a file, below a `#!` line and above everything else. A licence text isn't one.
-pub(crate) fn leading_comment(source: &SourceText) -> Option<RawComment> {
+pub(crate) fn leading_comment(source: &SourceText, language: Language) -> Option<RawComment> {
     let mut line = 1;
     while line <= source.len().min(MAX_HEAD_LINES) {
         let text = source.line(line).trim();
@@ -126,10 +153,10 @@ pub(crate) fn leading_comment(source: &SourceText) -> Option<RawComment> {
             line += 1;
             continue;
         }
-        if quotes_of(source.line(line)).is_some() {
+        if language == Language::PYTHON && quotes_of(source.line(line)).is_some() {
             return docstring_at(source, line);
         }
-        let (comment, next) = comment_from(source, line)?;
+        let (comment, next) = comment_from(source, line, language)?;
         let plain = comment.text.to_lowercase();
         let is_licence =
             ["copyright", "spdx", "licensed under", "license", "©", "eslint", "noinspection", "clang-format"];
@@ -142,16 +169,16 @@ pub(crate) fn leading_comment(source: &SourceText) -> Option<RawComment> {
 }
 
 /// The comment that begins on a line, and the line after it.
-fn comment_from(source: &SourceText, line: usize) -> Option<(RawComment, usize)> {
+fn comment_from(source: &SourceText, line: usize, language: Language) -> Option<(RawComment, usize)> {
     let text = source.line(line).trim();
     let most = source.len().min(line + MAX_COMMENT_LINES);
     if text.starts_with("/*") {
         let last = (line..=most).find(|number| source.line(*number).contains("*/"))?;
         return Some((block_comment(source, line, last), last + 1));
     }
-    let marker = line_marker(text)?;
+    let marker = line_marker(text, language)?;
     let mut last = line;
-    while last < most && line_marker(source.line(last + 1).trim()) == Some(marker) {
+    while last < most && line_marker(source.line(last + 1).trim(), language) == Some(marker) {
         last += 1;
     }
     Some((line_comments(source, line, last, marker), last + 1))

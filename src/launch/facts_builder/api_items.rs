@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use codeyard_model::code::SymbolKind;
 use codeyard_runs::stage::{StageError, StopFlag};
 
 use super::ClaimLedger;
@@ -10,6 +11,9 @@ use crate::doc_comment::{self, one_sentence};
 use crate::limits::{MAX_API_ITEMS, MAX_DEFINITION_LINES};
 use crate::product_sources::ParsedSource;
 use crate::public_api::Selection;
+
+/// Longest name of an item.
+const MAX_NAME_BYTES: usize = 240;
 
 /// The items, by module, then by place, and how many are left out.
 pub(super) fn items(
@@ -78,15 +82,25 @@ fn item(source: &ParsedSource, selection: Selection, ledger: &mut ClaimLedger) -
     let definition_end = (symbol.line_end as usize).min(symbol.name_line as usize + MAX_DEFINITION_LINES);
     let evidence = source.source.evidence(doc.first_line, doc.last_line.max(definition_end))?;
     let place = if selection.module.is_empty() { String::new() } else { format!(" of `{}`", selection.module) };
-    let name = selection.qualified.rsplit(['.', ':', '#']).next().unwrap_or(&selection.qualified).to_owned();
+    let below = selection.parent.as_deref().and_then(|parent| selection.qualified.strip_prefix(parent));
+    let name = below.map_or(selection.qualified.as_str(), |below| below.trim_start_matches(['.', ':', '#'])).to_owned();
+    // What a parser makes of a macro that it can't read.
+    if selection.qualified.contains(['{', ';', '\n']) || selection.qualified.len() > MAX_NAME_BYTES {
+        return None;
+    }
     let signature = symbol.signature.trim().to_owned();
     let about = one_sentence(&doc.text);
     let separator = if about.is_empty() { "" } else { ": " };
     let text = format!("`{}`{place} is `{signature}`{separator}{about}", selection.qualified);
     let claim = ledger.add(&text, vec![evidence])?;
+    // `exports.name = function` is a method to the index.
+    let kind = match symbol.kind {
+        SymbolKind::Method if selection.parent.is_none() => SymbolKind::Fn,
+        kind => kind,
+    };
     Some(ApiItem {
-        kind: symbol.kind.as_str().to_owned(),
-        name: if name.is_empty() { symbol.name.clone() } else { name },
+        kind: kind.as_str().to_owned(),
+        name,
         qualified_name: selection.qualified,
         module: selection.module,
         parent: selection.parent,

@@ -61,7 +61,7 @@ pub(super) fn programs(
 }
 
 fn program(source: &SourceText, language: Language, ledger: &mut ClaimLedger) -> Option<ExampleProgram> {
-    let comment = leading_comment(source);
+    let comment = leading_comment(source, language);
     let doc = comment.as_ref().map(|comment| doc_comment::to_markdown(language, &comment.text)).unwrap_or_default();
     let (first, last) = comment.as_ref().map_or((1, 1), |comment| (comment.first_line, comment.last_line));
     let sentence = one_sentence(&doc).trim_end_matches('.').trim_start_matches("**").replace("**", "");

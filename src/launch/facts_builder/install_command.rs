@@ -14,11 +14,16 @@ pub(super) fn command(
     readme: Option<&Readme>,
     ledger: &mut ClaimLedger,
 ) -> Option<InstallCommand> {
-    let (name, evidence) = package.value(|manifest| manifest.name.as_ref())?;
+    let (name, evidence) = package.package_name()?;
     if !is_package_name(&name) || is_private(package) {
         return None;
     }
     let version = package.value(|manifest| manifest.version.as_ref()).map(|(version, _)| version);
+    // A version in development can't be installed; the README names one that can.
+    let version = version.map(|version| match readme.filter(|_| version.ends_with("-SNAPSHOT")) {
+        Some(readme) => released_version(readme, &name).unwrap_or(version),
+        None => version,
+    });
     let version =
         version.filter(|version| version.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+')));
     let address = public_address(&config.github_repo_url);
@@ -79,6 +84,17 @@ fn text_for(
 fn is_package_name(name: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ':' | '~');
     !name.is_empty() && name.len() <= 200 && name.chars().all(is_allowed) && !name.starts_with(['-', '.', '/', ':'])
+}
+
+/// The version in the dependency of Maven that a README shows.
+fn released_version(readme: &Readme, name: &str) -> Option<String> {
+    let artifact = format!("<artifactId>{}</artifactId>", name.rsplit(':').next()?);
+    let line = (1..=readme.source.len()).find(|line| readme.source.line(*line).contains(&artifact))?;
+    (line..line + 4).find_map(|line| {
+        let (_, rest) = readme.source.line(line).split_once("<version>")?;
+        let version = rest.split('<').next()?.trim();
+        version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
+    })
 }
 
 /// Whether the manifest says that the package isn't published.

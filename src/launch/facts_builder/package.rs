@@ -89,15 +89,23 @@ impl<'a> PackageFacts<'a> {
     pub(super) fn value(&self, of: impl Fn(&PackageManifest) -> Option<&ManifestValue>) -> Option<(String, Evidence)> {
         self.manifest.into_iter().chain(self.beside.iter().copied()).find_map(|manifest| {
             let value = of(manifest).filter(|value| !value.text.trim().is_empty())?;
-            let text = self.reader.text(&manifest.path, MAX_PACKAGE_MANIFEST_BYTES)?;
+            let path = value.path.as_ref().unwrap_or(&manifest.path);
+            let text = self.reader.text(path, MAX_PACKAGE_MANIFEST_BYTES)?;
             let evidence = text.evidence(value.line as usize, value.line as usize)?;
             Some((value.text.split_whitespace().collect::<Vec<_>>().join(" "), evidence))
         })
     }
 
     pub(super) fn name(&self, ledger: &mut ClaimLedger) -> Option<Fact> {
-        let (name, evidence) = self.value(|manifest| manifest.name.as_ref())?;
+        let (name, evidence) = self.package_name()?;
         ledger.fact(&name, &format!("The package is `{name}`"), vec![evidence])
+    }
+
+    /// The name of the package; in Python also `__title__`, from which some manifests take it.
+    pub(super) fn package_name(&self) -> Option<(String, Evidence)> {
+        let of_manifest = self.value(|manifest| manifest.name.as_ref());
+        let is_python = self.manifest.is_some_and(|manifest| manifest.kind == ManifestKind::Python);
+        of_manifest.or_else(|| self.constant(&["__title__"]).filter(|_| is_python))
     }
 
     pub(super) fn description(&self, ledger: &mut ClaimLedger) -> Option<Fact> {
@@ -121,7 +129,8 @@ impl<'a> PackageFacts<'a> {
             "swift" => "Swift",
             _ => "Rust",
         };
-        let text = format!("{language} `{}`", value.replace('`', ""));
+        let value = value.replace('`', "");
+        let text = if value.starts_with(language) { value } else { format!("{language} `{value}`") };
         ledger.fact(&text, &format!("It needs {text}"), vec![evidence])
     }
 
@@ -137,6 +146,9 @@ impl<'a> PackageFacts<'a> {
     fn license_of_text(&self) -> Option<(String, Evidence)> {
         self.inventory.license_files.iter().find_map(|path| {
             let text = self.reader.beginning(path, MAX_README_BYTES)?;
+            if let Some(found) = bsd_license(&text) {
+                return Some(found);
+            }
             let (line, name) = LICENSE_TEXTS.iter().find_map(|(phrase, name)| {
                 let has = |line: &usize| text.line(*line).to_lowercase().contains(&phrase.to_lowercase());
                 Some(((1..=text.len().min(30)).find(has)?, *name))
@@ -161,19 +173,24 @@ impl<'a> PackageFacts<'a> {
             return ledger.fact(&version, &format!("The version is {version}"), vec![evidence]);
         }
         let version = self.tagged_version().filter(|_| self.allows_inference)?;
-        let (_, evidence) = self.value(|manifest| manifest.name.as_ref())?;
+        let (_, evidence) = self.package_name()?;
         let claim = ledger.add_inferred(&format!("The version is {version}"), vec![evidence])?;
         Some(Fact { text: version, claim })
     }
 
     /// `__version__ = "…"` and constants like it.
     fn version_of_source(&self) -> Option<(String, Evidence)> {
-        let manifest = self.manifest.map_or("", |manifest| folder(&manifest.path));
+        self.constant(&["__version__", "version"]).filter(|(version, _)| is_version(version))
+    }
+
+    /// The text that a file about the product assigns to one of these names, in lower case.
+    fn constant(&self, names: &[&str]) -> Option<(String, Evidence)> {
+        let below = self.manifest.map_or("", |manifest| folder(&manifest.path));
         let is_likely = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
             let stem = name.split('.').next().unwrap_or_default();
-            path.starts_with(manifest)
-                && matches!(stem, "_version" | "version" | "__version__" | "__about__" | "about" | "__init__" | "meta")
+            let known = ["_version", "version", "__version__", "__about__", "about", "__init__", "meta"];
+            path.starts_with(below) && known.contains(&stem)
         };
         let mut paths: Vec<&str> = (self.inventory.files.iter())
             .filter(|file| file.kind == FileKind::Source && is_likely(&file.path))
@@ -185,11 +202,10 @@ impl<'a> PackageFacts<'a> {
             (1..=text.len()).find_map(|line| {
                 let (name, value) = text.line(line).split_once('=')?;
                 let name = name.split(':').next().unwrap_or(name).trim().to_lowercase();
-                let is_version_name = matches!(name.trim_start_matches("const ").trim(), "__version__" | "version");
-                let value = value.trim().trim_end_matches([';', ',']).trim_end_matches(".freeze").trim();
-                let version = value.strip_prefix(['"', '\''])?.split(['"', '\'']).next()?;
-                (is_version_name && is_version(version)).then_some(())?;
-                Some((version.to_owned(), text.evidence(line, line)?))
+                let name = name.rsplit(' ').next().unwrap_or_default();
+                let value = value.trim().strip_prefix(['"', '\''])?.split(['"', '\'']).next()?;
+                let evidence = text.evidence(line, line).filter(|_| names.contains(&name) && !value.is_empty())?;
+                Some((value.to_owned(), evidence))
             })
         })
     }
@@ -226,6 +242,15 @@ impl<'a> PackageFacts<'a> {
         let versions: BTreeSet<String> = self.inventory.tags.iter().filter_map(of_tag).collect();
         versions.into_iter().max_by_key(|version| (version.matches('.').count(), version.clone()))
     }
+}
+
+/// The licences of BSD, whose texts often have no title.
+fn bsd_license(text: &SourceText) -> Option<(String, Evidence)> {
+    let has = |line: &usize| text.line(*line).contains("Redistribution and use in source and binary forms");
+    let line = (1..=text.len().min(40)).find(has)?;
+    let has_third = (line..=text.len().min(line + 40)).any(|line| text.line(line).contains("either the name"));
+    let name = if has_third { "BSD-3-Clause" } else { "BSD-2-Clause" };
+    Some((name.to_owned(), text.evidence(line, line)?))
 }
 
 /// Whether a text is a version that was released: digits with dots in front, and not all zeros.
@@ -275,10 +300,12 @@ fn kind_rank(platform: &str, manifest: &PackageManifest) -> usize {
 
 /// Whether a manifest only holds other packages together.
 fn is_workspace(manifest: &PackageManifest, reader: &ProductReader) -> bool {
-    if manifest.kind != ManifestKind::Npm {
-        return false;
-    }
     let text = reader.text(&manifest.path, MAX_PACKAGE_MANIFEST_BYTES);
+    match manifest.kind {
+        ManifestKind::Npm => {}
+        ManifestKind::Maven => return text.is_some_and(|text| text.text.contains("<packaging>pom</packaging>")),
+        _ => return false,
+    }
     let value: serde_json::Value = text.and_then(|text| serde_json::from_str(&text.text).ok()).unwrap_or_default();
     value["private"] == true
         && (value.get("workspaces").is_some() || value.get("main").is_none() && value.get("exports").is_none())

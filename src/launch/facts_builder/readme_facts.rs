@@ -21,7 +21,7 @@ const FEATURE_TITLES: [&str; 9] = [
     "at a glance",
 ];
 /// How paragraphs begin that don't say what a product is.
-const NOT_DESCRIPTIONS: [&str; 14] = [
+const NOT_DESCRIPTIONS: [&str; 21] = [
     "see ",
     "if you",
     "note",
@@ -36,6 +36,13 @@ const NOT_DESCRIPTIONS: [&str; 14] = [
     "table of",
     "download",
     "english",
+    "you can",
+    "please",
+    ":",
+    "sponsor",
+    "join ",
+    "follow ",
+    "visit ",
 ];
 /// Titles of sections above which a description stands.
 const LATER_TITLES: [&str; 10] = [
@@ -55,11 +62,8 @@ const MIN_CHARS: usize = 16;
 
 /// The first real paragraph, as one sentence.
 pub(super) fn description(readme: &Readme, ledger: &mut ClaimLedger) -> Option<Fact> {
-    let is_later = |part: &ReadmePart| {
-        let title = part.text.to_lowercase();
-        matches!(part.kind, PartKind::Heading(_)) && LATER_TITLES.iter().any(|word| title.starts_with(word))
-    };
-    let above = readme.parts.iter().take_while(|part| !is_later(part));
+    let ends = |part: &ReadmePart| matches!(part.kind, PartKind::Heading(_)) && is_later(&part.text);
+    let above = readme.parts.iter().take_while(|part| !ends(part));
     let part = above
         .filter(|part| matches!(part.kind, PartKind::Paragraph | PartKind::Html))
         .find(|part| says_what_it_is(part))?;
@@ -67,6 +71,12 @@ pub(super) fn description(readme: &Readme, ledger: &mut ClaimLedger) -> Option<F
     let text = if sentence.chars().count() < MIN_CHARS { part.text.clone() } else { sentence };
     let evidence = readme.source.evidence(part.first_line, part.last_line)?;
     ledger.fact(&text, &text, vec![evidence])
+}
+
+/// Whether a section of this title is about the use of the product.
+fn is_later(title: &str) -> bool {
+    let title = title.to_lowercase();
+    LATER_TITLES.iter().any(|word| title.starts_with(word))
 }
 
 fn says_what_it_is(part: &ReadmePart) -> bool {
@@ -94,7 +104,9 @@ fn is_fit(text: &str) -> bool {
 }
 
 /// The items of the lists of features.
-pub(super) fn features(readme: &Readme, ledger: &mut ClaimLedger) -> Vec<Fact> {
+///
+/// In a README of Rust, lists of code under such a title are the package's compile-time features.
+pub(super) fn features(readme: &Readme, platform: &str, ledger: &mut ClaimLedger) -> Vec<Fact> {
     let mut features = Vec::new();
     let mut inside: Option<u8> = None;
     for part in &readme.parts {
@@ -103,16 +115,17 @@ pub(super) fn features(readme: &Readme, ledger: &mut ClaimLedger) -> Vec<Fact> {
                 let title = format!("{} ", part.text.to_lowercase());
                 if FEATURE_TITLES.iter().any(|word| title.contains(word)) {
                     inside = Some(level);
-                } else if inside.is_some_and(|outer| level <= outer) {
+                } else if inside.is_some_and(|outer| level <= outer) || is_later(&part.text) {
                     inside = None;
                 }
             }
             PartKind::Item(1) if inside.is_some() && features.len() < MAX_FEATURES => {
                 let text = part.text.strip_prefix("[x]").or(part.text.strip_prefix("[X]")).unwrap_or(&part.text).trim();
+                let is_flag = platform == "rust" && text.starts_with(['`', '['].as_slice()) && text.contains('`');
                 let is_planned = text.starts_with("[ ]") || text.starts_with("~~");
                 let is_link = text.starts_with('[') && text.ends_with(')') && text.matches("](").count() == 1;
                 let is_claim = text.chars().count() >= 4 && text.len() <= MAX_README_CLAIM_BYTES && is_fit(text);
-                if is_planned || is_link || !is_claim || text.ends_with(':') {
+                if is_planned || is_flag || is_link || !is_claim || text.ends_with(':') {
                     continue;
                 }
                 let evidence = readme.source.evidence(part.first_line, part.last_line);
@@ -139,7 +152,7 @@ pub(super) fn inferred_description(
         matches!(name.split('.').next(), Some("lib" | "__init__" | "index" | "mod" | "main" | "doc"))
     };
     let file = files.iter().filter(is_main).min_by_key(depth)?;
-    let comment = crate::doc_comment::leading_comment(&file.source)?;
+    let comment = crate::doc_comment::leading_comment(&file.source, file.language)?;
     let text = one_sentence(&crate::doc_comment::to_markdown(file.language, &comment.text));
     let evidence = file.source.evidence(comment.first_line, comment.last_line)?;
     let is_usable = text.chars().count() >= MIN_CHARS && text.len() <= MAX_README_CLAIM_BYTES && is_fit(&text);

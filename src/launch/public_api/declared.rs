@@ -22,6 +22,14 @@ pub(super) struct PackageNames {
 /// The items of one file that users see.
 pub(super) fn select(file: usize, source: &ParsedSource, names: &PackageNames, to: &mut Vec<Selection>) {
     let Some(module) = module_of(source, names) else { return };
+    let is_internal = |symbol: &Symbol| {
+        let is_package = symbol.kind == SymbolKind::Module && symbol.parent.is_none();
+        is_package && symbol.name.to_lowercase().split('.').any(|part| part == "internal")
+    };
+    let has_packages = matches!(source.language, Language::JAVA | Language::KOTLIN | Language::CSHARP);
+    if has_packages && source.symbols.iter().any(is_internal) {
+        return;
+    }
     let walk = Walk { file, source };
     walk.add_inner(None, &Place { module, owner: None, is_open: true, is_public_block: false, depth: 0 }, to);
 }

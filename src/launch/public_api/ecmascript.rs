@@ -51,9 +51,8 @@ pub(super) fn select(files: &[ParsedSource], entries: &[PackageEntry], others: &
     for entry in entries {
         let Some(file) = scripts.packages.get(&entry.module).copied() else { continue };
         for (name, places) in scripts.exports(file, 0) {
-            let own_name = |place: &SymbolPlace| files[place.0].symbols[place.1].name.clone();
             let shown = match (name.as_str(), places.first()) {
-                ("default" | "", Some(place)) => own_name(place),
+                ("default" | "", Some(place)) => whole_name(&files[place.0].symbols[place.1], &entry.module),
                 (name, _) => name.to_owned(),
             };
             let places: Vec<SymbolPlace> = places.into_iter().filter(|place| listed.insert(*place)).collect();
@@ -61,6 +60,24 @@ pub(super) fn select(files: &[ParsedSource], entries: &[PackageEntry], others: &
         }
     }
     selections
+}
+
+/// The name of what a package exports as a whole: that of a class; a function is called as the package is.
+fn whole_name(symbol: &Symbol, module: &str) -> String {
+    let last = module.rsplit('/').next().unwrap_or(module).trim_end_matches(".js");
+    let mut name = String::new();
+    let mut is_next_upper = false;
+    for character in last.chars() {
+        if matches!(character, '-' | '.' | '_') {
+            is_next_upper = !name.is_empty();
+        } else {
+            name.extend(character.to_uppercase().filter(|_| is_next_upper));
+            name.extend(Some(character).filter(|_| !is_next_upper));
+            is_next_upper = false;
+        }
+    }
+    let is_type = symbol.name.starts_with(char::is_uppercase);
+    if is_type || name.is_empty() { symbol.name.clone() } else { name }
 }
 
 fn top_names(file: &ParsedSource) -> BTreeMap<&str, Vec<usize>> {
@@ -216,10 +233,13 @@ impl<'a> ScriptFiles<'a> {
     fn on_line(&self, file: usize, key: &Range) -> Vec<SymbolPlace> {
         let line = key.start.line + 1;
         let symbols = self.files[file].symbols.iter().enumerate();
-        let found = symbols.filter(|(_, symbol)| {
-            symbol.kind != SymbolKind::Use && symbol.name_line == line && symbol.name_column == key.start.character
-        });
-        found.map(|(at, _)| (file, at)).take(1).collect()
+        let on_line: Vec<(usize, &Symbol)> =
+            symbols.filter(|(_, symbol)| symbol.kind != SymbolKind::Use && symbol.name_line == line).collect();
+        let is_at_key = |(_, symbol): &&(usize, &Symbol)| symbol.name_column == key.start.character;
+        // `const app = module.exports = {…}` has its name elsewhere in the line.
+        let is_value = |(_, symbol): &&(usize, &Symbol)| symbol.parent.is_none();
+        let found = on_line.iter().find(is_at_key).or_else(|| on_line.iter().find(is_value));
+        found.map(|(at, _)| (file, *at)).into_iter().collect()
     }
 
     /// What a variable means: a declaration, or something that is imported.

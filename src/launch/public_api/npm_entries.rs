@@ -49,7 +49,8 @@ pub(super) fn entries(manifest: &Value, folder: &str, paths: &BTreeSet<&str>) ->
     let subpaths = manifest["exports"].as_object().into_iter().flatten();
     for (key, target) in subpaths.take(MAX_ENTRIES) {
         let Some(rest) = key.strip_prefix("./") else { continue };
-        let is_code = !rest.contains('*') && !rest.ends_with(".json") && !rest.ends_with(".css");
+        let is_internal = rest.split('/').any(|part| matches!(part, "unsafe" | "internal" | "private" | "dist"));
+        let is_code = !is_internal && !rest.contains('*') && !rest.ends_with(".json") && !rest.ends_with(".css");
         if rest.is_empty() || !is_code {
             continue;
         }

@@ -134,9 +134,9 @@ impl<'a> PackageGraph<'a> {
         }
         if module.is_package {
             for import in module.imports.iter().filter(|import| !import.is_star) {
-                if let Some(item) = self.resolve(path, &import.alias, 0)
-                    && !import.alias.starts_with('_')
-                {
+                let from = self.absolute(path, module, &import.module);
+                let is_own = from != path && !import.alias.starts_with('_');
+                if let Some(item) = self.resolve(&from, &import.name, 0).filter(|_| is_own) {
                     public.insert(import.alias.clone(), item);
                 }
             }

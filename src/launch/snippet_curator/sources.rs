@@ -68,7 +68,7 @@ pub(super) fn add_examples(
 
 fn shown_lines(source: &SourceText, language: codeyard_index::Language) -> (usize, usize) {
     let is_text = |line: &usize| !source.line(*line).trim().is_empty();
-    let comment = leading_comment(source).map_or(0, |comment| comment.last_line);
+    let comment = leading_comment(source, language).map_or(0, |comment| comment.last_line);
     let starts_at = |line: usize| (line..=source.len()).find(is_text).unwrap_or(line);
     let after = starts_at(comment + 1);
     // A PHP file needs its first line, and a `#!` line isn't part of the example.
