@@ -95,3 +95,27 @@ pub const MAX_FIRST_LINE_FILE_BYTES: u64 = 64 * 1024;
 
 /// The beginning of a README that an inference reads, in bytes.
 pub const MAX_DISCOVERY_README_BYTES: u64 = 64 * 1024;
+
+/// Size of the text of a comparison in `diff_report.json`, in bytes; files beyond it are left out.
+pub(crate) const MAX_DIFF_BYTES: usize = 4 * 1024 * 1024;
+/// Size of git's list of changed files, in bytes.
+pub(crate) const MAX_DIFF_LISTING_BYTES: usize = 16 * 1024 * 1024;
+/// Time of one gate but `SiteBuild`, in seconds.
+pub(crate) const GATE_LIMIT_S: u64 = 60;
+/// Time of the gate `SiteBuild`, in seconds.
+pub(crate) const BUILD_LIMIT_S: u64 = 300;
+
+/// Size of one configuration file or archetype of a site, in bytes.
+pub const MAX_SITE_CONFIG_BYTES: u64 = 1024 * 1024;
+
+/// Existing pages of a site that are read.
+pub const MAX_SITE_PAGES: usize = 20_000;
+
+/// Size of an existing page that is read, in bytes; of larger ones only the path counts.
+pub const MAX_SITE_PAGE_BYTES: u64 = 1024 * 1024;
+
+/// Existing pages whose lists are looked at for their style.
+pub const MAX_SITE_PAGES_FOR_STYLE: usize = 500;
+
+/// Files of a site besides pages that are listed.
+pub const MAX_STATIC_FILES: usize = 20_000;
