@@ -100,10 +100,6 @@ pub const MAX_DISCOVERY_README_BYTES: u64 = 64 * 1024;
 pub(crate) const MAX_DIFF_BYTES: usize = 4 * 1024 * 1024;
 /// Size of git's list of changed files, in bytes.
 pub(crate) const MAX_DIFF_LISTING_BYTES: usize = 16 * 1024 * 1024;
-/// Time of one gate but `SiteBuild`, in seconds.
-pub(crate) const GATE_LIMIT_S: u64 = 60;
-/// Time of the gate `SiteBuild`, in seconds.
-pub(crate) const BUILD_LIMIT_S: u64 = 300;
 
 /// Size of one configuration file or archetype of a site, in bytes.
 pub const MAX_SITE_CONFIG_BYTES: u64 = 1024 * 1024;
