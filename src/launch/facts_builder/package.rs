@@ -232,12 +232,11 @@ impl<'a> PackageFacts<'a> {
 
     /// The version in the tags of the commit; the longest if there are several, without suffixes of other packages.
     fn tagged_version(&self) -> Option<String> {
+        // `v1.2.0`, `shapes-1.2.0`, `release/1.2.0`
         let of_tag = |tag: &String| {
-            let start = tag
-                .rfind(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+')))
-                .map_or(0, |at| at + 1);
-            let rest = tag[start..].trim_start_matches(['v', 'V']);
-            is_version(rest).then(|| rest.to_owned())
+            let after = tag.match_indices(['-', '/', '@', '_']).map(|(at, _)| at + 1);
+            let mut rests = std::iter::once(0).chain(after).map(|at| tag[at..].trim_start_matches(['v', 'V']));
+            rests.find(|rest| is_version(rest)).map(str::to_owned)
         };
         let versions: BTreeSet<String> = self.inventory.tags.iter().filter_map(of_tag).collect();
         versions.into_iter().max_by_key(|version| (version.matches('.').count(), version.clone()))

@@ -123,7 +123,8 @@ pub(super) fn features(readme: &Readme, platform: &str, ledger: &mut ClaimLedger
                 let text = part.text.strip_prefix("[x]").or(part.text.strip_prefix("[X]")).unwrap_or(&part.text).trim();
                 let is_flag = platform == "rust" && text.starts_with(['`', '['].as_slice()) && text.contains('`');
                 let is_planned = text.starts_with("[ ]") || text.starts_with("~~");
-                let is_link = text.starts_with('[') && text.ends_with(')') && text.matches("](").count() == 1;
+                let raw = readme.source.line(part.first_line).trim().trim_start_matches(['-', '*', '+', ' ']);
+                let is_link = raw.starts_with('[') && raw.ends_with(')') && raw.matches("](").count() == 1;
                 let is_claim = text.chars().count() >= 4 && text.len() <= MAX_README_CLAIM_BYTES && is_fit(text);
                 if is_planned || is_flag || is_link || !is_claim || text.ends_with(':') {
                     continue;
