@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -151,7 +152,7 @@ impl Clone<'_> {
 
     fn refs(&self) -> Result<RemoteRefs, StageError> {
         let names = ["HEAD", "refs/heads/*", "refs/tags/*"];
-        let git = Git::new(self.folder).max_output_bytes(MAX_REMOTE_REFS_BYTES);
+        let git = Git::outside_repositories(self.folder).max_output_bytes(MAX_REMOTE_REFS_BYTES);
         let git = self.address.contact(git, "ls-remote", &["--symref", "--quiet"], &names).limit(self.left());
         let listing = git.run(&|| self.stop.is_set()).map_err(|error| of_contact(&error, self.address))?;
         Ok(RemoteRefs::parse(&listing))
@@ -216,11 +217,16 @@ impl Clone<'_> {
             }
             too_large.get() || self.stop.is_set()
         };
-        let git = self.address.contact(Git::in_repository(self.folder), "fetch", arguments, wanted).limit(self.left());
+        // The bound on files holds even when codeyard is killed, and the pack is one file.
+        let git = Git::in_repository(self.folder).max_file_bytes(self.settings.max_bytes.saturating_add(1));
+        let git = self.address.contact(git, "fetch", arguments, wanted).limit(self.left());
         match git.run(&stop) {
             Ok(_) if size_of(&objects) > self.settings.max_bytes => Err(self.too_large("its objects are larger")),
             Ok(_) => Ok(true),
-            Err(_) if too_large.get() => Err(self.too_large("its objects are larger")),
+            // The pack that reached its bound is still there.
+            Err(_) if too_large.get() || size_of(&objects) > self.settings.max_bytes => {
+                Err(self.too_large("its objects are larger"))
+            }
             Err(error) if is_refused_commit(&error) => Ok(false),
             Err(error) => Err(of_contact(&error, self.address)),
         }
@@ -293,12 +299,18 @@ fn draft_prefix(target: &Path) -> String {
     format!(".{}.clone-", target.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// Removes what an interrupted clone has left.
+/// Removes what interrupted clones have left, as far as no `git` of a killed codeyard writes there any more.
 fn remove_drafts(parent: &Path, prefix: &str) -> std::io::Result<()> {
     for entry in fs::read_dir(parent)? {
         let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(prefix) {
-            fs::remove_dir_all(entry.path())?;
+        if !entry.file_name().to_string_lossy().starts_with(prefix) {
+            continue;
+        }
+        match fs::remove_dir_all(entry.path()) {
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
+                return Err(error);
+            }
+            _ => {}
         }
     }
     Ok(())

@@ -143,6 +143,7 @@ pub struct Git {
     secrets: Vec<(String, String)>,
     limit: Duration,
     max_output_bytes: usize,
+    max_file_bytes: Option<u64>,
 }
 
 impl Git {
@@ -156,7 +157,13 @@ impl Git {
             secrets: Vec::new(),
             limit: LIMIT,
             max_output_bytes: crate::limits::MAX_GIT_OUTPUT_BYTES,
+            max_file_bytes: None,
         }
+    }
+
+    /// A command in no repository: one around `dir` isn't looked for, and its configuration isn't read.
+    pub fn outside_repositories(dir: &Path) -> Self {
+        Self::new(dir).env("GIT_DIR", "/dev/null")
     }
 
     /// A command in the work tree `dir` of the repository `dir/.git`. No repository around it is looked for.
@@ -232,6 +239,13 @@ impl Git {
         self
     }
 
+    /// Bounds each file that it writes. Default: none.
+    #[must_use]
+    pub fn max_file_bytes(mut self, max: u64) -> Self {
+        self.max_file_bytes = Some(max);
+        self
+    }
+
     /// Runs it until it ends or `stop`, which is asked at least every 50 ms, says `true`, and returns its standard output. Blocks.
     ///
     /// # Errors
@@ -294,6 +308,9 @@ impl Git {
         }
         for option in &self.options {
             tool = tool.args(["-c", option]);
+        }
+        if let Some(max) = self.max_file_bytes {
+            tool = tool.max_file_bytes(max);
         }
         tool.args(&self.args)
     }
@@ -372,8 +389,10 @@ mod tests {
         let inner = dir.path().join("inner");
         fs::create_dir(&inner).unwrap();
         assert!(run_git(&inner, &["rev-parse", "--git-dir"]).is_ok());
-        let error = Git::in_repository(&inner).args(["rev-parse", "--git-dir"]).text().unwrap_err();
-        assert!(error.to_string().contains("not a git repository"), "{error}");
+        for git in [Git::in_repository(&inner), Git::outside_repositories(&inner)] {
+            let error = git.args(["rev-parse", "--git-dir"]).text().unwrap_err();
+            assert!(error.to_string().contains("not a git repository"), "{error}");
+        }
     }
 
     #[test]
@@ -391,7 +410,7 @@ mod tests {
         run_git(dir.path(), &["init", "--quiet"]).unwrap();
         commit(dir.path()).text().unwrap();
         let here = dir.path().to_str().unwrap().to_owned();
-        let list = |url: &str| Git::new(dir.path()).args(["ls-remote", "--", url]);
+        let list = |url: &str| Git::outside_repositories(dir.path()).args(["ls-remote", "--", url]);
         for url in [here.as_str(), "https://127.0.0.1:1/x", "ssh://127.0.0.1:1/x", "ext::true", "git://127.0.0.1:1/x"] {
             let error = list(url).text().unwrap_err().to_string();
             assert!(error.contains("not allowed"), "{url}: {error}");

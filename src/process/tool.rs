@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 
 use crate::limits::TOOL_OUTPUT_TAIL_BYTES;
 use crate::priority;
@@ -42,6 +42,7 @@ const DRAIN: Duration = Duration::from_millis(200);
 pub struct Tool {
     command: Command,
     separates_errors: bool,
+    max_file_bytes: Option<u64>,
 }
 
 /// How a tool ended.
@@ -107,7 +108,7 @@ impl Tool {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         #[expect(clippy::disallowed_methods, reason = "tools are started only here")]
         let command = Command::new(program);
-        Self { command, separates_errors: false }
+        Self { command, separates_errors: false, max_file_bytes: None }
     }
 
     /// Adds arguments.
@@ -142,6 +143,13 @@ impl Tool {
     #[must_use]
     pub fn separate_errors(mut self) -> Self {
         self.separates_errors = true;
+        self
+    }
+
+    /// Bounds each file that it writes. The system enforces it, so it holds even when codeyard is killed.
+    #[must_use]
+    pub fn max_file_bytes(mut self, max: u64) -> Self {
+        self.max_file_bytes = Some(max);
         self
     }
 
@@ -191,6 +199,10 @@ impl Tool {
         // The command holds the writing ends too. While they are open, the readers see no end.
         drop(self.command);
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        if let Some(max) = self.max_file_bytes {
+            // The processes that it starts inherit it. A tool that has ended already writes nothing.
+            let _ = prlimit(group, Resource::Fsize, Rlimit { current: Some(max), maximum: Some(max) });
+        }
         let (events, received) = channel();
         let readers = 1 + usize::from(errors_reader.is_some());
         let output = capture(reader, kept, &events);
@@ -381,6 +393,18 @@ mod tests {
         assert_eq!(shell(script).run_whole(&bounds(299_999)).unwrap().end, ToolEnd::TooMuchOutput);
         let endless = shell("cat /dev/zero").run_whole(&bounds(10_000)).unwrap();
         assert_eq!(endless.end, ToolEnd::TooMuchOutput);
+    }
+
+    #[test]
+    fn the_files_of_a_tool_are_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        // The bound is set a moment after the start.
+        let bounded = "while [ \"$(ulimit -f)\" = unlimited ]; do :; done";
+        let script = format!("{bounded}; head -c 100000 /dev/zero >{}", file.display());
+        let outcome = shell(&script).max_file_bytes(50_000).run(Duration::from_secs(60), &|| ()).unwrap();
+        assert!(!outcome.success());
+        assert_eq!(std::fs::metadata(&file).unwrap().len(), 50_000);
     }
 
     #[test]
