@@ -20,6 +20,8 @@ mod manifests;
 pub mod markdown_page;
 mod product_sources;
 pub mod page_draft;
+mod page_paths;
+pub mod planner;
 pub mod product_url;
 mod public_api;
 mod readme;

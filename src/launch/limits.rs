@@ -115,3 +115,8 @@ pub const MAX_SITE_PAGES_FOR_STYLE: usize = 500;
 
 /// Files of a site besides pages that are listed.
 pub const MAX_STATIC_FILES: usize = 20_000;
+
+/// Example programs that get a page of their own.
+pub(crate) const MAX_PLANNED_EXAMPLES: usize = 20;
+/// Snippets of the README on the page for beginners.
+pub(crate) const MAX_README_SNIPPETS: usize = 3;

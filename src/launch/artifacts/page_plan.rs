@@ -35,7 +35,8 @@ pub struct PlannedPage {
     pub title: String,
     /// The place among its siblings, from 1.
     pub weight: u32,
-    /// What it is about: the module of an API page, the path of an example; empty if the template needs none.
+    /// What it is about: the module of an API page, the path of an example; empty if the template needs none. An API page with a part of a
+    /// module has `#` and the numbers of its first and last item after the module: [`crate::planner::items_of`] reads it.
     pub subject: String,
     /// The snippets that it shows.
     pub snippets: Vec<String>,
