@@ -19,6 +19,10 @@ pub(crate) struct PlacedPage<'p> {
 /// Where the file at `path` belongs; `None` if it is no page.
 pub(crate) fn place<'p>(path: &'p str, config: &HugoConfig) -> Option<PlacedPage<'p>> {
     let (stem, ending) = path.rsplit_once('.')?;
+    // Hugo leaves these out.
+    if path.rsplit('/').next().is_some_and(|name| name.starts_with(['.', '#'])) {
+        return None;
+    }
     if !matches!(ending, "md" | "markdown" | "html" | "htm" | "adoc" | "org" | "rst" | "pandoc") {
         return None;
     }
@@ -68,7 +72,12 @@ pub(crate) fn address(page: &PlacedPage<'_>, keys: &Map<String, Value>, title: &
     if let Some(pattern) = config.permalinks.get(section)
         && let Some(path) = by_pattern(pattern, section, folder, name, keys, title, config)
     {
-        return format!("{prefix}/{}", with_slash(path.trim_matches('/')));
+        let path = path.trim_matches('/');
+        return if config.has_ugly_urls {
+            format!("{prefix}/{path}.html")
+        } else {
+            format!("{prefix}/{}", with_slash(path))
+        };
     }
     let last = text("slug").map_or_else(|| urlized(name, config), |slug| urlized(slug, config));
     let folder = with_slash(&urlized(folder, config));
@@ -83,7 +92,7 @@ fn by_pattern(
     pattern: &str,
     section: &str,
     folder: &str,
-    name: &str,
+    name_of: &str,
     keys: &Map<String, Value>,
     title: &str,
     config: &HugoConfig,
@@ -93,20 +102,26 @@ fn by_pattern(
     let date_part = |range: std::ops::Range<usize>| {
         date.get(range).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit())).map(str::to_owned)
     };
-    let parts = pattern.split('/').map(|part| match part.strip_prefix(':') {
-        None => Some(part.to_owned()),
-        Some("section") => Some(section.to_owned()),
-        Some("sections") => Some(urlized(folder, config)),
-        Some("slug") => Some(urlized(slug.unwrap_or(title), config)),
-        Some("slugorfilename" | "slugorcontentbasename") => Some(urlized(slug.unwrap_or(name), config)),
-        Some("filename" | "contentbasename") => Some(urlized(name, config)),
-        Some("title") => Some(urlized(title, config)),
-        Some("year") => date_part(0..4),
-        Some("month") => date_part(5..7),
-        Some("day") => date_part(8..10),
-        Some(_) => None,
-    });
-    parts.collect::<Option<Vec<String>>>().map(|parts| parts.join("/"))
+    let word = |name: &str| match name {
+        "section" => Some(section.to_owned()),
+        "sections" => Some(urlized(folder, config)),
+        "slug" => Some(urlized(slug.unwrap_or(title), config)),
+        "slugorfilename" | "slugorcontentbasename" => Some(urlized(slug.unwrap_or(name_of), config)),
+        "filename" | "contentbasename" => Some(urlized(name_of, config)),
+        "title" => Some(urlized(title, config)),
+        "year" => date_part(0..4),
+        "month" => date_part(5..7),
+        "day" => date_part(8..10),
+        _ => None,
+    };
+    let mut pieces = pattern.split(':');
+    let mut made = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(piece.len());
+        made.push_str(&word(&piece[..end])?);
+        made.push_str(&piece[end..]);
+    }
+    Some(made)
 }
 
 /// A path as Hugo writes it in addresses: letters, digits and some marks stay, blanks become hyphens, the rest goes away.
@@ -168,6 +183,7 @@ mod tests {
         assert_eq!(place("content/img.png", &plain), None);
         assert_eq!(place("archetypes/default.md", &plain), None);
         assert_eq!(place("contents/a.md", &plain), None);
+        assert_eq!(place("content/docs/.hidden.md", &plain), None);
     }
 
     #[test]
@@ -190,10 +206,13 @@ mod tests {
 
     #[test]
     fn patterns_of_permalinks_apply_to_their_section() {
-        let blog = config("[permalinks]\nblog = \"/:year/:month/:slug/\"\nnews = \"/:unknown/\"\n");
+        let blog = config(
+            "[permalinks]\nblog = \"/:year/:month/:slug/\"\nposts = \":year-:month/x-:filename\"\nnews = \"/:unknown/\"\n",
+        );
         let keys = json!({"title": "New Release", "date": "2026-01-21"});
         assert_eq!(url(&blog, "content/blog/a.md", keys.clone()), "/2026/01/new-release/");
         assert_eq!(url(&blog, "content/blog/_index.md", keys.clone()), "/blog/");
+        assert_eq!(url(&blog, "content/posts/A b.md", keys.clone()), "/2026-01/x-a-b/");
         assert_eq!(url(&blog, "content/news/a.md", keys), "/news/a/");
         assert_eq!(url(&blog, "content/blog/a.md", json!({"title": "x"})), "/blog/a/", "no date");
     }
