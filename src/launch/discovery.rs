@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use codeyard_files::gate::RootReader;
 use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::checkout::{CheckoutSettings, check_out};
@@ -42,7 +43,9 @@ pub fn discover(
     let entries = tree(&clone, &checkout.commit)?;
     let is_top = |entry: &&TreeEntry| entry.kind == TreeEntryKind::File && entry.is_utf8 && !entry.path.contains('/');
     let files: Vec<String> = entries.iter().filter(is_top).map(|entry| entry.path.clone()).collect();
-    let readme = readme_of(&entries).map(|path| beginning(&clone.join(path))).unwrap_or_default();
+    let root = clone.canonicalize().map_err(|error| of_io("opening a clone", &error))?;
+    let readme =
+        readme_of(&entries, &RootReader::open(&root)).map(|path| beginning(&clone.join(path))).unwrap_or_default();
     Ok(Discovered { head: checkout.commit, facts: RepositoryFacts { name: repository.name.clone(), files, readme } })
 }
 

@@ -195,8 +195,15 @@ fn place(folder: &str) -> Place {
     found
 }
 
-/// `Library.Tests`, `LibraryUnitTests`.
+/// `Library.Tests`, `LibraryUnitTests`, `library-tests`.
 fn is_test_folder(part: &str) -> bool {
+    let lower = part.to_ascii_lowercase();
+    let words: Vec<&str> = lower.split(['-', '_']).collect();
+    let is_of_tests = |word: &&str| ["test", "tests", "bench", "benches", "benchmark", "benchmarks"].contains(word);
+    // `test-shrinker`, `cells_bench`: a package of tests.
+    if words.len() > 1 && (words.first().is_some_and(is_of_tests) || words.last().is_some_and(is_of_tests)) {
+        return true;
+    }
     ends_with_word(part, "Tests")
         || ends_with_word(part, "Test")
         || ends_with_word(part, "Specs")
@@ -282,6 +289,8 @@ mod tests {
                     "src/tests.rs",
                     "src/__tests__/a.js",
                     "src/a_unittest.cc",
+                    "test-shrinker/src/main/java/A.java",
+                    "cells_bench/src/lib.rs",
                     "tests/examples/a.py",
                 ],
             ),

@@ -48,6 +48,8 @@ pub(crate) enum TreeEntryKind {
 const LARGE_FILE_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 /// Largest such file.
 const LARGE_FILE_POINTER_BYTES: u64 = 1_024;
+/// Longest target of a link that is looked at.
+const MAX_LINK_TARGET_BYTES: u64 = 1_024;
 /// Names of READMEs without their ending, and the endings, best first.
 const README_ENDINGS: [&str; 8] = [".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc", ".txt", ""];
 
@@ -59,7 +61,7 @@ pub fn inventory(repo: &Path, checkout: &CheckedOut, sites: &Sites) -> Result<Re
     let entries = tree(repo, &checkout.commit)?;
     let root = repo.canonicalize().map_err(|error| of_io("opening the working copy", &error))?;
     let reader = RootReader::open(&root);
-    let readme = readme_of(&entries);
+    let readme = readme_of(&entries, &reader);
     let mut inventory = RepoInventory {
         schema_version: SCHEMA_VERSION.into(),
         commit: checkout.commit.clone(),
@@ -161,15 +163,28 @@ fn language_of(entry: &TreeEntry, reader: &RootReader) -> Option<Language> {
     Language::of_file(&entry.path, first_line)
 }
 
-/// The README at the top.
-pub(crate) fn readme_of(entries: &[TreeEntry]) -> Option<String> {
-    let at_top = || {
-        entries.iter().filter(|entry| entry.kind == TreeEntryKind::File && entry.is_utf8 && !entry.path.contains('/'))
+/// The README at the top, or the file of the repository that a link of this name leads to.
+pub(crate) fn readme_of(entries: &[TreeEntry], reader: &RootReader) -> Option<String> {
+    let at_top = || entries.iter().filter(|entry| entry.is_utf8 && !entry.path.contains('/'));
+    let file_of = |entry: &TreeEntry| match entry.kind {
+        TreeEntryKind::File => Some(entry.path.clone()),
+        TreeEntryKind::Link => link_target(&entry.path, entries, reader),
+        TreeEntryKind::Submodule => None,
     };
     README_ENDINGS.iter().find_map(|ending| {
         let name = format!("readme{ending}");
-        at_top().find(|entry| entry.path.eq_ignore_ascii_case(&name)).map(|entry| entry.path.clone())
+        at_top().filter(|entry| entry.path.eq_ignore_ascii_case(&name)).find_map(file_of)
     })
+}
+
+/// The file of the repository that a link at the top names; a clone has the name as the link's content. No link is followed.
+fn link_target(path: &str, entries: &[TreeEntry], reader: &RootReader) -> Option<String> {
+    let mut content = Vec::new();
+    reader.read(Path::new(path), MAX_LINK_TARGET_BYTES, &mut content).ok()?;
+    let target = std::str::from_utf8(&content).ok()?;
+    let target = target.strip_prefix("./").unwrap_or(target);
+    let is_file = |entry: &&TreeEntry| entry.kind == TreeEntryKind::File && entry.is_utf8 && entry.path == target;
+    entries.iter().find(is_file).map(|entry| entry.path.clone())
 }
 
 /// Whether it is a licence text at the top.

@@ -25,7 +25,7 @@ pub struct RepoInventory {
     pub languages: Vec<LanguageShare>,
     /// The package manifests, by path.
     pub manifests: Vec<PackageManifest>,
-    /// The path of the README at the top.
+    /// The path of the README at the top, or of the file that it links to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readme: Option<String>,
     /// The paths of the licence texts at the top.

@@ -113,6 +113,21 @@ fn a_readme_of_any_size_is_listed() {
 }
 
 #[test]
+fn a_readme_that_is_a_link_is_the_file_behind_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let repository = TestRepository::new(&dir.path().join("source"));
+    symlink("packages/cells/README.md", repository.path().join("README.md")).unwrap();
+    repository.commit(&[("packages/cells/README.md", b"# Cells\n"), ("README.rst", b"no\n")], "2026-01-22T10:00:00Z");
+    let found = inventory_of(dir.path(), &repository, "a");
+    assert_eq!(found.readme.as_deref(), Some("packages/cells/README.md"));
+    assert!(found.files.iter().any(|file| file.kind == FileKind::Readme && file.path == "packages/cells/README.md"));
+    fs::remove_file(repository.path().join("README.md")).unwrap();
+    symlink("../../../etc/passwd", repository.path().join("README.md")).unwrap();
+    repository.commit(&[], "2026-01-23T10:00:00Z");
+    assert_eq!(inventory_of(dir.path(), &repository, "b").readme.as_deref(), Some("README.rst"));
+}
+
+#[test]
 fn sources_win_when_there_are_too_many_files() {
     let file = |path: String, kind| InventoryFile { path, bytes: 1, kind, language: None };
     let mut inventory = RepoInventory {
