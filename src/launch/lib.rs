@@ -28,6 +28,7 @@ mod readme;
 mod remote_refs;
 pub mod repo_scout;
 pub mod repository_address;
+pub mod publication;
 pub mod repository_inference;
 pub mod run_config;
 pub mod run_request;

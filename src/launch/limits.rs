@@ -120,3 +120,8 @@ pub const MAX_STATIC_FILES: usize = 20_000;
 pub(crate) const MAX_PLANNED_EXAMPLES: usize = 20;
 /// Snippets of the README on the page for beginners.
 pub(crate) const MAX_README_SNIPPETS: usize = 3;
+
+/// Pages that the text of a pull request lists.
+pub(crate) const MAX_LISTED_PAGES: usize = 100;
+/// Places of the source that the text of a pull request lists.
+pub(crate) const MAX_LISTED_PROOFS: usize = 50;
