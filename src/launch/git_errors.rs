@@ -9,7 +9,7 @@ use codeyard_runs::stage::StageError;
 use crate::repository_address::{RepositoryAddress, shown};
 
 /// Parts of messages of git, curl and ssh, each with what it means. The first that fits counts.
-const MEANINGS: [(&str, Meaning); 31] = [
+const MEANINGS: [(&str, Meaning); 32] = [
     ("could not read Username", Meaning::Authentication),
     ("could not read Password", Meaning::Authentication),
     ("terminal prompts disabled", Meaning::Authentication),
@@ -25,6 +25,7 @@ const MEANINGS: [(&str, Meaning); 31] = [
     ("does not appear to be a git repository", Meaning::NotFound),
     ("does not exist", Meaning::NotFound),
     ("not valid: is this a git repository?", Meaning::NotFound),
+    ("possible repository corruption", Meaning::Damaged),
     ("fsck error", Meaning::Damaged),
     ("invalid path '", Meaning::Damaged),
     ("No space left on device", Meaning::DiskFull),
@@ -182,6 +183,10 @@ mod tests {
             (
                 "fatal: unable to access 'https://example.org/a/': Could not resolve host: example.org",
                 ("INTERNAL", "network", true),
+            ),
+            (
+                "remote: aborting due to possible repository corruption on the remote side.\nfatal: early EOF",
+                ("INVALID_INPUT", "damaged_repository", false),
             ),
             ("fatal: write error: No space left on device", ("INTERNAL", "disk_full", false)),
             ("fatal: something else", ("INTERNAL", "git", false)),

@@ -58,7 +58,9 @@ pub(crate) fn address(page: &PlacedPage<'_>, keys: &Map<String, Value>, title: &
     }
     let (folder, name) = page.stem.rsplit_once('/').unwrap_or(("", page.stem));
     if name == "_index" {
-        return format!("{prefix}/{}", with_slash(&urlized(folder, config)));
+        let folder = urlized(folder, config);
+        let is_file = config.has_ugly_urls && !folder.is_empty();
+        return if is_file { format!("{prefix}/{folder}.html") } else { format!("{prefix}/{}", with_slash(&folder)) };
     }
     // The last part of the address: of a leaf bundle, the name of its folder.
     let (folder, name) = match name {
@@ -178,7 +180,9 @@ mod tests {
         assert_eq!(url(&plain, "content/docs/a.md", json!({"slug": "Other Name"})), "/docs/other-name/");
         assert_eq!(url(&plain, "content/docs/a/index.md", json!({"slug": "b"})), "/docs/b/");
         assert_eq!(url(&plain, "content/docs/a.md", json!({"url": "/x/y.html"})), "/x/y.html");
-        assert_eq!(url(&config("uglyURLs = true"), "content/docs/a.md", json!({})), "/docs/a.html");
+        for (path, expected) in [("docs/a.md", "/docs/a.html"), ("docs/_index.md", "/docs.html"), ("_index.md", "/")] {
+            assert_eq!(url(&config("uglyURLs = true"), &format!("content/{path}"), json!({})), expected);
+        }
         assert_eq!(url(&config("disablePathToLower = true"), "content/Docs/A.md", json!({})), "/Docs/A/");
         assert_eq!(place("content/img.png", &plain), None);
         assert_eq!(place("archetypes/default.md", &plain), None);
