@@ -41,6 +41,7 @@ pub(crate) fn of_symbol(source: &ParsedSource, symbol: &Symbol) -> DocComment {
         return nothing;
     }
     let text = raw.as_ref().map_or(symbol.doc.as_str(), |raw| raw.text.as_str());
+    let text = markup::cut_at_char(text, 2 * MAX_API_DOC_BYTES);
     let (first_line, last_line) = raw.as_ref().map_or((nothing.first_line, nothing.last_line), |raw| {
         (raw.first_line.min(nothing.first_line), raw.last_line.max(nothing.last_line))
     });

@@ -9,6 +9,7 @@ mod npm_entries;
 mod python_imports;
 mod python_package;
 mod rust_crates;
+mod script_names;
 mod use_tree;
 
 use std::collections::BTreeSet;

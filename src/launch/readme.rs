@@ -10,6 +10,9 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use crate::doc_comment::inline_markdown;
 use crate::product_sources::SourceText;
 
+/// Longest paragraph that is read, in bytes; the text of a longer one is empty.
+const MAX_PARAGRAPH_BYTES: usize = 8 * 1024;
+
 /// A README and its parts.
 pub(crate) struct Readme {
     pub(crate) source: SourceText,
@@ -130,6 +133,8 @@ impl MarkdownReader<'_> {
 
     fn push_text(&mut self, kind: PartKind, range: std::ops::Range<usize>) {
         let raw = self.source.text.get(range.clone()).unwrap_or_default();
+        // No paragraph that people write is as long.
+        let raw = if raw.len() > MAX_PARAGRAPH_BYTES { "" } else { raw };
         let lines = raw.lines().map(|line| line.trim().trim_start_matches(['>', ' ']));
         let joined = lines.collect::<Vec<_>>().join(" ");
         let plain = match kind {

@@ -3,7 +3,7 @@
 //! It knows the tags that doc comments use; other tags are left out and their text stays. Invariant: any text gives some text, in time that
 //! grows with its length.
 
-use super::markup::dedent;
+use super::markup::{dedent, within};
 
 /// Javadoc as Markdown. Block tags stay.
 pub(super) fn from_html(text: &str) -> String {
@@ -55,7 +55,7 @@ fn convert(text: &str, replace: impl Fn(&str, &str, &mut String)) -> String {
         out.push_str(&entities(&rest[..at]));
         rest = &rest[at..];
         let begins_tag = rest[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
-        let Some(end) = rest.find('>').filter(|_| begins_tag) else {
+        let Some(end) = within(rest).find('>').filter(|_| begins_tag) else {
             out.push('<');
             rest = &rest[1..];
             continue;
@@ -66,7 +66,7 @@ fn convert(text: &str, replace: impl Fn(&str, &str, &mut String)) -> String {
         rest = &rest[end + 1..];
         let closing = match name.as_str() {
             "pre" => Some("</pre>"),
-            "code" if rest.find("</code>").is_some_and(|end| rest[..end].contains('\n')) => Some("</code>"),
+            "code" if within(rest).split("</code>").next().is_some_and(|code| code.contains('\n')) => Some("</code>"),
             _ => None,
         };
         match closing.and_then(|closing| rest.find(closing).map(|end| (end, closing.len()))) {
@@ -96,7 +96,7 @@ fn without_tags(text: &str) -> String {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let is_tag = ["<b>", "</b>", "<i>", "</i>", "<code>", "</code>", "<span", "</span>", "<em>", "</em>"];
-        match rest.find('>').filter(|_| is_tag.iter().any(|tag| rest.starts_with(tag))) {
+        match within(rest).find('>').filter(|_| is_tag.iter().any(|tag| rest.starts_with(tag))) {
             Some(end) => rest = &rest[end + 1..],
             None => {
                 out.push('<');

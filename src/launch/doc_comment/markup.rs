@@ -4,6 +4,11 @@
 
 use codeyard_index::Language;
 
+/// Characters of a code span, a link or a tag.
+const MAX_SPAN_CHARS: usize = 500;
+/// Bytes in which the end of the first sentence is looked for.
+const MAX_SENTENCE_BYTES: usize = 1_000;
+
 /// Markdown for a page, of at most `max_bytes`, cut at the end of a line; a fence that is cut is closed.
 pub(super) fn for_a_page(text: &str, language: Language, max_bytes: usize) -> String {
     let mut out = String::new();
@@ -52,9 +57,14 @@ fn push(out: &mut String, line: &str) {
 }
 
 fn cut(text: &str, max_bytes: usize) -> String {
-    let end = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= max_bytes).last().unwrap_or(0);
-    let end = text[..end].rfind('\n').map_or(0, |at| at + 1);
-    text[..end].to_owned()
+    let head = cut_at_char(text, max_bytes);
+    head[..head.rfind('\n').map_or(0, |at| at + 1)].to_owned()
+}
+
+/// At most the first `max_bytes` of a text.
+pub(super) fn cut_at_char(text: &str, max_bytes: usize) -> &str {
+    let end = (0..=max_bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
 }
 
 /// Lines of an example that rustdoc doesn't show.
@@ -143,16 +153,23 @@ pub(crate) fn inline_markdown(line: &str) -> String {
     out
 }
 
+/// The beginning of a text, in which the end of a code span, a link or a tag is looked for.
+pub(super) fn within(text: &str) -> &str {
+    let end = text.char_indices().map(|(at, _)| at).take(MAX_SPAN_CHARS + 1).nth(MAX_SPAN_CHARS);
+    &text[..end.unwrap_or(text.len())]
+}
+
 /// Copies a code span. `None` if it isn't closed.
 fn code_span(text: &str, out: &mut String) -> Option<usize> {
     let ticks = text.bytes().take_while(|byte| *byte == b'`').count();
-    let end = text[ticks..].find(&text[..ticks])? + 2 * ticks;
+    let end = within(&text[ticks..]).find(&text[..ticks])? + 2 * ticks;
     out.push_str(&text[..end].replace("{{", "{ {"));
     Some(end)
 }
 
 /// The text and the target of a link, and its length: `[text](target)`, `[text][reference]`, `` [`name`] ``.
 fn link(text: &str) -> Option<(&str, &str, usize)> {
+    let text = within(text);
     let mut depth = 0_usize;
     let close = text.bytes().position(|byte| {
         depth = match byte {
@@ -188,7 +205,7 @@ fn push_link(text: &str, target: &str, out: &mut String) {
 
 /// Leaves a tag out, and keeps an address in angle brackets. `None` if it is neither.
 fn tag(text: &str, out: &mut String) -> Option<usize> {
-    let end = text.find('>')?;
+    let end = within(text).find('>')?;
     let inner = &text[1..end];
     if inner.starts_with("http://") || inner.starts_with("https://") {
         out.push_str(&text[..=end]);
@@ -244,7 +261,7 @@ pub(super) fn dedent(text: &str) -> String {
 
 /// The first sentence of a Markdown text, in one line; empty if it begins with code.
 pub(crate) fn one_sentence(text: &str) -> String {
-    let first = text.split("\n\n").next().unwrap_or_default();
+    let first = cut_at_char(text.split("\n\n").next().unwrap_or_default(), MAX_SENTENCE_BYTES);
     let line = first.lines().map(str::trim).take_while(|line| !line.starts_with("```")).collect::<Vec<_>>().join(" ");
     let abbreviations = ["e.g", "i.e", "etc", "vs", "cf"];
     let mut from = 0;

@@ -36,8 +36,10 @@ pub(super) fn items(
 fn sorted(files: &[ParsedSource], mut selections: Vec<Selection>) -> Vec<Selection> {
     let line = |selection: &Selection| files[selection.file].symbols[selection.symbol].name_line;
     selections.sort_by(|a, b| {
-        let key = |selection: &Selection| (files[selection.file].path().to_owned(), line(selection), selection.symbol);
-        a.module.cmp(&b.module).then_with(|| key(a).cmp(&key(b))).then_with(|| a.qualified.cmp(&b.qualified))
+        let path = |selection: &Selection| files[selection.file].path();
+        let place = |selection: &Selection| (line(selection), selection.symbol);
+        let modules = a.module.cmp(&b.module).then_with(|| path(a).cmp(path(b)));
+        modules.then_with(|| place(a).cmp(&place(b))).then_with(|| a.qualified.cmp(&b.qualified))
     });
     // The same declaration again, such as one for each platform.
     let mut seen = BTreeSet::new();

@@ -268,6 +268,21 @@ fn typescript_exports_are_followed_from_the_entry() {
 }
 
 #[test]
+fn namespaces_and_circular_reexports_are_read() {
+    let product = product(&[
+        ("package.json", "{\"name\": \"p\"}"),
+        (
+            "index.ts",
+            "import * as kit from './kit';\nexport { kit };\nexport * as iso from './iso';\nexport * from './kit';\n",
+        ),
+        ("kit.ts", "export * from './other';\nexport function draw(): void {}\n"),
+        ("other.ts", "export * from './kit';\nexport * as back from './index';\nexport const other = 1;\n"),
+        ("iso.ts", "export function date(): string { return ''; }\nexport default class No {}\n"),
+    ]);
+    assert_eq!(names(&product.facts("typescript")), ["fn p iso.date", "fn p draw", "const p other"]);
+}
+
+#[test]
 fn javascript_modules_of_both_kinds_are_read() {
     let product = product(&[
         ("package.json", "{\"name\": \"shape-kit\", \"version\": \"1.0.0\", \"main\": \"lib/main.js\"}\n"),

@@ -3,7 +3,7 @@
 //! Which files are entries is decided by `npm_entries`. Names are resolved within the repository. Invariant: an item is listed once, under
 //! the first entry that exports it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use codeyard_index::Symbol;
@@ -13,14 +13,18 @@ use codeyard_model::position::Range;
 
 use super::Selection;
 use super::npm_entries::{PackageEntry, source_candidates};
+use super::script_names::{assigned_names, is_public_member, namespaces, top_names, whole_name};
 use crate::limits::MAX_REEXPORT_STEPS;
 use crate::product_sources::{ParsedSource, folder, resolve};
 
 /// Steps of name resolution in one repository.
-const MAX_STEPS: u32 = 500_000;
+const MAX_STEPS: u32 = 2_000_000;
 
 /// A symbol, by its file and place.
 type SymbolPlace = (usize, usize);
+
+/// What a file exports, by name; `name.inner` is exported by a namespace.
+type Exports = BTreeMap<String, Vec<SymbolPlace>>;
 
 struct ScriptFiles<'a> {
     files: &'a [ParsedSource],
@@ -28,9 +32,18 @@ struct ScriptFiles<'a> {
     links: Vec<ModuleLinks>,
     /// By file and name, the symbols at the top and those assigned to a member of `exports`.
     names: Vec<BTreeMap<&'a str, Vec<usize>>>,
+    /// By file and the name of an object, what is assigned to its members or to those of its prototype.
+    assigned: Vec<BTreeMap<&'a str, Vec<usize>>>,
+    /// By file, the namespaces that it exports and imports.
+    namespaces: Vec<BTreeMap<(&'static str, &'a str), &'a str>>,
     /// The entries of the repository's packages, by the name that they are imported by.
     packages: BTreeMap<String, usize>,
     steps: Cell<u32>,
+    /// The exports of files that are known completely.
+    known: RefCell<BTreeMap<usize, Exports>>,
+    /// The files whose exports are being read, and whether one of them was asked for again.
+    open: RefCell<BTreeSet<usize>>,
+    is_circular: Cell<bool>,
 }
 
 /// The items that the entries export. The first entry is the package itself.
@@ -39,60 +52,42 @@ pub(super) fn select(files: &[ParsedSource], entries: &[PackageEntry], others: &
     let read = |file: &ParsedSource| ModuleLinks::read(file.path(), &file.source.text).unwrap_or_default();
     let links = files.iter().map(read).collect();
     let names = files.iter().map(top_names).collect();
-    let mut scripts =
-        ScriptFiles { files, by_path, links, names, packages: BTreeMap::new(), steps: Cell::new(MAX_STEPS) };
+    let mut scripts = ScriptFiles {
+        files,
+        by_path,
+        links,
+        names,
+        assigned: files.iter().map(assigned_names).collect(),
+        namespaces: files.iter().map(|file| namespaces(&file.source.text)).collect(),
+        packages: BTreeMap::new(),
+        steps: Cell::new(MAX_STEPS),
+        known: RefCell::default(),
+        open: RefCell::default(),
+        is_circular: Cell::new(false),
+    };
     for entry in entries.iter().chain(others) {
         if let Some(file) = entry.files.iter().find_map(|path| scripts.by_path.get(path.as_str()).copied()) {
             scripts.packages.entry(entry.module.clone()).or_insert(file);
         }
     }
-    let mut selections = Vec::new();
-    let mut listed = BTreeSet::new();
-    for entry in entries {
-        let Some(file) = scripts.packages.get(&entry.module).copied() else { continue };
-        for (name, places) in scripts.exports(file, 0) {
-            let shown = match (name.as_str(), places.first()) {
-                ("default" | "", Some(place)) => whole_name(&files[place.0].symbols[place.1], &entry.module),
-                (name, _) => name.to_owned(),
-            };
-            let places: Vec<SymbolPlace> = places.into_iter().filter(|place| listed.insert(*place)).collect();
-            scripts.add(&places, &entry.module, &shown, &mut selections);
+    let exports_of = |entry: &PackageEntry| scripts.exports(*scripts.packages.get(&entry.module)?, 0).into();
+    let exports: Vec<Option<Exports>> = entries.iter().map(exports_of).collect();
+    let (mut selections, mut listed) = (Vec::new(), BTreeSet::new());
+    // What a namespace repeats is listed where it has a name of its own.
+    for is_namespace in [false, true] {
+        for (entry, exports) in entries.iter().zip(&exports) {
+            let names = exports.iter().flatten().filter(|(name, _)| name.contains('.') == is_namespace);
+            for (name, places) in names {
+                let shown = match (name.as_str(), places.first()) {
+                    ("default" | "", Some(place)) => whole_name(&files[place.0].symbols[place.1], &entry.module),
+                    (name, _) => name.to_owned(),
+                };
+                let places: Vec<SymbolPlace> = places.iter().copied().filter(|place| listed.insert(*place)).collect();
+                scripts.add(&places, &entry.module, &shown, &mut selections);
+            }
         }
     }
     selections
-}
-
-/// The name of what a package exports as a whole: that of a class; a function is called as the package is.
-fn whole_name(symbol: &Symbol, module: &str) -> String {
-    let last = module.rsplit('/').next().unwrap_or(module).trim_end_matches(".js");
-    let mut name = String::new();
-    let mut is_next_upper = false;
-    for character in last.chars() {
-        if matches!(character, '-' | '.' | '_') {
-            is_next_upper = !name.is_empty();
-        } else {
-            name.extend(character.to_uppercase().filter(|_| is_next_upper));
-            name.extend(Some(character).filter(|_| !is_next_upper));
-            is_next_upper = false;
-        }
-    }
-    let is_type = symbol.name.starts_with(char::is_uppercase);
-    if is_type || name.is_empty() { symbol.name.clone() } else { name }
-}
-
-fn top_names(file: &ParsedSource) -> BTreeMap<&str, Vec<usize>> {
-    let mut names: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, symbol) in file.children(None).filter(|(_, symbol)| symbol.kind != SymbolKind::Use) {
-        names.entry(&symbol.name).or_default().push(at);
-    }
-    names
-}
-
-/// Whether users may use a member. The index doesn't see a class as public that is exported further below.
-fn is_public_member(symbol: &Symbol) -> bool {
-    let is_closed = symbol.marker.split(' ').any(|word| matches!(word, "private" | "protected"));
-    let is_api = !symbol.doc.contains("@internal") && !symbol.doc.contains("@private");
-    !is_closed && is_api && !symbol.name.starts_with(['#', '_', '[']) && symbol.kind != SymbolKind::Use
 }
 
 impl<'a> ScriptFiles<'a> {
@@ -128,9 +123,8 @@ impl<'a> ScriptFiles<'a> {
             return;
         }
         let own = &source.symbols[at];
-        // Methods that are assigned to the object or to its prototype.
-        let is_assigned = |symbol: &Symbol| symbol.scope.as_deref() == Some(own.name.as_str());
-        let assigned = source.children(None).filter(|(_, symbol)| is_assigned(symbol));
+        let assigned = self.assigned[file].get(own.name.as_str()).into_iter().flatten();
+        let assigned = assigned.map(|at| (*at, &source.symbols[*at]));
         let mut seen = BTreeSet::new();
         for (member, symbol) in source.children(u32::try_from(at).ok()).chain(assigned) {
             let is_exported =
@@ -164,12 +158,28 @@ impl<'a> ScriptFiles<'a> {
         }
     }
 
-    /// What a file exports, by name.
-    fn exports(&self, file: usize, step: usize) -> BTreeMap<String, Vec<SymbolPlace>> {
-        let mut exports: BTreeMap<String, Vec<SymbolPlace>> = BTreeMap::new();
-        if step > MAX_REEXPORT_STEPS || self.steps.get() == 0 {
-            return exports;
+    /// What a file exports, by name. Of files that re-export each other, the first one has all.
+    fn exports(&self, file: usize, step: usize) -> Exports {
+        if let Some(known) = self.known.borrow().get(&file) {
+            return known.clone();
         }
+        if step > MAX_REEXPORT_STEPS || self.steps.get() == 0 || !self.open.borrow_mut().insert(file) {
+            self.is_circular.set(true);
+            return Exports::new();
+        }
+        let exports = self.read_exports(file, step);
+        self.open.borrow_mut().remove(&file);
+        if step == 0 {
+            self.is_circular.set(false);
+        }
+        if !self.is_circular.get() {
+            self.known.borrow_mut().insert(file, exports.clone());
+        }
+        exports
+    }
+
+    fn read_exports(&self, file: usize, step: usize) -> Exports {
+        let mut exports = Exports::new();
         self.steps.set(self.steps.get() - 1);
         let links = &self.links[file];
         for export in links.es_exports.iter().chain(&links.exports) {
@@ -182,13 +192,18 @@ impl<'a> ScriptFiles<'a> {
                         }
                     }
                 }
-                (name, _) => {
+                (name, value) => {
                     let places = self.value(file, export, step);
                     if !places.is_empty() {
                         exports.insert(name.clone().unwrap_or_default(), places);
+                    } else if let (Some(name), ExportedValue::Name(local)) = (name, value) {
+                        self.add_namespace((file, "import"), &local.name, name, step, &mut exports);
                     }
                 }
             }
+        }
+        for (_, name) in self.namespaces[file].keys().filter(|(word, _)| *word == "export") {
+            self.add_namespace((file, "export"), name, name, step, &mut exports);
         }
         // A declaration file without an export of its own declares everything.
         if exports.is_empty() && self.files[file].path().ends_with(".d.ts") && links.es_exports.is_empty() {
@@ -197,6 +212,32 @@ impl<'a> ScriptFiles<'a> {
             }
         }
         exports
+    }
+
+    /// Adds what the namespace `local` of a file holds, under the name `shown`.
+    fn add_namespace(
+        &self,
+        (file, word): (usize, &'static str),
+        local: &str,
+        shown: &str,
+        step: usize,
+        to: &mut Exports,
+    ) {
+        let Some(specifier) = self.namespaces[file].get(&(word, local)) else { return };
+        let Some(inner) = self.file_of(file, specifier).filter(|inner| *inner != file) else { return };
+        for (name, places) in self.exports(inner, step + 1) {
+            let is_name = !matches!(name.as_str(), "" | "default") && !name.contains('.');
+            if is_name {
+                to.entry(format!("{shown}.{name}")).or_insert(places);
+            }
+        }
+    }
+
+    /// Takes the steps that a search among this many things costs.
+    fn may_search(&self, things: usize) -> bool {
+        let left = self.steps.get().checked_sub(u32::try_from(1 + things / 64).unwrap_or(u32::MAX));
+        self.steps.set(left.unwrap_or(0));
+        left.is_some()
     }
 
     /// The symbols that an export means.
@@ -232,6 +273,9 @@ impl<'a> ScriptFiles<'a> {
     /// A symbol whose name is where an export's key is: a function without a name of its own.
     fn on_line(&self, file: usize, key: &Range) -> Vec<SymbolPlace> {
         let line = key.start.line + 1;
+        if !self.may_search(self.files[file].symbols.len()) {
+            return Vec::new();
+        }
         let symbols = self.files[file].symbols.iter().enumerate();
         let on_line: Vec<(usize, &Symbol)> =
             symbols.filter(|(_, symbol)| symbol.kind != SymbolKind::Use && symbol.name_line == line).collect();
@@ -250,7 +294,7 @@ impl<'a> ScriptFiles<'a> {
             let symbol = &self.files[place.0].symbols[place.1];
             !(matches!(symbol.kind, SymbolKind::Variable | SymbolKind::Const) && symbol.signature.contains("require("))
         };
-        if own.iter().any(is_declaration) {
+        if own.iter().any(is_declaration) || !self.may_search(links.imports.len() + links.requires.len()) {
             return own;
         }
         if let Some(import) = links.imports.iter().find(|import| import.local.name == name.name) {
@@ -292,7 +336,11 @@ impl<'a> ScriptFiles<'a> {
         };
         let rest = &line[units(line, specifier.start.character)?..];
         let rest = rest.trim_start_matches(['"', '\'', '`']);
-        let text = rest.split(['"', '\'', '`']).next().filter(|text| !text.is_empty())?;
+        self.file_of(file, rest.split(['"', '\'', '`']).next().filter(|text| !text.is_empty())?)
+    }
+
+    /// The file that a specifier in a file means.
+    fn file_of(&self, file: usize, text: &str) -> Option<usize> {
         if !text.starts_with('.') {
             return self.packages.get(text).copied();
         }

@@ -3,6 +3,7 @@
 //! It runs nothing: an `__all__` that is computed is read as far as its literals go. Invariant: an item is listed once, under its shortest
 //! public module.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use codeyard_index::Symbol;
@@ -13,6 +14,8 @@ use super::{Selection, attributes_of};
 use crate::limits::MAX_REEXPORT_STEPS;
 use crate::product_sources::{ParsedSource, folder};
 
+/// Steps of name resolution in one repository.
+const MAX_STEPS: u32 = 1_000_000;
 /// Folders at the top that aren't the product.
 const NOT_PACKAGES: [&str; 12] =
     ["test", "tests", "testing", "doc", "docs", "example", "examples", "benchmarks", "scripts", "tools", "tasks", "ci"];
@@ -33,6 +36,10 @@ struct PythonModule {
 struct PackageGraph<'a> {
     files: &'a [ParsedSource],
     modules: BTreeMap<String, PythonModule>,
+    /// The names of the packages that users import, in lower case; empty if that is unknown.
+    own: BTreeSet<String>,
+    /// Steps of name resolution that are left.
+    steps: Cell<u32>,
 }
 
 /// The items that users of the package `name` import.
@@ -40,7 +47,7 @@ pub(super) fn select(files: &[ParsedSource], name: Option<&str>) -> Vec<Selectio
     let graph = PackageGraph::new(files, name);
     let mut found: BTreeMap<(usize, usize), (String, String)> = BTreeMap::new();
     for (path, module) in &graph.modules {
-        if path.split('.').any(|part| part.starts_with('_')) {
+        if !graph.is_own(path) || path.split('.').any(|part| part.starts_with('_')) {
             continue;
         }
         for (name, item) in graph.public_names(path, module) {
@@ -100,16 +107,16 @@ impl<'a> PackageGraph<'a> {
             }
             modules.insert(path, PythonModule::read(at, file));
         }
-        let normal = |name: &str| name.to_lowercase().replace(['-', '.'], "_");
-        let top = |path: &str| normal(path.split('.').next().unwrap_or_default());
-        let wanted = name.map(normal);
-        let is_wanted = |path: &str| Some(top(path)) == wanted;
-        if modules.keys().any(|path| is_wanted(path)) {
-            modules.retain(|path, _| is_wanted(path));
-        } else {
-            modules.retain(|path, _| !NOT_PACKAGES.contains(&top(path).as_str()));
-        }
-        Self { files, modules }
+        let wanted = name.map(normal_name);
+        let has_wanted = modules.keys().any(|path: &String| Some(top_package(path)) == wanted);
+        let own = wanted.filter(|_| has_wanted).into_iter().collect();
+        Self { files, modules, own, steps: Cell::new(MAX_STEPS) }
+    }
+
+    /// Whether a module belongs to the product: to the package of its name if there is one.
+    fn is_own(&self, path: &str) -> bool {
+        let top = top_package(path);
+        if self.own.is_empty() { !NOT_PACKAGES.contains(&top.as_str()) } else { self.own.contains(&top) }
     }
 
     /// The public names of a module and what they are.
@@ -150,9 +157,18 @@ impl<'a> PackageGraph<'a> {
         public.into_iter().collect()
     }
 
+    /// Takes the steps that reading a module's imports costs.
+    fn may_read(&self, module: &PythonModule) -> bool {
+        let cost = u32::try_from(1 + module.imports.len() / 16).unwrap_or(u32::MAX);
+        let left = self.steps.get().checked_sub(cost);
+        self.steps.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
     /// The names that `from module import *` takes.
     fn star_names(&self, path: &str, step: usize) -> BTreeSet<String> {
-        let Some(module) = self.modules.get(path).filter(|_| step <= MAX_REEXPORT_STEPS) else {
+        let may_read = |module: &&PythonModule| step <= MAX_REEXPORT_STEPS && self.may_read(module);
+        let Some(module) = self.modules.get(path).filter(may_read) else {
             return BTreeSet::new();
         };
         if let Some(all) = &module.all {
@@ -167,7 +183,7 @@ impl<'a> PackageGraph<'a> {
 
     /// The symbol that a name in a module means, if it is in this repository.
     fn resolve(&self, path: &str, name: &str, step: usize) -> Option<(usize, usize)> {
-        let module = self.modules.get(path).filter(|_| step <= MAX_REEXPORT_STEPS)?;
+        let module = self.modules.get(path).filter(|module| step <= MAX_REEXPORT_STEPS && self.may_read(module))?;
         if let Some(at) = module.names.get(name) {
             return Some((module.file, *at));
         }
@@ -227,6 +243,16 @@ fn is_type(signature: &str) -> bool {
     ["Union[", "Optional[", "TypeVar(", "Literal[", "Callable[", "NewType("].iter().any(|start| {
         value.strip_prefix("typing.").or_else(|| value.strip_prefix("t.")).unwrap_or(value).starts_with(start)
     })
+}
+
+/// A name as package indexes compare it.
+fn normal_name(name: &str) -> String {
+    name.to_lowercase().replace(['-', '.'], "_")
+}
+
+/// The outermost package of a module.
+fn top_package(path: &str) -> String {
+    normal_name(path.split('.').next().unwrap_or_default())
 }
 
 fn is_init(path: &str) -> bool {

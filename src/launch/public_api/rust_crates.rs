@@ -35,6 +35,8 @@ struct CrateModule {
     /// Its modules, by name, and whether they are public.
     children: BTreeMap<String, (usize, bool)>,
     uses: Vec<ModuleUse>,
+    /// How many symbols are directly in it.
+    items: usize,
 }
 
 /// One name of a `use`.
@@ -97,7 +99,8 @@ impl<'a> ModuleGraph<'a> {
             use_paths(source.text_of(symbol)).into_iter().map(move |path| ModuleUse { path, is_public })
         });
         let uses = uses.collect();
-        self.modules.push(CrateModule { file, scope, parent, folder, children: BTreeMap::new(), uses });
+        let items = source.children(scope).count();
+        self.modules.push(CrateModule { file, scope, parent, folder, children: BTreeMap::new(), uses, items });
         self.add_children(at);
         at
     }
@@ -197,7 +200,8 @@ impl<'a> ModuleGraph<'a> {
         let Some((first, rest)) = segments.split_first().filter(|_| may_go_on) else {
             return BTreeSet::new();
         };
-        self.steps.set(self.steps.get() - 1);
+        let cost = 1 + (self.modules[module].uses.len() + self.modules[module].items) / 64;
+        self.steps.set(self.steps.get().saturating_sub(u32::try_from(cost).unwrap_or(u32::MAX)));
         let parent_of = |module: usize| self.modules[module].parent;
         let mut root = module;
         while let Some(parent) = parent_of(root) {

@@ -121,7 +121,9 @@ fn item(source: &SourceText, line: usize, indent: usize, parts: &mut Vec<ReadmeP
         text.push_str(next.trim());
         last += 1;
     }
-    parts.push(part(PartKind::Item(1 + indent / 2), prose(&text), line, last));
+    if text.len() <= super::MAX_PARAGRAPH_BYTES {
+        parts.push(part(PartKind::Item(1 + indent / 2), prose(&text), line, last));
+    }
     last + 1
 }
 
@@ -133,6 +135,9 @@ fn paragraph(source: &SourceText, line: usize, parts: &mut Vec<ReadmePart>) -> u
     }
     let lines: Vec<&str> = (line..=last).map(|number| source.line(number).trim()).collect();
     let text = lines.join(" ");
+    if text.len() > super::MAX_PARAGRAPH_BYTES {
+        return last + 1;
+    }
     let introduces = text.ends_with("::");
     let text = if introduces { &text[..text.len() - 1] } else { &text };
     if text != ":" {
