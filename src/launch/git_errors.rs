@@ -9,7 +9,7 @@ use codeyard_runs::stage::StageError;
 use crate::repository_address::{RepositoryAddress, shown};
 
 /// Parts of messages of git, curl and ssh, each with what it means. The first that fits counts.
-const MEANINGS: [(&str, Meaning); 32] = [
+const MEANINGS: [(&str, Meaning); 33] = [
     ("could not read Username", Meaning::Authentication),
     ("could not read Password", Meaning::Authentication),
     ("terminal prompts disabled", Meaning::Authentication),
@@ -28,6 +28,7 @@ const MEANINGS: [(&str, Meaning); 32] = [
     ("possible repository corruption", Meaning::Damaged),
     ("fsck error", Meaning::Damaged),
     ("invalid path '", Meaning::Damaged),
+    ("File name too long", Meaning::Damaged),
     ("No space left on device", Meaning::DiskFull),
     ("Disk quota exceeded", Meaning::DiskFull),
     ("Read-only file system", Meaning::ReadOnly),

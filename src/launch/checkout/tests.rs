@@ -91,6 +91,27 @@ fn branches_tags_and_commits_are_checked_out() {
 }
 
 #[test]
+fn repositories_with_longer_identifiers_are_checked_out() {
+    let fixture = Fixture::new();
+    let path = fixture.target("sha256");
+    fs::create_dir(&path).unwrap();
+    Git::new(&path).args(["init", "--quiet", "--object-format=sha256"]).text().unwrap();
+    let commit = TestRepository::new(&path).commit(&[("f", b"1\n")], "2026-01-21T10:00:00Z");
+    assert_eq!(commit.len(), 64);
+    for (reference, name) in [("main", "a"), (commit.as_str(), "b")] {
+        let out = check_out(
+            &fixture.settings,
+            path.to_str().unwrap(),
+            reference,
+            &fixture.target(name),
+            &StopFlag::default(),
+        );
+        assert_eq!(out.unwrap().commit, commit);
+        assert_eq!(fs::read_to_string(fixture.target(name).join("f")).unwrap(), "1\n");
+    }
+}
+
+#[test]
 fn a_repetition_contacts_nothing_and_a_moved_branch_changes_nothing() {
     let fixture = Fixture::new();
     let first = fixture.repository.commit(&[("f", b"1\n")], "2026-01-21T10:00:00Z");
@@ -204,7 +225,8 @@ fn nothing_that_a_repository_brings_is_run_or_followed() {
 fn paths_into_gits_own_folder_are_refused() {
     let fixture = Fixture::new();
     fixture.repository.commit(&[("f", b"#!/bin/sh\n")], "2026-01-21T10:00:00Z");
-    for name in [".git", ".GIT", "git~1", ".g\u{200c}it"] {
+    let long = "x".repeat(300);
+    for name in [".git", ".GIT", "git~1", ".g\u{200c}it", "..", long.as_str()] {
         fixture.repository.commit_tree_with(name, "2026-01-22T10:00:00Z");
         let error = fixture.check_out("hostile", "a").unwrap_err();
         assert_eq!((error.code, reason(&error)), ("INVALID_INPUT", "damaged_repository"), "{name}: {error}");

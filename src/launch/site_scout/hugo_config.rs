@@ -56,7 +56,7 @@ impl HugoConfig {
         }
         if files.is_empty() {
             return Err(invalid(
-                "the site has no configuration of Hugo; set `site.kind` to `markdown` if nothing builds it",
+                "the site has no configuration of Hugo at its top; set `site.kind` to `markdown` if nothing builds it",
             ));
         }
         let mut merged = Map::new();
@@ -310,7 +310,7 @@ mod tests {
             );
             error.message
         };
-        assert!(of(&[("index.md", "")]).contains("no configuration of Hugo"));
+        assert!(of(&[("index.md", "")]).contains("no configuration of Hugo at its top"));
         for (file, text) in [("hugo.toml", "title = "), ("hugo.yaml", "a: [1"), ("hugo.json", "{")] {
             assert!(of(&[(file, text)]).starts_with(file), "{file}");
         }

@@ -34,7 +34,7 @@ const FOLDERS: [(&str, &[&str]); 5] = [
     ("blog", &["blog", "blogs", "posts", "post", "news"]),
 ];
 
-/// How many pages have a folder for their language, and where.
+/// Where a section has the folders of languages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct LocaleVotes {
     /// Directly below the section.
@@ -42,6 +42,12 @@ struct LocaleVotes {
     /// Deeper.
     below: usize,
     none: usize,
+}
+
+impl LocaleVotes {
+    fn has_folders(self) -> bool {
+        self.above + self.below > self.none
+    }
 }
 
 impl SiteLayout {
@@ -84,8 +90,7 @@ impl SiteLayout {
         let has_own_dirs = has_own_dirs || !layout.top_locales.is_empty();
         let is_explicit = config.layout_mode != LayoutMode::Auto;
         let needs_folders = kind == SiteKind::Markdown && config.locales.len() > 1;
-        layout.has_locale_folders =
-            !has_own_dirs && (votes.above + votes.below > votes.none || is_explicit || needs_folders);
+        layout.has_locale_folders = !has_own_dirs && (votes.has_folders() || is_explicit || needs_folders);
         layout.order = match config.layout_mode {
             LayoutMode::V1 => "v1",
             LayoutMode::V2 => "v2",
@@ -141,17 +146,27 @@ impl SiteLayout {
         self.folders(page)?.find(|part| self.locales.contains(*part)).map(str::to_owned)
     }
 
+    /// What the sections of the site do, one vote each: a blog of thousands of posts doesn't decide for the documents.
     fn votes(&self, pages: &[ReadPage]) -> LocaleVotes {
-        let mut votes = LocaleVotes::default();
+        let mut sections: BTreeMap<&str, LocaleVotes> = BTreeMap::new();
         for page in pages {
-            let Some(mut folders) = self.folders(page) else { continue };
+            let (Some(section), Some(mut folders)) = (self.section_of(page), self.folders(page)) else { continue };
+            let votes = sections.entry(section).or_default();
             match folders.position(|part| self.locales.contains(part)) {
                 Some(0) => votes.above += 1,
                 Some(_) => votes.below += 1,
                 None => votes.none += 1,
             }
         }
-        votes
+        let mut all = LocaleVotes::default();
+        for votes in sections.into_values() {
+            match votes {
+                votes if !votes.has_folders() => all.none += 1,
+                votes if votes.above > votes.below => all.above += 1,
+                _ => all.below += 1,
+            }
+        }
+        all
     }
 }
 

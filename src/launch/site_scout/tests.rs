@@ -119,6 +119,14 @@ fn the_order_of_folders_is_that_of_the_existing_pages() {
         ("v1".into(), true, shared(&["en"])),
         "an order wins"
     );
+    let many = [
+        "content/docs.x.example/words/en/net/a.md",
+        "content/kb.x.example/words/en/net/a.md",
+        "content/blog.x.example/words/a.md",
+        "content/blog.x.example/words/b.md",
+        "content/blog.x.example/words/c.md",
+    ];
+    assert_eq!(site(&many, json!({})), ("v2".into(), true, shared(&["en"])), "sections count, not pages");
     let own = vec!["de=content/de".to_owned(), "en=content/en".to_owned()];
     assert_eq!(
         site(&["content/en/docs/words/a.md", "content/de/docs/words/a.md"], json!({})),
