@@ -207,6 +207,20 @@ impl TaggedText {
     }
 }
 
+/// The target and the label of a link; blanks in the parentheses of a method don't end the target.
+fn split_label(value: &str) -> (&str, &str) {
+    let mut depth = 0_usize;
+    let end = value.find(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (c.is_whitespace() || c == '|')
+    });
+    end.map_or((value, ""), |end| (&value[..end], value[end + 1..].trim()))
+}
+
 /// `{@link Name text}`, `{@code x}` and `\c x` as Markdown.
 fn inline_tags(text: &str) -> String {
     let mut out = String::new();
@@ -219,13 +233,14 @@ fn inline_tags(text: &str) -> String {
         let value = value.trim();
         match tag {
             "link" | "linkplain" | "linkcode" => {
-                let (target, label) = value.split_once([' ', '|']).unwrap_or((value, value));
-                let label = if label.trim().is_empty() { target } else { label.trim() };
+                let (target, label) = split_label(value);
+                let label =
+                    if label.is_empty() { target.trim_start_matches('#').replace('#', ".") } else { label.to_owned() };
                 let is_address = target.starts_with("http://") || target.starts_with("https://");
                 out.push_str(&if is_address {
                     format!("[{label}]({target})")
                 } else {
-                    format!("`{}`", label.trim_start_matches('#'))
+                    format!("`{}`", label.split_whitespace().collect::<Vec<_>>().join(" "))
                 });
             }
             "code" | "literal" | "value" | "see" if !value.is_empty() => out.push_str(&format!("`{value}`")),

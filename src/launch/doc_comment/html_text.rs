@@ -7,7 +7,7 @@ use super::markup::{dedent, within};
 
 /// Javadoc as Markdown. Block tags stay.
 pub(super) fn from_html(text: &str) -> String {
-    convert(text, |tag, _, out| match tag {
+    let text = convert(text, |tag, _, out| match tag {
         "p" | "/p" | "/ul" | "/ol" | "br" | "/dl" => out.push_str("\n\n"),
         "li" | "dd" => out.push_str("\n- "),
         "b" | "/b" | "strong" | "/strong" => out.push_str("**"),
@@ -15,7 +15,14 @@ pub(super) fn from_html(text: &str) -> String {
         "h1" | "h2" | "h3" | "h4" => out.push_str("\n\n**"),
         "/h1" | "/h2" | "/h3" | "/h4" => out.push_str("**\n\n"),
         _ => {}
-    })
+    });
+    // HTML has no indentation.
+    let mut in_fence = false;
+    let lines = text.lines().map(|line| {
+        in_fence ^= line.starts_with("```");
+        if in_fence { line } else { line.trim() }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The doc comment of C# as text with block tags.

@@ -20,6 +20,9 @@ pub(super) fn for_a_page(text: &str, language: Language, max_bytes: usize) -> St
                 trimmed.trim_end().starts_with(open.as_str()) && trimmed.trim_end().trim_matches(['`', '~']).is_empty();
             if closes {
                 fence = None;
+                while out.ends_with("\n\n") {
+                    out.pop();
+                }
             } else if language == Language::RUST && is_hidden_line(trimmed) {
                 continue;
             }
@@ -113,7 +116,10 @@ fn prose_line(line: &str) -> String {
         return String::new();
     }
     let indent = line.len() - line.trim_start().len();
-    format!("{}{}", " ".repeat(indent.min(8)), inline_markdown(trimmed))
+    // One marker for all lists.
+    let item = ["- ", "* ", "+ "].iter().find_map(|marker| trimmed.strip_prefix(marker));
+    let (marker, text) = item.map_or(("", trimmed), |text| ("- ", text.trim_start()));
+    format!("{}{marker}{}", " ".repeat(indent.min(8)), inline_markdown(text))
 }
 
 /// `[name]: target` defines a link.

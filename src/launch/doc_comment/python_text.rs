@@ -187,7 +187,13 @@ fn directive(line: &str) -> Option<(&str, &str)> {
 fn push_directive(out: &mut Vec<String>, word: &str, argument: &str, block: &[&str]) {
     let option = |line: &&&str| !line.trim().starts_with(':') || line.trim().matches(':').count() < 2;
     let text = || block.iter().map(|line| roles(line.trim())).collect::<Vec<_>>().join(" ").trim().to_owned();
-    let sentence = |title: &str| format!("{title} {} {}", roles(argument), text()).trim().to_owned();
+    let sentence = |title: &str| match (roles(argument), text()) {
+        (argument, text) if argument.is_empty() || text.is_empty() => {
+            format!("{title} {argument}{text}").trim().to_owned()
+        }
+        (argument, text) if title.is_empty() => format!("{argument} {text}"),
+        (argument, text) => format!("{title} {argument}: {text}"),
+    };
     match word {
         "code-block" | "code" | "sourcecode" | "ipython" => {
             let lines: Vec<&str> = block.iter().filter(option).copied().collect();
@@ -260,7 +266,8 @@ pub(crate) fn roles(text: &str) -> String {
             };
             out.push_str(&format!("`{name}`"));
         }
-        rest = after;
+        // `Name`\s
+        rest = after.strip_prefix('\\').map_or(after, |after| after.strip_prefix(' ').unwrap_or(after));
     }
     out.push_str(rest);
     out.replace('\u{0}', "``")

@@ -77,6 +77,21 @@ fn block_tags_become_lists_and_code() {
 }
 
 #[test]
+fn lists_links_and_fences_have_one_style() {
+    assert_eq!(
+        to_markdown(Language::RUST, "*   One\n+ Two\n\n```\nx();\n# Ok(())\n\n```"),
+        "- One\n- Two\n\n```rust\nx();\n```"
+    );
+    let java = "Uses {@link #toJson(Object,\n Type)} or {@link A#b the b}.\n <ul>\n   <li>One\n       more\n   <li>Two\n </ul>";
+    assert_eq!(to_markdown(Language::JAVA, java), "Uses `toJson(Object, Type)` or `the b`.\n\n- One\nmore\n\n- Two");
+    let python = "Takes :class:`Option`\\s.\n\n.. versionchanged:: 8.0\n    It is\n    new.\n.. note:: Careful.\n";
+    assert_eq!(
+        to_markdown(Language::PYTHON, python),
+        "Takes `Option`s.\n\nChanged in version 8.0: It is new.\n\n**Note:** Careful."
+    );
+}
+
+#[test]
 fn sentences_end_at_full_stops() {
     for (text, expected) in [
         ("Reads a file. And more.", "Reads a file."),

@@ -18,7 +18,7 @@ use crate::limits::MAX_REEXPORT_STEPS;
 use crate::product_sources::{ParsedSource, folder, resolve};
 
 /// Steps of name resolution in one repository.
-const MAX_STEPS: u32 = 2_000_000;
+const MAX_STEPS: u32 = 500_000;
 
 /// A symbol, by its file and place.
 type SymbolPlace = (usize, usize);
@@ -39,6 +39,8 @@ struct ScriptFiles<'a> {
     /// The entries of the repository's packages, by the name that they are imported by.
     packages: BTreeMap<String, usize>,
     steps: Cell<u32>,
+    /// The files that relative specifiers mean, by path.
+    resolved: RefCell<BTreeMap<String, Option<usize>>>,
     /// The exports of files that are known completely.
     known: RefCell<BTreeMap<usize, Exports>>,
     /// The files whose exports are being read, and whether one of them was asked for again.
@@ -61,6 +63,7 @@ pub(super) fn select(files: &[ParsedSource], entries: &[PackageEntry], others: &
         namespaces: files.iter().map(|file| namespaces(&file.source.text)).collect(),
         packages: BTreeMap::new(),
         steps: Cell::new(MAX_STEPS),
+        resolved: RefCell::default(),
         known: RefCell::default(),
         open: RefCell::default(),
         is_circular: Cell::new(false),
@@ -180,8 +183,10 @@ impl<'a> ScriptFiles<'a> {
 
     fn read_exports(&self, file: usize, step: usize) -> Exports {
         let mut exports = Exports::new();
-        self.steps.set(self.steps.get() - 1);
         let links = &self.links[file];
+        if !self.may_search(8 * (links.es_exports.len() + links.exports.len())) {
+            return exports;
+        }
         for export in links.es_exports.iter().chain(&links.exports) {
             match (&export.name, &export.value) {
                 (None, ExportedValue::Required(specifier, None)) => {
@@ -345,6 +350,11 @@ impl<'a> ScriptFiles<'a> {
             return self.packages.get(text).copied();
         }
         let path = resolve(folder(self.files[file].path()), text)?;
-        source_candidates(&path).iter().find_map(|path| self.by_path.get(path.as_str()).copied())
+        if let Some(known) = self.resolved.borrow().get(&path) {
+            return *known;
+        }
+        let found = source_candidates(&path).iter().find_map(|path| self.by_path.get(path.as_str()).copied());
+        self.resolved.borrow_mut().insert(path, found);
+        found
     }
 }
