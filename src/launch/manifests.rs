@@ -104,10 +104,27 @@ fn names_kotlin(text: &str) -> bool {
 
 /// A value in one line; `None` if nothing is left, or it is longer than any such value.
 fn value(text: &str, line: u32) -> Option<ManifestValue> {
+    cleaned(text).map(|text| ManifestValue { text, line, path: None })
+}
+
+/// The text of a value in one line.
+fn cleaned(text: &str) -> Option<String> {
+    if text.len() > MAX_MANIFEST_VALUE_CHARS * 8 {
+        return None;
+    }
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let fits =
         !text.is_empty() && text.chars().count() <= MAX_MANIFEST_VALUE_CHARS && !text.chars().any(char::is_control);
-    fits.then_some(ManifestValue { text, line, path: None })
+    fits.then_some(text)
+}
+
+/// The beginning of `text`, at most `max` bytes.
+fn window(text: &str, max: usize) -> &str {
+    let mut end = text.len().min(max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// The line of a byte, from 1.

@@ -2,7 +2,7 @@
 //!
 //! It doesn't parse a language; it knows strings in quotation marks and comments to the end of a line. What isn't a plain text is not found.
 
-use super::{line_at, value};
+use super::{line_at, value, window};
 use crate::artifacts::repository::ManifestValue;
 
 /// How a program writes its comments and assignments.
@@ -23,19 +23,27 @@ pub(super) const SWIFT: Syntax = Syntax { comment: "//", separators: &[':'] };
 /// `version = "1"`, and in Groovy `version "1"`.
 pub(super) const GRADLE: Syntax = Syntax { comment: "//", separators: &['=', ' '] };
 
+/// Places at which a key is looked at; a program that is meant for people has fewer.
+const MAX_PLACES: usize = 1_000;
+/// Bytes that are looked at before a key on its line, and after it.
+const MAX_NEAR_BYTES: usize = 8 * 1024;
+
 /// The first plain text that `text` gives to `key`, from the byte `from` on.
 pub(super) fn find(text: &str, key: &str, syntax: Syntax, from: usize) -> Option<ManifestValue> {
     let rest = text.get(from..)?;
-    rest.match_indices(key).find_map(|(at, _)| {
+    rest.match_indices(key).take(MAX_PLACES).find_map(|(at, _)| {
         let at = from + at;
-        let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let near = at.saturating_sub(MAX_NEAR_BYTES);
+        let before = text.as_bytes()[near..at].iter().rposition(|byte| *byte == b'\n').map(|end| near + end + 1);
+        // A line that is longer is no line of a program.
+        let line_start = before.or_else(|| (near == 0).then_some(0))?;
         let is_inner = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '"' | '\'');
         // A key that begins with a dot is a member of whatever stands before it.
-        let is_part = !key.starts_with('.') && text[..at].chars().next_back().is_some_and(is_inner);
+        let is_part = !key.starts_with('.') && text[line_start..at].chars().next_back().is_some_and(is_inner);
         if is_part || is_comment(&text[line_start..at], syntax.comment) {
             return None;
         }
-        let literal = after_separator(&text[at + key.len()..], syntax.separators)?;
+        let literal = after_separator(window(&text[at + key.len()..], MAX_NEAR_BYTES), syntax.separators)?;
         value(&plain_text(literal)?, line_at(text, at))
     })
 }

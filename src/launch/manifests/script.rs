@@ -2,19 +2,25 @@
 
 use super::literals::{GRADLE, PYTHON, RUBY, SWIFT, find};
 use super::toml_text::license_of_classifier;
-use super::{ManifestValues, line_at, value};
+use super::{ManifestValues, line_at, value, window};
 use crate::artifacts::repository::ManifestValue;
+
+/// Calls of one command that are looked at.
+const MAX_CALLS: usize = 1_000;
+/// Length of one call, in bytes.
+const MAX_CALL_BYTES: usize = 4_000;
 
 /// The values of a `setup.py`: the plain texts among the arguments of `setup(…)`.
 pub(super) fn setup_py(text: &str) -> ManifestValues {
     let Some(start) = text.rfind("setup(") else { return ManifestValues::default() };
     let of = |key: &str| find(text, key, PYTHON, start);
     let classifier = || {
-        let lines = text[start..].match_indices("License ::");
+        let lines = text[start..].match_indices("License ::").take(MAX_CALLS);
         let mut found = lines.filter_map(|(at, _)| {
             let at = start + at;
-            let end = text[at..].find(['"', '\'', '\n'])?;
-            value(&license_of_classifier(&text[at..at + end])?, line_at(text, at))
+            let near = window(&text[at..], MAX_CALL_BYTES);
+            let end = near.find(['"', '\'', '\n'])?;
+            value(&license_of_classifier(&near[..end])?, line_at(text, at))
         });
         found.next()
     };
@@ -149,45 +155,35 @@ pub(super) fn cmake(text: &str) -> ManifestValues {
 
 /// The second argument of the call of `command` whose first is `first`.
 fn cmake_call_with(text: &str, command: &str, first: &str) -> Option<(usize, String)> {
-    let mut from = 0;
-    while let Some(at) = text.get(from..)?.find(command) {
-        from += at + command.len();
-        let arguments = cmake_arguments(text, from);
-        if let Some([(_, name), (place, second), ..]) = arguments.as_deref()
-            && name == first
-            && second.bytes().all(|byte| byte.is_ascii_digit())
-        {
-            return Some((*place, second.clone()));
-        }
-    }
-    None
+    text.match_indices(command).take(MAX_CALLS).find_map(|(at, _)| {
+        let arguments = cmake_arguments(text, at + command.len())?;
+        let [(_, name), (place, second), ..] = arguments.as_slice() else { return None };
+        let is_year = name == first && second.bytes().all(|byte| byte.is_ascii_digit());
+        is_year.then(|| (*place, second.clone()))
+    })
 }
 
 /// The arguments of the first call of `command` at the beginning of a line, each with its place.
 fn cmake_call(text: &str, command: &str) -> Option<Vec<(usize, String)>> {
     let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let indent = line.len() - line.trim_start().len();
-        let word = line.trim_start();
-        if word.get(..command.len()).is_some_and(|found| found.eq_ignore_ascii_case(command)) {
-            let arguments = cmake_arguments(text, start + indent + command.len());
-            if arguments.as_ref().is_some_and(|arguments| !arguments.is_empty()) {
-                return arguments;
-            }
-        }
+    let begins = text.split_inclusive('\n').filter_map(|line| {
+        let at = start + line.len() - line.trim_start().len();
         start += line.len();
-    }
-    None
+        let is_call = text[at..].get(..command.len()).is_some_and(|word| word.eq_ignore_ascii_case(command));
+        is_call.then_some(at + command.len())
+    });
+    begins.take(MAX_CALLS).find_map(|at| cmake_arguments(text, at).filter(|arguments| !arguments.is_empty()))
 }
 
 /// The arguments in the parentheses that begin at `from`, each with its place; `None` if there are none.
 fn cmake_arguments(text: &str, from: usize) -> Option<Vec<(usize, String)>> {
-    let rest = text.get(from..)?;
-    let open = from + rest.find('(').filter(|at| rest[..*at].trim().is_empty())? + 1;
+    let near = window(text.get(from..)?, MAX_CALL_BYTES);
+    let open = near.find('(').filter(|at| near[..*at].trim().is_empty())? + 1;
+    let (near, open) = (&near[open..], from + open);
     let mut arguments = Vec::new();
     let mut word: Option<(usize, String)> = None;
     let (mut in_string, mut in_comment) = (false, false);
-    for (at, c) in text[open..].char_indices().take(4_000) {
+    for (at, c) in near.char_indices() {
         match c {
             '\n' if in_comment => in_comment = false,
             _ if in_comment => {}

@@ -104,6 +104,49 @@ fn other_programs() {
 }
 
 #[test]
+fn large_manifests_cost_no_more_than_their_size() {
+    let mega = 1024 * 1024;
+    let repeated = |piece: &str| piece.repeat(mega / piece.len());
+    let start = codeyard_base::clock::Instant::now();
+    for piece in [
+        "name",
+        "name=",
+        "name=\"",
+        "name = 'a' + ",
+        "License ::",
+        "set",
+        "project(\n",
+        "project ",
+        "set(",
+        "\"\"\"",
+        "[",
+        "[a.",
+        "a.",
+        ".name",
+        "{\"a\":",
+    ] {
+        for path in [
+            "setup.py",
+            "a.gemspec",
+            "build.gradle",
+            "CMakeLists.txt",
+            "Package.swift",
+            "Cargo.toml",
+            "package.json",
+            "go.mod",
+            "setup.cfg",
+        ] {
+            read(path, format!("setup({}", repeated(piece)).as_bytes(), false, &Sites::builtin()).unwrap();
+            read(path, repeated(piece).as_bytes(), false, &Sites::builtin()).unwrap();
+        }
+    }
+    let nodes = format!("<p>{}</p>", "<Version>\u{80}</Version>".repeat(45_000));
+    assert_eq!(shown("a.csproj", &nodes), ["-"; 5]);
+    // A quadratic reader takes hours; the bound only tells that from a slow machine.
+    assert!(start.elapsed().as_secs() < 300);
+}
+
+#[test]
 fn no_bytes_make_a_reader_fail() {
     let names = [
         "Cargo.toml",

@@ -2,7 +2,7 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{ManifestValues, value};
+use super::{ManifestValues, cleaned, value};
 use crate::artifacts::repository::ManifestValue;
 use crate::limits::MAX_MANIFEST_NODES;
 
@@ -70,6 +70,8 @@ fn has_name(node: Node<'_, '_>, name: &str) -> bool {
 fn text_of(node: Node<'_, '_>) -> Option<ManifestValue> {
     let inner = node.first_child().filter(|inner| inner.is_text())?;
     let text = inner.text()?;
+    // Finding a line reads the document up to there: only for what is a value.
+    cleaned(text)?;
     let blank = text.len() - text.trim_start().len();
     value(text, node.document().text_pos_at(inner.range().start + blank).row)
 }

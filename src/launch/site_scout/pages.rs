@@ -12,6 +12,9 @@ use crate::run_config::SiteKind;
 /// The markers of list items.
 pub(super) const BULLETS: [char; 3] = ['-', '*', '+'];
 
+/// Bytes of a page that show its style.
+const MAX_STYLE_BYTES: usize = 64 * 1024;
+
 /// One page.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReadPage {
@@ -40,7 +43,7 @@ pub(super) fn read(files: &SiteFiles, hugo: &HugoConfig, kind: SiteKind) -> Vec<
         let body = page.as_ref().map_or("", |page| page.body);
         let keys = page.as_ref().map(|page| page.keys.clone()).unwrap_or_default();
         let content = (pages.len() < MAX_SITE_PAGES_FOR_STYLE || !keys.contains_key("title"))
-            .then(|| markdown_page::read(body, 1));
+            .then(|| markdown_page::read(beginning(body), 1));
         let heading = || content.as_ref().and_then(|page| page.headings.first()).map(|heading| heading.text.clone());
         let name = placed.stem.rsplit('/').find(|part| !matches!(*part, "index" | "_index")).unwrap_or(placed.stem);
         let title = keys.get("title").and_then(|title| title.as_str()).map(str::to_owned);
@@ -63,6 +66,15 @@ pub(super) fn read(files: &SiteFiles, hugo: &HugoConfig, kind: SiteKind) -> Vec<
         });
     }
     pages
+}
+
+/// As much of a page as shows its style.
+fn beginning(body: &str) -> &str {
+    let mut end = body.len().min(MAX_STYLE_BYTES);
+    while !body.is_char_boundary(end) {
+        end -= 1;
+    }
+    &body[..end]
 }
 
 fn name_of(stem: &str) -> &str {
