@@ -19,7 +19,7 @@ use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::site::{FrontMatterRules, SiteContext, SitePage};
 use crate::checkout::CheckedOut;
 use crate::git_errors::of_io;
-use crate::limits::{MAX_SITE_PAGES, MAX_STATIC_FILES};
+use crate::limits::{MAX_SITE_CONFIG_BYTES, MAX_SITE_PAGES, MAX_STATIC_FILES};
 use crate::repo_scout::{TreeEntryKind, tree};
 use crate::run_config::{RunConfig, Section, SiteKind};
 use front_matter_rules::{PageKeys, rules_of, rules_of_archetype};
@@ -58,7 +58,13 @@ pub fn site_context(site: &Path, checkout: &CheckedOut, config: &RunConfig) -> R
     };
     let pages = pages::read(&files, &hugo, kind);
     let layout = SiteLayout::of(&pages, &hugo, config, kind);
-    let front_matter = SECTIONS.map(|(_, name)| (name.to_owned(), rules(name, &pages, &layout, &hugo, &files)));
+    let rules_of_section = |name: &str| match (kind, rules(name, &pages, &layout, &hugo, &files)) {
+        // Pages that nothing builds need no front matter, unless others have one.
+        (SiteKind::Markdown, rules) => rules,
+        (SiteKind::Hugo, rules) => Some(hugo_rules(name, rules, &layout, &hugo)),
+    };
+    let front_matter: BTreeMap<String, FrontMatterRules> =
+        SECTIONS.iter().filter_map(|(_, name)| Some(((*name).to_owned(), rules_of_section(name)?))).collect();
     Ok(SiteContext {
         schema_version: SCHEMA_VERSION.into(),
         commit: checkout.commit.clone(),
@@ -75,7 +81,7 @@ pub fn site_context(site: &Path, checkout: &CheckedOut, config: &RunConfig) -> R
         has_locale_folders: layout.has_locale_folders,
         default_language_in_subdir: layout.default_language_in_subdir,
         section_dirs: layout.section_dirs,
-        front_matter: BTreeMap::from(front_matter),
+        front_matter,
         bullet: bullet(&pages),
         pages: pages
             .into_iter()
@@ -113,7 +119,7 @@ fn rules(
     layout: &SiteLayout,
     hugo: &HugoConfig,
     files: &SiteFiles,
-) -> FrontMatterRules {
+) -> Option<FrontMatterRules> {
     let keys_of = |accept: &dyn Fn(&ReadPage) -> bool| -> Vec<&PageKeys> {
         let fitting = pages.iter().filter(|page| layout.section_of(page) == Some(section) && accept(page));
         fitting.filter_map(|page| page.front_matter.as_ref()).collect()
@@ -125,13 +131,26 @@ fn rules(
     let of_archetype = || {
         let folder = layout.section_dirs.get(section).and_then(|dir| dir.split('/').next()).unwrap_or(section);
         let names = [format!("{folder}.md"), format!("{folder}/index.md"), "default.md".to_owned()];
-        let dir = &hugo.archetype_dir;
-        names.iter().find_map(|name| {
-            rules_of_archetype(&files.text(&format!("{dir}/{name}"), crate::limits::MAX_SITE_CONFIG_BYTES)?)
-        })
+        let text = |name: &String| files.text(&format!("{}/{name}", hugo.archetype_dir), MAX_SITE_CONFIG_BYTES);
+        names.iter().find_map(|name| rules_of_archetype(&text(name)?))
     };
+    of_pages.or_else(of_archetype)
+}
+
+/// The rules of a section of a site that Hugo builds.
+fn hugo_rules(
+    section: &str,
+    found: Option<FrontMatterRules>,
+    layout: &SiteLayout,
+    hugo: &HugoConfig,
+) -> FrontMatterRules {
     let none = || FrontMatterRules { form: "yaml".into(), required: BTreeMap::new(), constants: BTreeMap::new() };
-    of_pages.or_else(of_archetype).unwrap_or_else(none)
+    let mut rules = found.unwrap_or_else(none);
+    if layout.has_other_addresses(section, hugo) {
+        // A page that says its own address has the one that was planned, whatever the site makes of paths.
+        rules.required.insert("url".into(), "string".into());
+    }
+    rules
 }
 
 /// Files besides pages, as the built site has them.

@@ -40,7 +40,7 @@ pub struct SiteContext {
     pub default_language_in_subdir: bool,
     /// The folder of each section below the content folder; empty if the section is the top.
     pub section_dirs: BTreeMap<String, String>,
-    /// The front matter of each section, as its existing pages and archetypes have it.
+    /// The front matter of each section, as its existing pages and archetypes have it. A section without an entry needs none.
     pub front_matter: BTreeMap<String, FrontMatterRules>,
     /// The existing pages, by path; the first ones if there are very many.
     pub pages: Vec<SitePage>,

@@ -116,6 +116,19 @@ impl SiteLayout {
         fitting.max_by_key(|(_, name)| self.section_dirs[*name].len()).map(|(_, name)| *name)
     }
 
+    /// Whether the site's configuration gives pages of the section other addresses than those of their paths.
+    pub(super) fn has_other_addresses(&self, section: &str, hugo: &HugoConfig) -> bool {
+        let dir = self.section_dirs.get(section).map_or("", String::as_str);
+        let top = dir.split('/').next().unwrap_or_default();
+        let has_pattern = match (top, self.top_locales.is_empty()) {
+            ("", _) => !hugo.permalinks.is_empty(),
+            (top, true) => hugo.permalinks.contains_key(&top.to_lowercase()),
+            // To Hugo the folder of the language is the section.
+            (_, false) => self.top_locales.iter().any(|locale| hugo.permalinks.contains_key(locale)),
+        };
+        has_pattern || hugo.has_ugly_urls || hugo.keeps_case && dir.chars().any(char::is_uppercase)
+    }
+
     /// The language of a page: of its folder, or else what the configuration says.
     pub(super) fn language_of(&self, page: &ReadPage) -> String {
         let top = page.stem.split('/').next().filter(|top| self.top_locales.contains(*top)).map(str::to_owned);

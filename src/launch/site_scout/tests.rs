@@ -183,6 +183,7 @@ fn a_site_of_plain_files_has_their_paths_as_addresses() {
         [("/README.md", "Welcome"), ("/docs/Words/Start.md", "Start here"), ("/docs/Words/plain.md", "plain")]
     );
     assert_eq!((pairs(&found.content_dirs), found.bullet, found.has_locale_folders), (vec![("en", "")], '+', false));
+    assert_eq!(found.front_matter, BTreeMap::new(), "no page has one");
     assert_eq!(
         (found.static_files.as_slice(), found.section_dirs["docs"].as_str()),
         (&["docs/Words/a.png".to_owned()][..], "docs")
@@ -197,6 +198,18 @@ fn a_site_for_one_section_has_it_at_its_top() {
     assert_eq!(one.front_matter["docs"].constants["layout"], json!("docs"));
     let two = context(&files, &json!({})).unwrap();
     assert_eq!(two.section_dirs["docs"], "docs");
+}
+
+#[test]
+fn pages_say_their_address_where_the_site_makes_others() {
+    let requires = |toml: &str, section: &str| {
+        let found = context(&[("hugo.toml", toml), ("content/docs/words/a.md", PAGE)], &json!({})).unwrap();
+        found.front_matter[section].required.contains_key("url")
+    };
+    assert!(requires("[permalinks]\nblog = \"/:year/:slug/\"\n", "blog"));
+    assert!(!requires("[permalinks]\nblog = \"/:year/:slug/\"\n", "docs"));
+    assert!(requires("uglyURLs = true", "docs"));
+    assert!(!requires("disablePathToLower = true", "docs"), "its path is in lower case");
 }
 
 #[test]
