@@ -16,7 +16,7 @@ use crate::product_sources::ParsedSource;
 
 pub(crate) use markup::{inline_markdown, one_sentence};
 pub(crate) use python_text::roles as rst_inline;
-pub(crate) use raw_comment::leading_comment;
+pub(crate) use raw_comment::{head_end, leading_comment};
 
 /// A doc comment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,6 +55,11 @@ pub(crate) fn to_markdown(language: Language, text: &str) -> String {
         Language::CSHARP => block_tags::to_markdown(&html_text::from_xml_doc(text)),
         Language::JAVA | Language::PHP => block_tags::to_markdown(&html_text::from_html(text)),
         Language::RUST | Language::SWIFT => text.to_owned(),
+        Language::KOTLIN => block_tags::to_markdown(&markup::names_as_code(text, ('[', ']'))),
+        Language::RUBY => {
+            let text = block_tags::to_markdown(&markup::names_as_code(text, ('+', '+')));
+            markup::fence_indented(&text, "ruby")
+        }
         Language::GO => markup::fence_indented(text, "go"),
         _ => block_tags::to_markdown(text),
     };

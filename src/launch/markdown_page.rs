@@ -188,14 +188,14 @@ fn add_text(piece: &str, heading: &mut Option<(Heading, Option<String>)>, links:
 
 /// The anchors of one page, of which each is given once.
 #[derive(Debug, Default)]
-struct Anchors {
+pub(crate) struct Anchors {
     given: BTreeMap<String, u32>,
 }
 
 impl Anchors {
     /// The anchor of a heading as Hugo makes it for GitHub's style: lower case, spaces to hyphens, letters, digits, `-` and `_` only; a
     /// repeated one gets a number.
-    fn of(&mut self, text: &str) -> String {
+    pub(crate) fn of(&mut self, text: &str) -> String {
         let kept = text.trim().chars().filter_map(|c| match c {
             ' ' | '\t' => Some('-'),
             c if c.is_alphanumeric() || matches!(c, '-' | '_') => Some(c),

@@ -15,6 +15,7 @@ use crate::limits::{MAX_PLANNED_EXAMPLES, MAX_README_SNIPPETS};
 use crate::page_paths::{PagePaths, slug};
 use crate::run_config::{RunConfig, Section};
 use crate::run_status::section_name;
+use crate::safe_markdown;
 
 /// Lines of a page of the API besides its items: front matter, introduction, links.
 const API_PAGE_FRAME_LINES: usize = 60;
@@ -142,7 +143,7 @@ impl Planner<'_> {
             let ids: Vec<String> = self.snippets_of(&example.path).map(|snippet| snippet.id.clone()).collect();
             let stem = example.path.rsplit('/').next().unwrap_or(&example.path);
             let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-            self.add(section, locale, PageTemplate::Example, Some(&slug(stem)), &example.title);
+            self.add(section, locale, PageTemplate::Example, Some(&slug(stem)), &safe_markdown::title(&example.title));
             if let Some(page) = self.pages.last_mut() {
                 page.subject.clone_from(&example.path);
                 page.snippets = ids;

@@ -105,6 +105,8 @@ impl ProductReader {
                 break;
             }
             let symbols = codeyard_index::extract::extract(language, &source.text).symbols;
+            let language =
+                if language == Language::C && is_cpp_header(&source.text) { Language::CPP } else { language };
             parsed.push(ParsedSource::new(source, language, symbols));
         }
         Ok(parsed)
@@ -174,6 +176,13 @@ impl ParsedSource {
     pub(crate) fn text_of(&self, symbol: &Symbol) -> &str {
         self.source.raw_lines(symbol.line_start as usize, symbol.line_end as usize)
     }
+}
+
+/// Whether a header with the ending of C has C++. The index decides the same for itself.
+fn is_cpp_header(text: &str) -> bool {
+    let begins =
+        |line: &str| ["namespace ", "template <", "template<", "class "].iter().any(|word| line.starts_with(word));
+    text.lines().any(|line| begins(line.trim_start()))
 }
 
 /// The folder of a path; empty at the top.

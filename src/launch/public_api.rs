@@ -90,6 +90,16 @@ pub(crate) fn select(
                 header_folders: declared::header_folders(files),
             };
             let is_own = own_files(files, inventory, manifest);
+            let has = |folder: &str| files.iter().any(|file| file.path().contains(folder));
+            // Gems load `lib`, packages of Swift have their targets below `Sources`.
+            let (has_lib, has_sources) = (has("lib/"), has("Sources/"));
+            let is_product = |path: &str| match platform {
+                "ruby" => !has_lib || path.starts_with("lib/") || path.contains("/lib/"),
+                "swift" => !has_sources || path.contains("Sources/") && !path.contains("Test"),
+                "kotlin" | "java" => !path.ends_with(".gradle.kts"),
+                _ => true,
+            };
+            let is_own = |path: &str| is_product(path) && is_own(path);
             let mut selections = Vec::new();
             for (at, source) in files.iter().enumerate().filter(|(_, source)| is_own(source.path())) {
                 declared::select(at, source, &names, &mut selections);
@@ -124,7 +134,10 @@ fn own_files<'a>(
         let inner = all.iter().filter(|folder| is_below(path, folder)).max_by_key(|folder| folder.len());
         inner.is_some_and(|inner| chosen.contains(inner))
     };
-    let chosen = [own, namesakes].into_iter().find(|chosen| files.iter().any(|source| is_in(source.path(), chosen)));
+    let is_code = |path: &str| !path.ends_with(".gradle.kts");
+    let has_any =
+        |chosen: &BTreeSet<&str>| files.iter().any(|source| is_code(source.path()) && is_in(source.path(), chosen));
+    let chosen = [own, namesakes].into_iter().find(has_any);
     move |path| chosen.as_ref().is_none_or(|chosen| is_in(path, chosen))
 }
 

@@ -256,7 +256,13 @@ fn manifests_of(
             texts.push(String::from_utf8_lossy(&content).into_owned());
         }
     }
-    manifests::inherit(&mut found, &texts);
+    let read = |path: &str| {
+        let mut content = Vec::new();
+        let is_listed = inventory.files.binary_search_by(|file| file.path.as_str().cmp(path)).is_ok();
+        let is_read = is_listed && reader.read(Path::new(path), MAX_PACKAGE_MANIFEST_BYTES, &mut content).is_ok();
+        is_read.then(|| String::from_utf8_lossy(&content).into_owned())
+    };
+    manifests::inherit(&mut found, &texts, &read);
     found
 }
 
