@@ -228,6 +228,31 @@ const KNOWN_TAGS: [&str; 30] = [
     "li", "ol", "p", "pre", "span", "strong", "sub", "summary", "sup", "table", "td", "ul",
 ];
 
+/// Names between these signs as code: `[Name]` of KDoc, `+name+` of RDoc.
+pub(super) fn names_as_code(text: &str, (open, close): (char, char)) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(open) {
+        let (head, inner) = (&rest[..at], &rest[at + 1..]);
+        let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '?' | '!' | '#');
+        let end = inner.find(|c| !is_of_name(c)).filter(|end| *end > 0 && inner[*end..].starts_with(close));
+        let is_alone = !head.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ']' | '`' | '@'));
+        out.push_str(head);
+        match end.filter(|end| is_alone && !inner[end + 1..].starts_with(['(', '[', ':'])) {
+            Some(end) => {
+                out.push_str(&format!("`{}`", &inner[..end]));
+                rest = &inner[end + 1..];
+            }
+            None => {
+                out.push(open);
+                rest = inner;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Text whose indented blocks are code, with fences around them.
 pub(super) fn fence_indented(text: &str, language: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();

@@ -97,7 +97,6 @@ fn above(source: &SourceText, line: usize, language: Language) -> Option<RawComm
 
 /// The marker of a line that is a comment.
 fn line_marker(text: &str, language: Language) -> Option<&'static str> {
-    let is_rule = text.len() > 6 && text.bytes().all(|byte| byte == text.as_bytes()[0]);
     let markers: &[&'static str] = match language {
         Language::PYTHON | Language::RUBY | Language::BASH => &["#"],
         _ => &["///", "//!", "//"],
@@ -105,7 +104,7 @@ fn line_marker(text: &str, language: Language) -> Option<&'static str> {
     markers
         .iter()
         .copied()
-        .find(|marker| text.starts_with(marker) && !is_rule && !text.starts_with("#[") && !text.starts_with("#!"))
+        .find(|marker| text.starts_with(marker) && !text.starts_with("#[") && !text.starts_with("#!"))
 }
 
 fn line_comments(source: &SourceText, first: usize, last: usize, marker: &str) -> RawComment {
@@ -113,6 +112,9 @@ fn line_comments(source: &SourceText, first: usize, last: usize, marker: &str) -
         let text = source.line(number).trim();
         let rest = text.strip_prefix(marker).unwrap_or(text);
         let signs: &[char] = if marker == "#" { &[':'] } else { &['<', '!'] };
+        // A rule divides comments.
+        let is_rule = rest.len() > 6 && !rest.contains(char::is_alphanumeric) && !rest.contains(char::is_whitespace);
+        let rest = if is_rule { "" } else { rest };
         rest.strip_prefix(signs).filter(|_| marker != "//!").unwrap_or(rest).to_owned()
     });
     RawComment { text: dedented(&lines.collect::<Vec<_>>()), first_line: first, last_line: last }
@@ -145,7 +147,16 @@ fn block_comment(source: &SourceText, first: usize, last: usize) -> RawComment {
 
 /// The comment at the top of a file, below a `#!` line and above everything else. A licence text isn't one.
 pub(crate) fn leading_comment(source: &SourceText, language: Language) -> Option<RawComment> {
-    let mut line = 1;
+    read_head(source, language).0
+}
+
+/// The last line of the comments at the top of a file, licence texts included; 0 without any.
+pub(crate) fn head_end(source: &SourceText, language: Language) -> usize {
+    read_head(source, language).1
+}
+
+fn read_head(source: &SourceText, language: Language) -> (Option<RawComment>, usize) {
+    let (mut line, mut end) = (1, 0);
     while line <= source.len().min(MAX_HEAD_LINES) {
         let text = source.line(line).trim();
         let is_skipped = text.is_empty() || text.starts_with("#!") || text.starts_with("# -*-") || text == "<?php";
@@ -153,35 +164,37 @@ pub(crate) fn leading_comment(source: &SourceText, language: Language) -> Option
             line += 1;
             continue;
         }
-        if language == Language::PYTHON && quotes_of(source.line(line)).is_some() {
-            return docstring_at(source, line);
-        }
-        let (comment, next) = comment_from(source, line, language)?;
+        let found = if language == Language::PYTHON && quotes_of(source.line(line)).is_some() {
+            docstring_at(source, line)
+        } else {
+            comment_from(source, line, language)
+        };
+        let Some(comment) = found else { break };
+        (line, end) = (comment.last_line + 1, comment.last_line);
         let plain = comment.text.to_lowercase();
         let is_licence =
             ["copyright", "spdx", "licensed under", "license", "©", "eslint", "noinspection", "clang-format"];
         if !plain.trim().is_empty() && !is_licence.iter().any(|word| plain.contains(word)) {
-            return Some(comment);
+            return (Some(comment), end);
         }
-        line = next;
     }
-    None
+    (None, end)
 }
 
-/// The comment that begins on a line, and the line after it.
-fn comment_from(source: &SourceText, line: usize, language: Language) -> Option<(RawComment, usize)> {
+/// The comment that begins on a line.
+fn comment_from(source: &SourceText, line: usize, language: Language) -> Option<RawComment> {
     let text = source.line(line).trim();
     let most = source.len().min(line + MAX_COMMENT_LINES);
     if text.starts_with("/*") {
         let last = (line..=most).find(|number| source.line(*number).contains("*/"))?;
-        return Some((block_comment(source, line, last), last + 1));
+        return Some(block_comment(source, line, last));
     }
     let marker = line_marker(text, language)?;
     let mut last = line;
     while last < most && line_marker(source.line(last + 1).trim(), language) == Some(marker) {
         last += 1;
     }
-    Some((line_comments(source, line, last, marker), last + 1))
+    Some(line_comments(source, line, last, marker))
 }
 
 /// The quotes that a line's docstring begins with, and what is in front of them.

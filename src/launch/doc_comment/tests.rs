@@ -92,6 +92,17 @@ fn lists_links_and_fences_have_one_style() {
 }
 
 #[test]
+fn names_in_kdoc_and_rdoc_are_code() {
+    let kotlin = "Checks if [this] has [Set.of], not a[1] or [a link](https://x.org).\n@return a [T]";
+    assert_eq!(
+        to_markdown(Language::KOTLIN, kotlin),
+        "Checks if `this` has `Set.of`, not a[1] or [a link](https://x.org).\n\n**Returns**\n\n- a `T`"
+    );
+    let ruby = "Evaluates +script+, 1 + 2 + 3.\n\n  run a\n\nEnd.";
+    assert_eq!(to_markdown(Language::RUBY, ruby), "Evaluates `script`, 1 + 2 + 3.\n\n```ruby\nrun a\n```\n\nEnd.");
+}
+
+#[test]
 fn sentences_end_at_full_stops() {
     for (text, expected) in [
         ("Reads a file. And more.", "Reads a file."),

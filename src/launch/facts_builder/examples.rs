@@ -12,7 +12,9 @@ use crate::product_sources::{ProductReader, SourceText};
 use crate::public_api;
 
 /// Files of a folder of examples that aren't examples.
-const NOT_PROGRAMS: [&str; 9] = [
+const NOT_PROGRAMS: [&str; 11] = [
+    "build.gradle",
+    "settings.gradle",
     "__init__",
     "setup",
     "conftest",

@@ -14,7 +14,9 @@ pub(super) fn command(
     readme: Option<&Readme>,
     ledger: &mut ClaimLedger,
 ) -> Option<InstallCommand> {
-    let (name, evidence) = package.package_name()?;
+    let Some((name, evidence)) = package.package_name() else {
+        return shown_command(readme?, config, ledger);
+    };
     if !is_package_name(&name) || is_private(package) {
         return None;
     }
@@ -67,9 +69,9 @@ fn text_for(
         "swift" => Some((format!(".package(url: \"{}\", from: \"{}\")", address?, version?), "swift")),
         "cpp" if package.has_file("vcpkg.json") => shell(format!("vcpkg install {}", name.to_lowercase())),
         "cpp" => {
-            let revision = version.map(|version| format!("\n  GIT_TAG v{version}")).unwrap_or_default();
-            // The name of a tag isn't known: the commit would be, but a page shows versions.
-            let _ = revision;
+            // Projects in capitals are called otherwise in commands; the name is free here.
+            let is_loud = !name.contains(char::is_lowercase);
+            let name = if is_loud { name.to_lowercase() } else { name.to_owned() };
             let text = format!(
                 "include(FetchContent)\nFetchContent_Declare({name}\n  GIT_REPOSITORY {})\nFetchContent_MakeAvailable({name})",
                 address?
@@ -84,6 +86,34 @@ fn text_for(
 fn is_package_name(name: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ':' | '~');
     !name.is_empty() && name.len() <= 200 && name.chars().all(is_allowed) && !name.starts_with(['-', '.', '/', ':'])
+}
+
+/// The command that the README shows for the product, whose manifest has no name.
+fn shown_command(readme: &Readme, config: &RunConfig, ledger: &mut ClaimLedger) -> Option<InstallCommand> {
+    let (start, language) = match config.target_platform.as_str() {
+        "python" => ("pip install ", "sh"),
+        "rust" => ("cargo add ", "sh"),
+        "typescript" | "javascript" => ("npm install ", "sh"),
+        "dotnet" => ("dotnet add package ", "sh"),
+        "go" => ("go get ", "sh"),
+        "ruby" => ("gem install ", "sh"),
+        "php" => ("composer require ", "sh"),
+        "java" | "kotlin" => ("implementation(", "kotlin"),
+        "cpp" => ("vcpkg install ", "sh"),
+        _ => return None,
+    };
+    let code = readme.parts.iter().filter(|part| matches!(part.kind, PartKind::Code(_)));
+    let mut lines = code.flat_map(|part| part.first_line..=part.last_line);
+    let shown = |line: &usize| readme.source.line(*line).trim().trim_start_matches("$ ").to_owned();
+    let is_it = |line: &usize| {
+        let text = shown(line);
+        let arguments = text.strip_prefix(start).unwrap_or_default().to_lowercase();
+        arguments.len() <= 200 && arguments.contains(&config.product_slug)
+    };
+    let line = lines.find(is_it)?;
+    let text = shown(&line);
+    let claim = ledger.add(&format!("It is installed with `{text}`"), vec![readme.source.evidence(line, line)?])?;
+    Some(InstallCommand { text, language: language.to_owned(), claim })
 }
 
 /// The version in the dependency of Maven that a README shows.

@@ -48,7 +48,10 @@ impl<'a> PackageFacts<'a> {
         let candidates: Vec<&PackageManifest> = inventory.manifests.iter().filter(is_for).collect();
         let words = [config.product_slug.to_lowercase(), config.family.to_lowercase()];
         let rank = |manifest: &&&PackageManifest| {
-            let name = manifest.name.as_ref().map(|name| name.text.to_lowercase());
+            // A project of Gradle has the name of its folder.
+            let of_folder = folder(&manifest.path).rsplit('/').next().filter(|name| !name.is_empty());
+            let of_folder = of_folder.filter(|_| manifest.kind == ManifestKind::Gradle);
+            let name = manifest.name.as_ref().map(|name| name.text.as_str()).or(of_folder).map(str::to_lowercase);
             let depth = manifest.path.matches('/').count();
             let is_whole =
                 |name: &String| words.contains(name) || name.rsplit(['/', '.', ':']).next() == Some(words[0].as_str());

@@ -90,7 +90,8 @@ fn says_what_it_is(part: &ReadmePart) -> bool {
     // A row of links, a table, a question or the introduction of a list isn't a description.
     let is_row =
         text.contains(" | ") || text.contains('|') && text.contains("--") || text.matches("](").count() * 3 > words;
-    let is_introduction = text.ends_with(':') || text.ends_with('?') || text.ends_with(',');
+    let sentence = one_sentence(text);
+    let is_introduction = sentence.ends_with([':', '?', ',']);
     words >= 3 && is_usable && !is_alert && !is_other && !is_row && !is_introduction && is_fit(text)
 }
 

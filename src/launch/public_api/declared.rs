@@ -159,7 +159,7 @@ impl Walk<'_> {
             Language::CSHARP => has("public") || !is_top && place.is_open && !is_closed,
             Language::KOTLIN => !is_closed && !has("override") && !symbol.name.starts_with('`'),
             Language::SWIFT => {
-                let is_case = symbol.kind == SymbolKind::Const && place.is_open;
+                let is_case = symbol.kind == SymbolKind::Const && place.is_open && !is_top;
                 has("public")
                     || has("open")
                     || !is_top && (place.is_open || place.is_public_block) && !is_closed
@@ -188,7 +188,8 @@ impl Walk<'_> {
         let is_public = symbol.visibility == Visibility::Public || is_top && is_inline;
         let is_reserved = symbol.name.starts_with('_') || symbol.name.starts_with('~');
         let is_cpp_macro = is_macro && self.source.language == Language::CPP && symbol.doc.is_empty();
-        is_public && !is_forward && !is_static && !is_guard && !is_reserved && !is_cpp_macro
+        let is_keyword = matches!(symbol.name.as_str(), "namespace" | "class" | "struct" | "template");
+        is_public && !is_keyword && !is_forward && !is_static && !is_guard && !is_reserved && !is_cpp_macro
     }
 }
 

@@ -8,7 +8,7 @@ use codeyard_runs::stage::{StageError, StopFlag};
 use super::CandidateSnippet;
 use crate::artifacts::facts::{EvidenceMap, ProductFacts};
 use crate::artifacts::repository::RepoInventory;
-use crate::doc_comment::leading_comment;
+use crate::doc_comment::head_end;
 use crate::facts_builder::{example_files, title_of};
 use crate::limits::{MAX_API_FILE_BYTES, MAX_EXAMPLE_BYTES, MAX_README_BYTES, MAX_SNIPPET_LINES};
 use crate::product_sources::{ProductReader, SourceText};
@@ -68,9 +68,8 @@ pub(super) fn add_examples(
 
 fn shown_lines(source: &SourceText, language: codeyard_index::Language) -> (usize, usize) {
     let is_text = |line: &usize| !source.line(*line).trim().is_empty();
-    let comment = leading_comment(source, language).map_or(0, |comment| comment.last_line);
     let starts_at = |line: usize| (line..=source.len()).find(is_text).unwrap_or(line);
-    let after = starts_at(comment + 1);
+    let after = starts_at(head_end(source, language) + 1);
     // A PHP file needs its first line, and a `#!` line isn't part of the example.
     let first = if source.line(1).starts_with("<?") {
         1

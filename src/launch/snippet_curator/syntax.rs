@@ -137,7 +137,8 @@ fn without_prompts(fence: &str, code: &str) -> Option<String> {
         return Some(inputs.collect::<Vec<_>>().join("\n").trim_end().to_owned());
     }
     let prompt = |line: &str| ["$ ", "% ", "> "].into_iter().find(|prompt| line.starts_with(prompt));
-    if language == Language::BASH && code.lines().next().is_some_and(|line| prompt(line).is_some()) {
+    let mut inputs = code.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    if language == Language::BASH && inputs.next().is_some_and(|line| prompt(line).is_some()) {
         let mut commands: Vec<&str> = Vec::new();
         let mut continues = false;
         for line in code.lines() {
