@@ -126,7 +126,7 @@ pub struct ManifestValue {
     pub text: String,
     /// The line of the manifest, from 1.
     pub line: u32,
-    /// The manifest whose line it is, if it is another one: that of the workspace, which its packages inherit from.
+    /// The file whose line it is, if it is another one: of a workspace, a parent or a build that the package inherits from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }

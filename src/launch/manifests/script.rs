@@ -109,6 +109,15 @@ pub(super) fn gradle(text: &str) -> ManifestValues {
     ManifestValues { name, version: of("version"), description: of("description"), license: None, requires: None }
 }
 
+/// The value of a key in a file of properties: `key=value`.
+pub(super) fn property(text: &str, key: &str) -> Option<ManifestValue> {
+    text.lines().enumerate().find_map(|(index, line)| {
+        let (found, rest) = line.split_once(['=', ':'])?;
+        let is_plain = found.trim() == key && !rest.contains("${");
+        is_plain.then(|| value(rest, u32::try_from(index).ok()? + 1))?
+    })
+}
+
 /// The values of a `go.mod`.
 pub(super) fn go_mod(text: &str) -> ManifestValues {
     let of = |word: &str| -> Option<ManifestValue> {

@@ -37,6 +37,13 @@ pub(super) fn maven(text: &str) -> ManifestValues {
     }
 }
 
+/// The artifact that a `pom.xml` names as its parent.
+pub(super) fn parent_artifact(text: &str) -> Option<String> {
+    let document = parse(text)?;
+    let parent = child(document.root_element(), "parent")?;
+    text_of(child(parent, "artifactId")?).map(|artifact| artifact.text)
+}
+
 /// The values of a `*.csproj` or `*.nuspec`.
 pub(super) fn nuget(text: &str) -> ManifestValues {
     let Some(document) = parse(text) else { return ManifestValues::default() };
