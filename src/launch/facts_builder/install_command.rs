@@ -103,14 +103,18 @@ fn shown_command(readme: &Readme, config: &RunConfig, ledger: &mut ClaimLedger) 
         _ => return None,
     };
     let code = readme.parts.iter().filter(|part| matches!(part.kind, PartKind::Code(_)));
-    let mut lines = code.flat_map(|part| part.first_line..=part.last_line);
+    let lines: Vec<usize> = code.flat_map(|part| part.first_line..=part.last_line).collect();
     let shown = |line: &usize| readme.source.line(*line).trim().trim_start_matches("$ ").to_owned();
     let is_it = |line: &usize| {
         let text = shown(line);
         let arguments = text.strip_prefix(start).unwrap_or_default().to_lowercase();
         arguments.len() <= 200 && arguments.contains(&config.product_slug)
     };
-    let line = lines.find(is_it)?;
+    // `group:name:version` and `name` alone are surely the product.
+    let is_whole =
+        |line: &&usize| shown(line).split([' ', ':', '"', '\'', '/', '@', '=']).any(|word| word == config.product_slug);
+    let found: Vec<usize> = lines.into_iter().filter(is_it).collect();
+    let line = found.iter().find(is_whole).or(found.first()).copied()?;
     let text = shown(&line);
     let claim = ledger.add(&format!("It is installed with `{text}`"), vec![readme.source.evidence(line, line)?])?;
     Some(InstallCommand { text, language: language.to_owned(), claim })

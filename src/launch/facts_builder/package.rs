@@ -6,7 +6,7 @@ use super::ClaimLedger;
 use crate::artifacts::facts::{Evidence, Fact};
 use crate::artifacts::repository::{FileKind, ManifestKind, ManifestValue, PackageManifest, RepoInventory};
 use crate::limits::{MAX_API_FILE_BYTES, MAX_PACKAGE_MANIFEST_BYTES, MAX_README_BYTES};
-use crate::product_sources::{ProductReader, SourceText, folder};
+use crate::product_sources::{ProductReader, SourceText, folder, join};
 use crate::run_config::RunConfig;
 
 /// Files that are searched for a version.
@@ -57,7 +57,7 @@ impl<'a> PackageFacts<'a> {
                 |name: &String| words.contains(name) || name.rsplit(['/', '.', ':']).next() == Some(words[0].as_str());
             let has_word = |name: &String| words.iter().any(|word| name.contains(word.as_str()));
             let likeness = match &name {
-                Some(_) if depth == 0 && !is_workspace(manifest, reader) => 0,
+                Some(_) if depth == 0 && !is_workspace(manifest, inventory, reader) => 0,
                 Some(name) if is_whole(name) => 1,
                 Some(name) if has_word(name) => 2,
                 Some(_) => 3,
@@ -301,10 +301,16 @@ fn kind_rank(platform: &str, manifest: &PackageManifest) -> usize {
 }
 
 /// Whether a manifest only holds other packages together.
-fn is_workspace(manifest: &PackageManifest, reader: &ProductReader) -> bool {
+fn is_workspace(manifest: &PackageManifest, inventory: &RepoInventory, reader: &ProductReader) -> bool {
     let text = reader.text(&manifest.path, MAX_PACKAGE_MANIFEST_BYTES);
     match manifest.kind {
         ManifestKind::Npm => {}
+        ManifestKind::Gradle => {
+            let is_other = |other: &PackageManifest| other.kind == ManifestKind::Gradle && other.path != manifest.path;
+            let sources = join(folder(&manifest.path), "src/");
+            let has_sources = inventory.files.iter().any(|file| file.path.starts_with(&sources));
+            return !has_sources && inventory.manifests.iter().any(is_other);
+        }
         ManifestKind::Maven => return text.is_some_and(|text| text.text.contains("<packaging>pom</packaging>")),
         _ => return false,
     }

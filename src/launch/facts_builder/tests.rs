@@ -544,6 +544,25 @@ fn the_manifest_of_the_product_is_chosen_among_several() {
 }
 
 #[test]
+fn projects_of_gradle_are_chosen_by_their_folders() {
+    let product = product(&[
+        ("settings.gradle.kts", "rootProject.name = \"shapes-root\"\ninclude(\":shapes\", \":tools\")\n"),
+        ("build.gradle.kts", "plugins { kotlin(\"jvm\") }\ngroup = \"org.x\"\nversion = \"1.0.0\"\n"),
+        ("shapes/build.gradle.kts", "plugins { kotlin(\"jvm\") }\n"),
+        ("shapes/src/main/kotlin/A.kt", "package org.x\nclass Circle\n"),
+        ("tools/build.gradle.kts", "plugins { kotlin(\"jvm\") }\n"),
+        ("tools/src/main/kotlin/B.kt", "package org.x.tools\nclass Tool\n"),
+        (
+            "README.md",
+            "# Shapes\n\n## Use\n\n```kotlin\nimplementation(\"org.x:shapes-more:1.0.0\")\nimplementation(\"org.x:shapes:1.0.0\")\n```\n",
+        ),
+    ]);
+    let facts = product.facts("kotlin");
+    assert_eq!(names(&facts), ["class org.x Circle"]);
+    assert_eq!(facts.install.unwrap().text, "implementation(\"org.x:shapes:1.0.0\")");
+}
+
+#[test]
 fn large_apis_are_bounded_by_modules() {
     let many: String = (0..2_500).map(|at| format!("pub fn f{at}() {{}}\n")).collect();
     let product = product(&[
