@@ -185,6 +185,23 @@ fn is_cpp_header(text: &str) -> bool {
     text.lines().any(|line| begins(line.trim_start()))
 }
 
+/// Whether a character has no place on a page: it controls a terminal, changes the direction of the text, or means something to one program
+/// only.
+fn is_hidden_sign(c: char) -> bool {
+    let is_control = c.is_control() && !matches!(c, '\n' | '\t');
+    is_control || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e000}'..='\u{f8ff}' | '\u{feff}')
+}
+
+/// Whether a text has such characters.
+pub(crate) fn has_hidden_signs(text: &str) -> bool {
+    text.contains(is_hidden_sign)
+}
+
+/// A text without such characters.
+pub(crate) fn without_hidden_signs(text: &str) -> String {
+    text.replace(is_hidden_sign, "")
+}
+
 /// The folder of a path; empty at the top.
 pub(crate) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)

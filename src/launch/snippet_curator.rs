@@ -18,7 +18,7 @@ use crate::artifacts::facts::{Claim, Evidence, EvidenceMap, ProductFacts};
 use crate::artifacts::repository::RepoInventory;
 use crate::artifacts::snippets::{RejectedSnippet, Snippet, SnippetCatalog};
 use crate::limits::{MAX_REJECTED_SNIPPETS, MAX_SNIPPET_BYTES, MAX_SNIPPET_LINES, MAX_SNIPPETS};
-use crate::product_sources::ProductReader;
+use crate::product_sources::{ProductReader, has_hidden_signs};
 
 pub use syntax::parses;
 
@@ -91,6 +91,9 @@ fn judge(candidate: &CandidateSnippet, platform: &str) -> Result<(String, String
         return Err(format!(
             "it has {lines} lines; a snippet has at most {MAX_SNIPPET_LINES} lines of {MAX_SNIPPET_BYTES} bytes in all"
         ));
+    }
+    if has_hidden_signs(&candidate.code.replace("\r\n", "\n")) {
+        return Err("it holds characters that can't be seen".to_owned());
     }
     if let Some(kind) = secrets::found_in(&candidate.code) {
         return Err(format!("it holds what looks like {kind}"));

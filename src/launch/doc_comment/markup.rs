@@ -4,6 +4,8 @@
 
 use codeyard_index::Language;
 
+use crate::product_sources::without_hidden_signs;
+
 /// Characters of a code span, a link or a tag.
 const MAX_SPAN_CHARS: usize = 500;
 /// Bytes in which the end of the first sentence is looked for.
@@ -13,6 +15,7 @@ const MAX_SENTENCE_BYTES: usize = 1_000;
 pub(super) fn for_a_page(text: &str, language: Language, max_bytes: usize) -> String {
     let mut out = String::new();
     let mut fence: Option<String> = None;
+    let text = without_hidden_signs(text);
     for line in text.lines() {
         let trimmed = line.trim_start();
         if let Some(open) = &fence {
@@ -129,8 +132,9 @@ fn is_reference(line: &str) -> bool {
 
 /// A line of Markdown without HTML, images and links into nowhere; what these contain stays as text.
 pub(crate) fn inline_markdown(line: &str) -> String {
+    let line = without_hidden_signs(line);
     let mut out = String::new();
-    let mut rest = line;
+    let mut rest = line.as_str();
     while let Some(at) = rest.find(['`', '[', '<', '!', '{']) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];

@@ -103,6 +103,14 @@ fn names_in_kdoc_and_rdoc_are_code() {
 }
 
 #[test]
+fn signs_that_hide_are_left_out() {
+    assert_eq!(
+        to_markdown(Language::RUST, "A\u{1b}[31m \u{202e}b\u{e000}.\n\n```\nx\u{e001}\n```"),
+        "A[31m b.\n\n```rust\nx\n```"
+    );
+}
+
+#[test]
 fn sentences_end_at_full_stops() {
     for (text, expected) in [
         ("Reads a file. And more.", "Reads a file."),

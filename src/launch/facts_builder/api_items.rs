@@ -9,7 +9,7 @@ use super::ClaimLedger;
 use crate::artifacts::facts::ApiItem;
 use crate::doc_comment::{self, one_sentence};
 use crate::limits::{MAX_API_ITEMS, MAX_DEFINITION_LINES};
-use crate::product_sources::ParsedSource;
+use crate::product_sources::{ParsedSource, has_hidden_signs, without_hidden_signs};
 use crate::public_api::Selection;
 
 /// Longest name of an item.
@@ -79,6 +79,9 @@ fn bounded(selections: Vec<Selection>) -> (Vec<Selection>, usize) {
 }
 
 fn item(source: &ParsedSource, selection: Selection, ledger: &mut ClaimLedger) -> Option<ApiItem> {
+    if [&selection.module, &selection.qualified].into_iter().any(|name| has_hidden_signs(name)) {
+        return None;
+    }
     let symbol = &source.symbols[selection.symbol];
     let doc = doc_comment::of_symbol(source, symbol);
     let definition_end = (symbol.line_end as usize).min(symbol.name_line as usize + MAX_DEFINITION_LINES);
@@ -90,7 +93,7 @@ fn item(source: &ParsedSource, selection: Selection, ledger: &mut ClaimLedger) -
     if selection.qualified.contains(['{', ';', '\n']) || selection.qualified.len() > MAX_NAME_BYTES {
         return None;
     }
-    let signature = symbol.signature.trim().to_owned();
+    let signature = without_hidden_signs(symbol.signature.trim());
     let about = one_sentence(&doc.text);
     let separator = if about.is_empty() { "" } else { ": " };
     let text = format!("`{}`{place} is `{signature}`{separator}{about}", selection.qualified);

@@ -8,7 +8,7 @@ use crate::artifacts::facts::ExampleProgram;
 use crate::artifacts::repository::{FileKind, InventoryFile, RepoInventory};
 use crate::doc_comment::{self, leading_comment, one_sentence};
 use crate::limits::{MAX_EXAMPLE_BYTES, MAX_EXAMPLES};
-use crate::product_sources::{ProductReader, SourceText};
+use crate::product_sources::{ProductReader, SourceText, without_hidden_signs};
 use crate::public_api;
 
 /// Files of a folder of examples that aren't examples.
@@ -68,7 +68,7 @@ fn program(source: &SourceText, language: Language, ledger: &mut ClaimLedger) ->
     let (first, last) = comment.as_ref().map_or((1, 1), |comment| (comment.first_line, comment.last_line));
     let sentence = one_sentence(&doc).trim_end_matches('.').trim_start_matches("**").replace("**", "");
     let is_title = (4..=90).contains(&sentence.chars().count()) && !sentence.starts_with(['`', '-', '@', '<']);
-    let title = if is_title { sentence } else { title_of(&source.path) };
+    let title = if is_title { sentence } else { without_hidden_signs(&title_of(&source.path)) };
     let claim =
         ledger.add(&format!("`{}` is an example: {title}", source.path), vec![source.evidence(first, last)?])?;
     Some(ExampleProgram { path: source.path.clone(), title, doc, claim })

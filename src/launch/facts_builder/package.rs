@@ -6,7 +6,7 @@ use super::ClaimLedger;
 use crate::artifacts::facts::{Evidence, Fact};
 use crate::artifacts::repository::{FileKind, ManifestKind, ManifestValue, PackageManifest, RepoInventory};
 use crate::limits::{MAX_API_FILE_BYTES, MAX_PACKAGE_MANIFEST_BYTES, MAX_README_BYTES};
-use crate::product_sources::{ProductReader, SourceText, folder, join};
+use crate::product_sources::{ProductReader, SourceText, folder, join, without_hidden_signs};
 use crate::run_config::RunConfig;
 
 /// Files that are searched for a version.
@@ -95,7 +95,7 @@ impl<'a> PackageFacts<'a> {
             let path = value.path.as_ref().unwrap_or(&manifest.path);
             let text = self.reader.text(path, MAX_PACKAGE_MANIFEST_BYTES)?;
             let evidence = text.evidence(value.line as usize, value.line as usize)?;
-            Some((value.text.split_whitespace().collect::<Vec<_>>().join(" "), evidence))
+            Some((without_hidden_signs(&value.text).split_whitespace().collect::<Vec<_>>().join(" "), evidence))
         })
     }
 

@@ -56,7 +56,8 @@ pub(super) fn add_examples(
         to.push(CandidateSnippet {
             title: known.map_or_else(|| title_of(&file.path), |example| example.title.clone()),
             language: language.name().to_owned(),
-            code: source.raw_lines(first_line, last_line).to_owned(),
+            // A mark of the encoding isn't code.
+            code: source.raw_lines(first_line, last_line).trim_start_matches('\u{feff}').to_owned(),
             path: file.path.clone(),
             first_line,
             last_line,

@@ -90,18 +90,20 @@ fn examples_are_whole_without_their_first_comment() {
             ),
             ("examples/long.rs", &format!("{long}fn main() {{\n    f1();\n}}\n")),
             ("examples/longer.rs", &long),
+            ("examples/marked.rs", "\u{feff}fn main() {}\r\n"),
         ],
     );
     assert_eq!(
         shown(&catalog),
         [
             ("examples/long.rs", 201, 203, "rust", "fn main() {\n    f1();\n}"),
+            ("examples/marked.rs", 1, 1, "rust", "fn main() {}"),
             ("examples/small.rs", 6, 8, "rust", "fn main() {\n    p::run();\n}"),
             ("src/lib.rs", 5, 9, "rust", "let a = p::run();\n\nif a {\n    p::stop();\n}"),
         ]
     );
-    assert_eq!(catalog.snippets[1].title, "Runs it");
-    assert_eq!(catalog.snippets[2].title, "`run`");
+    assert_eq!(catalog.snippets[2].title, "Runs it");
+    assert_eq!(catalog.snippets[3].title, "`run`");
     assert!(reasons(&catalog)[0].1.starts_with("it has 200 lines"), "{:?}", catalog.rejected);
 }
 
@@ -143,6 +145,14 @@ fn code_with_secrets_is_rejected() {
     let catalog = catalog_of("python", &[("README.md", &readme)]);
     assert_eq!(reasons(&catalog), [(4, "it holds what looks like a token of GitHub")]);
     assert!(catalog.snippets.is_empty() && !String::from_utf8(to_bytes(&catalog)).unwrap().contains(&token));
+}
+
+#[test]
+fn characters_that_hide_are_kept_out() {
+    let readme = "# P\n\nP \u{1b}[31mdraws\u{202e} \u{e000}things\u{e001} well.\n\n```python\nx = 1 # \u{202e}\n```\n\n```python\r\ny = f(1)\r\n```\r\n";
+    let catalog = catalog_of("python", &[("README.md", readme)]);
+    assert_eq!(reasons(&catalog), [(6, "it holds characters that can't be seen")]);
+    assert_eq!(shown(&catalog), [("README.md", 10, 10, "python", "y = f(1)")]);
 }
 
 #[test]
