@@ -14,3 +14,7 @@ pub const MAX_LISTED_MATCHES: usize = 1_000_000;
 
 /// Time between two looks at the folders of `[[workspaces_from]]`, in milliseconds.
 pub const FOLDER_SCAN_INTERVAL_MS: u64 = 3_000;
+/// Time of the clone of one repository of a launch run, in seconds.
+pub(crate) const CLONE_LIMIT_S: u64 = 600;
+/// Time of one request of a launch run to a service, in seconds.
+pub(crate) const SERVICE_REQUEST_LIMIT_S: u64 = 60;

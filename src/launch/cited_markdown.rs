@@ -24,7 +24,7 @@ pub(crate) fn without_marks(text: &str) -> String {
 }
 
 /// What a model wrote, with the marks of templates.
-pub(crate) fn from_model(text: &str) -> String {
+pub fn from_model(text: &str) -> String {
     let mut rest = without_marks(text);
     let mut cited = String::new();
     while let Some(at) = rest.find("[[claim:") {

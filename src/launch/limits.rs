@@ -125,3 +125,18 @@ pub(crate) const MAX_README_SNIPPETS: usize = 3;
 pub(crate) const MAX_LISTED_PAGES: usize = 100;
 /// Places of the source that the text of a pull request lists.
 pub(crate) const MAX_LISTED_PROOFS: usize = 50;
+
+/// Size of a page that is validated, in bytes.
+pub(crate) const MAX_PAGE_BYTES: u64 = 4 * 1024 * 1024;
+/// Size of a built site, in bytes.
+pub(crate) const MAX_BUILD_BYTES: u64 = 1024 * 1024 * 1024;
+/// Files of a built site.
+pub(crate) const MAX_BUILD_FILES: usize = 200_000;
+/// What a build may print, in bytes.
+pub(crate) const MAX_BUILD_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
+/// Time of one gate but `SiteBuild`, in seconds.
+pub(crate) const GATE_LIMIT_S: u64 = 60;
+/// Time of the gate `SiteBuild`, in seconds.
+pub(crate) const BUILD_LIMIT_S: u64 = 300;
+/// Issues of one gate; further ones are left out.
+pub(crate) const MAX_GATE_ISSUES: usize = 500;

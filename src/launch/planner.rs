@@ -15,7 +15,7 @@ use crate::limits::{MAX_PLANNED_EXAMPLES, MAX_README_SNIPPETS};
 use crate::page_paths::{PagePaths, slug};
 use crate::run_config::{RunConfig, Section};
 use crate::run_status::section_name;
-use crate::safe_markdown;
+use crate::{safe_markdown, section_writer};
 
 /// Lines of a page of the API besides its items: front matter, introduction, links.
 const API_PAGE_FRAME_LINES: usize = 60;
@@ -52,6 +52,11 @@ pub fn plan(
     facts: &ProductFacts,
     snippets: &SnippetCatalog,
 ) -> Result<PagePlan, StageError> {
+    for locale in &config.locales {
+        if !section_writer::locales().contains(&locale.as_str()) {
+            return Err(section_writer::unknown_locale(locale));
+        }
+    }
     let mut planner = Planner { config, facts, snippets, paths: PagePaths::new(site, config), pages: Vec::new() };
     let mut sections = config.required_sections.clone();
     sections.sort_unstable();

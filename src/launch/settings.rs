@@ -6,11 +6,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codeyard_runs::stage::StageError;
+use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::checkout::CheckoutSettings;
+use crate::discovery::{self, Discovered};
+use crate::publication::PublicationSettings;
 use crate::repository_address::RepositoryAddress;
-use crate::run_config::RunConfig;
+use crate::repository_inference::GithubRepository;
+use crate::run_config::{RunConfig, Writer};
 use crate::sites::Sites;
 
 /// The roots of a workspace, by its name.
@@ -23,6 +26,8 @@ pub struct LaunchSettings {
     pub sites: Sites,
     /// What may be cloned, besides the roots of a run's workspace.
     pub checkout: CheckoutSettings,
+    /// Which services a run may publish to, and let write.
+    pub publication: PublicationSettings,
     /// The program Hugo; `None` if it is looked for.
     pub hugo: Option<PathBuf>,
     /// A folder for files that no run keeps.
@@ -40,6 +45,14 @@ impl LaunchSettings {
         settings
     }
 
+    /// Reads a repository as far as an inference needs it.
+    ///
+    /// # Errors
+    /// `REPO_NOT_FOUND` if git can't find or read it.
+    pub fn discover(&self, repository: &GithubRepository, stop: &StopFlag) -> Result<Discovered, StageError> {
+        discovery::discover(&self.checkout, repository, &self.scratch, stop)
+    }
+
     /// Whether a run with this configuration could work: whatever it names is allowed. Contacts nothing.
     ///
     /// # Errors
@@ -50,6 +63,11 @@ impl LaunchSettings {
         for url in [Some(config.github_repo_url.as_str()), site].into_iter().flatten() {
             RepositoryAddress::resolve(url, &allowed.rewrites, &allowed.sources)?;
         }
-        Ok(())
+        if let Writer::Openai { .. } = config.writer {
+            let message =
+                "this version writes pages with templates only; leave `writer` out of the run's configuration";
+            return Err(StageError::new("INVALID_INPUT", message).with("reason", "unsupported_writer"));
+        }
+        self.publication.check(config)
     }
 }

@@ -125,6 +125,13 @@ impl Tool {
         self
     }
 
+    /// Inherits nothing of the environment of this process.
+    #[must_use]
+    pub fn clear_env(mut self) -> Self {
+        self.command.env_clear();
+        self
+    }
+
     /// Removes a variable of its environment.
     #[must_use]
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {

@@ -59,6 +59,8 @@ fn links_in_documents_lead_somewhere() {
     documents.extend(files_below(&project().join("examples")));
     documents.push(project().join("README.md"));
     let mut broken = Vec::new();
+    // The pages of the sample site link to addresses of that site.
+    documents.retain(|path| !relative(path).starts_with("examples/launch/site/"));
     for document in documents.iter().filter(|path| path.extension().is_some_and(|e| e == "md") && path.exists()) {
         let text = std::fs::read_to_string(document).unwrap();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::Failure;
 use crate::args::SourceArgs;
 use crate::limits;
+use crate::shared::launch_runs::LaunchRuns;
 use crate::shared::{logging, output, workspace_folders};
 use codeyard_config::{Config, Source};
 use codeyard_engine::server::programs::Program;
@@ -188,6 +189,12 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let (pipeline, prometheus) = pipeline();
     let meter = pipeline.meter();
     let metrics: Arc<dyn Metrics> = Arc::new(Meters::new(&meter, counts.clone(), SERVER_VERSION));
+    let mut telemetry = Telemetry::new(metrics.clone()).with_spans(&pipeline);
+    let log = logging::calls();
+    if let Some(log) = log.clone() {
+        telemetry = telemetry.with_log(log);
+    }
+    let runs = LaunchRuns::open(&state, &store, &config, telemetry.clone())?;
     let shared = EngineShared {
         programs: Programs::new(Arc::new(InstallerLocator(installer(&state)))),
         launcher: Arc::new(launcher),
@@ -195,7 +202,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         watcher,
         environment: Arc::new(allowed_environment()),
         metrics: metrics.clone(),
-        runs: Err("this build doesn't work on runs yet".into()),
+        runs: runs.service.clone(),
     };
     let (frames, watcher) = (shared.frames.clone(), shared.watcher.clone());
     let parts = EngineParts {
@@ -208,18 +215,15 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(limits::MAX_WORKSPACE_THREADS);
     let engine = Engine::start(parts, threads)
         .map_err(|error| Failure::new(format!("cannot start threads: {error}; check the limit `ulimit -u`")))?;
+    runs.know(engine.directory());
     let configured = engine.configure(config.clone()).await.map_err(|error| Failure::new(error.to_string()))?;
-    let mut telemetry = Telemetry::new(metrics).with_spans(&pipeline);
-    let log = logging::calls();
-    if let Some(log) = log.clone() {
-        telemetry = telemetry.with_log(log);
-    }
     let observers = Observers::new(&meter);
     telemetry.register_with(&observers);
     metrics::observe(&observers, &engine.directory(), &frames, watcher.as_ref());
     pipeline.losses().register_with(&observers, log);
     let permissions = Permissions::remembered_in(Arc::new(PermissionStore::new(store)));
-    let gateway = Arc::new(Gateway::new(engine.directory(), telemetry).with_permissions(permissions));
+    let gateway = Gateway::new(engine.directory(), telemetry).with_permissions(permissions);
+    let gateway = Arc::new(gateway.with_launch(runs.calls()));
     Ok(AssembledService { engine, gateway, state, config, configured, counts, prometheus, pipeline, temp_dirs })
 }
 

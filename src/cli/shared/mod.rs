@@ -3,6 +3,7 @@
 pub(crate) mod admin_client;
 pub(crate) mod admin_listener;
 pub mod assemble;
+pub(crate) mod launch_runs;
 pub(crate) mod listeners;
 pub(crate) mod logging;
 pub(crate) mod mcp_client;

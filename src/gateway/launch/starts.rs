@@ -15,6 +15,7 @@ use codeyard_model::launch::{LaunchAnswer, LaunchRefusal, LaunchSource, tools};
 use codeyard_runs::durable_run::RunStart;
 use codeyard_runs::run_host::StartKey;
 use codeyard_runs::run_store::IdempotencyKey;
+use codeyard_runs::stage::StopFlag;
 use codeyard_telemetry::CallTrace;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
@@ -89,8 +90,8 @@ async fn from_repository(call: &LaunchCall, url: &str, key: Option<&str>, trace:
 async fn discover(call: &LaunchCall, repository: GithubRepository, key: Option<&str>, trace: &CallTrace) -> Answered {
     let settings = call.calls.settings.clone();
     let read = blocking::spawn(move || {
-        let facts = codeyard_launch::repository_inference::RepositoryFacts::default();
-        run_request::from_repository(&settings.sites, &repository, &facts, "")
+        let found = settings.discover(&repository, &StopFlag::default())?;
+        run_request::from_repository(&settings.sites, &repository, &found.facts, &found.head)
     });
     let request = read.await.map_err(|_| of_storage(&"reading the repository failed; try again"))?.map_err(of_stage)?;
     begin(call, request, keyed(call, tools::START_FROM_REPOSITORY, key), trace).await

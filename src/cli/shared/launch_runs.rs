@@ -1,0 +1,119 @@
+//! Assembles what launch runs need: the settings of the section `[runs]`, the store of runs, and the calls of the catalog `launch`.
+//!
+//! Invariant: a process without runs still serves everything else, and says why it has none.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use codeyard_base::ids::WorkspaceName;
+use codeyard_config::{Config, RunsSection};
+use codeyard_engine::run::{RunLimits, RunService};
+use codeyard_engine::supervisor::directory::Directory;
+use codeyard_gateway::launch::LaunchCalls;
+use codeyard_launch::checkout::CheckoutSettings;
+use codeyard_launch::publication::{AllowedService, PublicationSettings};
+use codeyard_launch::repository_address::UrlRewrite;
+use codeyard_launch::settings::LaunchSettings;
+use codeyard_launch::sites::Sites;
+use codeyard_launch::stages::LaunchStages;
+use codeyard_runs::run_host::RunHost;
+use codeyard_state::{StateDir, StoreHandle};
+use codeyard_telemetry::Telemetry;
+
+use crate::Failure;
+use crate::limits::{CLONE_LIMIT_S, SERVICE_REQUEST_LIMIT_S};
+use crate::shared::assemble::error_chain;
+
+/// The runs of a process while it is assembled.
+pub(crate) struct LaunchRuns {
+    settings: Arc<LaunchSettings>,
+    /// The runs; the reason if there are none.
+    pub(crate) service: Result<Arc<RunService>, String>,
+    directory: Arc<OnceLock<Arc<Directory>>>,
+}
+
+impl LaunchRuns {
+    /// The runs of a state directory.
+    ///
+    /// # Errors
+    /// If the table of sites can't be read.
+    pub(crate) fn open(
+        state: &StateDir,
+        store: &StoreHandle,
+        config: &Config,
+        telemetry: Telemetry,
+    ) -> Result<Self, Failure> {
+        let directory: Arc<OnceLock<Arc<Directory>>> = Arc::default();
+        let section = &config.runs;
+        let scratch = state.run().join("launch");
+        // What a crashed process has left is nobody's.
+        drop(std::fs::remove_dir_all(&scratch));
+        state.make(&scratch).map_err(|error| Failure::new(error_chain(&error)))?;
+        let known = directory.clone();
+        let roots = move |workspace: &str| -> Vec<PathBuf> {
+            let name = WorkspaceName::new(workspace);
+            let found = known.get().zip(name).and_then(|(directory, name)| directory.get(&name));
+            found.map(|workspace| workspace.gate.root_set().roots().to_vec()).unwrap_or_default()
+        };
+        let settings = Arc::new(LaunchSettings {
+            sites: sites(section)?,
+            checkout: CheckoutSettings {
+                rewrites: section
+                    .rewrites
+                    .iter()
+                    .map(|rule| UrlRewrite { from: rule.from.clone(), to: rule.to.clone() })
+                    .collect(),
+                sources: section.sources.clone(),
+                max_bytes: section.max_clone_mib.saturating_mul(1024 * 1024),
+                limit: Duration::from_secs(CLONE_LIMIT_S),
+            },
+            publication: PublicationSettings {
+                services: section
+                    .services
+                    .iter()
+                    .map(|rule| AllowedService { base_url: rule.base_url.clone(), token_env: rule.token_env.clone() })
+                    .collect(),
+                request_limit: Duration::from_secs(SERVICE_REQUEST_LIMIT_S),
+            },
+            hugo: section.hugo.clone(),
+            scratch,
+            roots: Arc::new(roots),
+        });
+        let limits = RunLimits {
+            active: section.max_active,
+            active_per_workspace: section.max_active_per_workspace,
+            waiting_per_workspace: section.max_waiting_per_workspace,
+        };
+        let code = Arc::new(LaunchStages::new(settings.clone()));
+        let host = RunHost::open(code, &state.path().join("runs"), store.clone());
+        let service = match host {
+            Ok(host) => Ok(Arc::new(RunService::new(host, limits, telemetry))),
+            Err(error) => {
+                tracing::info!(%error, "launch runs aren't served");
+                Err(error.to_string())
+            }
+        };
+        Ok(Self { settings, service, directory })
+    }
+
+    /// Tells the runs which workspaces there are. Must be called before the first one is opened.
+    pub(crate) fn know(&self, directory: Arc<Directory>) {
+        // It is set once: the process has one directory.
+        drop(self.directory.set(directory));
+    }
+
+    /// The calls of the catalog `launch`.
+    pub(crate) fn calls(self) -> Arc<LaunchCalls> {
+        Arc::new(LaunchCalls::new(self.service, self.settings))
+    }
+}
+
+fn sites(section: &RunsSection) -> Result<Sites, Failure> {
+    let Some(file) = &section.sites else { return Ok(Sites::builtin()) };
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        Failure::new(format!("cannot read the table of sites {shown}: {error}; check runs.sites in the configuration"))
+    })?;
+    Sites::parse(&text).map_err(|error| Failure::new(format!("{shown}: {error}; config/sites.toml is an example")))
+}

@@ -1,0 +1,194 @@
+//! Builds a Hugo site that nobody trusts: no programs, no network, no variables, no files outside of the site.
+//!
+//! The site's own security policy is overridden from outside. A site's configuration can make Hugo read folders anywhere, so mounts and folders are
+//! checked before. Invariants: the build ends within its time and its size, or is ended; it writes only into the folder that it is given.
+//! Source: `docs/contract-launch.md#the-build-of-the-site`.
+
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use codeyard_base::clock::Instant;
+use codeyard_process::tool::{Tool, ToolBounds, ToolEnd};
+use codeyard_runs::stage::{StageError, StopFlag};
+
+use crate::git_errors::of_io;
+use crate::limits::{MAX_BUILD_BYTES, MAX_BUILD_FILES, MAX_BUILD_OUTPUT_BYTES};
+
+/// How often the size of the output is looked at.
+const SIZE_POLL: Duration = Duration::from_millis(500);
+/// Settings that win over those of the site, as Hugo reads them from its environment.
+const OVERRIDES: [(&str, &str); 9] = [
+    ("HUGO_SECURITY_EXEC_ALLOW", "none"),
+    ("HUGO_SECURITY_EXEC_OSENV", "none"),
+    ("HUGO_SECURITY_FUNCS_GETENV", "none"),
+    ("HUGO_SECURITY_HTTP_URLS", "none"),
+    ("HUGO_SECURITY_HTTP_METHODS", "none"),
+    ("HUGO_SECURITY_ENABLEINLINESHORTCODES", "false"),
+    ("HUGO_MODULE_PROXY", "off"),
+    ("GOPROXY", "off"),
+    ("GOFLAGS", "-mod=mod"),
+];
+
+/// A build to run.
+pub(crate) struct SiteBuildOrder<'b> {
+    /// The program.
+    pub(crate) program: &'b Path,
+    /// The site.
+    pub(crate) site: &'b Path,
+    /// A folder for everything that the build writes; it is emptied before.
+    pub(crate) scratch: &'b Path,
+    /// The time.
+    pub(crate) limit: Duration,
+    /// Whether it has to stop.
+    pub(crate) stop: &'b StopFlag,
+}
+
+/// What a build has left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BuiltSite {
+    /// Whether Hugo has succeeded.
+    pub(crate) ok: bool,
+    /// Why it was ended, if it was.
+    pub(crate) ended: Option<String>,
+    /// What it has printed, without the paths of this machine.
+    pub(crate) output: String,
+    /// The files of the site, relative to its top.
+    pub(crate) files: Vec<String>,
+}
+
+/// The program Hugo: the configured one, or the one on the `PATH`.
+pub fn find(configured: Option<&Path>) -> Option<PathBuf> {
+    let is_program =
+        |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    if let Some(path) = configured {
+        return Some(path.to_owned()).filter(|path| is_program(path));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join("hugo"))
+        .find(|path| is_program(path))
+}
+
+/// Builds the site.
+///
+/// # Errors
+/// `CANCELLED` if it was stopped, `TOOLCHAIN_MISSING` if the program can't be started, `INTERNAL` if the folder can't be used.
+pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError> {
+    let failed = |error: &std::io::Error| of_io("building the site", error);
+    match fs::remove_dir_all(order.scratch) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(&error)),
+        _ => {}
+    }
+    let [public, cache, home] = ["public", "cache", "home"].map(|name| order.scratch.join(name));
+    for folder in [&public, &cache, &home] {
+        fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    }
+    let options: [(&str, &OsStr); 3] = [
+        ("--source", order.site.as_os_str()),
+        ("--destination", public.as_os_str()),
+        ("--cacheDir", cache.as_os_str()),
+    ];
+    let mut tool = Tool::new(order.program).clear_env().current_dir(order.site);
+    tool = tool.args(options.into_iter().flat_map(|(name, value)| [OsStr::new(name), value]));
+    tool = tool.args(["--noBuildLock", "--panicOnWarning=false", "--environment", "production"]);
+    tool = tool
+        .env("HOME", &home)
+        .env("TMPDIR", &cache)
+        .env("LANG", "C.UTF-8")
+        .env("TZ", "UTC")
+        .env("PATH", "/nonexistent");
+    for (name, value) in OVERRIDES {
+        tool = tool.env(name, value);
+    }
+    let size_checked = Cell::new(Instant::now());
+    let too_large = Cell::new(false);
+    let stop = || {
+        if size_checked.get().elapsed() >= SIZE_POLL {
+            size_checked.set(Instant::now());
+            too_large.set(is_too_large(order.scratch));
+        }
+        too_large.get() || order.stop.is_set()
+    };
+    let bounds = ToolBounds { limit: order.limit, max_output_bytes: MAX_BUILD_OUTPUT_BYTES, stop: &stop };
+    let outcome = tool.max_file_bytes(MAX_BUILD_BYTES).run_whole(&bounds).map_err(|error| missing(&error))?;
+    let ended = match outcome.end {
+        ToolEnd::Exited(_) if is_too_large(order.scratch) => Some(size_message()),
+        ToolEnd::Exited(_) => None,
+        ToolEnd::Stopped if too_large.get() => Some(size_message()),
+        ToolEnd::Stopped => return Err(StageError::cancelled()),
+        ToolEnd::TimedOut => Some(format!("the build took longer than {} s", order.limit.as_secs())),
+        ToolEnd::TooMuchOutput => Some("the build printed too much".into()),
+    };
+    let output = format!("{}{}", String::from_utf8_lossy(&outcome.output), outcome.errors);
+    let mut output = without_paths(&output, order);
+    output.retain(|c| c == '\n' || !c.is_control());
+    let ok = ended.is_none() && matches!(outcome.end, ToolEnd::Exited(status) if status.success());
+    Ok(BuiltSite { ok, ended, output, files: if ok { files_below(&public) } else { Vec::new() } })
+}
+
+/// The error without Hugo.
+pub(crate) fn missing(why: &dyn std::fmt::Display) -> StageError {
+    let message = format!(
+        "the site can't be built, because the program hugo can't be started ({why}); install it with `apt-get install hugo`, or set \
+         `hugo` in the section `[runs]` of the configuration"
+    );
+    StageError::new("TOOLCHAIN_MISSING", message).with("tool", "hugo").with("install", "apt-get install hugo")
+}
+
+fn size_message() -> String {
+    format!("the built site is larger than {} MiB or {MAX_BUILD_FILES} files", MAX_BUILD_BYTES / (1024 * 1024))
+}
+
+fn is_too_large(folder: &Path) -> bool {
+    let (mut bytes, mut files) = (0_u64, 0_usize);
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+            let Ok(found) = entry.metadata() else { continue };
+            files += 1;
+            bytes = bytes.saturating_add(found.len());
+            if bytes > MAX_BUILD_BYTES || files > MAX_BUILD_FILES {
+                return true;
+            }
+            if found.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    false
+}
+
+fn files_below(top: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut open = vec![top.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(path),
+                Ok(kind) if kind.is_file() => {
+                    files.extend(path.strip_prefix(top).ok().and_then(Path::to_str).map(str::to_owned));
+                }
+                _ => {}
+            }
+        }
+    }
+    files.sort_unstable();
+    files
+}
+
+/// The output with paths relative to the site.
+fn without_paths(output: &str, order: &SiteBuildOrder<'_>) -> String {
+    let mut text = output.to_owned();
+    for folder in [order.site, order.scratch] {
+        if let Some(shown) = folder.to_str() {
+            text = text.replace(&format!("{shown}/"), "").replace(shown, ".");
+        }
+    }
+    text
+}

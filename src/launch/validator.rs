@@ -1,0 +1,201 @@
+//! Runs the gates and makes their report.
+//!
+//! It repairs nothing. Invariants: the gates run in their order; one that fails, hangs or finds no end is an issue, never the end of a validation; equal
+//! working copies have equal reports. Source: `docs/contract-launch.md#gates-and-fixes`.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use codeyard_base::clock::Instant;
+use codeyard_runs::stage::{StageError, StopFlag};
+
+use crate::artifacts::facts::{EvidenceMap, ProductFacts};
+use crate::artifacts::page_claims::PageClaims;
+use crate::artifacts::page_plan::PagePlan;
+use crate::artifacts::patch::DiffReport;
+use crate::artifacts::site::SiteContext;
+use crate::artifacts::snippets::SnippetCatalog;
+use crate::gates::{self, Finding, Scene};
+use crate::issue::{GateName, GateResult, Issue, Severity, ValidationReport};
+use crate::limits::MAX_GATE_ISSUES;
+use crate::linker;
+use crate::run_config::{RunConfig, ValidationProfile};
+
+/// What gates look at.
+pub struct GateInput<'g> {
+    /// The configuration of the run.
+    pub config: &'g RunConfig,
+    /// The working copy.
+    pub site: &'g Path,
+    /// The product at its pinned commit.
+    pub repo: &'g Path,
+    /// The site.
+    pub site_context: &'g SiteContext,
+    /// The planned pages.
+    pub plan: &'g PagePlan,
+    /// What is known of the product.
+    pub facts: &'g ProductFacts,
+    /// The proofs.
+    pub evidence: &'g EvidenceMap,
+    /// The code that can be shown.
+    pub snippets: &'g SnippetCatalog,
+    /// What the pages claim.
+    pub claims: &'g PageClaims,
+    /// The artifacts as they are stored.
+    pub artifacts: &'g dyn Fn(&str) -> Option<Vec<u8>>,
+    /// The tools.
+    pub tools: &'g ValidationTools,
+}
+
+/// What gates work with.
+#[derive(Debug, Clone)]
+pub struct ValidationTools {
+    /// The program Hugo; `None` if it is looked for.
+    pub hugo: Option<PathBuf>,
+    /// The time of a gate.
+    pub gate_limit: Duration,
+    /// The time of the gate `SiteBuild`.
+    pub build_limit: Duration,
+    /// A folder for files that nobody keeps.
+    pub scratch: PathBuf,
+}
+
+/// What happens during a validation.
+#[derive(Debug)]
+pub enum GateEvent<'e> {
+    /// A gate begins.
+    Started(GateName),
+    /// It has ended.
+    Finished(&'e GateResult),
+}
+
+/// The gates, in their order.
+pub const GATES: [GateName; 11] = [
+    GateName::Schema,
+    GateName::MarkdownLint,
+    GateName::Frontmatter,
+    GateName::SiteConfig,
+    GateName::SiteBuild,
+    GateName::InternalLinks,
+    GateName::ExternalLinks,
+    GateName::Snippets,
+    GateName::TruthLock,
+    GateName::Consistency,
+    GateName::TemplateTokens,
+];
+
+/// One gate's part of a report.
+#[derive(Default)]
+struct GateRun {
+    findings: Vec<Finding>,
+    skipped: Option<String>,
+    log: Option<String>,
+}
+
+/// Runs all gates on the working copy.
+///
+/// # Errors
+/// `TOOLCHAIN_MISSING` if a program is missing, `CANCELLED` if it was stopped, `INTERNAL` if the working copy can't be read.
+pub fn validate(
+    input: &GateInput<'_>,
+    on_gate: &mut dyn FnMut(GateEvent<'_>),
+    stop: &StopFlag,
+) -> Result<ValidationReport, StageError> {
+    let diff = linker::diff_report(input.site, &input.site_context.commit, stop)?;
+    let scene = Scene::load(input, &diff);
+    let (mut results, mut issues) = (Vec::new(), Vec::new());
+    let mut built = None;
+    for name in GATES {
+        if stop.is_set() {
+            return Err(StageError::cancelled());
+        }
+        on_gate(GateEvent::Started(name));
+        let began = Instant::now();
+        let run = run_gate(name, &scene, &mut built, stop)?;
+        let mut found: Vec<Issue> = run.findings.into_iter().map(|finding| finding.issue).collect();
+        if name != GateName::SiteBuild && began.elapsed() > input.tools.gate_limit {
+            found.push(timeout(name, input.tools.gate_limit));
+        }
+        cut(name, &mut found);
+        let ok = !found.iter().any(Issue::is_serious);
+        let result = GateResult { name, ok, skipped: run.skipped, log: run.log };
+        on_gate(GateEvent::Finished(&result));
+        results.push(result);
+        issues.append(&mut found);
+    }
+    Ok(ValidationReport::new(input.config.validation_profile, results, issues))
+}
+
+/// What one gate finds in the working copy now, with its repairs. The site isn't built.
+pub(crate) fn findings(name: GateName, input: &GateInput<'_>, diff: &DiffReport) -> Vec<Finding> {
+    let scene = Scene::load(input, diff);
+    catch(name, || plain_gate(name, &scene, None))
+}
+
+fn run_gate(
+    name: GateName,
+    scene: &Scene<'_>,
+    built: &mut Option<BTreeSet<String>>,
+    stop: &StopFlag,
+) -> Result<GateRun, StageError> {
+    let skipped = |why: &str| Ok(GateRun { skipped: Some(why.to_owned()), ..GateRun::default() });
+    match name {
+        GateName::SiteBuild if scene.input.site_context.kind != "hugo" => skipped("the site isn't built by a program"),
+        GateName::SiteBuild => {
+            let outcome = gates::site_build::run(scene, stop)?;
+            *built = outcome.files;
+            Ok(GateRun { findings: outcome.findings, skipped: None, log: outcome.log })
+        }
+        GateName::ExternalLinks if scene.input.config.validation_profile == ValidationProfile::Local => {
+            skipped("the validation profile is local")
+        }
+        name => {
+            let findings = catch(name, || plain_gate(name, scene, built.as_ref()));
+            Ok(GateRun { findings, ..GateRun::default() })
+        }
+    }
+}
+
+fn plain_gate(name: GateName, scene: &Scene<'_>, built: Option<&BTreeSet<String>>) -> Vec<Finding> {
+    match name {
+        GateName::Schema => gates::schema::run(scene),
+        GateName::MarkdownLint => gates::markdown_lint::run(scene),
+        GateName::Frontmatter => gates::front_matter_keys::run(scene),
+        GateName::SiteConfig => gates::site_config::run(scene),
+        GateName::SiteBuild => Vec::new(),
+        GateName::InternalLinks => gates::internal_links::run(scene, built),
+        GateName::ExternalLinks => gates::external_links::run(scene),
+        GateName::Snippets => gates::snippets::run(scene),
+        GateName::TruthLock => gates::truth_lock::run(scene),
+        GateName::Consistency => gates::consistency::run(scene),
+        GateName::TemplateTokens => gates::template_tokens::run(scene),
+    }
+}
+
+/// A gate that panics has a defect: that is a blocker, so nothing unvalidated is published.
+fn catch(name: GateName, run: impl FnOnce() -> Vec<Finding>) -> Vec<Finding> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        let issue = Issue::new(name, Severity::Blocker, "GATE_FAILED", None, "panic");
+        let message = "the gate failed because of an error in codeyard; see the server's log";
+        vec![Finding::of(issue.with_text("A gate failed", message))]
+    })
+}
+
+fn timeout(name: GateName, limit: Duration) -> Issue {
+    let message = format!("the gate took longer than {} s; make the run's pages fewer or shorter", limit.as_secs());
+    Issue::new(name, Severity::Blocker, "GATE_TIMEOUT", None, "").with_text("A gate took too long", message)
+}
+
+/// Keeps the worst issues of a gate that has found very many.
+fn cut(name: GateName, found: &mut Vec<Issue>) {
+    if found.len() <= MAX_GATE_ISSUES {
+        return;
+    }
+    found.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
+    let left = found.split_off(MAX_GATE_ISSUES);
+    let issue = Issue::new(name, Severity::Info, "MORE_ISSUES", None, "");
+    let message = format!("the gate has found {} more issues; they are shown when these are gone", left.len());
+    found.push(issue.with_text("More issues were found", message));
+}
