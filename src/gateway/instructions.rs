@@ -5,6 +5,7 @@
 use super::router::Gateway;
 use super::service::Endpoint;
 use codeyard_base::ids::GroupName;
+use codeyard_catalog::CatalogId;
 
 impl Gateway {
     /// The instructions of an endpoint.
@@ -18,12 +19,12 @@ impl Gateway {
         let served = self.catalog_set_at(endpoint)?;
         let mut guides: Vec<&str> = served.set.ids().iter().map(|id| id.catalog().guide()).collect();
         guides.dedup();
-        Some(format!(
-            "Read-only code intelligence from real language servers for workspace '{}'. Its roots: {}. {}",
-            handle.name,
-            roots.join(", "),
-            guides.join(" ")
-        ))
+        let what = match served.set.ids() {
+            [CatalogId::Launch] => "Launch runs",
+            ids if ids.contains(&CatalogId::Launch) => "Code intelligence from real language servers, and launch runs,",
+            _ => "Read-only code intelligence from real language servers",
+        };
+        Some(format!("{what} for workspace '{}'. Its roots: {}. {}", handle.name, roots.join(", "), guides.join(" ")))
     }
 
     fn group_instructions(&self, group: &GroupName, endpoint: &Endpoint) -> String {

@@ -66,6 +66,7 @@ pub(crate) async fn answer(call: &LaunchCall, status: &WaitStatus, trace: &CallT
             trace.update(|record| record.run = Some(run_id.clone()));
         }
     }
+    trace.mark_admitted();
     let answered = match &call.request {
         LaunchRequest::Start { source, idempotency_key } => {
             starts::start(call, source, idempotency_key.as_deref(), trace).await
@@ -84,7 +85,6 @@ pub(crate) async fn answer(call: &LaunchCall, status: &WaitStatus, trace: &CallT
             list(call, filter, cursor.as_deref()).await
         }
     };
-    trace.mark_admitted();
     answered.unwrap_or_else(|refusal| LaunchAnswer::Refused(Box::new(refusal)))
 }
 
@@ -96,7 +96,7 @@ async fn on_run(
     trace: &CallTrace,
 ) -> Answered {
     let run = open(call, run_id).await?;
-    let context = context_of(trace);
+    let context = call.context(trace);
     match action {
         RunAction::Status => Ok(status_answer(&run)),
         RunAction::Artifact { name, offset, length } => artifact(&run, name, *offset, *length).await,
@@ -114,10 +114,15 @@ async fn open(call: &LaunchCall, run_id: &str) -> Result<RunHandle, LaunchRefusa
     opened.map_err(|error| of_open(run_id, &error))
 }
 
-/// The span of the call, as the run's events record it.
-fn context_of(trace: &CallTrace) -> TraceContext {
-    let (trace_id, span_id) = trace.identity();
-    TraceContext { trace_id, span_id, parent_span_id: None }
+impl LaunchCall {
+    /// The span of the call, as the run's events record it. A call without a trace begins one: events name it, even if nobody exports it.
+    fn context(&self, trace: &CallTrace) -> TraceContext {
+        let (mut trace_id, span_id) = trace.identity();
+        if let (true, Ok(runs)) = (trace_id.is_empty(), &self.calls.runs) {
+            trace_id = runs.new_trace();
+        }
+        TraceContext { trace_id, span_id, parent_span_id: None }
+    }
 }
 
 /// The configuration of a run. One that an older version has written may lack the form.

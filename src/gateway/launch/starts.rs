@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::errors::{of_open, of_stage, of_start, of_storage};
-use super::{Answered, LaunchCall, context_of, object};
+use super::{Answered, LaunchCall, object};
 
 /// Starts from repositories that are in progress, by workspace, principal, URL and key.
 #[derive(Default)]
@@ -108,7 +108,7 @@ async fn begin(call: &LaunchCall, request: RunRequest, key: Option<IdempotencyKe
         config: config.to_value(),
     };
     let key = key.map(|key| StartKey { key, config_sha256: digest });
-    let message = StartRun { start, key, trace: context_of(trace) };
+    let message = StartRun { start, key, trace: call.context(trace) };
     let started =
         call.workspace.actor.send(message).await.map_err(|_| of_storage(&"the workspace is being stopped"))?;
     let StartedRun { id, is_replayed } = started.map_err(of_start)?;

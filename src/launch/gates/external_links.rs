@@ -2,7 +2,7 @@
 //!
 //! It asks no server: which addresses answer depends on the day, so equal working copies would have different reports.
 
-use super::internal_links::is_outer;
+use super::internal_links::{is_outer, subject};
 use super::{Edit, Finding, Scene};
 use crate::issue::{GateName, Issue, Severity};
 
@@ -10,9 +10,9 @@ use crate::issue::{GateName, Issue, Severity};
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for page in &scene.pages {
-        for (number, link) in page.parts.links.iter().enumerate().filter(|(_, link)| is_outer(&link.target)) {
+        for (at, link) in page.parts.links.iter().enumerate().filter(|(_, link)| is_outer(&link.target)) {
             let Some(reason) = fault(&link.target) else { continue };
-            let subject = format!("{number}:{}", link.target);
+            let subject = subject(&page.parts.links, at);
             let issue = Issue::new(GateName::ExternalLinks, Severity::Error, "BAD_ADDRESS", Some(&page.path), &subject);
             let message = format!("the link to {:?} can't be followed: {reason}", link.target);
             let issue = issue.at_line(link.line).with_text("An address has a wrong form", message);

@@ -13,9 +13,9 @@ pub(crate) fn run(scene: &Scene<'_>, built: Option<&BTreeSet<String>>) -> Vec<Fi
     let known = Known::of(scene, built);
     let mut findings = Vec::new();
     for page in &scene.pages {
-        for (number, link) in page.parts.links.iter().enumerate() {
+        for (at, link) in page.parts.links.iter().enumerate() {
             let Some(fault) = known.fault(page, &link.target) else { continue };
-            let subject = format!("{number}:{}", link.target);
+            let subject = subject(&page.parts.links, at);
             let code = if fault.is_anchor { "DEAD_ANCHOR" } else { "DEAD_LINK" };
             let issue = Issue::new(GateName::InternalLinks, Severity::Error, code, Some(&page.path), &subject);
             let what = if link.is_image { "image" } else { "link" };
@@ -25,6 +25,13 @@ pub(crate) fn run(scene: &Scene<'_>, built: Option<&BTreeSet<String>>) -> Vec<Fi
         }
     }
     findings
+}
+
+/// What tells a link from others of the page: its target, and how many with the same target follow. What the repair of the first one leaves keeps its
+/// identifiers.
+pub(super) fn subject(links: &[Link], at: usize) -> String {
+    let following = links[at + 1..].iter().filter(|other| other.target == links[at].target).count();
+    format!("{following}:{}", links[at].target)
 }
 
 struct Fault {

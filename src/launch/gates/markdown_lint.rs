@@ -104,28 +104,37 @@ fn lines(page: &LoadedPage<'_>, max: usize, findings: &mut Vec<Finding>) {
     }
     let code: Vec<_> =
         page.blocks.iter().filter(|block| block.kind == BlockKind::Code).map(|block| &block.range).collect();
-    let (mut at, mut line, mut empty, mut number) = (0, page.body_line, 0, 0);
+    let (mut spaces, mut runs) = (Vec::new(), Vec::new());
+    let (mut at, mut line, mut empty) = (0, page.body_line, 0..0);
     for text in page.body().split_inclusive('\n') {
         let content = text.trim_end_matches(['\n', '\r']);
         let is_code = code.iter().any(|range| range.start < at + content.len().max(1) && at < range.end);
         let kept = content.trim_end();
         if !is_code && kept.len() < content.len() {
-            number += 1;
-            let issue = issue(page, Severity::Warn, "TRAILING_SPACE", &number.to_string(), line);
-            let edit = Edit::Replace(page.in_file(&(at + kept.len()..at + content.len())), String::new());
-            let issue = issue.with_text("A line ends with white space", "the line ends with white space");
-            findings.push(Finding::fixable(issue, "remove the white space", edit));
+            spaces.push((at + kept.len()..at + content.len(), line));
         }
-        empty = if kept.is_empty() && !is_code { empty + 1 } else { 0 };
-        if empty == 2 {
-            number += 1;
-            let issue = issue(page, Severity::Warn, "EMPTY_LINES", &number.to_string(), line);
-            let edit = Edit::Replace(page.in_file(&(at..at + text.len())), String::new());
-            let issue = issue.with_text("Several empty lines", "more than one empty line follow each other");
-            findings.push(Finding::fixable(issue, "keep one empty line", edit));
+        if kept.is_empty() && !is_code {
+            // The first empty line stays.
+            empty =
+                if empty.end == at && !empty.is_empty() { empty.start..at + text.len() } else { at..at + text.len() };
+        } else if page.body()[empty.clone()].matches('\n').count() > 1 && empty.end == at {
+            runs.push((empty.clone(), line));
         }
         at += text.len();
         line += 1;
+    }
+    // Counted from the end: what the first repair leaves keeps its identifiers.
+    for (number, (range, line)) in spaces.iter().rev().enumerate() {
+        let issue = issue(page, Severity::Warn, "TRAILING_SPACE", &number.to_string(), *line);
+        let issue = issue.with_text("A line ends with white space", "the line ends with white space");
+        let edit = Edit::Replace(page.in_file(range), String::new());
+        findings.push(Finding::fixable(issue, "remove the white space", edit));
+    }
+    for (number, (range, line)) in runs.iter().rev().enumerate() {
+        let issue = issue(page, Severity::Warn, "EMPTY_LINES", &number.to_string(), line.saturating_sub(1));
+        let issue = issue.with_text("Several empty lines", "more than one empty line follow each other");
+        let edit = Edit::Replace(page.in_file(range), "\n".into());
+        findings.push(Finding::fixable(issue, "keep one empty line", edit));
     }
     if !page.text.is_empty() && !page.text.ends_with('\n') {
         let end = page.text.len();

@@ -50,6 +50,14 @@ pub(super) fn prepare(request: &PublishRequest<'_>, stop: &StopFlag) -> Result<C
     run(&["read-tree", base])?;
     run(&["add", "--all", "--force", "--", "."])?;
     let tree = run(&["write-tree"])?;
+    // What has come into the working copy since it was compared isn't published.
+    let listing = run(&["diff-tree", "-r", "--no-renames", "--name-only", "-z", base, &tree])?;
+    let compared = |path: &&str| diff.files.iter().any(|file| file.path == **path);
+    if let Some(path) = listing.split('\0').filter(|path| !path.is_empty()).find(|path| !compared(path)) {
+        let message =
+            format!("the working copy has changed meanwhile ({path}); call launch_validate, then launch_open_pr again");
+        return Err(service_error(message, "changed_since_validation").retryable());
+    }
     let message = pull_request_text::commit_message(request);
     let commit = run(&["commit-tree", &tree, "-p", base, "-m", &message])?;
     // The branch exists only where it is published; this keeps git from removing the commit.

@@ -81,6 +81,7 @@ impl PublicationSettings {
             CommitServiceConfig::Local => {}
             CommitServiceConfig::Http { base_url, token_env } | CommitServiceConfig::Github { base_url, token_env } => {
                 self.allowed(base_url, token_env.as_deref(), "COMMIT_SERVICE_ERROR")?;
+                return Err(unsupported());
             }
         }
         match &config.writer {
@@ -125,7 +126,10 @@ impl PublicationSettings {
             let is_below = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
             is_below && token_env.is_none_or(|name| service.token_env.as_deref() == Some(name))
         };
-        let is_plain = !base_url.contains(['?', '#', '@', '\\']) && !base_url.split('/').any(|part| part == "..");
+        // Escapes could stand for the components of a path that lead elsewhere.
+        let is_plain = base_url.bytes().all(|byte| byte.is_ascii_graphic())
+            && !base_url.contains(['?', '#', '@', '\\', '%'])
+            && !base_url.split('/').any(|part| matches!(part, "." | ".."));
         self.services.iter().find(is_listed).filter(|_| is_plain).ok_or_else(|| {
             let with = token_env.map(|name| format!(" with the variable {name}")).unwrap_or_default();
             let message = format!(
@@ -146,10 +150,15 @@ pub fn publish(request: &PublishRequest<'_>, stop: &StopFlag) -> Result<PullRequ
     let change = commit::prepare(request, stop)?;
     match &request.config.commit_service {
         CommitServiceConfig::Local => local::publish(request, &change, stop),
-        CommitServiceConfig::Http { .. } | CommitServiceConfig::Github { .. } => {
-            Err(service_error("this build publishes to local repositories only", "unsupported_service"))
-        }
+        CommitServiceConfig::Http { .. } | CommitServiceConfig::Github { .. } => Err(unsupported()),
     }
+}
+
+/// A service that this version doesn't have is refused before a run works for it.
+fn unsupported() -> StageError {
+    let message =
+        "this version publishes to local repositories only; leave `commit_service` out of the run's configuration";
+    service_error(message, "unsupported_service")
 }
 
 /// The branch of a run.

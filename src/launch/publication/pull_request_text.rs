@@ -46,7 +46,14 @@ fn write_body(request: &PublishRequest<'_>, diff: &DiffReport, text: &mut String
     writeln!(text, "{} files, {} lines added, {} removed.", diff.files.len(), diff.lines_added, diff.lines_removed)?;
     writeln!(text, "\n## Pages\n\n| section | language | page | file |\n|---|---|---|---|")?;
     for page in request.plan.pages.iter().take(MAX_LISTED_PAGES) {
-        writeln!(text, "| {} | {} | {} | `{}` |", page.section, page.locale, plain(&page.title), page.path)?;
+        writeln!(
+            text,
+            "| {} | {} | {} | `{}` |",
+            page.section,
+            page.locale,
+            plain(&page.title),
+            page.path.replace('|', "\\|")
+        )?;
     }
     more(text, request.plan.pages.len(), MAX_LISTED_PAGES, "pages")?;
     writeln!(text, "\n## Validation\n\n| gate | result |\n|---|---|")?;

@@ -169,9 +169,15 @@ fn a_repository_that_can_not_be_written_is_a_retryable_error_without_its_path() 
 fn only_services_that_the_operator_lists_may_be_used() {
     let with = |service: Value| config("file:///srv/site.git", |value| value["commit_service"] = service);
     let settings = settings();
-    assert!(settings.check(&with(json!({"kind": "github"}))).is_ok());
-    assert!(settings.check(&with(json!({"kind": "github", "token_env": "GITHUB_TOKEN"}))).is_ok());
-    assert!(settings.check(&with(json!({"kind": "http", "base_url": "http://127.0.0.1:9/x/y"}))).is_ok());
+    for (url, name) in [
+        ("https://api.github.com", None),
+        ("https://api.github.com", Some("GITHUB_TOKEN")),
+        ("http://127.0.0.1:9/x/y", None),
+    ] {
+        assert!(settings.allowed(url, name, "COMMIT_SERVICE_ERROR").is_ok(), "{url}");
+    }
+    let unsupported = settings.check(&with(json!({"kind": "github"}))).unwrap_err();
+    assert_eq!(unsupported.details["reason"], "unsupported_service");
     for service in [
         json!({"kind": "github", "token_env": "AWS_SECRET_ACCESS_KEY"}),
         json!({"kind": "http", "base_url": "http://127.0.0.1:9/xy"}),
@@ -179,6 +185,8 @@ fn only_services_that_the_operator_lists_may_be_used() {
         json!({"kind": "http", "base_url": "https://api.github.com.evil.example"}),
         json!({"kind": "http", "base_url": "https://api.github.com@evil.example"}),
         json!({"kind": "http", "base_url": "http://127.0.0.1:9/x/../y"}),
+        json!({"kind": "http", "base_url": "http://127.0.0.1:9/x/%2e%2E/y"}),
+        json!({"kind": "http", "base_url": "http://127.0.0.1:9/x/.%2e/y"}),
     ] {
         let refused = settings.check(&with(service.clone())).unwrap_err();
         assert_eq!(

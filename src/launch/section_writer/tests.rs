@@ -81,7 +81,7 @@ fn facts(text: &str) -> ProductFacts {
         version: Some(fact("1.2.0")),
         license: Some(fact("MIT")),
         description: Some(fact(&format!("Sorts tables. {text}"))),
-        requires: Some(fact(">=3.9")),
+        requires: Some(fact("Python `>=3.9`")),
         repository: "https://github.com/example/tidy".into(),
         install: Some(InstallCommand { text: "pip install tidy".into(), language: "sh".into(), claim: CLAIM.into() }),
         features: vec![fact("Fast"), fact(&format!("Safe {text}"))],
@@ -176,7 +176,7 @@ tidy.sort()
 ## Requirements
 
 * Version: `1.2.0`
-* Requires python: `>=3.9`
+* Requires: Python `>=3.9`
 * Licence: `MIT`
 
 ## Learn more
