@@ -22,6 +22,7 @@ pub mod limits;
 pub mod linker;
 mod manifests;
 pub mod markdown_page;
+pub mod openai_writer;
 pub mod page_blocks;
 pub mod page_draft;
 mod page_front_matter;

@@ -140,3 +140,16 @@ pub(crate) const GATE_LIMIT_S: u64 = 60;
 pub(crate) const BUILD_LIMIT_S: u64 = 300;
 /// Issues of one gate; further ones are left out.
 pub(crate) const MAX_GATE_ISSUES: usize = 500;
+
+/// Size of a response of a language model, in bytes.
+pub(crate) const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+/// Further requests after one that has failed for a reason that may pass.
+pub(crate) const MAX_LLM_RETRIES: usize = 3;
+/// Longest wait before a request is repeated, in seconds, if the service doesn't ask for more.
+pub(crate) const MAX_RETRY_DELAY_S: u64 = 10;
+/// Longest wait that a service can ask for with `Retry-After`, in seconds.
+pub(crate) const MAX_RETRY_AFTER_S: u64 = 60;
+/// Blocks and claims of a page that a language model is shown, in bytes; further blocks stay as they are.
+pub(crate) const MAX_PROMPT_BYTES: usize = 64 * 1024;
+/// Length of a block that a language model has written, in bytes.
+pub(crate) const MAX_WRITTEN_BLOCK_BYTES: usize = 2_000;
