@@ -37,6 +37,11 @@ pub(super) fn of_block(scene: &Scene<'_>, page: &LoadedPage<'_>, block: &PageBlo
     Some(Finding::fixable(issue, what, edit))
 }
 
+/// Whether a text without code has such a token.
+pub(crate) fn has_token(prose: &str) -> bool {
+    token(prose).is_some()
+}
+
 /// The text with its code spans blanked out.
 fn without_code(source: &str) -> String {
     let mut blanked = source.to_owned();

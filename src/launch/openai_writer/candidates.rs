@@ -10,6 +10,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use crate::artifacts::facts::{Claim, EvidenceMap};
 use crate::artifacts::page_claims::ClaimedBlock;
+use crate::gates::template_tokens;
 use crate::limits::MAX_WRITTEN_BLOCK_BYTES;
 use crate::page_blocks::{BlockKind, PageBlock, blocks, options};
 use crate::product_sources::has_hidden_signs;
@@ -231,7 +232,8 @@ impl Proofs<'_> {
         if candidate.words.code.iter().any(|code| !words.code.contains(code)) {
             return Err("code_left_out");
         }
-        if words.prose.contains("{{") || words.prose.contains("{%") || addresses(&words.prose).next().is_some() {
+        let is_markup = words.prose.contains("[[") || template_tokens::has_token(&words.prose);
+        if is_markup || addresses(&words.prose).next().is_some() {
             return Err("not_prose");
         }
         Ok(())
@@ -381,6 +383,10 @@ mod tests {
             ("Ask me@x.example [[claim:A]]", "not_prose"),
             ("{{< ref \"x\" >}} [[claim:A]]", "not_prose"),
             ("It {{ .Site }} sorts [[claim:A]]", "not_prose"),
+            ("TODO: say how it sorts [[claim:A]]", "not_prose"),
+            ("It {% sorts %} <% x %> [[claim:A]]", "not_prose"),
+            ("It sorts [[claim:A]] [[claim:", "not_prose"),
+            ("It sorts [[Page]] [[claim:A]]", "not_prose"),
             ("It sorts[^1] [[claim:A]]\n\n[^1]: note", "not_prose"),
             ("---\n[[claim:A]]", "uncited"),
             ("[x]: https://x.example\n[[claim:A]]", "uncited"),

@@ -16,6 +16,7 @@ use crate::artifacts::page_plan::PagePlan;
 use crate::artifacts::site::SiteContext;
 use crate::artifacts::snippets::SnippetCatalog;
 use crate::cited_markdown::cite;
+use crate::markdown_page;
 use crate::publication::AllowedService;
 use crate::run_config::RunConfig;
 use crate::section_writer;
@@ -210,6 +211,23 @@ fn settings(base_url: &str, variable: Option<&str>, request_limit: Duration) -> 
 
 /// Words the template's page with `config`.
 fn run(config: &RunConfig, settings: &PublicationSettings, waits: Waits, stop: &StopFlag) -> Done {
+    let events = RefCell::new(Vec::new());
+    let emit = |kind: EventType, payload: Value| {
+        events.borrow_mut().push((kind, payload));
+        Ok(())
+    };
+    let (draft, template) = reword(config, settings, waits, stop, &emit);
+    Done { draft, template, events: events.into_inner() }
+}
+
+/// The page and the template's.
+fn reword(
+    config: &RunConfig,
+    settings: &PublicationSettings,
+    waits: Waits,
+    stop: &StopFlag,
+    emit: Emit<'_>,
+) -> (Result<PageDraft, StageError>, PageDraft) {
     let site: SiteContext = serde_json::from_value(json!({
         "schema_version": "1.0", "commit": "a".repeat(40), "commit_date": "2026-01-20T10:00:00Z", "kind": "hugo", "config_files": [],
         "title": "", "base_url": "https://example.org/", "default_language": "en", "content_dirs": {"en": "content"}, "layout": "v2",
@@ -242,13 +260,7 @@ fn run(config: &RunConfig, settings: &PublicationSettings, waits: Waits, stop: &
              ```python\nsort()\n```\n{sorts}\n\n* [Another page of it](/x/)\n"
         ),
     );
-    let events = RefCell::new(Vec::new());
-    let emit = |kind: EventType, payload: Value| {
-        events.borrow_mut().push((kind, payload));
-        Ok(())
-    };
-    let draft = rewrite_with(&page(), &input, template.clone(), settings, &emit, stop, waits);
-    Done { draft, template, events: events.into_inner() }
+    (rewrite_with(&page(), &input, template.clone(), settings, emit, stop, waits), template)
 }
 
 fn openai(base_url: &str) -> RunConfig {
@@ -497,4 +509,108 @@ fn a_service_without_a_key_gets_none_and_templates_need_no_service() {
 
     let done = run(&config(&json!({"kind": "template"})), &settings("", None, LONG), NO_WAITS, &StopFlag::default());
     assert_eq!((done.draft.unwrap(), done.events.len()), (done.template, 0));
+}
+
+#[test]
+fn a_page_stays_whole_whatever_a_model_writes() {
+    let pieces = [
+        "text",
+        "- ",
+        "1. ",
+        "# ",
+        "> ",
+        "`",
+        "``",
+        "```\n",
+        "\n\n",
+        "\n",
+        "*",
+        "**",
+        "_",
+        "|",
+        "| a |\n|---|\n",
+        "<b>",
+        "<!-- ",
+        "-->",
+        "{{< x >}}",
+        "{{% x",
+        "[a](https://x.example)",
+        "[a]: /x\n",
+        "![",
+        "\\",
+        "&lt;",
+        "&#x7b;",
+        "    ",
+        "\t",
+        "---",
+        "===",
+        "~~",
+        "[[block:2]]",
+        "[[claim:",
+        "]]",
+        "\u{e000}",
+        "\u{e001}",
+        "\u{0}",
+        "\u{feff}",
+        "+++",
+        "$x$",
+        "[ ] ",
+        ": ",
+        "\r",
+        "[^1]",
+        "{#id}",
+    ];
+    let config = config(&json!({"kind": "template"}));
+    let template = run(&config, &settings("", None, LONG), NO_WAITS, &StopFlag::default()).template;
+    let head = template.text.len() - front_matter::split(&template.text).unwrap().body.len();
+    let (body, evidence) = (&template.text[head..], evidence());
+    let offered = candidates(body, &template.claims.blocks, &evidence, false);
+    let shown = shown(&offered);
+    let proofs = Proofs { evidence: &evidence, product_name: "Tidy", shown: &shown };
+    let mut kept = 0;
+    for (one, two) in pieces.iter().flat_map(|one| pieces.iter().map(move |two| (one, two))) {
+        for text in [
+            format!("{one}{two}"),
+            format!("{one}a{two}b"),
+            format!("a {one} {two} `sort()`"),
+            format!("{two}`sort()`{one}"),
+        ] {
+            let text = format!("{text} [[claim:{SORTS},{SAFE}]]");
+            let written = offered
+                .iter()
+                .filter_map(|candidate| Some((candidate.block, reworded(candidate, &text, &proofs).ok()?)));
+            let written: BTreeMap<usize, Reworded> = written.collect();
+            kept += written.len();
+            let new = assembled(&template, head, &offered, &written).unwrap_or_else(|| panic!("{text:?}"));
+            assert_eq!(new.text[..head], template.text[..head], "{text:?}");
+            let kinds = |body: &str| blocks(body, 1).into_iter().map(|block| block.kind).collect::<Vec<_>>();
+            assert_eq!(kinds(&new.text[head..]), kinds(body), "{text:?}");
+            let parts = markdown_page::read(&new.text[head..], 1);
+            assert_eq!((parts.links.len(), parts.headings.len(), parts.code_blocks.len()), (1, 1, 1), "{text:?}");
+            assert!(!new.text.contains("{{<") && !new.text.contains("{{%") && !new.text.contains('<'), "{text:?}");
+        }
+    }
+    assert!(kept > 1_000, "{kept}");
+}
+
+#[test]
+fn an_event_that_cannot_be_written_is_the_runs_error() {
+    let error = || StageError::new("INTERNAL", "the disk is full");
+    for failing in [EventType::LlmCallStarted, EventType::LlmCallFinished] {
+        let server = Server::answering(&answer(&[(1, "Sorts tables.", SORTS)]));
+        let emit = |kind: EventType, _| if kind == failing { Err(error()) } else { Ok(()) };
+        let base_url = server.base_url();
+        let settings = settings(&base_url, Some(KEY_VARIABLE), LONG);
+        let (draft, _) = reword(&openai(&base_url), &settings, NO_WAITS, &StopFlag::default(), &emit);
+        assert_eq!(draft.unwrap_err(), error());
+    }
+}
+
+#[tokio::test]
+async fn a_thread_for_blocking_work_can_call() {
+    let done = tokio::task::spawn_blocking(|| {
+        let done = with(&Server::answering(&answer(&[(1, "Sorts tables.", SORTS)])));
+        done.body().to_owned()
+    });
+    assert!(done.await.unwrap().starts_with("\nSorts tables.\n"));
 }
