@@ -196,8 +196,13 @@ impl Call<'_> {
     /// Which blocks of an answer are kept.
     fn outcome(&self, offered: &[Candidate], answer: &str, is_cut: bool) -> Outcome {
         let shown = shown(offered);
-        let proofs =
-            Proofs { evidence: self.input.evidence, product_name: &self.input.facts.product_name, shown: &shown };
+        let facts = self.input.facts;
+        let proofs = Proofs {
+            evidence: self.input.evidence,
+            known_names: [&facts.product_name, &facts.target_platform],
+            locale: &self.page.locale,
+            shown: &shown,
+        };
         let mut outcome = Outcome::default();
         for (number, texts) in written_blocks(answer, is_cut) {
             let candidate = number.checked_sub(1).and_then(|place| offered.get(place));

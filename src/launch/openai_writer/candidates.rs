@@ -18,6 +18,8 @@ use crate::{cited_markdown, safe_markdown};
 
 /// Words outside code that a block has at least; labels such as `Version` stay as they are.
 const MIN_PROSE_WORDS: usize = 3;
+/// Languages in which a capital letter doesn't make a name.
+const CAPITALISING_LOCALES: [&str; 2] = ["de", "lb"];
 
 /// A block that may be reworded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +43,10 @@ pub(super) struct Candidate {
 pub(super) struct Proofs<'p> {
     /// The proofs.
     pub(super) evidence: &'p EvidenceMap,
-    /// The product's name, which needs no proof.
-    pub(super) product_name: &'p str,
+    /// The names of the product and its platform, which need no proof.
+    pub(super) known_names: [&'p str; 2],
+    /// The language of the page.
+    pub(super) locale: &'p str,
     /// The claims that the model was shown.
     pub(super) shown: &'p BTreeSet<String>,
 }
@@ -212,7 +216,7 @@ impl Proofs<'_> {
     fn check(&self, candidate: &Candidate, words: &Words, claims: &BTreeSet<String>) -> Result<(), &'static str> {
         let cited: Vec<&Claim> = claims.iter().filter_map(|id| self.evidence.claims.get(id)).collect();
         let mut texts: Vec<&str> = cited.iter().map(|claim| claim.text.as_str()).collect();
-        texts.push(self.product_name);
+        texts.extend(self.known_names);
         // What a template made of claims is proven by these claims.
         if claims.is_superset(&candidate.claims) {
             texts.push(&candidate.words.prose);
@@ -236,7 +240,9 @@ impl Proofs<'_> {
         if is_markup || addresses(&words.prose).next().is_some() {
             return Err("not_prose");
         }
-        Ok(())
+        let proven: BTreeSet<String> = named.iter().flat_map(|text| parts(text)).map(str::to_lowercase).collect();
+        let is_proven = |name: &str| proven.contains(&name.to_lowercase());
+        if proper_names(&prose, self.locale).all(is_proven) { Ok(()) } else { Err("unproven_name") }
     }
 }
 
@@ -253,6 +259,32 @@ fn names(text: &str, code: &str) -> bool {
         let continues_before = code.starts_with(is_name) && text[..at].ends_with(is_name);
         let continues_after = code.ends_with(is_name) && text[at + code.len()..].starts_with(is_name);
         !continues_before && !continues_after
+    })
+}
+
+/// The parts of words that names consist of.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|part| !part.is_empty())
+}
+
+/// The words that name something: those with a capital letter inside of a sentence, acronyms, and names of code outside of code spans.
+fn proper_names<'t>(prose: &'t str, locale: &str) -> impl Iterator<Item = &'t str> {
+    // Every noun has a capital letter there.
+    let capitals_count = !CAPITALISING_LOCALES.contains(&locale.split(['-', '_']).next().unwrap_or_default());
+    let mut is_start = true;
+    prose.split_whitespace().flat_map(move |word| {
+        let was_start = is_start;
+        is_start = word.trim_end_matches(['"', '\'', ')', '\u{201d}']).ends_with(['.', '!', '?', ':', ';']);
+        let inner = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let is_code = word.contains("()") || inner.contains("::") || inner.contains('.');
+        parts(word).enumerate().filter_map(move |(place, part)| {
+            let begins_sentence = was_start && place == 0;
+            let has_capital = part.chars().next().is_some_and(char::is_uppercase);
+            let has_capital_inside = part.chars().skip(1).any(char::is_uppercase);
+            let is_capitalised = capitals_count && has_capital && !begins_sentence && part != "I";
+            let is_long = part.chars().nth(1).is_some();
+            (part.contains('_') || has_capital_inside || is_capitalised || (is_code && is_long)).then_some(part)
+        })
     })
 }
 
@@ -301,7 +333,7 @@ mod tests {
         let candidate = found(&format!("* It sorts all tables {}\n", mark(A))).remove(0);
         let evidence = evidence();
         let shown = [A.to_owned(), B.to_owned()].into();
-        let proofs = Proofs { evidence: &evidence, product_name: "Tidy5", shown: &shown };
+        let proofs = Proofs { evidence: &evidence, known_names: ["Tidy5", "python"], locale: "en", shown: &shown };
         reworded(&candidate, text, &proofs).map(|block| {
             let kept = blocks(&block.source, 1);
             assert_eq!(kept[0].sha256, block.claimed.sha256);
@@ -340,7 +372,7 @@ mod tests {
             ("`sort_all(x)` sorts 7 tables since 1.2.0. [[claim:A]]", "* `sort_all(x)` sorts 7 tables since 1.2.0."),
             ("See `src/sort_2.py` of Tidy5 [[claim:A]]", "* See `src/sort_2.py` of Tidy5"),
             ("Python 3.9 is enough [[claim:A]] [[claim:B]]", "* Python 3.9 is enough"),
-            ("a_b [c] &lt; 'd' [[claim:A]]", "* a\\_b \\[c\\] &lt; 'd'"),
+            ("a * b [c] &lt; 'd' [[claim:A]]", "* a \\* b \\[c\\] &lt; 'd'"),
         ] {
             let text = text.replace("claim:A", &format!("claim:{A}")).replace("claim:B", &format!("claim:{B}"));
             let text = text.replace(", A]]", &format!(", {A}]]"));
@@ -403,10 +435,38 @@ mod tests {
     }
 
     #[test]
+    fn names_that_nobody_has_proven_are_refused() {
+        for text in [
+            "Sorts tables of Postgres",
+            "Faster than `sort_all(x)` of Pandas",
+            "sqlXyz is sorted",
+            "Sorts REST tables",
+            "Call drop_all first",
+            "First call drop() on it",
+            "Sorts std::fs tables",
+            "Sorts tidy.other tables",
+            "It sorts. (On Windows too)",
+        ] {
+            assert_eq!(written(&format!("{text} [[claim:{A}]]")), Err("unproven_name"), "{text}");
+        }
+        for text in [
+            "Tables, e.g. with words. They are sorted: All of them! What I want?",
+            "The Python tables of Tidy5's users",
+            "Call sort_all() with x, as in src.py",
+            "Sorts it with \"Tidy5.\" That is all.",
+            "\u{e9}t\u{e9} \u{4e2d}\u{6587}",
+        ] {
+            let written = written(&format!("{text} [[claim:{A}]]"));
+            assert!(written.is_ok(), "{text}: {written:?}");
+        }
+        assert_eq!(proper_names("Die Tabelle der HTML-Seite", "de-AT").collect::<Vec<_>>(), ["HTML"]);
+    }
+
+    #[test]
     fn code_that_the_template_names_stays() {
         let candidate = found(&format!("It needs Python `3.9` here {}\n", mark(B))).remove(0);
         let (evidence, shown) = (evidence(), [A.to_owned(), B.to_owned()].into());
-        let proofs = Proofs { evidence: &evidence, product_name: "", shown: &shown };
+        let proofs = Proofs { evidence: &evidence, known_names: ["", ""], locale: "en", shown: &shown };
         let with =
             |text: &str| reworded(&candidate, &format!("{text} [[claim:{B}]]"), &proofs).map(|block| block.source);
         assert_eq!(with("It needs Python"), Err("code_left_out"));

@@ -340,6 +340,7 @@ fn text_that_is_not_proven_leaves_the_templates() {
         ("[[block:1]] Sorts tables.".to_owned(), "uncited"),
         (answer(&[(1, "Sorts tables.", SAFE)]), "uncited"),
         (answer(&[(1, "Sorts 9000 tables.", SORTS)]), "unproven_number"),
+        (answer(&[(1, "Sorts tables of Oracle.", SORTS)]), "unproven_name"),
         (answer(&[(1, "Run `rm -rf /` first.", SORTS)]), "unproven_code"),
         (answer(&[(1, "<script>alert()</script>Sorts.", SORTS)]), "not_prose"),
         (answer(&[(1, "Sorts {{< include \"/etc/passwd\" >}}", SORTS)]), "not_prose"),
@@ -566,7 +567,7 @@ fn a_page_stays_whole_whatever_a_model_writes() {
     let (body, evidence) = (&template.text[head..], evidence());
     let offered = candidates(body, &template.claims.blocks, &evidence, false);
     let shown = shown(&offered);
-    let proofs = Proofs { evidence: &evidence, product_name: "Tidy", shown: &shown };
+    let proofs = Proofs { evidence: &evidence, known_names: ["Tidy", "python"], locale: "en", shown: &shown };
     let mut kept = 0;
     for (one, two) in pieces.iter().flat_map(|one| pieces.iter().map(move |two| (one, two))) {
         for text in [
