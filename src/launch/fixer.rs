@@ -246,7 +246,7 @@ pub fn roll_back(site: &Path, journal: &Path) -> Result<(), StageError> {
     for record in records {
         let file = site.join(&record.path);
         let undone = match record.content {
-            Some(content) => atomic_file::replace_with(&file, Durability::Power, content.as_bytes()),
+            Some(content) => linker::write(site, &file, content.as_bytes()),
             None => fs::remove_file(&file)
                 .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }),
         };

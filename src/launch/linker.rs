@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::digest::sha256hex;
 use codeyard_process::git::{Git, GitError};
 use codeyard_runs::stage::{StageError, StopFlag};
@@ -44,11 +44,8 @@ pub fn bundle(
         if draft.text.lines().count() > budgets.max_lines_per_file {
             long.push(draft.path.clone());
         }
-        let before = match fs::read(site.join(&draft.path)) {
-            Ok(content) => Some(sha256hex(content)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(of_io("reading the working copy", &error)),
-        };
+        // Not from the working copy, which an interrupted attempt may have changed already.
+        let before = in_commit(site, base_commit, &draft.path)?.map(sha256hex);
         let content = Some(draft.text.clone());
         files.push(PatchedFile { path: draft.path.clone(), sha256_before: before, content });
     }
@@ -78,6 +75,19 @@ pub fn bundle(
     })
 }
 
+/// The content of a file of a commit; `None` if it has no such file.
+fn in_commit(site: &Path, commit: &str, path: &str) -> Result<Option<Vec<u8>>, StageError> {
+    let git = |arguments: &[&str]| {
+        let git = Git::in_repository(site).env("GIT_LITERAL_PATHSPECS", "1").args(arguments);
+        git.run(&|| false).map_err(|error| of_local(&error))
+    };
+    let listed = git(&["ls-tree", "-z", commit, "--", path])?;
+    if listed.is_empty() {
+        return Ok(None);
+    }
+    git(&["cat-file", "blob", &format!("{commit}:{path}")]).map(Some)
+}
+
 fn over_budget(message: String, budget: &str) -> StageError {
     StageError::new("INVALID_INPUT", message).with("reason", "budget").with("budget", budget)
 }
@@ -102,7 +112,7 @@ pub fn apply(site: &Path, allowed: &AllowedPaths, bundle: &PatchBundle) -> Resul
     }
     for (target, file) in targets {
         let done = match &file.content {
-            Some(content) => write(&target, content.as_bytes()),
+            Some(content) => write(site, &target, content.as_bytes()),
             None => remove(&target),
         };
         done.map_err(|error| of_io("writing the working copy", &error))?;
@@ -110,11 +120,16 @@ pub fn apply(site: &Path, allowed: &AllowedPaths, bundle: &PatchBundle) -> Resul
     Ok(())
 }
 
-fn write(target: &Path, content: &[u8]) -> io::Result<()> {
-    if let Some(folder) = target.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    atomic_file::replace_with(target, Durability::Power, content)
+/// Replaces a file as a whole. What an interrupted attempt leaves is in git's own folder, where it is no change of the site.
+pub(crate) fn write(site: &Path, target: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = target.parent().unwrap_or(site);
+    fs::create_dir_all(folder)?;
+    let mut draft = tempfile::Builder::new().prefix("codeyard-page").tempfile_in(site.join(".git"))?;
+    draft.write_all(content)?;
+    draft.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    draft.as_file().sync_all()?;
+    draft.persist(target).map_err(|error| error.error)?;
+    fs::File::open(folder)?.sync_all()
 }
 
 fn remove(target: &Path) -> io::Result<()> {

@@ -14,4 +14,5 @@ mod real_servers;
 mod clients;
 mod code;
 mod death;
+mod launch;
 mod place;

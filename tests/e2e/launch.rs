@@ -1,0 +1,334 @@
+//! Launch runs of the real binary on the sample: over HTTP from start to branch, in every state, from ten clients at once, and killed at many points.
+//!
+//! With Debian's Hugo on the `PATH` the sample site is built by it; without it the runs treat the site as plain Markdown, and say so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::e2e::Yard;
+use crate::mcp::{Mcp, until};
+
+#[path = "../support/git.rs"]
+mod git;
+
+/// The sample as repositories.
+struct Sample {
+    dir: tempfile::TempDir,
+    kind: &'static str,
+}
+
+const SECTIONS: [&str; 5] = ["products", "docs", "reference", "kb", "blog"];
+
+impl Sample {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let has_hugo = std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(|dir| dir.join("hugo").is_file());
+        if !has_hugo {
+            eprintln!("skipped: the build of the site, because there is no hugo on the PATH (apt-get install hugo)");
+        }
+        let sample = Self { dir, kind: if has_hugo { "hugo" } else { "markdown" } };
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/launch");
+        for name in ["library", "site"] {
+            let to = sample.top().join(name);
+            copy(&from.join(name), &to);
+            git::git(&to, &["init", "--quiet", "--initial-branch=main"]);
+            git::git(&to, &["add", "--all"]);
+            git::git(&to, &["commit", "--quiet", "--date=2026-01-20T10:00:00Z", "-m", "first"]);
+        }
+        sample
+    }
+
+    fn top(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap()
+    }
+
+    fn configuration(&self) -> String {
+        let top = self.top();
+        format!("[[workspace]]\nname = \"lib\"\nroots = [{:?}]\n[runs]\nsources = [{top:?}]\n", top.join("library"))
+    }
+
+    fn run_config(&self) -> Value {
+        let content = if self.kind == "hugo" { "content/" } else { "" };
+        let allowed = SECTIONS.map(|name| format!("{content}{name}/tabtidy/**"));
+        json!({
+            "schema_version": "1.0", "product_slug": "tabtidy", "product_name": "tabtidy", "family": "cells",
+            "target_platform": "python", "github_repo_url": self.top().join("library"), "github_ref": "main",
+            "required_sections": SECTIONS, "allowed_paths": allowed,
+            "site": {"repo_url": self.top().join("site"), "ref": "main", "kind": self.kind},
+        })
+    }
+
+    /// The branches of runs in the site's repository.
+    fn branches(&self) -> Vec<String> {
+        let list = git::git(&self.top().join("site"), &["branch", "--list", "--format=%(refname:short)", "launch/*"]);
+        list.lines().map(str::to_owned).collect()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// A client of the catalog `launch` that checks each answer against the tool's schema.
+struct Client(Mcp);
+
+impl Client {
+    fn of(yard: &Yard) -> Self {
+        Self(yard.client("lib/launch"))
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let body = self.0.call_text(tool, arguments);
+        let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
+        let result = &response["result"];
+        let object = result["structuredContent"].clone();
+        let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).unwrap();
+        assert_eq!(text, object, "the text is the same JSON");
+        assert_eq!(result["isError"], !object["ok"].as_bool().expect("ok"), "{body}");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("schemas/tools/{tool}.output.json"));
+        let schema: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let faults: Vec<String> = validator.iter_errors(&object).map(|error| error.to_string()).collect();
+        assert_eq!(faults, Vec::<String>::new(), "{tool}: {object}");
+        object
+    }
+
+    fn ok(&mut self, tool: &str, arguments: &Value) -> Value {
+        let object = self.call(tool, arguments);
+        assert_eq!(object["ok"], true, "{tool}: {object}");
+        object
+    }
+
+    fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
+        let object = self.call(tool, arguments);
+        assert_eq!(object["ok"], false, "{tool}: {object}");
+        let error = object["error"].clone();
+        assert!(error["code"] != "INTERNAL" || error["details"]["cause_class"].is_string(), "{error}");
+        error
+    }
+
+    fn state(&mut self, run: &Value) -> String {
+        self.ok("launch_get_status", run)["status"]["state"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until the run is in this state.
+    fn wait(&mut self, run: &Value, wanted: &str) {
+        let mut state = String::new();
+        let reached = until(60_000, || {
+            state = self.state(run);
+            state == wanted || matches!(state.as_str(), "FAILED" | "CANCELLED")
+        });
+        assert!(reached && state == wanted, "{state}: {}", self.ok("launch_get_status", run));
+    }
+
+    fn events(&mut self, run: &Value) -> Vec<Value> {
+        let (mut text, mut offset) = (String::new(), 0);
+        loop {
+            let mut arguments = run.clone();
+            (arguments["artifact_name"], arguments["offset"]) = (json!("events.ndjson"), json!(offset));
+            let artifact = self.ok("launch_get_artifact", &arguments)["artifact"].clone();
+            text.push_str(artifact["content"].as_str().unwrap());
+            match artifact["next_offset"].as_u64() {
+                Some(next) => offset = next,
+                None => return text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+            }
+        }
+    }
+
+    fn artifacts(&mut self, run: &Value) -> BTreeMap<String, String> {
+        let status = self.ok("launch_get_status", run);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let of = |artifact: &Value| (text(&artifact["name"]), text(&artifact["sha256"]));
+        let all = status["status"]["artifacts"].as_array().unwrap().iter().map(of);
+        all.filter(|(name, _)| name != "pr.json").collect()
+    }
+}
+
+fn run_of(started: &Value) -> Value {
+    json!({"run_id": started["run_id"]})
+}
+
+#[test]
+fn a_run_goes_from_its_start_to_a_branch() {
+    let sample = Sample::new();
+    let yard = Yard::serve(&sample.configuration());
+    let mut client = Client::of(&yard);
+    let started = client.ok("launch_start_run", &json!({"run_config": sample.run_config()}));
+    assert_eq!(started["state"], "CREATED");
+    let run = run_of(&started);
+    let status = client.ok("launch_resume", &run)["status"].clone();
+    assert_eq!((&status["state"], &status["open_issues"]), (&json!("READY_FOR_PR"), &json!([])), "{status}");
+    assert!(SECTIONS.iter().all(|section| status["section_states"][section] == "DONE"), "{status}");
+    let report = client.ok("launch_validate", &run)["validation_report"].clone();
+    let gates: Vec<&Value> =
+        report["gates"].as_array().unwrap().iter().filter(|gate| gate["skipped"].is_null()).collect();
+    assert_eq!(gates.len(), if sample.kind == "hugo" { 10 } else { 9 }, "{report}");
+    let published = client.ok("launch_open_pr", &run);
+    assert_eq!(sample.branches(), [published["branch"].as_str().unwrap()]);
+    let again = client.refused("launch_open_pr", &run);
+    assert_eq!((&again["code"], &again["details"]["pr_url"]), (&json!("ILLEGAL_STATE"), &published["pr_url"]));
+    let listed = client.ok("launch_list_runs", &json!({"filter": {"state": "DONE"}}));
+    assert_eq!(listed["runs"][0]["run_id"], started["run_id"]);
+    assert_eq!(client.ok("launch_list_runs", &json!({"filter": {"state": "FAILED"}}))["runs"], json!([]));
+
+    let events = client.events(&run);
+    let items: BTreeSet<&str> = events
+        .iter()
+        .filter(|event| event["type"] == "WORK_ITEM_FINISHED")
+        .map(|event| event["payload"]["item"].as_str().unwrap())
+        .collect();
+    for worker in
+        ["RepoScout", "FactsBuilder", "SnippetCurator", "Planner", "SectionWriter", "Linker", "Validator", "PrManager"]
+    {
+        assert!(items.iter().any(|item| item.contains(&format!(":{worker}:"))), "{worker}: {items:?}");
+    }
+    assert!(events.iter().all(|event| event["trace_id"].as_str().unwrap().len() == 32), "each event names its trace");
+    // The person's branch and files are as they were.
+    assert_eq!(git::git(&sample.top().join("site"), &["status", "--short", "--branch"]), "## main");
+    yard.stop();
+}
+
+#[test]
+fn each_tool_is_refused_in_each_state_that_does_not_allow_it() {
+    let sample = Sample::new();
+    let yard = Yard::serve(&sample.configuration());
+    let mut client = Client::of(&yard);
+    let mut config = sample.run_config();
+    config["advance"] = json!("step");
+    let run = run_of(&client.ok("launch_start_run", &json!({"run_config": config})));
+    client.wait(&run, "PLAN_READY");
+    let allowed = [
+        ("PLAN_READY", &["launch_resume"][..]),
+        ("DRAFT_READY", &["launch_resume"]),
+        ("VALIDATING", &["launch_resume", "launch_validate"]),
+        ("READY_FOR_PR", &["launch_validate", "launch_open_pr"]),
+        ("DONE", &[]),
+    ];
+    for (state, tools) in allowed {
+        assert_eq!(client.state(&run), state);
+        for tool in
+            ["launch_validate", "launch_fix_next", "launch_open_pr"].into_iter().filter(|tool| !tools.contains(tool))
+        {
+            let error = client.refused(tool, &run);
+            assert_eq!(
+                (&error["code"], &error["details"]["state"]),
+                (&json!("ILLEGAL_STATE"), &json!(state)),
+                "{tool}"
+            );
+            assert!(error["details"]["allowed"].is_array(), "{error}");
+        }
+        match tools.last() {
+            Some(&"launch_open_pr") => drop(client.ok("launch_open_pr", &run)),
+            Some(_) => drop(client.ok("launch_resume", &run)),
+            None => {}
+        }
+    }
+    for tool in ["launch_resume", "launch_cancel"] {
+        assert_eq!(client.refused(tool, &run)["code"], "ILLEGAL_STATE");
+    }
+    for id in ["r_2020-01-01T00-00-00Z_00000000", "../../etc", "", "r_"] {
+        assert_eq!(
+            client.refused("launch_get_status", &json!({"run_id": id}))["code"],
+            if id.is_empty() { "INVALID_INPUT" } else { "RUN_NOT_FOUND" },
+            "{id}"
+        );
+    }
+    for name in ["../run_config.json", "/etc/passwd", "nope"] {
+        let arguments = json!({"run_id": run["run_id"], "artifact_name": name});
+        assert_eq!(client.refused("launch_get_artifact", &arguments)["code"], "INVALID_INPUT", "{name}");
+    }
+    let run = run_of(&client.ok("launch_start_run", &json!({"run_config": config})));
+    client.wait(&run, "PLAN_READY");
+    for _ in 0..2 {
+        assert_eq!(client.ok("launch_cancel", &run)["state"], "CANCELLED");
+    }
+    assert_eq!(client.refused("launch_resume", &run)["code"], "ILLEGAL_STATE");
+    yard.stop();
+}
+
+#[test]
+fn ten_clients_with_one_key_start_one_run() {
+    let sample = Sample::new();
+    let yard = Yard::serve(&sample.configuration());
+    let start = json!({"run_config": sample.run_config(), "idempotency_key": "k"});
+    let started: Vec<Value> = std::thread::scope(|scope| {
+        let clients: Vec<_> =
+            (0..10).map(|_| scope.spawn(|| Client::of(&yard).ok("launch_start_run", &start))).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let runs: BTreeSet<&str> = started.iter().map(|started| started["run_id"].as_str().unwrap()).collect();
+    assert_eq!(runs.len(), 1, "{started:?}");
+    assert_eq!(started.iter().filter(|started| started["replayed"] == true).count(), 9);
+    let mut client = Client::of(&yard);
+    let mut other = start.clone();
+    other["run_config"]["product_name"] = json!("Other");
+    assert_eq!(client.refused("launch_start_run", &other)["details"]["reason"], "idempotency_key_reused");
+    let mut wrong = start;
+    wrong["run_config"]["colour"] = json!("red");
+    assert_eq!(client.refused("launch_start_run", &wrong)["code"], "SCHEMA_VALIDATION_FAILED");
+    let foreign = json!({"run_config": {"github_repo_url": "/etc", "site": {"repo_url": "/etc"}}});
+    let mut config = sample.run_config();
+    config["github_repo_url"] = foreign["run_config"]["github_repo_url"].clone();
+    let refused = client.refused("launch_start_run", &json!({"run_config": config}));
+    assert_eq!(refused["details"]["reason"], "source_not_allowed", "{refused}");
+    client.wait(&run_of(&started[0]), "READY_FOR_PR");
+    yard.stop();
+}
+
+/// Kills in one test. The slow suite has more.
+const KILLS: usize = 12;
+
+#[test]
+fn a_run_that_is_killed_at_many_points_ends_like_one_that_is_not() {
+    let sample = Sample::new();
+    let mut yard = Yard::serve(&sample.configuration());
+    let mut client = Client::of(&yard);
+    let calm = run_of(&client.ok("launch_start_run", &json!({"run_config": sample.run_config()})));
+    client.wait(&calm, "READY_FOR_PR");
+    let expected = client.artifacts(&calm);
+
+    let run =
+        run_of(&client.ok("launch_start_run", &json!({"run_config": sample.run_config(), "idempotency_key": "k"})));
+    let mut length = 0;
+    for number in 0..KILLS {
+        // A kill when the log has a few more events than at the last one, wherever the run is then.
+        let log = yard.state.path().join("runs").join(run["run_id"].as_str().unwrap()).join("events.ndjson");
+        let lines = || fs::read_to_string(&log).unwrap_or_default().lines().count();
+        let more = length + 1 + number * 7 % 5;
+        until(3_000, || lines() >= more);
+        length = lines();
+        yard.signal(Signal::KILL);
+        yard.wait();
+        // The token is shown at the first start only.
+        let (state, token): (Arc<tempfile::TempDir>, String) = (yard.state.clone(), yard.token.clone());
+        yard = Yard::serve_from(state, &sample.configuration(), &[], &[]);
+        yard.token = token;
+    }
+    let mut client = Client::of(&yard);
+    let again = client.ok("launch_start_run", &json!({"run_config": sample.run_config(), "idempotency_key": "k"}));
+    assert_eq!((&again["run_id"], &again["replayed"]), (&run["run_id"], &json!(true)));
+    client.wait(&run, "READY_FOR_PR");
+    assert_eq!(client.artifacts(&run), expected);
+    let published = client.ok("launch_open_pr", &run);
+    assert_eq!(sample.branches(), [published["branch"].as_str().unwrap()]);
+
+    let mut finished = BTreeMap::new();
+    for event in client.events(&run).iter().filter(|event| event["type"] == "WORK_ITEM_FINISHED") {
+        *finished.entry(event["payload"]["item"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+    }
+    assert!(finished.values().all(|times| *times == 1), "{finished:?}");
+    yard.stop();
+}
