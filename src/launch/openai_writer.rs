@@ -159,8 +159,9 @@ impl Call<'_> {
             "page": self.page.id, "model": self.model, "outcome": "failed", "reason": reason, "http_status": status,
             "requests": requests,
         });
-        (self.emit)(EventType::LlmCallFailed, failed)?;
-        if reason == "cancelled" { Err(StageError::cancelled()) } else { Ok(None) }
+        let emitted = (self.emit)(EventType::LlmCallFailed, failed);
+        // A run that ends may take no events any more.
+        if reason == "cancelled" { Err(StageError::cancelled()) } else { emitted.map(|()| None) }
     }
 
     /// The body of the request.

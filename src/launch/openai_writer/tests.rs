@@ -34,8 +34,8 @@ const NO_WAITS: Waits = Waits { first: Duration::from_millis(1), longest_asked: 
 enum Reply {
     /// It responds with a status, header lines and a body.
     Send(u16, String, String),
-    /// It sets a flag, if there is one, and waits until the client has gone.
-    Hang(Option<StopFlag>),
+    /// It sets a flag and waits until the client has gone.
+    Hang(StopFlag),
     /// It closes the connection.
     Close,
 }
@@ -118,9 +118,7 @@ fn respond(mut stream: TcpStream, reply: Reply) {
             stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).ok();
         }
         Reply::Hang(stop) => {
-            if let Some(stop) = stop {
-                stop.set();
-            }
+            stop.set();
             stream.read_exact(&mut [0]).ok();
         }
         Reply::Close => {}
@@ -269,12 +267,12 @@ fn openai(base_url: &str) -> RunConfig {
 
 /// Words the page with the model of `server`.
 fn with(server: &Server) -> Done {
-    with_stop(server, LONG, NO_WAITS, &StopFlag::default())
+    with_stop(server, NO_WAITS, &StopFlag::default())
 }
 
-fn with_stop(server: &Server, limit: Duration, waits: Waits, stop: &StopFlag) -> Done {
+fn with_stop(server: &Server, waits: Waits, stop: &StopFlag) -> Done {
     let base_url = server.base_url();
-    run(&openai(&base_url), &settings(&base_url, Some(KEY_VARIABLE), limit), waits, stop)
+    run(&openai(&base_url), &settings(&base_url, Some(KEY_VARIABLE), LONG), waits, stop)
 }
 
 fn answer(blocks: &[(usize, &str, &str)]) -> String {
@@ -421,7 +419,7 @@ fn a_service_can_ask_for_a_longer_wait() {
     let server = Server::start(vec![status(429, "Retry-After: 1\r\n"), good(&text)]);
     let started = Instant::now();
     let waits = Waits { longest_asked: LONG, ..NO_WAITS };
-    let done = with_stop(&server, LONG, waits, &StopFlag::default());
+    let done = with_stop(&server, waits, &StopFlag::default());
     assert!(done.body().starts_with("\nSorts tables.\n"));
     assert!(started.elapsed() >= Duration::from_secs(1));
 }
@@ -433,8 +431,11 @@ fn tries_are_bounded() {
     done.assert_failed("http_status");
     assert_eq!((&done.last()["http_status"], &done.last()["requests"]), (&json!(500), &json!(4)));
     assert_eq!(server.requests().len(), 4);
-    let silent = Server::start(vec![Reply::Hang(None); 4]);
-    let done = with_stop(&silent, Duration::from_millis(30), NO_WAITS, &StopFlag::default());
+    // The system accepts connections, and nobody responds.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("http://{}/v1", silent.local_addr().unwrap());
+    let settings = settings(&base_url, Some(KEY_VARIABLE), Duration::from_millis(30));
+    let done = run(&openai(&base_url), &settings, NO_WAITS, &StopFlag::default());
     done.assert_failed("timeout");
     let nobody = Server::start(Vec::new());
     let done = with(&nobody);
@@ -444,8 +445,8 @@ fn tries_are_bounded() {
 #[test]
 fn a_stop_ends_a_request_and_a_wait() {
     let stop = StopFlag::default();
-    let hanging = Server::start(vec![Reply::Hang(Some(stop.clone()))]);
-    let done = with_stop(&hanging, LONG, NO_WAITS, &stop);
+    let hanging = Server::start(vec![Reply::Hang(stop.clone())]);
+    let done = with_stop(&hanging, NO_WAITS, &stop);
     assert_eq!(done.draft.as_ref().map_err(|error| error.code), Err("CANCELLED"));
     assert_eq!((done.types().last(), &done.last()["reason"]), (Some(&"LLM_CALL_FAILED"), &json!("cancelled")));
 
@@ -605,6 +606,13 @@ fn an_event_that_cannot_be_written_is_the_runs_error() {
         let (draft, _) = reword(&openai(&base_url), &settings, NO_WAITS, &StopFlag::default(), &emit);
         assert_eq!(draft.unwrap_err(), error());
     }
+    let stop = StopFlag::default();
+    let hanging = Server::start(vec![Reply::Hang(stop.clone())]);
+    let emit = |kind: EventType, _| if kind == EventType::LlmCallFailed { Err(error()) } else { Ok(()) };
+    let base_url = hanging.base_url();
+    let settings = settings(&base_url, Some(KEY_VARIABLE), LONG);
+    let (draft, _) = reword(&openai(&base_url), &settings, NO_WAITS, &stop, &emit);
+    assert_eq!(draft.unwrap_err().code, "CANCELLED");
 }
 
 #[tokio::test]
