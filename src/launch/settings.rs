@@ -13,7 +13,7 @@ use crate::discovery::{self, Discovered};
 use crate::publication::PublicationSettings;
 use crate::repository_address::RepositoryAddress;
 use crate::repository_inference::GithubRepository;
-use crate::run_config::{RunConfig, Writer};
+use crate::run_config::RunConfig;
 use crate::sites::Sites;
 
 /// The roots of a workspace, by its name.
@@ -62,11 +62,6 @@ impl LaunchSettings {
         let site = config.site.as_ref().map(|site| site.repo_url.as_str());
         for url in [Some(config.github_repo_url.as_str()), site].into_iter().flatten() {
             RepositoryAddress::resolve(url, &allowed.rewrites, &allowed.sources)?;
-        }
-        if let Writer::Openai { .. } = config.writer {
-            let message =
-                "this version writes pages with templates only; leave `writer` out of the run's configuration";
-            return Err(StageError::new("INVALID_INPUT", message).with("reason", "unsupported_writer"));
         }
         self.publication.check(config)
     }

@@ -13,6 +13,7 @@ use crate::args::{CallArgs, SourceArgs};
 use crate::shared::mcp_client::{Client, ClientError};
 use crate::shared::render::Renderer;
 use crate::shared::{assemble, logging, output, server_diagnosis};
+use codeyard_catalog::CatalogId;
 use codeyard_config::{LogFormat, LogLevel, LogSection};
 use codeyard_gateway::service::{GROUP_CATALOG, Principal, Service as _};
 use codeyard_model::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
@@ -24,12 +25,13 @@ use codeyard_server::transport::attach::{self, Hello};
 use codeyard_server::transport::stdio::serve_stdio;
 use codeyard_state::StateDir;
 
-/// The catalogs with all tools. Their tools write nothing but the code index.
+/// The catalogs whose tools read. They write nothing but the code index.
 const CATALOGS: &str = "lsp-v1+agent+code";
 
-/// The catalogs of a workspace; a group has only one.
-fn catalogs_of(workspace: Option<&str>) -> &'static str {
+/// The catalogs of a workspace that a call is for; a group has only one.
+fn catalogs_of(workspace: Option<&str>, tool: &str) -> &'static str {
     match workspace {
+        _ if tool.starts_with("launch_") => CatalogId::Launch.as_str(),
         Some(name) if name.starts_with('@') => GROUP_CATALOG,
         _ => CATALOGS,
     }
@@ -66,7 +68,7 @@ async fn call_temporary_server(state: StateDir, args: &CallArgs, arguments: &Val
     let service = assemble::assemble(state, config, source.server.clone()).await?;
     let opened = assemble::report_failures(&service.configured);
     let workspace = args.workspace.as_deref();
-    let endpoint = service.gateway.endpoint(&Principal::local(), workspace, Some(catalogs_of(workspace)));
+    let endpoint = service.gateway.endpoint(&Principal::local(), workspace, Some(catalogs_of(workspace, &args.tool)));
     let done = match (opened, endpoint) {
         (Err(failure), _) => Err(failure),
         (Ok(()), None) => {
@@ -115,7 +117,7 @@ async fn attach_to_running(state: &StateDir, args: &CallArgs, arguments: &Value)
         }
         None => None,
     };
-    let catalogs = Some(catalogs_of(workspace.as_deref()).to_owned());
+    let catalogs = Some(catalogs_of(workspace.as_deref(), &args.tool).to_owned());
     let hello = Hello { version: attach::VERSION, roots, workspace, catalogs };
     let Some(stream) = attach::attach(&state.attach_socket(), &hello).await else { return Ok(None) };
     Client::over_stream(Box::new(stream)).await.map(Some).map_err(|error| call_failure(&error))

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::digest::sha256hex;
+use codeyard_runs::event::EventType;
+use codeyard_runs::event_log::NewEvent;
 use codeyard_runs::stage::{ItemOutput, StageError};
 use codeyard_runs::work_item::WorkItemSpec;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Work, output, unexpected, written};
 use crate::artifacts::facts::{EvidenceMap, ProductFacts};
@@ -16,9 +18,10 @@ use crate::artifacts::site::SiteContext;
 use crate::artifacts::snippets::SnippetCatalog;
 use crate::artifacts::{SCHEMA_VERSION, names};
 use crate::page_draft::PageDraft;
+use crate::run_config::Writer;
 use crate::run_status::workers;
 use crate::section_writer::WriterInput;
-use crate::{linker, section_writer};
+use crate::{linker, openai_writer, section_writer};
 
 impl Work<'_, '_> {
     pub(super) fn draft_items(&self) -> Result<Vec<WorkItemSpec>, StageError> {
@@ -45,11 +48,28 @@ impl Work<'_, '_> {
             plan: &plan,
         };
         let draft = section_writer::write(page, &input)?;
+        let draft = match &self.config.writer {
+            Writer::Template => draft,
+            Writer::Openai { .. } => self.rewritten(page, &input, draft)?,
+        };
         let claims = serde_json::to_vec(&draft.claims).unwrap_or_default();
         self.store(&self.draft_file(page, "md"), draft.text.as_bytes())?;
         self.store(&self.draft_file(page, "claims.json"), &claims)?;
         let result = json!({"page": page.id, "path": draft.path, "sha256": sha256hex(&draft.text)});
         Ok(ItemOutput { result, ..ItemOutput::default() })
+    }
+
+    /// The draft with the prose of a language model.
+    fn rewritten(
+        &self,
+        page: &PlannedPage,
+        input: &WriterInput<'_>,
+        draft: PageDraft,
+    ) -> Result<PageDraft, StageError> {
+        let emit = |event_type: EventType, payload: Value| {
+            self.stage.host.emit(&self.stage.trace, vec![NewEvent { event_type, payload }])
+        };
+        openai_writer::rewrite(page, input, draft, &self.settings.publication, &emit, self.stage.stop)
     }
 
     /// Where a draft is: `drafts/<section>/<page>.<extension>`.
