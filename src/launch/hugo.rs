@@ -1,7 +1,8 @@
 //! Builds a Hugo site that nobody trusts: no programs, no network, no variables, no files outside of the site.
 //!
 //! The site's own security policy is overridden from outside. A site's configuration can make Hugo read folders anywhere, so mounts and folders are
-//! checked before. Invariants: the build ends within its time and its size, or is ended; it writes only into the folder that it is given.
+//! checked before. What is built is a copy without links, so no link leads out and no setting makes Hugo write into the site. Invariants: the build
+//! ends within its time and its size, or is ended; it writes only into the folder that it is given.
 //! Source: `docs/contract-launch.md#the-build-of-the-site`.
 
 use std::cell::Cell;
@@ -16,18 +17,20 @@ use codeyard_process::tool::{Tool, ToolBounds, ToolEnd};
 use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::git_errors::of_io;
-use crate::limits::{MAX_BUILD_BYTES, MAX_BUILD_FILES, MAX_BUILD_OUTPUT_BYTES};
+use crate::limits::{MAX_BUILD_FILES, MAX_BUILD_OUTPUT_BYTES};
 
 /// How often the size of the output is looked at.
 const SIZE_POLL: Duration = Duration::from_millis(500);
 /// Settings that win over those of the site, as Hugo reads them from its environment.
-const OVERRIDES: [(&str, &str); 9] = [
+const OVERRIDES: [(&str, &str); 10] = [
     ("HUGO_SECURITY_EXEC_ALLOW", "none"),
     ("HUGO_SECURITY_EXEC_OSENV", "none"),
     ("HUGO_SECURITY_FUNCS_GETENV", "none"),
     ("HUGO_SECURITY_HTTP_URLS", "none"),
     ("HUGO_SECURITY_HTTP_METHODS", "none"),
     ("HUGO_SECURITY_ENABLEINLINESHORTCODES", "false"),
+    // The copy has no history, and git is a program.
+    ("HUGO_ENABLEGITINFO", "false"),
     ("HUGO_MODULE_PROXY", "off"),
     ("GOPROXY", "off"),
     ("GOFLAGS", "-mod=mod"),
@@ -43,6 +46,8 @@ pub(crate) struct SiteBuildOrder<'b> {
     pub(crate) scratch: &'b Path,
     /// The time.
     pub(crate) limit: Duration,
+    /// The size of the site, and of what is built of it, in bytes.
+    pub(crate) max_bytes: u64,
     /// Whether it has to stop.
     pub(crate) stop: &'b StopFlag,
 }
@@ -84,16 +89,24 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(&error)),
         _ => {}
     }
-    let [public, cache, home] = ["public", "cache", "home"].map(|name| order.scratch.join(name));
-    for folder in [&public, &cache, &home] {
+    let [source, public, cache, home] = ["source", "public", "cache", "home"].map(|name| order.scratch.join(name));
+    for folder in [&source, &public, &cache, &home] {
         fs::create_dir_all(folder).map_err(|error| failed(&error))?;
     }
-    let options: [(&str, &OsStr); 3] = [
-        ("--source", order.site.as_os_str()),
-        ("--destination", public.as_os_str()),
-        ("--cacheDir", cache.as_os_str()),
-    ];
-    let mut tool = Tool::new(order.program).clear_env().current_dir(order.site);
+    if !copy_site(order, &source).map_err(|error| failed(&error))? {
+        if order.stop.is_set() {
+            return Err(StageError::cancelled());
+        }
+        return Ok(BuiltSite {
+            ok: false,
+            ended: Some(size_message(order.max_bytes)),
+            output: String::new(),
+            files: Vec::new(),
+        });
+    }
+    let options: [(&str, &OsStr); 3] =
+        [("--source", source.as_os_str()), ("--destination", public.as_os_str()), ("--cacheDir", cache.as_os_str())];
+    let mut tool = Tool::new(order.program).clear_env().current_dir(&source);
     tool = tool.args(options.into_iter().flat_map(|(name, value)| [OsStr::new(name), value]));
     tool = tool.args(["--noBuildLock", "--panicOnWarning=false", "--environment", "production"]);
     tool = tool
@@ -110,22 +123,22 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
     let stop = || {
         if size_checked.get().elapsed() >= SIZE_POLL {
             size_checked.set(Instant::now());
-            too_large.set(is_too_large(order.scratch));
+            too_large.set(is_too_large(&public, order.max_bytes) || is_too_large(&cache, order.max_bytes));
         }
         too_large.get() || order.stop.is_set()
     };
     let bounds = ToolBounds { limit: order.limit, max_output_bytes: MAX_BUILD_OUTPUT_BYTES, stop: &stop };
-    let outcome = tool.max_file_bytes(MAX_BUILD_BYTES).run_whole(&bounds).map_err(|error| missing(&error))?;
+    let outcome = tool.max_file_bytes(order.max_bytes).run_whole(&bounds).map_err(|error| missing(&error))?;
     let ended = match outcome.end {
-        ToolEnd::Exited(_) if is_too_large(order.scratch) => Some(size_message()),
+        ToolEnd::Exited(_) if is_too_large(&public, order.max_bytes) => Some(size_message(order.max_bytes)),
         ToolEnd::Exited(_) => None,
-        ToolEnd::Stopped if too_large.get() => Some(size_message()),
+        ToolEnd::Stopped if too_large.get() => Some(size_message(order.max_bytes)),
         ToolEnd::Stopped => return Err(StageError::cancelled()),
         ToolEnd::TimedOut => Some(format!("the build took longer than {} s", order.limit.as_secs())),
         ToolEnd::TooMuchOutput => Some("the build printed too much".into()),
     };
     let output = format!("{}{}", String::from_utf8_lossy(&outcome.output), outcome.errors);
-    let mut output = without_paths(&output, order);
+    let mut output = without_paths(&output, &[&source, order.site, order.scratch]);
     output.retain(|c| c == '\n' || !c.is_control());
     let ok = ended.is_none() && matches!(outcome.end, ToolEnd::Exited(status) if status.success());
     Ok(BuiltSite { ok, ended, output, files: if ok { files_below(&public) } else { Vec::new() } })
@@ -140,11 +153,40 @@ pub(crate) fn missing(why: &dyn std::fmt::Display) -> StageError {
     StageError::new("TOOLCHAIN_MISSING", message).with("tool", "hugo").with("install", "apt-get install hugo")
 }
 
-fn size_message() -> String {
-    format!("the built site is larger than {} MiB or {MAX_BUILD_FILES} files", MAX_BUILD_BYTES / (1024 * 1024))
+/// Copies the files of the site but its history; links and what is no regular file are left out. `false` if it was stopped or is too large.
+fn copy_site(order: &SiteBuildOrder<'_>, target: &Path) -> std::io::Result<bool> {
+    let (mut bytes, mut files, max_bytes) = (0_u64, 0_usize, order.max_bytes);
+    let mut open = vec![(order.site.to_owned(), target.to_owned())];
+    while let Some((from, to)) = open.pop() {
+        for entry in fs::read_dir(&from)? {
+            let entry = entry?;
+            if order.stop.is_set() {
+                return Ok(false);
+            }
+            let (kind, copy) = (entry.file_type()?, to.join(entry.file_name()));
+            files += 1;
+            if kind.is_dir() && entry.file_name() != ".git" {
+                fs::create_dir(&copy)?;
+                open.push((entry.path(), copy));
+            } else if kind.is_file() {
+                bytes = bytes.saturating_add(fs::copy(entry.path(), copy)?);
+            }
+            if bytes > max_bytes || files > MAX_BUILD_FILES {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
-fn is_too_large(folder: &Path) -> bool {
+fn size_message(max_bytes: u64) -> String {
+    format!(
+        "the site or what is built of it is larger than {} MiB or {MAX_BUILD_FILES} files",
+        max_bytes / (1024 * 1024)
+    )
+}
+
+fn is_too_large(folder: &Path, max_bytes: u64) -> bool {
     let (mut bytes, mut files) = (0_u64, 0_usize);
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
@@ -152,7 +194,7 @@ fn is_too_large(folder: &Path) -> bool {
             let Ok(found) = entry.metadata() else { continue };
             files += 1;
             bytes = bytes.saturating_add(found.len());
-            if bytes > MAX_BUILD_BYTES || files > MAX_BUILD_FILES {
+            if bytes > max_bytes || files > MAX_BUILD_FILES {
                 return true;
             }
             if found.is_dir() {
@@ -183,12 +225,15 @@ fn files_below(top: &Path) -> Vec<String> {
 }
 
 /// The output with paths relative to the site.
-fn without_paths(output: &str, order: &SiteBuildOrder<'_>) -> String {
+fn without_paths(output: &str, folders: &[&Path]) -> String {
     let mut text = output.to_owned();
-    for folder in [order.site, order.scratch] {
+    for folder in folders {
         if let Some(shown) = folder.to_str() {
             text = text.replace(&format!("{shown}/"), "").replace(shown, ".");
         }
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Finding, Scene, is_page};
 use crate::hugo::{self, BuiltSite, SiteBuildOrder};
 use crate::issue::{GateName, Issue, Severity};
-use crate::limits::MAX_PAGE_BYTES;
+use crate::limits::{MAX_BUILD_BYTES, MAX_PAGE_BYTES};
 
 /// Lines of Hugo's output that a report shows.
 const LOG_LINES: usize = 20;
@@ -35,8 +35,14 @@ pub(crate) fn run(scene: &Scene<'_>, stop: &StopFlag) -> Result<BuildOutcome, St
     }
     let program = hugo::find(tools.hugo.as_deref()).ok_or_else(|| hugo::missing(&"it isn't on the PATH"))?;
     let scratch = tools.scratch.join("build");
-    let order =
-        SiteBuildOrder { program: &program, site: input.site, scratch: &scratch, limit: tools.build_limit, stop };
+    let order = SiteBuildOrder {
+        program: &program,
+        site: input.site,
+        scratch: &scratch,
+        limit: tools.build_limit,
+        max_bytes: MAX_BUILD_BYTES,
+        stop,
+    };
     let built = hugo::build(&order)?;
     let _ = std::fs::remove_dir_all(&scratch);
     let lines: Vec<&str> = built.output.lines().filter(|line| !line.trim().is_empty()).collect();
