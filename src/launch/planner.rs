@@ -227,7 +227,7 @@ impl Planner<'_> {
     }
 }
 
-/// The pages of the API: one for a module, or several where one would be too long. Items stay with the item around them.
+/// The pages of the API: one for a module, or several where one would be too long. Items stay with the item around them, unless that alone is too long.
 fn api_parts(facts: &ProductFacts, max_lines: usize) -> Vec<ApiPart<'_>> {
     let room = max_lines.saturating_sub(API_PAGE_FRAME_LINES).max(1);
     let mut parts = Vec::new();
@@ -238,17 +238,29 @@ fn api_parts(facts: &ProductFacts, max_lines: usize) -> Vec<ApiPart<'_>> {
         rest = after;
         let mut bounds = vec![0];
         let mut lines = 0;
-        let mut group = 0;
-        while group < items.len() {
-            let next = items[group + 1..].iter().position(|item| item.parent.is_none());
-            let end = next.map_or(items.len(), |next| group + 1 + next);
-            let own: usize = items[group..end].iter().map(lines_of).sum();
+        let mut start = 0;
+        while start < items.len() {
+            let next = items[start + 1..].iter().position(|item| item.parent.is_none());
+            let end = next.map_or(items.len(), |next| start + 1 + next);
+            let own: usize = items[start..end].iter().map(lines_of).sum();
             if lines > 0 && lines + own > room {
-                bounds.push(group);
+                bounds.push(start);
                 lines = 0;
             }
-            lines += own;
-            group = end;
+            if own <= room {
+                lines += own;
+            } else {
+                // What doesn't fit on one page is divided between members.
+                for (at, item) in items.iter().enumerate().take(end).skip(start) {
+                    let own = lines_of(item);
+                    if lines > 0 && lines + own > room {
+                        bounds.push(at);
+                        lines = 0;
+                    }
+                    lines += own;
+                }
+            }
+            start = end;
         }
         bounds.push(items.len());
         let total = bounds.len() - 1;
@@ -261,8 +273,11 @@ fn api_parts(facts: &ProductFacts, max_lines: usize) -> Vec<ApiPart<'_>> {
     parts
 }
 
+/// The lines of an item on its page.
 fn lines_of(item: &ApiItem) -> usize {
-    API_ITEM_FRAME_LINES + item.signature.lines().count() + item.doc.lines().count()
+    let doc = safe_markdown::document(&item.doc, &item.language, "");
+    // A mark can stand on a line of its own, which goes away with it; the row in the list of items counts.
+    API_ITEM_FRAME_LINES + item.signature.lines().count() + doc.lines().count()
 }
 
 fn check_budget(config: &RunConfig, pages: &[PlannedPage]) -> Result<(), StageError> {

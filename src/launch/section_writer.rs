@@ -3,7 +3,7 @@
 //! It finds nothing out and asks nobody. Invariants: equal inputs give equal bytes; what comes from the repository is shown as text and never run; each
 //! block of a draft is in its list of claims. Source: `docs/contract-launch.md#pages`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use codeyard_runs::stage::StageError;
@@ -161,7 +161,7 @@ fn values(page: &PlannedPage, input: &WriterInput<'_>, texts: &BTreeMap<String, 
         PageTemplate::ApiIndex => values["modules"] = listed(page, input, PageTemplate::ApiModule),
         PageTemplate::ApiModule => {
             let items = api_items(page, facts);
-            let outline = items.iter().filter(|item| item["parent"].is_null());
+            let outline = items.iter().filter(|item| item["is_member"] == false);
             values["outline"] = outline.cloned().collect();
             values["items"] = items.into();
         }
@@ -180,13 +180,18 @@ fn values(page: &PlannedPage, input: &WriterInput<'_>, texts: &BTreeMap<String, 
 /// The items of a page of the API, with the anchors of their headings.
 fn api_items(page: &PlannedPage, facts: &ProductFacts) -> Vec<Value> {
     let mut anchors = Anchors::default();
-    let item = |item: &ApiItem| {
+    let items = planner::items_of(page, facts);
+    let shown: BTreeSet<&str> = items.iter().map(|item| item.qualified_name.as_str()).collect();
+    let item = |item: &&ApiItem| {
+        // The item around it may be on another page.
+        let is_member = item.parent.as_deref().is_some_and(|parent| shown.contains(parent));
         let mut shown = json!(item);
+        shown["is_member"] = is_member.into();
         shown["anchor"] = anchors.of(&item.qualified_name).into();
         shown["fence"] = item.language.clone().into();
         shown
     };
-    planner::items_of(page, facts).into_iter().map(item).collect()
+    items.iter().map(item).collect()
 }
 
 /// The pages of one kind that `page` lists.

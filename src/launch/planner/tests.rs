@@ -210,7 +210,7 @@ fn an_earlier_page_under_the_same_address_is_kept_where_it_is() {
 #[test]
 fn a_large_module_is_split_between_items_and_nothing_is_lost() {
     let mut api = vec![item("big", "Class", None, 30)];
-    api.extend((0..40).map(|number| item("big", &format!("m{number}"), Some("Class"), 2)));
+    api.extend((0..10).map(|number| item("big", &format!("m{number}"), Some("Class"), 2)));
     api.extend((0..60).map(|number| item("big", &format!("f{number}"), None, 5)));
     api.push(item("small", "g", None, 1));
     let facts = facts(api);
@@ -225,6 +225,18 @@ fn a_large_module_is_split_between_items_and_nothing_is_lost() {
     let all: Vec<&str> = facts.api.iter().map(|item| item.name.as_str()).collect();
     assert_eq!(shown, all);
     assert!(items_of(modules[1], &facts)[0].parent.is_none(), "members stay with their class");
+    // A class that is too long for one page is divided between its members.
+    let mut long = vec![item("big", "Class", None, 3)];
+    long.extend((0..80).map(|number| item("big", &format!("m{number}"), Some("Class"), 4)));
+    let long = self::facts(long);
+    let plan_of_long = super::plan(&config, &site(), &long, &catalog()).unwrap();
+    let parts: Vec<usize> = plan_of_long
+        .pages
+        .iter()
+        .filter(|page| page.template == PageTemplate::ApiModule)
+        .map(|page| items_of(page, &long).iter().map(|item| lines_of(item)).sum())
+        .collect();
+    assert!(parts.len() > 2 && parts.iter().all(|lines| *lines <= 500 - API_PAGE_FRAME_LINES), "{parts:?}");
     assert!(modules[0].title.ends_with(&format!("(1 of {})", modules.len() - 1)), "{}", modules[0].title);
 }
 
