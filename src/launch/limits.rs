@@ -126,6 +126,8 @@ pub(crate) const MAX_LISTED_PAGES: usize = 100;
 /// Places of the source that the text of a pull request lists.
 pub(crate) const MAX_LISTED_PROOFS: usize = 50;
 
+/// Themes and modules of a site whose configurations are checked.
+pub(crate) const MAX_SITE_MODULES: usize = 200;
 /// Size of a page that is validated, in bytes.
 pub(crate) const MAX_PAGE_BYTES: u64 = 4 * 1024 * 1024;
 /// Size of a built site, in bytes.

@@ -5,7 +5,7 @@
 
 mod addresses;
 mod front_matter_rules;
-mod hugo_config;
+pub(crate) mod hugo_config;
 mod layout;
 mod pages;
 

@@ -3,6 +3,7 @@
 //! They change nothing. Invariants: equal working copies give equal findings; a page that can't be read is a finding, not a failure; a finding with an
 //! edit is one that the edit removes. Source: `docs/contract-launch.md#gates-and-fixes`.
 
+mod build_settings;
 pub(crate) mod consistency;
 pub(crate) mod external_links;
 pub(crate) mod front_matter_keys;

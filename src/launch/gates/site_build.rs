@@ -1,15 +1,14 @@
 //! The gate `SiteBuild`: the real Hugo builds the site, with a closed security policy.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use codeyard_runs::stage::{StageError, StopFlag};
-use serde_json::Value;
 
+use super::build_settings::{self, RefusedSetting};
 use super::{Finding, Scene, is_page};
 use crate::hugo::{self, BuiltSite, SiteBuildOrder};
 use crate::issue::{GateName, Issue, Severity};
-use crate::limits::{MAX_BUILD_BYTES, MAX_PAGE_BYTES};
+use crate::limits::MAX_BUILD_BYTES;
 
 /// Lines of Hugo's output that a report shows.
 const LOG_LINES: usize = 20;
@@ -101,95 +100,13 @@ fn line_after(line: &str, path: &str) -> Option<u32> {
     digits.parse().ok().filter(|line| *line > 0)
 }
 
-/// Settings of the site by which Hugo would read files outside of it, and settings that nobody can check.
+/// Settings of the site that it isn't built with.
 fn refused_settings(scene: &Scene<'_>) -> Vec<Finding> {
-    let mut files = scene.input.site_context.config_files.clone();
-    files.extend(theme_configs(scene.input.site));
-    let mut findings = Vec::new();
-    for file in &files {
-        let path = scene.input.site.join(file);
-        let found = std::fs::symlink_metadata(&path).ok().filter(std::fs::Metadata::is_file);
-        let text =
-            found.filter(|found| found.len() <= MAX_PAGE_BYTES).and_then(|_| std::fs::read_to_string(&path).ok());
-        let Some(config) = text.and_then(|text| parsed(file, &text)) else {
-            let issue = Issue::new(GateName::SiteBuild, Severity::Blocker, "UNSAFE_SETTING", Some(file), "unreadable");
-            let message =
-                format!("{file} can't be read, so nobody can say what it makes Hugo read; the site isn't built");
-            findings.push(Finding::of(issue.with_text("The site's configuration can't be checked", message)));
-            continue;
-        };
-        let mut outside = Vec::new();
-        folders_outside(&config, "", &mut outside);
-        for (key, value) in outside {
-            let issue = Issue::new(GateName::SiteBuild, Severity::Blocker, "UNSAFE_SETTING", Some(file), &key);
-            let message = format!("{key} = {value:?} makes Hugo read files outside of the site, so it isn't built");
-            findings.push(Finding::of(issue.with_text("The site reads files outside of it", message)));
-        }
-    }
-    findings
-}
-
-/// The configurations of the site's own themes, which Hugo reads, too.
-fn theme_configs(site: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    let entries = |folder: &str| {
-        let read = std::fs::read_dir(site.join(folder)).into_iter().flatten().filter_map(Result::ok);
-        read.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<String>>()
-    };
-    let is_config = |name: &str| {
-        name.rsplit_once('.').is_some_and(|(_, ending)| matches!(ending, "toml" | "yaml" | "yml" | "json"))
-    };
-    for theme in entries("themes") {
-        for folder in [
-            format!("themes/{theme}"),
-            format!("themes/{theme}/config/_default"),
-            format!("themes/{theme}/config/production"),
-        ] {
-            let is_top = folder.matches('/').count() == 1;
-            let names = entries(&folder).into_iter().filter(|name| is_config(name));
-            let names = names.filter(|name| !is_top || name.starts_with("hugo.") || name.starts_with("config."));
-            found.extend(names.map(|name| format!("{folder}/{name}")));
-        }
-    }
-    found.sort_unstable();
-    found
-}
-
-fn parsed(file: &str, text: &str) -> Option<Value> {
-    match file.rsplit('.').next() {
-        Some("toml") => toml::from_str::<toml::Table>(text).ok().and_then(|table| serde_json::to_value(table).ok()),
-        Some("json") => serde_json::from_str(text).ok(),
-        _ => serde_saphyr::from_str::<Value>(text).ok(),
-    }
-}
-
-/// Keys that name folders or modules, with values that lead out of the site.
-fn folders_outside(config: &Value, at: &str, found: &mut Vec<(String, String)>) {
-    match config {
-        Value::Object(members) => {
-            for (key, value) in members {
-                let name = key.to_ascii_lowercase();
-                // Parameters are for templates, which read no files outside of the site.
-                if at.is_empty() && name == "params" {
-                    continue;
-                }
-                let here = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
-                let is_folder = name.ends_with("dir")
-                    || matches!(name.as_str(), "source" | "path" | "workspace" | "replacements" | "theme");
-                if is_folder {
-                    let texts: Vec<&str> = value
-                        .as_str()
-                        .into_iter()
-                        .chain(value.as_array().into_iter().flatten().filter_map(Value::as_str))
-                        .collect();
-                    let is_outside =
-                        |text: &&str| text.starts_with('/') || text.split(['/', '\\']).any(|part| part == "..");
-                    found.extend(texts.into_iter().filter(is_outside).map(|text| (here.clone(), text.to_owned())));
-                }
-                folders_outside(value, &here, found);
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| folders_outside(item, at, found)),
-        _ => {}
-    }
+    let refused = build_settings::refused(scene.input.site).into_iter();
+    let findings = refused.map(|RefusedSetting { file, key, reason }| {
+        let issue = Issue::new(GateName::SiteBuild, Severity::Blocker, "UNSAFE_SETTING", Some(&file), &key);
+        let message = format!("{file}: {reason}; the site isn't built");
+        Finding::of(issue.with_text("A setting of the site leads out of it", message))
+    });
+    findings.collect()
 }

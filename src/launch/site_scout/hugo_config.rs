@@ -178,11 +178,16 @@ fn inside(dir: &str) -> Result<String, StageError> {
     }
 }
 
-fn form_of(name: &str) -> Option<&str> {
+/// The ending of a name that is a form of configurations.
+pub(crate) fn form_of(name: &str) -> Option<&str> {
     name.rsplit_once('.').map(|(_, form)| form).filter(|form| matches!(*form, "toml" | "yaml" | "yml" | "json"))
 }
 
-fn parse(file: &str, text: &str) -> Result<Value, String> {
+/// The content of a file, with all keys in lower case.
+///
+/// # Errors
+/// What is wrong with it, in one line.
+pub(crate) fn parse(file: &str, text: &str) -> Result<Value, String> {
     let first_line = |error: String| error.lines().next().unwrap_or_default().to_owned();
     let value = match form_of(file) {
         Some("toml") => {
@@ -208,7 +213,7 @@ fn lowered(value: Value) -> Value {
 }
 
 /// The content of a file with the keys that its name stands for: `config/_default/languages.toml` holds `languages`.
-fn placed(file: &str, value: Value) -> Value {
+pub(crate) fn placed(file: &str, value: Value) -> Value {
     let name = file.rsplit('/').next().unwrap_or(file);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase();
     let (section, language) =
