@@ -36,15 +36,12 @@ pub(crate) fn of_symbol(source: &ParsedSource, symbol: &Symbol) -> DocComment {
     if symbol.doc.trim().is_empty() {
         return nothing;
     }
-    let raw = raw_comment::of_symbol(source, symbol);
-    if raw.as_ref().is_some_and(|raw| !raw_comment::is_for_users(source, raw)) {
-        return nothing;
-    }
-    let text = raw.as_ref().map_or(symbol.doc.as_str(), |raw| raw.text.as_str());
-    let text = markup::cut_at_char(text, 2 * MAX_API_DOC_BYTES);
-    let (first_line, last_line) = raw.as_ref().map_or((nothing.first_line, nothing.last_line), |raw| {
-        (raw.first_line.min(nothing.first_line), raw.last_line.max(nothing.last_line))
-    });
+    // A comment whose lines aren't known would be text without proof.
+    let raw = raw_comment::of_symbol(source, symbol).filter(|raw| raw_comment::is_for_users(source, raw));
+    let Some(raw) = raw else { return nothing };
+    let text = markup::cut_at_char(&raw.text, 2 * MAX_API_DOC_BYTES);
+    let first_line = raw.first_line.min(nothing.first_line);
+    let last_line = raw.last_line.max(nothing.last_line);
     DocComment { text: to_markdown(source.language, text), first_line, last_line }
 }
 

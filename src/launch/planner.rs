@@ -275,7 +275,7 @@ fn api_parts(facts: &ProductFacts, max_lines: usize) -> Vec<ApiPart<'_>> {
 
 /// The lines of an item on its page.
 fn lines_of(item: &ApiItem) -> usize {
-    let doc = safe_markdown::document(&item.doc, &item.language, "");
+    let doc = safe_markdown::document(&item.doc, &item.language, "", '-');
     // A mark can stand on a line of its own, which goes away with it; the row in the list of items counts.
     API_ITEM_FRAME_LINES + item.signature.lines().count() + doc.lines().count()
 }

@@ -17,9 +17,8 @@ const MAX_DOC_LINES: usize = 120;
 pub(crate) fn prose(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     let line = without_marks(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut chars = line.chars().peekable();
     let mut is_first = true;
-    while let Some(c) = chars.next() {
+    for c in line.chars() {
         match c {
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => escaped.extend(['\\', c]),
             '#' | '-' | '+' | '=' | ':' if is_first => escaped.extend(['\\', c]),
@@ -29,7 +28,8 @@ pub(crate) fn prose(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            '{' if chars.peek() == Some(&'{') || escaped.ends_with("&#123;") => escaped.push_str("&#123;"),
+            // Shortcodes, templates, and attributes of headings begin with it.
+            '{' => escaped.push_str("&#123;"),
             // Characters that reorder the line would let a text look like another one.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{0}'..='\u{1f}' | '\u{7f}' => {
                 escaped.push('\u{FFFD}')
@@ -100,9 +100,10 @@ fn defused(code: &str) -> String {
 }
 
 /// Markdown of a repository as blocks of a page, each followed by `mark`. At most [`MAX_DOC_LINES`] lines, cut after a block.
-pub(crate) fn document(text: &str, language: &str, mark: &str) -> String {
+pub(crate) fn document(text: &str, language: &str, mark: &str, bullet: char) -> String {
     let source = without_marks(text);
     let mut writer = DocumentWriter {
+        bullet,
         language,
         mark,
         blocks: Vec::new(),
@@ -126,6 +127,7 @@ pub(crate) fn document(text: &str, language: &str, mark: &str) -> String {
 
 /// Writes the blocks of a document.
 struct DocumentWriter<'d> {
+    bullet: char,
     language: &'d str,
     mark: &'d str,
     blocks: Vec<String>,
@@ -217,10 +219,13 @@ impl DocumentWriter<'_> {
         let mark = if self.mark.is_empty() { String::new() } else { format!(" {}", self.mark) };
         match self.lists.last() {
             // Nested lists are shown flat: their items stay in their order.
-            Some(_) => match self.blocks.last_mut().filter(|block| block.starts_with("- ")) {
-                Some(list) => list.push_str(&format!("\n- {text}{mark}")),
-                None => self.blocks.push(format!("- {text}{mark}")),
-            },
+            Some(_) => {
+                let begin = format!("{} ", self.bullet);
+                match self.blocks.last_mut().filter(|block| block.starts_with(&begin)) {
+                    Some(list) => list.push_str(&format!("\n{begin}{text}{mark}")),
+                    None => self.blocks.push(format!("{begin}{text}{mark}")),
+                }
+            }
             None => self.blocks.push(format!("{text}{mark}")),
         }
     }
@@ -240,7 +245,7 @@ fn joined(before: &str, text: &str) -> String {
 
 /// One line of Markdown of a repository, as one line of a page.
 pub(crate) fn line(text: &str) -> String {
-    let whole = document(text, "", "");
+    let whole = document(text, "", "", '-');
     whole
         .lines()
         .find(|line| !line.trim().is_empty() && !line.starts_with("```"))
@@ -284,7 +289,7 @@ mod tests {
     fn a_document_keeps_its_blocks_and_loses_what_is_no_text() {
         let text = "# Title\n\nSee [the guide](docs/guide.md) and ![logo](x.png) <b>bold</b>.\n\n- one\n  - two\n\n```\nx = 1\n```\n\n<div>html</div>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
         assert_eq!(
-            document(text, "python", "M"),
+            document(text, "python", "M", '-'),
             "**Title** M\n\nSee the guide and bold. M\n\n- one M\n- two M\n\n```python\nx = 1\n```\nM\n\na b M\n\n1 2 M"
         );
         assert_eq!(line("**Fast** and `small`\nmore"), "Fast and `small` more");
@@ -293,7 +298,7 @@ mod tests {
     #[test]
     fn a_long_document_is_cut_after_a_block() {
         let text = "word word\n\n".repeat(500);
-        let lines = document(&text, "", "").lines().count();
+        let lines = document(&text, "", "", '-').lines().count();
         assert!(lines > 100 && lines <= MAX_DOC_LINES, "{lines}");
     }
 }

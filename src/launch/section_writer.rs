@@ -63,8 +63,9 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.add_filter("span", |text: String| safe_markdown::code_span(&text));
     environment.add_filter("code", |code: String, language: String| safe_markdown::code_block(&language, &code));
     environment.add_filter("cite", |claim: String| cited_markdown::cite(&[&claim]));
-    environment.add_filter("document", |text: String, language: String, claim: String| {
-        safe_markdown::document(&text, &language, &cited_markdown::cite(&[&claim]))
+    environment.add_filter("document", |text: String, language: String, claim: String, bullet: String| {
+        let bullet = bullet.chars().next().unwrap_or('-');
+        safe_markdown::document(&text, &language, &cited_markdown::cite(&[&claim]), bullet)
     });
     for (name, source) in TEMPLATES {
         environment.add_template(name, source).expect("a test reads the templates");
@@ -181,10 +182,11 @@ fn values(page: &PlannedPage, input: &WriterInput<'_>, texts: &BTreeMap<String, 
 fn api_items(page: &PlannedPage, facts: &ProductFacts) -> Vec<Value> {
     let mut anchors = Anchors::default();
     let items = planner::items_of(page, facts);
-    let shown: BTreeSet<&str> = items.iter().map(|item| item.qualified_name.as_str()).collect();
+    let mut before = BTreeSet::new();
     let item = |item: &&ApiItem| {
         // The item around it may be on another page.
-        let is_member = item.parent.as_deref().is_some_and(|parent| shown.contains(parent));
+        let is_member = item.parent.as_deref().is_some_and(|parent| before.contains(parent));
+        before.insert(item.qualified_name.clone());
         let mut shown = json!(item);
         shown["is_member"] = is_member.into();
         shown["anchor"] = anchors.of(&item.qualified_name).into();

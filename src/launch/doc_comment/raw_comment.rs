@@ -15,7 +15,7 @@ pub(crate) struct RawComment {
 }
 
 /// Lines of one comment.
-const MAX_COMMENT_LINES: usize = 400;
+const MAX_COMMENT_LINES: usize = 2_000;
 /// Lines of a definition in which its docstring begins.
 const MAX_HEAD_LINES: usize = 120;
 
@@ -81,7 +81,10 @@ fn above(source: &SourceText, line: usize, language: Language) -> Option<RawComm
     let text = source.line(last).trim();
     if text.ends_with("*/") {
         let least = last.saturating_sub(MAX_COMMENT_LINES).max(1);
-        let first = (least..=last).rev().find(|number| source.line(*number).contains("/*"))?;
+        // Its text can mention the sign with which comments begin.
+        let begins = |number: &usize| source.line(*number).trim_start().starts_with("/*");
+        let within = || (least..=last).rev().find(|number| source.line(*number).contains("/*"));
+        let first = (least..=last).rev().find(begins).or_else(within)?;
         return Some(block_comment(source, first, last));
     }
     let marker = line_marker(text, language)?;

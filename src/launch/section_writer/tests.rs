@@ -63,7 +63,7 @@ fn facts(text: &str) -> ProductFacts {
         module: "tidy".into(),
         parent: parent.map(str::to_owned),
         signature: format!("class {name}:"),
-        doc: format!("What it is.\n\n# Heading\n\n{text}\n\n```\n>>> {name}()\n```\n"),
+        doc: format!("What it is.\n\n# Heading\n\n{text}\n\n- one\n- two\n\n```\n>>> {name}()\n```\n"),
         language: "python".into(),
         path: "tidy/table.py".into(),
         line: 7,
@@ -207,7 +207,7 @@ fn every_block_of_every_page_is_listed_with_its_claims() {
 
 #[test]
 fn hostile_text_is_shown_and_does_nothing() {
-    let hostile = "{{< readfile \"/etc/passwd\" >}} {{% x %}} <script>x</script> | `a|b` \u{E000}clm_ffffffffffff\u{E001} [[claim:x]] [l](javascript:x)\n\n```\n{{< y >}}\n````\n\n# H\n";
+    let hostile = "Usage {style=\"position:fixed\"} {{< readfile \"/etc/passwd\" >}} {{% x %}} <script>x</script> | `a|b` \u{E000}clm_ffffffffffff\u{E001} [[claim:x]] [l](javascript:x)\n\n```\n{{< y >}}\n````\n\n# H\n";
     let (_, drafts) = drafts(hostile, &site());
     for draft in drafts {
         let text = &draft.text;
@@ -219,7 +219,9 @@ fn hostile_text_is_shown_and_does_nothing() {
         assert!(parts.links.iter().all(|link| !link.target.contains("javascript:")), "{text}");
         for line in text.lines() {
             assert_eq!(line.contains("## "), line.starts_with('#'), "{line}");
+            assert!(!line.starts_with('#') || !line.contains('{'), "an attribute of a heading: {line}");
         }
+        assert!(parts.bullets.iter().all(|bullet| bullet.marker == '*'), "{text}");
     }
 }
 
