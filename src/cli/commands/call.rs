@@ -154,7 +154,9 @@ async fn answer(mut client: Client, args: &CallArgs, arguments: &Value) -> Resul
     let asked = client.call_with_retry(tool, &arguments, Duration::from_secs(args.wait), &mut note).await;
     client.close().await;
     let answered = asked.map_err(|error| call_failure(&error))?;
-    output::print_json_or(args.json, &answered.content, || {
+    // Answers about runs are objects that have no other form.
+    let as_json = args.json || args.tool.starts_with("launch_");
+    output::print_json_or(as_json, &answered.content, || {
         let base = std::env::current_dir().unwrap_or_default();
         Renderer::new(&base).answer(&answered.content).join("\n") + "\n"
     })
