@@ -174,3 +174,6 @@ fn read(input: &GateInput<'_>, path: &str) -> Result<String, String> {
     let bytes = std::fs::read(&file).map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map_err(|_| "it isn't UTF-8".into())
 }
+
+#[cfg(test)]
+mod tests;
