@@ -30,6 +30,7 @@ fn the_span_and_attribute_tables_match_the_code() {
         names::SPAN_CANONICALISE,
         names::SPAN_INDEX_WAIT,
         names::SPAN_INDEX,
+        &format!("{} <worker>", names::SPAN_WORK_ITEM),
     ];
     assert_eq!(rows("### Spans"), set(&spans));
 }
