@@ -18,7 +18,7 @@ pub struct BenchArgs {
     /// Measure all scenarios on django, rxjs and zstd, as in docs/benchmarks.md.
     #[arg(long)]
     pub all: bool,
-    /// Scenario to measure; can be repeated [default: all except `leak`, `fleet` and `groups`].
+    /// Scenario to measure; can be repeated [default: all except `leak`, `fleet`, `groups` and `runs`].
     #[arg(long, value_enum, value_delimiter = ',')]
     pub scenario: Vec<Scenario>,
     /// Kind of language server, if several can serve the repository: ty, typescript or clangd.
@@ -39,6 +39,9 @@ pub struct BenchArgs {
     /// Repositories of the scenario `fleet`, at most 60; with fewer repositories there are fewer agents.
     #[arg(long, default_value_t = 60, value_name = "N")]
     pub fleet: usize,
+    /// Finished runs in the store in the scenario `runs`.
+    #[arg(long, default_value_t = 1_000, value_name = "N")]
+    pub runs: usize,
     /// Write the figures as JSON into this file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -102,6 +105,8 @@ pub enum Scenario {
     Linking,
     /// 60 repositories of packages and 100 agents at once: right answers, deadlines, idle cost, memory, stop. Needs no repository.
     Fleet,
+    /// Launch runs of the sample: alone, 50 at once beside questions, and with 1,000 finished ones in the store. Needs no repository.
+    Runs,
     /// Code index: time, size and memory of a build, and the first answer of a new process.
     Index,
     /// Code index: twenty text and regex searches compared with ripgrep, line by line.
@@ -129,12 +134,12 @@ impl Scenario {
 
     /// Whether it brings its own repositories, and needs no other one.
     pub fn has_repositories(self) -> bool {
-        matches!(self, Self::Fleet | Self::Groups)
+        matches!(self, Self::Fleet | Self::Groups | Self::Runs)
     }
 
     /// The scenarios that run without `--scenario`.
     pub fn usual() -> Vec<Self> {
-        let is_usual = |scenario: &Self| !matches!(scenario, Self::Leak | Self::Fleet | Self::Groups);
+        let is_usual = |scenario: &Self| !matches!(scenario, Self::Leak | Self::Fleet | Self::Groups | Self::Runs);
         Self::value_variants().iter().copied().filter(is_usual).collect()
     }
 }

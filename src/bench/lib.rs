@@ -32,7 +32,7 @@ use self::pair::ServerPair;
 use self::process::Scratch;
 use self::report::{Figure, Report, Target};
 use self::scenarios::{
-    fleet, freshness, latency, leak, linking, mix, operations, references, sharing, start_times, telemetry,
+    fleet, freshness, latency, leak, linking, mix, operations, references, runs, sharing, start_times, telemetry,
 };
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
@@ -122,6 +122,9 @@ async fn measure(bench: &Bench) -> Result<(), Failure> {
     }
     if bench.args.scenario.contains(&Scenario::Groups) {
         code_index::measure_groups(bench, &mut report).await?;
+    }
+    if bench.args.scenario.contains(&Scenario::Runs) {
+        runs::runs(bench, &mut report).await?;
     }
     let mut ranked = Vec::new();
     for corpus in bench.corpora().await? {

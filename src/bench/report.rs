@@ -17,10 +17,12 @@ enum ReportSection {
     Servers,
     /// The code index compared with ripgrep.
     Index,
+    /// Launch runs.
+    Runs,
 }
 
 impl ReportSection {
-    const ALL: [Self; 2] = [Self::Servers, Self::Index];
+    const ALL: [Self; 3] = [Self::Servers, Self::Index, Self::Runs];
 
     /// The lines of a Markdown file between which the tables of this section are written.
     fn markers(self) -> (&'static str, &'static str) {
@@ -32,17 +34,28 @@ impl ReportSection {
                 "<!-- figures of `codeyard bench` of the code index: begin -->",
                 "<!-- figures of `codeyard bench` of the code index: end -->",
             ),
+            Self::Runs => (
+                "<!-- figures of `codeyard bench` of runs: begin -->",
+                "<!-- figures of `codeyard bench` of runs: end -->",
+            ),
         }
     }
 
     fn head(self) -> [&'static str; 7] {
-        let other = if self == Self::Servers { "bare" } else { "ripgrep" };
+        let other = match self {
+            Self::Servers => "bare",
+            Self::Index => "ripgrep",
+            Self::Runs => "without runs",
+        };
         ["scenario", "figure", other, "codeyard", "target", "met", "notes"]
     }
 
     fn of(figure: &Figure) -> Self {
-        let scenario = Scenario::from_str(&figure.scenario, false);
-        if scenario.is_ok_and(Scenario::is_of_index) { Self::Index } else { Self::Servers }
+        match Scenario::from_str(&figure.scenario, false) {
+            Ok(Scenario::Runs) => Self::Runs,
+            Ok(scenario) if scenario.is_of_index() => Self::Index,
+            _ => Self::Servers,
+        }
     }
 }
 
@@ -233,19 +246,18 @@ impl Report {
         let met = figures().filter(|figure| figure.met == Some(true)).count();
         let compared = match section {
             ReportSection::Servers => {
-                format!("{} answers compared with the bare server's, {} wrong.", self.compared, self.wrong)
+                Some(format!("{} answers compared with the bare server's, {} wrong.", self.compared, self.wrong))
             }
             ReportSection::Index => {
-                format!("{} lines compared with ripgrep's, {} wrong.", self.lines, self.wrong_lines)
+                Some(format!("{} lines compared with ripgrep's, {} wrong.", self.lines, self.wrong_lines))
             }
+            ReportSection::Runs => None,
         };
-        let mut all = vec![
-            format!(
-                "{met} of {targets} targets met. Profile {}, seed {}, {} processors.",
-                self.profile, self.seed, self.processors
-            ),
-            compared,
-        ];
+        let mut all = vec![format!(
+            "{met} of {targets} targets met. Profile {}, seed {}, {} processors.",
+            self.profile, self.seed, self.processors
+        )];
+        all.extend(compared);
         let is_last = self.sections().last() == Some(section);
         all.extend(self.examples.iter().filter(|_| is_last).map(|example| format!("Wrong: {example}")));
         all.extend(self.left_out.iter().filter(|_| is_last).map(|what| format!("Left out: {what}.")));

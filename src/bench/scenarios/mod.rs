@@ -9,6 +9,7 @@ pub(crate) mod linking;
 pub(crate) mod mix;
 pub(crate) mod operations;
 pub(crate) mod references;
+pub(crate) mod runs;
 pub(crate) mod sharing;
 pub(crate) mod start_times;
 pub(crate) mod telemetry;
