@@ -9,7 +9,7 @@ use codeyard_runs::stage::StageError;
 use crate::repository_address::{RepositoryAddress, shown};
 
 /// Parts of messages of git, curl and ssh, each with what it means. The first that fits counts.
-const MEANINGS: [(&str, Meaning); 33] = [
+const MEANINGS: [(&str, Meaning); 34] = [
     ("could not read Username", Meaning::Authentication),
     ("could not read Password", Meaning::Authentication),
     ("terminal prompts disabled", Meaning::Authentication),
@@ -30,6 +30,7 @@ const MEANINGS: [(&str, Meaning); 33] = [
     ("invalid path '", Meaning::Damaged),
     ("File name too long", Meaning::Damaged),
     ("No space left on device", Meaning::DiskFull),
+    ("Out of diskspace", Meaning::DiskFull),
     ("Disk quota exceeded", Meaning::DiskFull),
     ("Read-only file system", Meaning::ReadOnly),
     ("Could not resolve host", Meaning::Network),
@@ -77,9 +78,11 @@ pub(crate) fn of_contact(error: &GitError, address: &RepositoryAddress) -> Stage
             let message = format!("{name} can't be reached: {}; try again later", first_fault(errors, address));
             StageError::new("INTERNAL", message).retryable().with("cause_class", "network")
         }
-        Some(Meaning::DiskFull | Meaning::ReadOnly) | None => {
+        Some(Meaning::DiskFull) => disk_full(),
+        Some(Meaning::ReadOnly) => read_only(),
+        None => {
             let message = format!("git can't clone {name}: {}", first_fault(errors, address));
-            StageError::new("INTERNAL", message).with("cause_class", cause_class(errors))
+            StageError::new("INTERNAL", message).with("cause_class", "git")
         }
     }
 }
@@ -106,8 +109,9 @@ pub(crate) fn of_local(error: &GitError) -> StageError {
                     StageError::new("INVALID_INPUT", format!("git refuses the repository's content: {fault}"))
                         .with("reason", "damaged_repository")
                 }
-                _ => StageError::new("INTERNAL", format!("`git {first}` failed: {fault}"))
-                    .with("cause_class", cause_class(errors)),
+                Some(Meaning::DiskFull) => disk_full(),
+                Some(Meaning::ReadOnly) => read_only(),
+                _ => StageError::new("INTERNAL", format!("`git {first}` failed: {fault}")).with("cause_class", "git"),
             }
         }
         GitError::Start(error) => StageError::new("INTERNAL", format!("git can't be started: {}", error.kind()))
@@ -117,12 +121,22 @@ pub(crate) fn of_local(error: &GitError) -> StageError {
 
 /// The error of the file system.
 pub(crate) fn of_io(doing: &str, error: &std::io::Error) -> StageError {
-    let class = match error.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => "disk_full",
-        std::io::ErrorKind::ReadOnlyFilesystem => "read_only",
-        _ => "io",
-    };
-    StageError::new("INTERNAL", format!("{doing} failed: {error}")).with("cause_class", class)
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => disk_full(),
+        std::io::ErrorKind::ReadOnlyFilesystem => read_only(),
+        _ => StageError::new("INTERNAL", format!("{doing} failed: {error}")).with("cause_class", "io"),
+    }
+}
+
+fn disk_full() -> StageError {
+    StageError::of_disk("disk_full", "the disk with the run's files is full; free space, then resume the run")
+}
+
+fn read_only() -> StageError {
+    StageError::of_disk(
+        "read_only",
+        "the disk with the run's files is read-only; make it writable, then resume the run",
+    )
 }
 
 /// Whether a server refused to send a commit that no branch or tag points to, or can't send a part of the history.
@@ -135,14 +149,6 @@ pub(crate) fn is_refused_commit(error: &GitError) -> bool {
 
 fn meaning(errors: &str) -> Option<Meaning> {
     MEANINGS.iter().find(|(part, _)| errors.contains(part)).map(|(_, meaning)| *meaning)
-}
-
-fn cause_class(errors: &str) -> &'static str {
-    match meaning(errors) {
-        Some(Meaning::DiskFull) => "disk_full",
-        Some(Meaning::ReadOnly) => "read_only",
-        _ => "git",
-    }
 }
 
 /// The line of the message that says most: the first error, without the prefix.
@@ -189,7 +195,7 @@ mod tests {
                 "remote: aborting due to possible repository corruption on the remote side.\nfatal: early EOF",
                 ("INVALID_INPUT", "damaged_repository", false),
             ),
-            ("fatal: write error: No space left on device", ("INTERNAL", "disk_full", false)),
+            ("fatal: write error: No space left on device", ("INTERNAL", "disk_full", true)),
             ("fatal: something else", ("INTERNAL", "git", false)),
         ] {
             assert_eq!(of(errors), (expected.0, expected.1.to_owned(), expected.2), "{errors}");

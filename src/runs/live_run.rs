@@ -182,6 +182,10 @@ impl LiveRun {
                 self.break_off(&mut run, &error);
                 return None;
             }
+            Err(ExecutionError::Disk(error)) => {
+                self.break_off(&mut run, &error);
+                return None;
+            }
         };
         let next = match run.finish_stage(trace, result, failure) {
             Ok(effects) => self.carry_out(effects),
@@ -231,7 +235,7 @@ impl LiveRun {
     }
 
     /// The run can't be recorded: its work is interrupted until the next command.
-    fn break_off(&self, run: &mut DurableRun, error: &RunError) {
+    fn break_off(&self, run: &mut DurableRun, error: &dyn std::fmt::Display) {
         tracing::error!(run = %self.id, %error, "a run can't be recorded, so it is interrupted");
         run.interrupt();
         self.status.lock().broken = Some(error.to_string());
@@ -296,7 +300,7 @@ impl StageHost for LiveRun {
 }
 
 fn unrecorded(error: &RunError) -> StageError {
-    StageError::new("INTERNAL", error.to_string()).retryable().with("cause_class", "storage")
+    StageError::of_disk("storage", error.to_string())
 }
 
 fn over_time(error: &StageError) -> StageError {

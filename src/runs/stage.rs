@@ -131,6 +131,8 @@ pub struct StageError {
     pub retryable: bool,
     /// Details for programs.
     pub details: Map<String, Value>,
+    /// Whether the disk is to blame, and not the work.
+    pub(crate) is_of_disk: bool,
 }
 
 /// Asks work to stop. Cheap to clone.
@@ -143,7 +145,12 @@ pub struct StopFlag {
 impl StageError {
     /// An error without details that isn't retryable.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), retryable: false, details: Map::new() }
+        Self { code, message: message.into(), retryable: false, details: Map::new(), is_of_disk: false }
+    }
+
+    /// The disk of the run's files can't be written. That says nothing about the run, so its work is interrupted and the run doesn't fail.
+    pub fn of_disk(class: &'static str, message: impl Into<String>) -> Self {
+        Self { is_of_disk: true, ..Self::new("INTERNAL", message).retryable().with("cause_class", class) }
     }
 
     /// The same, which may succeed when it is tried again.

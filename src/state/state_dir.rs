@@ -35,7 +35,7 @@ pub enum StateDirError {
     #[error("no state directory: set --state-dir, CODEYARD_STATE_DIR or HOME")]
     Nowhere,
     /// It can't be created, read or written.
-    #[error("state directory {} can't be used", path.display())]
+    #[error("state directory {} can't be used; make it writable, or choose another one with --state-dir", path.display())]
     Unusable {
         /// Which path.
         path: PathBuf,
@@ -43,7 +43,11 @@ pub enum StateDirError {
         source: io::Error,
     },
     /// Other users may write into it.
-    #[error("state directory {} belongs to or can be written by another user", path.display())]
+    #[error(
+        "state directory {} belongs to or can be written by another user; take the permission away (chmod go-w), or choose another one \
+         with --state-dir",
+        path.display()
+    )]
     NotPrivate {
         /// Which path.
         path: PathBuf,

@@ -1,31 +1,30 @@
-//! Launch runs of the real binary on the sample: over HTTP from start to branch, in every state, from ten clients at once, and killed at many points.
+//! Launch runs of the real binary on the sample: over HTTP from start to branch, in every state, and from ten clients at once.
 //!
 //! With Debian's Hugo on the `PATH` the sample site is built by it; without it the runs treat the site as plain Markdown, and say so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::e2e::Yard;
 use crate::mcp::{Mcp, until};
 
 #[path = "../support/git.rs"]
-mod git;
+pub(crate) mod git;
 
 /// The sample as repositories.
-struct Sample {
+pub(crate) struct Sample {
     dir: tempfile::TempDir,
-    kind: &'static str,
+    /// What the site is: built by Hugo, or plain Markdown where there is none.
+    pub(crate) kind: &'static str,
 }
 
 const SECTIONS: [&str; 5] = ["products", "docs", "reference", "kb", "blog"];
 
 impl Sample {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let has_hugo = std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(|dir| dir.join("hugo").is_file());
         if !has_hugo {
@@ -43,16 +42,16 @@ impl Sample {
         sample
     }
 
-    fn top(&self) -> PathBuf {
+    pub(crate) fn top(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap()
     }
 
-    fn configuration(&self) -> String {
+    pub(crate) fn configuration(&self) -> String {
         let top = self.top();
         format!("[[workspace]]\nname = \"lib\"\nroots = [{:?}]\n[runs]\nsources = [{top:?}]\n", top.join("library"))
     }
 
-    fn run_config(&self) -> Value {
+    pub(crate) fn run_config(&self) -> Value {
         let content = if self.kind == "hugo" { "content/" } else { "" };
         let allowed = SECTIONS.map(|name| format!("{content}{name}/tabtidy/**"));
         json!({
@@ -64,7 +63,7 @@ impl Sample {
     }
 
     /// The branches of runs in the site's repository.
-    fn branches(&self) -> Vec<String> {
+    pub(crate) fn branches(&self) -> Vec<String> {
         let list = git::git(&self.top().join("site"), &["branch", "--list", "--format=%(refname:short)", "launch/*"]);
         list.lines().map(str::to_owned).collect()
     }
@@ -83,14 +82,14 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// A client of the catalog `launch` that checks each answer against the tool's schema.
-struct Client(Mcp);
+pub(crate) struct Client(Mcp);
 
 impl Client {
-    fn of(yard: &Yard) -> Self {
+    pub(crate) fn of(yard: &Yard) -> Self {
         Self(yard.client("lib/launch"))
     }
 
-    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let body = self.0.call_text(tool, arguments);
         let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
         let result = &response["result"];
@@ -106,13 +105,13 @@ impl Client {
         object
     }
 
-    fn ok(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn ok(&mut self, tool: &str, arguments: &Value) -> Value {
         let object = self.call(tool, arguments);
         assert_eq!(object["ok"], true, "{tool}: {object}");
         object
     }
 
-    fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
         let object = self.call(tool, arguments);
         assert_eq!(object["ok"], false, "{tool}: {object}");
         let error = object["error"].clone();
@@ -120,12 +119,12 @@ impl Client {
         error
     }
 
-    fn state(&mut self, run: &Value) -> String {
+    pub(crate) fn state(&mut self, run: &Value) -> String {
         self.ok("launch_get_status", run)["status"]["state"].as_str().unwrap().to_owned()
     }
 
     /// Waits until the run is in this state.
-    fn wait(&mut self, run: &Value, wanted: &str) {
+    pub(crate) fn wait(&mut self, run: &Value, wanted: &str) {
         let mut state = String::new();
         let reached = until(60_000, || {
             state = self.state(run);
@@ -134,7 +133,7 @@ impl Client {
         assert!(reached && state == wanted, "{state}: {}", self.ok("launch_get_status", run));
     }
 
-    fn events(&mut self, run: &Value) -> Vec<Value> {
+    pub(crate) fn events(&mut self, run: &Value) -> Vec<Value> {
         let (mut text, mut offset) = (String::new(), 0);
         loop {
             let mut arguments = run.clone();
@@ -148,7 +147,7 @@ impl Client {
         }
     }
 
-    fn artifacts(&mut self, run: &Value) -> BTreeMap<String, String> {
+    pub(crate) fn artifacts(&mut self, run: &Value) -> BTreeMap<String, String> {
         let status = self.ok("launch_get_status", run);
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let of = |artifact: &Value| (text(&artifact["name"]), text(&artifact["sha256"]));
@@ -157,7 +156,7 @@ impl Client {
     }
 }
 
-fn run_of(started: &Value) -> Value {
+pub(crate) fn run_of(started: &Value) -> Value {
     json!({"run_id": started["run_id"]})
 }
 
@@ -285,50 +284,5 @@ fn ten_clients_with_one_key_start_one_run() {
     let refused = client.refused("launch_start_run", &json!({"run_config": config}));
     assert_eq!(refused["details"]["reason"], "source_not_allowed", "{refused}");
     client.wait(&run_of(&started[0]), "READY_FOR_PR");
-    yard.stop();
-}
-
-/// Kills in one test. The slow suite has more.
-const KILLS: usize = 12;
-
-#[test]
-fn a_run_that_is_killed_at_many_points_ends_like_one_that_is_not() {
-    let sample = Sample::new();
-    let mut yard = Yard::serve(&sample.configuration());
-    let mut client = Client::of(&yard);
-    let calm = run_of(&client.ok("launch_start_run", &json!({"run_config": sample.run_config()})));
-    client.wait(&calm, "READY_FOR_PR");
-    let expected = client.artifacts(&calm);
-
-    let run =
-        run_of(&client.ok("launch_start_run", &json!({"run_config": sample.run_config(), "idempotency_key": "k"})));
-    let mut length = 0;
-    for number in 0..KILLS {
-        // A kill when the log has a few more events than at the last one, wherever the run is then.
-        let log = yard.state.path().join("runs").join(run["run_id"].as_str().unwrap()).join("events.ndjson");
-        let lines = || fs::read_to_string(&log).unwrap_or_default().lines().count();
-        let more = length + 1 + number * 7 % 5;
-        until(3_000, || lines() >= more);
-        length = lines();
-        yard.signal(Signal::KILL);
-        yard.wait();
-        // The token is shown at the first start only.
-        let (state, token): (Arc<tempfile::TempDir>, String) = (yard.state.clone(), yard.token.clone());
-        yard = Yard::serve_from(state, &sample.configuration(), &[], &[]);
-        yard.token = token;
-    }
-    let mut client = Client::of(&yard);
-    let again = client.ok("launch_start_run", &json!({"run_config": sample.run_config(), "idempotency_key": "k"}));
-    assert_eq!((&again["run_id"], &again["replayed"]), (&run["run_id"], &json!(true)));
-    client.wait(&run, "READY_FOR_PR");
-    assert_eq!(client.artifacts(&run), expected);
-    let published = client.ok("launch_open_pr", &run);
-    assert_eq!(sample.branches(), [published["branch"].as_str().unwrap()]);
-
-    let mut finished = BTreeMap::new();
-    for event in client.events(&run).iter().filter(|event| event["type"] == "WORK_ITEM_FINISHED") {
-        *finished.entry(event["payload"]["item"].as_str().unwrap().to_owned()).or_insert(0) += 1;
-    }
-    assert!(finished.values().all(|times| *times == 1), "{finished:?}");
     yard.stop();
 }

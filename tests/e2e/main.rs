@@ -15,4 +15,6 @@ mod clients;
 mod code;
 mod death;
 mod launch;
+mod launch_faults;
+mod launch_kills;
 mod place;

@@ -68,6 +68,20 @@ impl Yard {
         let mut command = codeyard("serve", state.path());
         command.arg("--config").arg(&file).args(["--listen", "127.0.0.1:0"]).args(flags);
         command.envs(environment.iter().copied());
+        Self::started(command, state)
+    }
+
+    /// Same in a mount namespace of its own, after `script` has run in it with the state directory as `$1`. `None` if this machine allows no such
+    /// namespace.
+    pub(crate) fn serve_after(script: &str, configuration: &str) -> Option<Self> {
+        let state = Arc::new(tempfile::Builder::new().prefix("yard").tempdir().expect("a folder"));
+        let file = state.path().join("test.toml");
+        fs::write(&file, configuration).expect("a file");
+        let command = in_namespace(script, state.path());
+        is_namespace_allowed().then(|| Self::started(command, state))
+    }
+
+    fn started(mut command: Command, state: Arc<tempfile::TempDir>) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let stderr: Arc<Mutex<String>> = Arc::default();
         let (lines, shared) = (BufReader::new(child.stderr.take().expect("a pipe")), stderr.clone());
@@ -170,6 +184,30 @@ pub(crate) fn codeyard(command: &str, state: &Path) -> Command {
     let mut built = Command::new(env!("CARGO_BIN_EXE_codeyard"));
     built.arg(command).arg("--state-dir").arg(state).env("CODEYARD_SERVERS_DIR", servers_dir());
     built
+}
+
+/// The server as a command that runs `script` in a mount namespace first.
+pub(crate) fn in_namespace(script: &str, state: &Path) -> Command {
+    let script = format!("set -e; {script}\nshift; exec \"$@\"");
+    #[expect(clippy::disallowed_methods, reason = "the binary under test")]
+    let mut command = Command::new("unshare");
+    command.args(["-r", "-m", "--", "sh", "-c", &script, "sh"]).arg(state);
+    let server = codeyard("serve", state);
+    command.arg(server.get_program()).args(server.get_args());
+    command.arg("--config").arg(state.join("test.toml")).args(["--listen", "127.0.0.1:0"]);
+    command.env("CODEYARD_SERVERS_DIR", servers_dir());
+    command
+}
+
+/// Whether this machine allows mount namespaces; says "skipped" if not.
+pub(crate) fn is_namespace_allowed() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "asks whether a program works")]
+    let asked = Command::new("unshare").args(["-r", "-m", "--", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).output();
+    let is_allowed = asked.is_ok_and(|output| output.status.success());
+    if !is_allowed {
+        eprintln!("skipped: faults of the disk, because `unshare -r -m` isn't allowed on this machine");
+    }
+    is_allowed
 }
 
 /// Fails if one of `processes` is alive after `limit_ms`.

@@ -90,7 +90,7 @@ impl LaunchRuns {
         let service = match host {
             Ok(host) => Ok(Arc::new(RunService::new(host, limits, telemetry))),
             Err(error) => {
-                tracing::info!(%error, "launch runs aren't served");
+                tracing::error!(%error, "launch runs aren't served");
                 Err(error.to_string())
             }
         };

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 /// The error of work that failed.
 pub(super) fn of_stage(error: StageError) -> LaunchRefusal {
-    let StageError { code, message, retryable, mut details } = error;
+    let StageError { code, message, retryable, mut details, .. } = error;
     if code == "INTERNAL" && !details.contains_key("cause_class") {
         details.insert("cause_class".into(), "unexpected".into());
     }
@@ -67,10 +67,12 @@ fn of_refusal(refusal: &Refusal, status: &RunStatus) -> LaunchRefusal {
     match refusal {
         Refusal::State { state, allowed } => {
             let illegal = illegal.with("state", *state).with("allowed", allowed.clone());
-            match run_status::pull_request(&status.view).and_then(|result| result.get("pr_url")) {
+            let illegal = match run_status::pull_request(&status.view).and_then(|result| result.get("pr_url")) {
                 Some(url) => illegal.with("pr_url", url.clone()),
                 None => illegal,
-            }
+            };
+            // Why the run has failed helps more than that it can't go on.
+            if status.view.failure.is_null() { illegal } else { illegal.with("failure", status.view.failure.clone()) }
         }
         Refusal::Busy { state, stage } => LaunchRefusal {
             retryable: true,

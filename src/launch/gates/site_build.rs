@@ -22,6 +22,11 @@ pub(crate) struct BuildOutcome {
     pub(crate) files: Option<BTreeSet<String>>,
 }
 
+/// Why there is no program. A path of the operator's machine isn't shown.
+fn absent(is_configured: bool) -> &'static str {
+    if is_configured { "`hugo` in the section `[runs]` names no program" } else { "it isn't on the PATH" }
+}
+
 /// Builds the site.
 ///
 /// # Errors
@@ -32,7 +37,7 @@ pub(crate) fn run(scene: &Scene<'_>, stop: &StopFlag) -> Result<BuildOutcome, St
     if !refused.is_empty() {
         return Ok(BuildOutcome { findings: refused, log: None, files: None });
     }
-    let program = hugo::find(tools.hugo.as_deref()).ok_or_else(|| hugo::missing(&"it isn't on the PATH"))?;
+    let program = hugo::find(tools.hugo.as_deref()).ok_or_else(|| hugo::missing(&absent(tools.hugo.is_some())))?;
     let scratch = tools.scratch.join("build");
     let order = SiteBuildOrder {
         program: &program,

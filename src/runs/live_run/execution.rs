@@ -32,6 +32,14 @@ pub(super) enum ExecutionError {
     Stage(StageError),
     /// It can't be recorded.
     Record(RunError),
+    /// The disk can't be written.
+    Disk(StageError),
+}
+
+impl From<StageError> for ExecutionError {
+    fn from(error: StageError) -> Self {
+        if error.is_of_disk { Self::Disk(error) } else { Self::Stage(error) }
+    }
 }
 
 impl Execution<'_> {
@@ -40,7 +48,7 @@ impl Execution<'_> {
         let code = &self.live.code;
         let folder = self.live.folder();
         let stage = self.stage(&folder, self.trace.clone());
-        let specs = guarded(|| code.items(&stage)).map_err(ExecutionError::Stage)?;
+        let specs = guarded(|| code.items(&stage))?;
         let open = self.live.record(|run| run.plan_items(self.trace, self.work, &specs));
         let open = open.map_err(ExecutionError::Record)?;
         let by_id = specs.iter().map(|spec| (WorkItemId::new(&self.live.id, self.work.attempt, spec), spec));
@@ -65,7 +73,7 @@ impl Execution<'_> {
         let view = self.live.status().view;
         let result_of = |id| view.items.get(&id).map_or(Value::Null, |item| item.result.clone());
         let results: Vec<Value> = by_id.map(|(id, _)| result_of(id)).collect();
-        guarded(|| code.finish(&stage, &results)).map_err(ExecutionError::Stage)
+        Ok(guarded(|| code.finish(&stage, &results))?)
     }
 
     /// Does items until there are none left, or one has failed.
@@ -84,7 +92,7 @@ impl Execution<'_> {
         let done = self.work_in(folder, id, spec, &span);
         let code = match &done {
             Ok(()) => None,
-            Err(ExecutionError::Stage(error)) => Some(error.code),
+            Err(ExecutionError::Stage(error) | ExecutionError::Disk(error)) => Some(error.code),
             Err(ExecutionError::Record(_)) => Some("INTERNAL"),
         };
         live.observer.item_ended(&live.id, &span, code);
@@ -107,8 +115,8 @@ impl Execution<'_> {
                     |run: &mut DurableRun| run.item_finished(span, id, &output.artifacts, output.events, output.result);
                 live.record(finish).map_err(ExecutionError::Record)
             }
-            // What was stopped hasn't failed: the run ends otherwise, or continues later.
-            Err(error) if self.stop.was_requested() => Err(ExecutionError::Stage(error)),
+            // What was stopped hasn't failed: the run ends otherwise, or continues later. Neither has what the disk refused.
+            Err(error) if self.stop.was_requested() || error.is_of_disk => Err(error.into()),
             Err(error) => {
                 live.record(|run| run.item_failed(span, id, &error.to_value())).map_err(ExecutionError::Record)?;
                 Err(ExecutionError::Stage(error))

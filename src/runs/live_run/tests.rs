@@ -228,6 +228,25 @@ fn what_can_not_be_recorded_is_interrupted_and_continues_after_the_next_command(
 }
 
 #[test]
+fn a_full_disk_interrupts_and_the_item_is_done_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let tries = AtomicUsize::new(0);
+    let code = SampleCode::new(move |stage, item| {
+        if stage.work.stage == "write" && tries.fetch_add(1, Ordering::Relaxed) == 0 {
+            return Err(StageError::of_disk("disk_full", "free space"));
+        }
+        Ok(artifact_of(stage, item))
+    });
+    let run = sample_run(dir.path(), code, Advance::Auto, json!({}));
+    carry_out(&run, Command::Resume);
+    let status = run.status();
+    assert_eq!((state(&run), status.broken.as_deref()), ("WRITING", Some("free space")));
+    assert!(status.view.items.values().all(|item| item.state != WorkItemState::Failed), "{status:?}");
+    carry_out(&run, Command::Resume);
+    assert_eq!((state(&run), run.status().broken), ("CHECKING", None));
+}
+
+#[test]
 fn events_that_an_item_emits_are_durable_while_it_runs() {
     let dir = tempfile::tempdir().unwrap();
     let code = SampleCode::new(|stage, item| {
