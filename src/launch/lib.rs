@@ -16,6 +16,7 @@ pub mod fixer;
 pub mod front_matter;
 mod gates;
 mod git_errors;
+mod http_client;
 pub mod hugo;
 pub mod issue;
 pub mod limits;

@@ -145,6 +145,10 @@ pub(crate) const MAX_GATE_ISSUES: usize = 500;
 
 /// Size of a response of a language model, in bytes.
 pub(crate) const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+/// Tries of a request to a commit service: the first one, and further ones after failures that may pass.
+pub(crate) const MAX_SERVICE_TRIES: usize = 3;
+/// Characters of a pull request's description that the commit service `github` takes.
+pub(crate) const MAX_PULL_REQUEST_CHARS: usize = 60_000;
 /// Further requests after one that has failed for a reason that may pass.
 pub(crate) const MAX_LLM_RETRIES: usize = 3;
 /// Longest wait before a request is repeated, in seconds, if the service doesn't ask for more.

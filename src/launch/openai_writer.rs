@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::artifacts::facts::Claim;
 use crate::artifacts::page_plan::PlannedPage;
 use crate::front_matter;
+use crate::http_client::Waits;
 use crate::limits::MAX_PROMPT_BYTES;
 use crate::page_blocks::blocks;
 use crate::page_draft::PageDraft;
@@ -23,7 +24,7 @@ use crate::publication::PublicationSettings;
 use crate::run_config::Writer;
 use crate::section_writer::WriterInput;
 use candidates::{Candidate, Proofs, Reworded, candidates, reworded};
-use endpoint::{Answer, Endpoint, Waits, ask};
+use endpoint::{Answer, Endpoint, ask};
 
 /// Begins the text of a block in an answer, before its number.
 const BLOCK_MARK: &str = "[[block:";

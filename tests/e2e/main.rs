@@ -2,7 +2,6 @@
 
 // Other test targets use the rest of this module.
 #[path = "../support/e2e.rs"]
-#[expect(dead_code, reason = "shared with the tests of answers")]
 mod e2e;
 #[path = "../support/mcp.rs"]
 #[expect(dead_code, reason = "shared with the tests of answers")]
@@ -17,4 +16,5 @@ mod death;
 mod launch;
 mod launch_faults;
 mod launch_kills;
+mod launch_services;
 mod place;

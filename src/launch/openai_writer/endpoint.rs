@@ -7,16 +7,12 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use codeyard_runs::stage::StopFlag;
-use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
-use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::Value;
 
-use crate::limits::{MAX_ANSWER_BYTES, MAX_LLM_RETRIES, MAX_RETRY_AFTER_S, MAX_RETRY_DELAY_S};
-
-/// Time between two looks at the stop flag.
-const STOP_POLL: Duration = Duration::from_millis(20);
-/// Wait before the first retry. The next ones wait twice as long each.
-const FIRST_RETRY_DELAY: Duration = Duration::from_millis(500);
+use crate::http_client::{ContentError, Waits, asked_wait, bounded, client, run_until_stopped};
+use crate::limits::{MAX_ANSWER_BYTES, MAX_LLM_RETRIES, MAX_RETRY_DELAY_S};
 
 /// A model and where it is.
 pub(super) struct Endpoint<'e> {
@@ -28,15 +24,6 @@ pub(super) struct Endpoint<'e> {
     pub(super) request_limit: Duration,
     /// The time between requests.
     pub(super) waits: Waits,
-}
-
-/// How long a call waits before it tries again.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Waits {
-    /// The first time.
-    pub(super) first: Duration,
-    /// The longest time that a service can ask for.
-    pub(super) longest_asked: Duration,
 }
 
 /// What a model has answered.
@@ -69,12 +56,6 @@ struct Failed {
     asked_wait: Option<Duration>,
 }
 
-impl Default for Waits {
-    fn default() -> Self {
-        Self { first: FIRST_RETRY_DELAY, longest_asked: Duration::from_secs(MAX_RETRY_AFTER_S) }
-    }
-}
-
 impl CallFailure {
     /// A failure without a status.
     pub(super) fn of(reason: &'static str) -> Self {
@@ -98,28 +79,14 @@ impl Failed {
 
 /// Sends `body` until there is an answer or no further try is worth it. Also how many requests were sent.
 pub(super) fn ask(endpoint: &Endpoint<'_>, body: &Value, stop: &StopFlag) -> (Result<Answer, CallFailure>, u32) {
-    // A runtime of its own, because a request that waits can be dropped at once in it.
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-        return (Err(CallFailure::of("network")), 0);
-    };
     let mut requests = 0;
-    let answer = runtime.block_on(async {
-        tokio::select! {
-            biased;
-            () = stopped(stop) => Err(CallFailure::of("cancelled")),
-            answer = ask_again(endpoint, body, &mut requests) => answer,
-        }
-    });
-    // A look-up of a host name may still wait.
-    runtime.shutdown_background();
+    let answer = run_until_stopped(ask_again(endpoint, body, &mut requests), stop);
+    let answer = match answer {
+        Ok(Some(answer)) => answer,
+        Ok(None) => Err(CallFailure::of("cancelled")),
+        Err(_) => Err(CallFailure::of("network")),
+    };
     (answer, requests)
-}
-
-/// Ends when the flag is set.
-async fn stopped(stop: &StopFlag) {
-    while !stop.is_set() {
-        tokio::time::sleep(STOP_POLL).await;
-    }
 }
 
 async fn ask_again(endpoint: &Endpoint<'_>, body: &Value, requests: &mut u32) -> Result<Answer, CallFailure> {
@@ -145,12 +112,6 @@ async fn ask_again(endpoint: &Endpoint<'_>, body: &Value, requests: &mut u32) ->
     }
 }
 
-fn client(limit: Duration) -> reqwest::Result<Client> {
-    // Without it, the HTTP client has no implementation of TLS. An error means that one is installed already.
-    rustls::crypto::ring::default_provider().install_default().ok();
-    Client::builder().timeout(limit).redirect(reqwest::redirect::Policy::none()).no_proxy().build()
-}
-
 fn request(client: &Client, endpoint: &Endpoint<'_>, body: &Value) -> RequestBuilder {
     let url = format!("{}/chat/completions", endpoint.base_url.trim_end_matches('/'));
     let request = client.post(url).header(CONTENT_TYPE, "application/json").body(body.to_string());
@@ -169,26 +130,11 @@ async fn ask_once(request: RequestBuilder) -> Result<Answer, Failed> {
         let failure = CallFailure { reason: "http_status", status: Some(status.as_u16()) };
         return Err(Failed { failure, is_transient, asked_wait: asked_wait(&response) });
     }
-    let content = bounded(response).await?;
+    let content = bounded(response, MAX_ANSWER_BYTES).await.map_err(|error| match error {
+        ContentError::TooLarge => Failed::lasting("too_large"),
+        ContentError::Transport(error) => Failed::transport(&error),
+    })?;
     parsed(&content).map_err(Failed::lasting)
-}
-
-/// The seconds of `Retry-After`. A date counts as nothing: the wait doesn't depend on the clock.
-fn asked_wait(response: &Response) -> Option<Duration> {
-    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
-}
-
-/// The content of a response.
-async fn bounded(mut response: Response) -> Result<Vec<u8>, Failed> {
-    let mut content = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| Failed::transport(&error))? {
-        if content.len() + chunk.len() > MAX_ANSWER_BYTES {
-            return Err(Failed::lasting("too_large"));
-        }
-        content.extend_from_slice(&chunk);
-    }
-    Ok(content)
 }
 
 /// The answer in a response, or the reason why there is none.

@@ -14,14 +14,17 @@ use crate::git_errors::{of_io, of_local};
 use crate::linker;
 
 /// Who makes the commit.
-const AUTHOR: &str = "codeyard";
-const EMAIL: &str = "codeyard@localhost";
+pub(super) const AUTHOR: &str = "codeyard";
+/// The address of whoever makes it.
+pub(super) const EMAIL: &str = "codeyard@localhost";
 
 /// What is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
     /// The commit.
     pub(super) commit: String,
+    /// Its message.
+    pub(super) message: String,
     /// The title of the commit and of the pull request.
     pub(super) title: String,
     /// The text of the pull request.
@@ -62,11 +65,11 @@ pub(super) fn prepare(request: &PublishRequest<'_>, stop: &StopFlag) -> Result<C
     let commit = run(&["commit-tree", &tree, "-p", base, "-m", &message])?;
     // The branch exists only where it is published; this keeps git from removing the commit.
     run(&["update-ref", "refs/codeyard/result", &commit])?;
-    Ok(Change { commit, title, body })
+    Ok(Change { commit, message, title, body })
 }
 
 /// The later date of the two pinned commits.
-fn date<'r>(request: &'r PublishRequest<'_>) -> &'r str {
+pub(super) fn date<'r>(request: &'r PublishRequest<'_>) -> &'r str {
     // RFC 3339 in UTC sorts by time.
     request.checkout.commit_date.as_str().max(&request.product_checkout.commit_date)
 }

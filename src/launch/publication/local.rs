@@ -6,7 +6,7 @@ use codeyard_process::git::{Git, GitError, Transport};
 use codeyard_runs::stage::{StageError, StopFlag};
 
 use super::commit::Change;
-use super::{PublishRequest, branch_of, service_error};
+use super::{PublishRequest, branch_exists, branch_of, service_error};
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::pull_request::PullRequest;
 use crate::git_errors::of_local;
@@ -84,12 +84,6 @@ fn remote_commit(
     let listing = String::from_utf8_lossy(&listing).into_owned();
     let of_name = listing.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
     Ok(of_name.map(|(commit, _)| commit.to_owned()))
-}
-
-fn branch_exists(branch: &str, found: &str) -> StageError {
-    let message =
-        format!("the site's repository has a branch {branch} with another commit, {found}; remove it and try again");
-    service_error(message, "branch_exists").with("commit", found)
 }
 
 fn refused(error: &GitError, address: &RepositoryAddress) -> StageError {

@@ -4,9 +4,13 @@
 //! request; equal working copies make equal commits; a token is read from the variable that the operator lists and is never shown. Source:
 //! `docs/contract-launch.md#commit-services`.
 
+mod changed_files;
 mod commit;
+mod github;
+mod http;
 mod local;
 mod pull_request_text;
+mod service;
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,8 +24,13 @@ use crate::artifacts::page_claims::PageClaims;
 use crate::artifacts::page_plan::PagePlan;
 use crate::artifacts::pull_request::PullRequest;
 use crate::checkout::{CheckedOut, CheckoutSettings};
+use crate::http_client::Waits;
 use crate::issue::ValidationReport;
 use crate::run_config::{CommitServiceConfig, RunConfig, Writer};
+use service::Service;
+
+/// The version of GitHub's API.
+const GITHUB_API_VERSION: &str = "2022-11-28";
 
 /// What the operator allows runs to publish to, and to let write.
 #[derive(Debug, Clone)]
@@ -81,7 +90,6 @@ impl PublicationSettings {
             CommitServiceConfig::Local => {}
             CommitServiceConfig::Http { base_url, token_env } | CommitServiceConfig::Github { base_url, token_env } => {
                 self.allowed(base_url, token_env.as_deref(), "COMMIT_SERVICE_ERROR")?;
-                return Err(unsupported());
             }
         }
         match &config.writer {
@@ -147,23 +155,49 @@ impl PublicationSettings {
 /// `ALLOWED_PATHS_VIOLATION` if it changes a file that the run may not write; `COMMIT_SERVICE_ERROR` if the service refuses or fails, retryable
 /// if a repetition may succeed.
 pub fn publish(request: &PublishRequest<'_>, stop: &StopFlag) -> Result<PullRequest, StageError> {
-    let change = commit::prepare(request, stop)?;
-    match &request.config.commit_service {
-        CommitServiceConfig::Local => local::publish(request, &change, stop),
-        CommitServiceConfig::Http { .. } | CommitServiceConfig::Github { .. } => Err(unsupported()),
-    }
+    publish_with(request, Waits::default(), stop)
 }
 
-/// A service that this version doesn't have is refused before a run works for it.
-fn unsupported() -> StageError {
-    let message =
-        "this version publishes to local repositories only; leave `commit_service` out of the run's configuration";
-    service_error(message, "unsupported_service")
+fn publish_with(request: &PublishRequest<'_>, waits: Waits, stop: &StopFlag) -> Result<PullRequest, StageError> {
+    let change = commit::prepare(request, stop)?;
+    let service_at = |base_url, token_env: &Option<String>| {
+        let token = request.settings.token(base_url, token_env.as_deref(), "COMMIT_SERVICE_ERROR")?;
+        Service::new(base_url, token, request.settings.request_limit, waits, stop)
+    };
+    match &request.config.commit_service {
+        CommitServiceConfig::Local => local::publish(request, &change, stop),
+        CommitServiceConfig::Http { base_url, token_env } => {
+            http::publish(request, &change, &service_at(base_url, token_env)?, stop)
+        }
+        CommitServiceConfig::Github { base_url, token_env } => {
+            let service = service_at(base_url, token_env)?;
+            github::publish(request, &change, &service.header("X-GitHub-Api-Version", GITHUB_API_VERSION), stop)
+        }
+    }
 }
 
 /// The branch of a run.
 fn branch_of(request: &PublishRequest<'_>) -> String {
     format!("launch/{}/{}", request.run, request.config.product_slug)
+}
+
+/// A branch of the run's name has another commit.
+fn branch_exists(branch: &str, found: &str) -> StageError {
+    let message =
+        format!("the site's repository has a branch {branch} with another commit, {found}; remove it and try again");
+    service_error(message, "branch_exists").with("commit", found)
+}
+
+/// Whether a text is the full name of a commit.
+fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Whether a text is an address for a browser, without a name or a password.
+fn is_web_address(text: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(text) else { return false };
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>' | b'"' | b'`'));
+    is_plain && matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none()
 }
 
 /// A `COMMIT_SERVICE_ERROR`.
