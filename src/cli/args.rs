@@ -3,6 +3,7 @@
 
 mod admin;
 mod code_index;
+mod runs;
 mod servers;
 mod serving;
 
@@ -16,6 +17,7 @@ pub use admin::{
     WorkspacesCommand,
 };
 pub use code_index::{IndexArgs, IndexCommand, IndexLocationArgs, OutlineArgs, SearchArgs, SearchScope};
+pub use runs::{OneRunArgs, RunTargetArgs, RunsCommand, StartRunArgs};
 pub use servers::{ConfigCommand, DoctorArgs, RegistryArgs, ServersCommand};
 pub use serving::{CallArgs, QuickstartArgs, ServeArgs, SourceArgs, StdioArgs, SyntacticArgs};
 
@@ -90,6 +92,12 @@ pub enum Command {
         after_help = "Examples:\n  codeyard outline src/main.rs\n  codeyard outline src/main.rs --depth top --ref main"
     )]
     Outline(OutlineArgs),
+    /// Start, watch, repair and publish launch runs: from a repository to the pull request with its pages.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  codeyard runs demo\n  codeyard runs start run.yaml\n  codeyard runs list\n  codeyard runs show latest --follow\n  codeyard runs fix latest --all\n  codeyard runs diff latest\n  codeyard runs open-pr latest\n\nExit codes: 0 success; 1 failure; 2 wrong usage; 3 not found or not running; 4 the run has failed or needs a repair."
+    )]
+    Runs(RunsCommand),
     /// List, install, remove and locate language servers; restart and stop running ones.
     #[command(subcommand)]
     Servers(ServersCommand),

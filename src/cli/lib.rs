@@ -2,7 +2,7 @@
 //! of [`commands`], and what several commands share is in [`shared`].
 //!
 //! Exit codes: 0 success; 1 failure, the message says what to do; 2 wrong usage; 3 not found or not running. `search` has those of
-//! ripgrep: 1 nothing found, 2 failure. `top` that a signal ends
+//! ripgrep: 1 nothing found, 2 failure. `runs` exits with 4 if the run has failed or needs a repair. `top` that a signal ends
 //! exits with 128 plus the number of the signal, as shells expect.
 
 pub mod args;
@@ -17,7 +17,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use commands::{
-    bench, call, code_index, completions, config, doctor, health, permissions, quickstart, serve, servers, stdio,
+    bench, call, code_index, completions, config, doctor, health, permissions, quickstart, runs, serve, servers, stdio,
     syntactic, token, top, workspaces,
 };
 use shared::output;
@@ -62,6 +62,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Index(args) => code_index::run_index(args),
         Command::Search(args) => code_index::run_search(args),
         Command::Outline(args) => code_index::run_outline(args),
+        Command::Runs(command) => runs::run(command),
         Command::Servers(command) => servers::run(command),
         Command::Workspaces(args) => workspaces::run(args),
         Command::Top(args) => top::run(args),

@@ -16,6 +16,7 @@ mod index;
 mod permissions;
 mod quickstart;
 mod reload;
+mod runs;
 mod search;
 mod serving;
 mod session;

@@ -6,23 +6,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::Failure;
-use crate::args::{CallArgs, SourceArgs};
-use crate::shared::mcp_client::{Client, ClientError};
+use crate::args::CallArgs;
+use crate::shared::mcp_client::Client;
 use crate::shared::render::Renderer;
-use crate::shared::{assemble, logging, output, server_diagnosis};
+use crate::shared::tool_session::{SessionTarget, ToolServer, call_failure};
+use crate::shared::{assemble, logging, output};
 use codeyard_catalog::CatalogId;
 use codeyard_config::{LogFormat, LogLevel, LogSection};
-use codeyard_gateway::service::{GROUP_CATALOG, Principal, Service as _};
-use codeyard_model::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
+use codeyard_gateway::service::GROUP_CATALOG;
+use codeyard_model::limits::MAX_REQUEST_BYTES;
 use codeyard_model::operation::{Operation, TOOL};
 use codeyard_model::uri::{encode_path, percent_decode};
 use codeyard_server::admin::client::AdminClient;
 use codeyard_server::admin::documents::WorkspaceList;
-use codeyard_server::transport::attach::{self, Hello};
-use codeyard_server::transport::stdio::serve_stdio;
 use codeyard_state::StateDir;
 
 /// The catalogs whose tools read. They write nothing but the code index.
@@ -47,102 +45,24 @@ pub(crate) fn run(args: CallArgs) -> Result<(), Failure> {
 
 async fn ask(args: &CallArgs, arguments: Value) -> Result<(), Failure> {
     if let Some(url) = &args.url {
-        let client = Client::over_http(url, args.token.as_deref()).await.map_err(|error| call_failure(&error))?;
-        return answer(client, args, &with_absolute_paths(arguments, &[])?).await;
+        let server = ToolServer::Url { url: url.clone(), token: args.token.clone() };
+        return answer(server.client().await?, args, &with_absolute_paths(arguments, &[])?).await;
     }
     let state = assemble::open_state(args.source.state_dir.as_deref())?;
     let arguments = with_absolute_paths(arguments, &named_roots(&state, args).await)?;
-    if let Some(client) = attach_to_running(&state, args, &arguments).await? {
-        return answer(client, args, &arguments).await;
-    }
-    call_temporary_server(state, args, &arguments).await
-}
-
-/// Calls the tool on a server started for this call.
-async fn call_temporary_server(state: StateDir, args: &CallArgs, arguments: &Value) -> Result<(), Failure> {
-    let mut source: SourceArgs = args.source.clone();
-    if source.root.is_empty() && source.config.is_none() {
-        source.root.push(file_of(arguments).map_or_else(|| ".".into(), |file| server_diagnosis::root_for(&file)));
-    }
-    let config = assemble::load_config(&source)?;
-    let service = assemble::assemble(state, config, source.server.clone()).await?;
-    let opened = assemble::report_failures(&service.configured);
-    let workspace = args.workspace.as_deref();
-    let endpoint = service.gateway.endpoint(&Principal::local(), workspace, Some(catalogs_of(workspace, &args.tool)));
-    let done = match (opened, endpoint) {
-        (Err(failure), _) => Err(failure),
-        (Ok(()), None) => {
-            Err(Failure::missing("there is no such workspace; omit --workspace, or see `codeyard workspaces`"))
-        }
-        (Ok(()), Some(endpoint)) => {
-            let (here, there) = tokio::io::duplex(MAX_RESPONSE_BYTES);
-            let (reader, writer) = tokio::io::split(there);
-            let limits = service.config.limits.clone().clamped();
-            let stop = CancellationToken::new();
-            let gateway = service.gateway.clone();
-            let serving = serve_stdio(reader, writer, gateway, endpoint, &limits, stop);
-            let call = async {
-                let client = Client::over_stream(Box::new(here)).await.map_err(|error| call_failure(&error))?;
-                answer(client, args, arguments).await
-            };
-            tokio::select! {
-                done = call => done,
-                _ = serving => Err(Failure::new("the server stopped before it answered; run `codeyard doctor`")),
-            }
-        }
+    let target = SessionTarget {
+        source: &args.source,
+        workspace: args.workspace.as_deref(),
+        file: file_of(&arguments),
+        catalogs: &|workspace| catalogs_of(workspace, &args.tool),
     };
-    service.shut_down().await;
+    let server = ToolServer::find(state, &target).await?;
+    let done = match server.client().await {
+        Ok(client) => answer(client, args, &arguments).await,
+        Err(failure) => Err(failure),
+    };
+    server.shut_down().await;
     done
-}
-
-/// A session with the running server; `None` if none runs, or if it has no matching workspace.
-async fn attach_to_running(state: &StateDir, args: &CallArgs, arguments: &Value) -> Result<Option<Client>, Failure> {
-    if args.source.config.is_some() || !args.source.server.is_empty() {
-        return Ok(None);
-    }
-    let roots: Result<Vec<PathBuf>, _> = args.source.root.iter().map(std::path::absolute).collect();
-    let roots = roots.map_err(|error| Failure::usage(format!("--root: cannot make the path absolute: {error}")))?;
-    let workspace = match &args.workspace {
-        Some(name) => Some(name.clone()),
-        None if roots.is_empty() => {
-            match AdminClient::new(&state.admin_socket()).get::<WorkspaceList>("/admin/v1/workspaces").await {
-                Ok(list) => {
-                    let default = list.workspaces.iter().find(|workspace| workspace.default);
-                    let default = default.map_or("none".to_owned(), |workspace| workspace.name.clone());
-                    let all = list.workspaces.into_iter().map(|workspace| (workspace.name, workspace.roots));
-                    workspace_of(&all.collect::<Vec<_>>(), &default, arguments)
-                }
-                Err(_) => None,
-            }
-        }
-        None => None,
-    };
-    let catalogs = Some(catalogs_of(workspace.as_deref(), &args.tool).to_owned());
-    let hello = Hello { version: attach::VERSION, roots, workspace, catalogs };
-    let Some(stream) = attach::attach(&state.attach_socket(), &hello).await else { return Ok(None) };
-    Client::over_stream(Box::new(stream)).await.map(Some).map_err(|error| call_failure(&error))
-}
-
-/// The workspace whose roots contain the file of the arguments, or the current folder.
-fn workspace_of(workspaces: &[(String, Vec<String>)], default: &str, arguments: &Value) -> Option<String> {
-    let here = || std::env::current_dir().ok();
-    let path = file_of(arguments).or_else(here)?;
-    let path = path.canonicalize().unwrap_or(path);
-    let mut found: Option<(usize, String)> = None;
-    for (name, roots) in workspaces {
-        let deepest = roots.iter().filter(|root| path.starts_with(root)).map(String::len).max();
-        if let Some(depth) = deepest
-            && found.as_ref().is_none_or(|(best, _)| depth > *best)
-        {
-            found = Some((depth, name.clone()));
-        }
-    }
-    if found.is_none() {
-        eprintln!(
-            "codeyard: using the default workspace of the running server ({default}); --root or --workspace selects another"
-        );
-    }
-    found.map(|(_, name)| name)
 }
 
 async fn answer(mut client: Client, args: &CallArgs, arguments: &Value) -> Result<(), Failure> {
@@ -258,31 +178,6 @@ fn file_of(arguments: &Value) -> Option<PathBuf> {
     path.is_absolute().then(|| path.canonicalize().unwrap_or(path))
 }
 
-/// The failure for a client error: the error, its details, and the next command.
-fn call_failure(error: &ClientError) -> Failure {
-    let ClientError::Tool { code, details, .. } = error else { return Failure::new(error.to_string()) };
-    let mut lines = vec![error.to_string()];
-    let fields = details.as_object().into_iter().flatten().filter(|(key, _)| *key != "command");
-    lines.extend(fields.map(|(key, value)| format!("  {key}: {value}")));
-    let next = details["command"].as_str().unwrap_or_else(|| advice(code.rsplit('/').next().unwrap_or_default()));
-    lines.push(format!("  next: {next}"));
-    Failure::new(lines.join("\n"))
-}
-
-/// What to do about an error without a `command` in its details.
-fn advice(code: &str) -> &'static str {
-    match code {
-        "INVALID_PARAMS" => "`codeyard call --help` shows examples; lines and characters count from 0",
-        "URI_INVALID" | "NOT_FOUND" => "check path, line and character; lines and characters count from 0",
-        "WORKSPACE_DENIED" => {
-            "name the repository that contains the file with --root, or the workspace with --workspace"
-        }
-        "CURSOR_INVALID" | "CURSOR_STALE" | "CURSOR_EXPIRED" => "call again without the cursor",
-        "CAP_EXCEEDED" => "call again with a larger --wait or a narrower query",
-        _ => "codeyard doctor",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -343,15 +238,5 @@ mod tests {
         let placed = with_absolute_paths(asked, &roots).unwrap();
         assert_eq!(placed["filePath"], other.path().join("only there").display().to_string());
         assert!(placed["uri"].as_str().unwrap().ends_with("/only%20there"), "{placed}");
-    }
-
-    #[test]
-    fn workspace_of_prefers_the_deepest_root() {
-        let all = [("a", &["/a"][..]), ("b", &["/x", "/a/b"]), ("c", &["/ab"])];
-        let all = all.map(|(name, roots)| (name.to_owned(), roots.iter().map(|root| (*root).to_owned()).collect()));
-        let of = |uri: &str| workspace_of(&all, "a", &json!({ "uri": uri }));
-        assert_eq!(of("file:///a/c.py").as_deref(), Some("a"));
-        assert_eq!(of("file:///a/b/c.py").as_deref(), Some("b"));
-        assert_eq!(of("file:///abc/c.py"), None);
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod health;
 pub(crate) mod permissions;
 pub(crate) mod quickstart;
+pub(crate) mod runs;
 pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod stdio;

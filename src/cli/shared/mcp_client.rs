@@ -68,6 +68,8 @@ pub(crate) struct TimedAnswer {
 pub(crate) struct Client {
     connection: Connection,
     next_id: u64,
+    /// Longest time until an answer.
+    limit: Duration,
 }
 
 enum Connection {
@@ -82,7 +84,9 @@ impl Client {
     /// [`ClientError::Connection`].
     pub(crate) async fn over_http(url: &str, token: Option<&str>) -> Result<Self, ClientError> {
         let connection = HttpConnection::new(url, token).map_err(ClientError::Connection)?;
-        Self { connection: Connection::Http(connection), next_id: 0 }.initialize().await
+        Self { connection: Connection::Http(connection), next_id: 0, limit: Duration::from_millis(CLIENT_TIMEOUT_MS) }
+            .initialize()
+            .await
     }
 
     /// Opens a session over a stream.
@@ -92,7 +96,18 @@ impl Client {
     pub(crate) async fn over_stream(stream: Box<dyn Stream>) -> Result<Self, ClientError> {
         let (reader, writer) = tokio::io::split(stream);
         let reader = LineReader::new(reader, MAX_ANSWER_BYTES);
-        Self { connection: Connection::Lines { reader, writer }, next_id: 0 }.initialize().await
+        Self {
+            connection: Connection::Lines { reader, writer },
+            next_id: 0,
+            limit: Duration::from_millis(CLIENT_TIMEOUT_MS),
+        }
+        .initialize()
+        .await
+    }
+
+    /// The same, which waits for an answer for at most `limit`.
+    pub(crate) fn patient(self, limit: Duration) -> Self {
+        Self { limit, ..self }
     }
 
     /// The names of all tools.
@@ -112,6 +127,11 @@ impl Client {
     pub(crate) async fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, ClientError> {
         let mut result = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await?;
         if result["isError"] == true {
+            let failed = &result["structuredContent"]["error"];
+            if let (Some(code), Some(message)) = (failed["code"].as_str(), failed["message"].as_str()) {
+                let (code, message) = (code.to_owned(), message.to_owned());
+                return Err(ClientError::Tool { code, message, details: failed["details"].clone() });
+            }
             let message =
                 result["content"][0]["text"].as_str().unwrap_or("the tool failed without a message").to_owned();
             let error = &result["structuredContent"]["metadata"]["error"];
@@ -200,7 +220,7 @@ impl Client {
     }
 
     async fn exchange(&mut self, message: Value, id: Option<u64>) -> Result<Value, ClientError> {
-        let limit = Duration::from_millis(CLIENT_TIMEOUT_MS);
+        let limit = self.limit;
         let exchanged = async {
             match &mut self.connection {
                 Connection::Http(connection) => connection.post(message.to_string(), MAX_ANSWER_BYTES).await,

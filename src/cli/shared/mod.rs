@@ -13,4 +13,5 @@ pub(crate) mod server_diagnosis;
 pub mod server_installation;
 pub(crate) mod signals;
 pub mod terminal_style;
+pub(crate) mod tool_session;
 pub(crate) mod workspace_folders;

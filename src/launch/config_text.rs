@@ -1,0 +1,66 @@
+//! A run's configuration as people write it: JSON, TOML or YAML.
+//!
+//! It only reads the form; [`crate::run_config`] checks the content. Invariant: the three forms of one configuration are one value.
+
+use serde_json::Value;
+
+/// A form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigForm {
+    /// JSON.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML.
+    Yaml,
+}
+
+impl ConfigForm {
+    /// The form that the end of a file's name says; `None` if it says none.
+    pub fn of_name(name: &str) -> Option<Self> {
+        match name.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
+            "json" => Some(Self::Json),
+            "toml" => Some(Self::Toml),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+}
+
+/// The value that `text` stands for. Without a form, JSON is tried before YAML.
+///
+/// # Errors
+/// What is wrong with it, with the place.
+pub fn parse(text: &str, form: Option<ConfigForm>) -> Result<Value, String> {
+    match form {
+        Some(ConfigForm::Json) => serde_json::from_str(text).map_err(|error| error.to_string()),
+        Some(ConfigForm::Toml) => toml::from_str(text).map_err(|error| error.to_string()),
+        Some(ConfigForm::Yaml) => {
+            serde_saphyr::from_str_with_options(text, serde_saphyr::options! { strict_booleans: true })
+                .map_err(|error| error.to_string())
+        }
+        None => serde_json::from_str(text).or_else(|_| parse(text, Some(ConfigForm::Yaml))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn one_configuration_in_three_forms_is_one_value() {
+        let expected = json!({"product_slug": "a", "locales": ["en", "no"], "budgets": {"max_files_changed": 5}});
+        let json = expected.to_string();
+        let toml = "product_slug = \"a\"\nlocales = [\"en\", \"no\"]\n[budgets]\nmax_files_changed = 5\n";
+        let yaml = "product_slug: a\nlocales: [en, no]\nbudgets:\n  max_files_changed: 5\n";
+        for (text, name) in [(json.as_str(), "a.json"), (toml, "a.TOML"), (yaml, "a.yml")] {
+            assert_eq!(parse(text, ConfigForm::of_name(name)), Ok(expected.clone()), "{name}");
+        }
+        assert_eq!(parse(yaml, None), Ok(expected.clone()));
+        assert_eq!(parse(&json, None), Ok(expected));
+        assert_eq!(ConfigForm::of_name("config"), None);
+        assert!(parse("a: [", Some(ConfigForm::Yaml)).is_err() && parse("a = ", Some(ConfigForm::Toml)).is_err());
+    }
+}
