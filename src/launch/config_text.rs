@@ -50,6 +50,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_example_of_the_documentation_is_a_valid_configuration() {
+        let page = include_str!("../../docs/how-to/write-a-run-config.md");
+        let mut checked = 0;
+        for (name, form) in [("yaml", ConfigForm::Yaml), ("toml", ConfigForm::Toml), ("json", ConfigForm::Json)] {
+            for example in page.split(&format!("```{name}\n")).skip(1) {
+                let text = example.split("\n```").next().unwrap();
+                let value = parse(text, Some(form)).unwrap_or_else(|error| panic!("{error}: {text}"));
+                let config = crate::run_config::RunConfig::parse(&value);
+                assert!(config.is_ok(), "{:?}: {text}", config.err());
+                checked += 1;
+            }
+        }
+        assert_eq!(checked, 4);
+    }
+
+    #[test]
     fn one_configuration_in_three_forms_is_one_value() {
         let expected = json!({"product_slug": "a", "locales": ["en", "no"], "budgets": {"max_files_changed": 5}});
         let json = expected.to_string();

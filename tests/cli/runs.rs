@@ -51,7 +51,7 @@ fn runs(sandbox: &Sandbox, words: &[&str]) -> CommandOutput {
 
 /// Checks that a command has printed these texts, to whichever stream.
 #[track_caller]
-fn tells(ran: &CommandOutput, parts: &[&str]) {
+fn prints(ran: &CommandOutput, parts: &[&str]) {
     for part in parts {
         assert!(ran.stdout.contains(part) || ran.stderr.contains(part), "no `{part}` in {ran:#?}");
     }
@@ -62,16 +62,16 @@ fn a_run_is_started_broken_repaired_and_published() {
     let sandbox = Sandbox::new();
     let config = sample_in(&sandbox);
     let serving = sandbox.serve(&["--config", &config]);
-    tells(&runs(&sandbox, &["list"]).code(0), &["no runs", "codeyard runs demo"]);
-    tells(&runs(&sandbox, &["show", "latest"]).code(3), &["codeyard runs list"]);
+    prints(&runs(&sandbox, &["list"]).code(0), &["no runs", "codeyard runs demo"]);
+    prints(&runs(&sandbox, &["show", "latest"]).code(3), &["codeyard runs list"]);
     let started = runs(&sandbox, &["start", "../../run.yaml", "--no-follow", "--key", "k"]).code(0);
     let id = started.stdout.trim();
     let shown = runs(&sandbox, &["show", "latest", "--follow"]).code(0);
-    tells(&shown, &[id, "state     READY_FOR_PR", "docs DONE", &format!("next      codeyard runs open-pr {id}")]);
+    prints(&shown, &[id, "state     READY_FOR_PR", "docs DONE", &format!("next      codeyard runs open-pr {id}")]);
     assert!(shown.stderr.contains("gate TruthLock ok"), "{}", shown.stderr);
     assert!(!format!("{}{}", shown.stdout, shown.stderr).contains('\u{1b}'), "no escapes without a terminal");
     // The same start in another form is the same run.
-    tells(&runs(&sandbox, &["start", "../../run.toml", "--key", "k"]).code(0), &["exists already", id]);
+    prints(&runs(&sandbox, &["start", "../../run.toml", "--key", "k"]).code(0), &["exists already", id]);
 
     let plan = runs(&sandbox, &["artifact", id, "page_plan.json"]).code(0).json();
     let pages = plan["pages"].as_array().unwrap();
@@ -84,9 +84,9 @@ fn a_run_is_started_broken_repaired_and_published() {
     fs::write(&page, text + "\nSee [it](/docs/nowhere/). {{TODO}}\n").unwrap();
     let validated = runs(&sandbox, &["validate", &id[id.len() - 8..]]).code(4);
     let next = format!("codeyard runs fix {id} --all");
-    tells(&validated, &["state     VALIDATING", "InternalLinks", "TemplateTokens", &next]);
+    prints(&validated, &["state     VALIDATING", "InternalLinks", "TemplateTokens", &next]);
     assert!(!validated.stderr.contains("RepoScout"), "what happened before isn't told again: {}", validated.stderr);
-    tells(&runs(&sandbox, &["fix", id, "--all"]).code(0), &["repaired", "READY_FOR_PR"]);
+    prints(&runs(&sandbox, &["fix", id, "--all"]).code(0), &["repaired", "READY_FOR_PR"]);
     assert!(!fs::read_to_string(&page).unwrap().contains("TODO"));
 
     let stat = runs(&sandbox, &["diff", id, "--stat"]).code(0).stdout;
@@ -96,29 +96,29 @@ fn a_run_is_started_broken_repaired_and_published() {
     let site = sandbox.path("sample/site");
     git::git(&site, &["apply", "--check", sandbox.path("pages.diff").to_str().unwrap()]);
     assert!(runs(&sandbox, &["diff", id, "--color", "always"]).code(0).stdout.contains("\u{1b}[32m+"));
-    tells(&runs(&sandbox, &["artifact", id]).code(0), &["page_plan.json", "validation_report.json"]);
+    prints(&runs(&sandbox, &["artifact", id]).code(0), &["page_plan.json", "validation_report.json"]);
     let events = sandbox.path("events").display().to_string();
     runs(&sandbox, &["artifact", id, "events.ndjson", "-o", &events]).code(0);
     let log = runs(&sandbox, &["logs", id, "--json"]).code(0).stdout;
     assert_eq!(log.lines().count(), fs::read_to_string(&events).unwrap().lines().count());
-    tells(&runs(&sandbox, &["logs", id]).code(0), &["run of tabtidy created", "state READY_FOR_PR (was VALIDATING)"]);
-    tells(&runs(&sandbox, &["artifact", id, "nope.json"]).code(1), &["INVALID_INPUT", "page_plan.json"]);
+    prints(&runs(&sandbox, &["logs", id]).code(0), &["run of tabtidy created", "state READY_FOR_PR (was VALIDATING)"]);
+    prints(&runs(&sandbox, &["artifact", id, "nope.json"]).code(1), &["INVALID_INPUT", "page_plan.json"]);
 
     let published = runs(&sandbox, &["open-pr", id]).code(0);
-    tells(&published, &["state     DONE", "result    file://"]);
+    prints(&published, &["state     DONE", "result    file://"]);
     assert!(!published.stdout.contains("next"), "{}", published.stdout);
     assert_eq!(git::git(&site, &["branch", "--list", "launch/*"]).trim(), format!("launch/{id}/tabtidy"));
-    tells(&runs(&sandbox, &["cancel", id]).code(1), &["ILLEGAL_STATE", "next: codeyard runs show RUN"]);
+    prints(&runs(&sandbox, &["cancel", id]).code(1), &["ILLEGAL_STATE", "next: codeyard runs show RUN"]);
 
     let second = runs(&sandbox, &["start", "../../run.json", "--no-follow"]).code(0).stdout;
-    tells(&runs(&sandbox, &["cancel", second.trim()]).code(0), &["CANCELLED"]);
-    tells(&runs(&sandbox, &["show", "r_"]).code(2), &["2 runs have `r_`", "write more of it"]);
+    prints(&runs(&sandbox, &["cancel", second.trim()]).code(0), &["CANCELLED"]);
+    prints(&runs(&sandbox, &["show", "r_"]).code(2), &["2 runs have `r_`", "write more of it"]);
     let done = runs(&sandbox, &["list", "--state", "DONE", "--json"]).code(0).json();
     assert_eq!((done["runs"].as_array().unwrap().len(), &done["runs"][0]["run_id"]), (1, &json!(id)));
     let list = runs(&sandbox, &["list", "--product", "tabtidy"]).code(0).stdout;
     assert!(list.starts_with("RUN ") && list.lines().count() == 3, "{list}");
     let url = format!("http://{}/mcp/library/launch", serving.address);
-    tells(&runs(&sandbox, &["show", id, "--url", &url, "--token", &serving.token]).code(0), &["DONE"]);
+    prints(&runs(&sandbox, &["show", id, "--url", &url, "--token", &serving.token]).code(0), &["DONE"]);
 }
 
 #[test]
@@ -129,26 +129,26 @@ fn wrong_configurations_are_refused_with_what_to_correct() {
         fs::write(sandbox.path(name), text).unwrap();
         runs(&sandbox, &["start", &format!("../../{name}"), "--config", &config])
     };
-    tells(&start("product_slug: [", "bad.yaml").code(2), &["bad.yaml is no valid configuration", "start again"]);
+    prints(&start("product_slug: [", "bad.yaml").code(2), &["bad.yaml is no valid configuration", "start again"]);
     let mut wrong = sample::run_config(&sandbox.path("sample"), false);
     (wrong["colour"], wrong["target_platform"]) = (json!("red"), json!("cobol"));
     let refused = start(&wrong.to_string(), "wrong.json").code(1);
-    tells(&refused, &["SCHEMA_VALIDATION_FAILED", "colour", "/target_platform", "codeyard runs start --help"]);
-    tells(&runs(&sandbox, &["start", "../../missing.json", "--config", &config]).code(2), &["missing.json"]);
-    tells(&runs(&sandbox, &["start", "--config", &config]).code(2), &["<CONFIG>"]);
-    tells(&runs(&sandbox, &["show", "latest", "--config", &config]).code(3), &["codeyard runs list"]);
+    prints(&refused, &["SCHEMA_VALIDATION_FAILED", "colour", "/target_platform", "codeyard runs start --help"]);
+    prints(&runs(&sandbox, &["start", "../../missing.json", "--config", &config]).code(2), &["missing.json"]);
+    prints(&runs(&sandbox, &["start", "--config", &config]).code(2), &["<CONFIG>"]);
+    prints(&runs(&sandbox, &["show", "latest", "--config", &config]).code(3), &["codeyard runs list"]);
 }
 
 #[test]
 fn without_a_server_a_run_works_in_the_command() {
     let sandbox = Sandbox::new();
     let config = sample_in(&sandbox);
-    tells(
+    prints(
         &runs(&sandbox, &["start", "../../run.json", "--config", &config, "--no-follow"]).code(3),
         &["codeyard serve"],
     );
-    tells(&runs(&sandbox, &["start", "../../run.json", "--config", &config]).code(0), &["READY_FOR_PR", "open-pr"]);
-    tells(&runs(&sandbox, &["open-pr", "latest", "--config", &config]).code(0), &["DONE"]);
+    prints(&runs(&sandbox, &["start", "../../run.json", "--config", &config]).code(0), &["READY_FOR_PR", "open-pr"]);
+    prints(&runs(&sandbox, &["open-pr", "latest", "--config", &config]).code(0), &["DONE"]);
 }
 
 #[test]
@@ -158,12 +158,12 @@ fn the_demonstration_needs_nothing_and_leaves_nothing() {
     fs::create_dir(&temporary).unwrap();
     let mut command = sandbox.command(&["runs", "demo"]);
     let shown = run(command.env("TMPDIR", &temporary)).code(0);
-    tells(&shown, &["state     DONE", "9 files", "pip install tabtidy", "--keep DIR"]);
+    prints(&shown, &["state     DONE", "9 files", "pip install tabtidy", "--keep DIR"]);
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
     let kept = sandbox.path("kept");
     let words = ["runs", "demo", "--keep", kept.to_str().unwrap()];
-    tells(&sandbox.run(&words).code(0), &["everything is kept in"]);
+    prints(&sandbox.run(&words).code(0), &["everything is kept in"]);
     assert!(git::git(&kept.join("site"), &["branch", "--list", "launch/*"]).contains("/tabtidy"));
-    tells(&sandbox.run(&words).code(1), &["File exists", "--keep"]);
+    prints(&sandbox.run(&words).code(1), &["File exists", "--keep"]);
     assert!(!Path::new(&sandbox.path("state")).exists(), "the user's state directory isn't touched");
 }

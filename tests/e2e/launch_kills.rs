@@ -250,8 +250,8 @@ fn lines(log: &Path) -> usize {
 fn last_state(driven: &Driven, runs: &Path) -> String {
     let text = newest_log(driven.run.as_ref(), runs).and_then(|log| fs::read_to_string(log).ok()).unwrap_or_default();
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let changes = events.filter(|event| event["type"] == "RUN_STATE_CHANGED");
-    let last = changes.last().map(|event| event["payload"]["to"].as_str().unwrap_or_default().to_owned());
+    let mut changes = events.filter(|event| event["type"] == "RUN_STATE_CHANGED");
+    let last = changes.next_back().map(|event| event["payload"]["to"].as_str().unwrap_or_default().to_owned());
     last.unwrap_or_else(|| "CREATED".to_owned())
 }
 

@@ -89,6 +89,22 @@ fn a_fleet_answers_right_and_no_process_remains() {
 }
 
 #[test]
+fn runs_are_measured_and_no_process_remains() {
+    let folder = tempfile::Builder::new().prefix("cy").tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let json = folder.join("figures.json");
+    let args = ["--scenario", "runs", "--runs", "2", "--seconds", "1", "--json", &json.display().to_string()];
+    let mut command = bench(&folder, &args.map(str::to_owned));
+    command.env("CODEYARD_SERVERS_DIR", real_servers::servers_dir()).env("TMPDIR", folder.join("tmp"));
+    std::fs::create_dir(folder.join("tmp")).unwrap();
+    checked_stdout(&command.output().unwrap(), 0, &["2 of 2, no open issue"]);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert!(report["figures"].as_array().unwrap().len() >= 13, "{report:#}");
+    let left: Vec<_> = std::fs::read_dir(folder.join("tmp")).unwrap().flatten().map(|entry| entry.path()).collect();
+    assert!(left.is_empty() && !is_named_by_a_process(&folder.join("tmp")), "{left:?}");
+}
+
+#[test]
 fn an_unmeasurable_path_is_an_error() {
     let folder = tempfile::Builder::new().prefix("cy").tempdir().unwrap();
     let run = |args: &[&str], code, parts: &[&str]| {

@@ -4,8 +4,7 @@
 //! one; git's names of contents and trees are compared with ours, so the service has exactly what was validated; an existing branch with
 //! anything else is never moved. Source: `docs/commit-services.md#github`.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use codeyard_base::base64_text;
 use codeyard_runs::stage::{StageError, StopFlag};
 use reqwest::{Method, StatusCode, Url};
 use serde_json::{Value, json};
@@ -134,7 +133,7 @@ impl Publication<'_> {
                 entries.push(json!({"path": file.path, "mode": "100644", "type": "blob", "sha": Value::Null}));
                 continue;
             };
-            let content = json!({"content": STANDARD.encode(&new.bytes), "encoding": "base64"});
+            let content = json!({"content": base64_text::encode(&new.bytes), "encoding": "base64"});
             self.object("/git/blobs", &content, "take a file", Some(&new.blob))?;
             entries.push(json!({"path": file.path, "mode": new.mode, "type": "blob", "sha": new.blob}));
         }

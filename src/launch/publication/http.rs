@@ -3,8 +3,7 @@
 //! Invariants: each request has a key that depends on the run and on what is published, so that a repetition, after a lost answer or a crash, is
 //! the same request to the service; an answer is believed only if it has the described form. Source: `docs/commit-services.md#http`.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use codeyard_base::base64_text;
 use codeyard_base::digest::sha256hex;
 use codeyard_runs::stage::{StageError, StopFlag};
 use serde_json::{Value, json};
@@ -79,7 +78,7 @@ fn file(file: &ChangedFile) -> Value {
     let Some(new) = &file.new else { return json!({"path": file.path, "deleted": true}) };
     let (encoding, content) = match std::str::from_utf8(&new.bytes) {
         Ok(text) => ("utf-8", text.to_owned()),
-        Err(_) => ("base64", STANDARD.encode(&new.bytes)),
+        Err(_) => ("base64", base64_text::encode(&new.bytes)),
     };
     json!({"path": file.path, "mode": new.mode, "encoding": encoding, "content": content})
 }

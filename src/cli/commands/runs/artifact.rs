@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use codeyard_base::base64_text;
 use serde_json::{Value, json};
 
 use super::call;
@@ -52,10 +51,9 @@ pub(super) async fn read(client: &mut Client, run: &str, name: &str) -> Result<(
         }
         let part = artifact["content"].as_str().unwrap_or_default();
         if artifact["content_type"].as_str().is_some_and(|kind| kind.ends_with(";base64")) {
-            let part = STANDARD.decode(part);
-            content.extend(
-                part.map_err(|error| Failure::new(format!("the server sends a damaged {name}: {error}; try again")))?,
-            );
+            let part = base64_text::decode(part);
+            let damaged = || Failure::new(format!("the server sends a damaged {name}; try again"));
+            content.extend(part.ok_or_else(damaged)?);
         } else {
             content.extend_from_slice(part.as_bytes());
         }

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use codeyard_base::base64_text;
 use codeyard_process::git::Git;
 use codeyard_runs::stage::StopFlag;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// What goes wrong with a request.
@@ -87,24 +87,24 @@ impl Forge {
 
     /// From now on these faults; the requests are counted from 0 again.
     pub(super) fn fails(&self, faults: impl Fn(usize, &str) -> Option<Fault> + Send + 'static) {
-        let mut shared = self.shared.lock().unwrap();
+        let mut shared = self.shared.lock();
         shared.faults = Box::new(faults);
         shared.seen.clear();
     }
 
     /// The requests since the last change of the faults.
     pub(super) fn seen(&self) -> Vec<Seen> {
-        self.shared.lock().unwrap().seen.clone()
+        self.shared.lock().seen.clone()
     }
 
     /// The pull requests.
     pub(super) fn pulls(&self) -> Vec<Value> {
-        self.shared.lock().unwrap().pulls.clone()
+        self.shared.lock().pulls.clone()
     }
 
     /// Forgets its repository's pull requests and answers.
     pub(super) fn forget(&self) {
-        let mut shared = self.shared.lock().unwrap();
+        let mut shared = self.shared.lock();
         shared.pulls.clear();
         shared.answers.clear();
     }
@@ -146,7 +146,7 @@ fn received(stream: TcpStream) -> Option<(Seen, TcpStream)> {
 }
 
 fn serve(shared: &Mutex<Shared>, seen: Seen, mut stream: TcpStream) {
-    let mut state = shared.lock().unwrap();
+    let mut state = shared.lock();
     let fault = (state.faults)(state.seen.len(), &seen.line);
     state.seen.push(seen.clone());
     let mut send = |status: u16, headers: &str, body: &str| {
@@ -198,7 +198,7 @@ impl Shared {
             }
             ("POST", "/pulls") => self.open(&seen.body, "head"),
             ("POST", "/git/blobs") => {
-                let content = STANDARD.decode(seen.body["content"].as_str().unwrap()).unwrap();
+                let content = base64_text::decode(seen.body["content"].as_str().unwrap()).unwrap();
                 (201, json!({"sha": self.blob(&content)}))
             }
             ("POST", "/git/trees") => (201, json!({"sha": self.tree(&seen.body)})),
@@ -289,7 +289,7 @@ impl Shared {
                     .map(|file| {
                         let sha = file["content"].as_str().map(|text| match file["encoding"].as_str().unwrap() {
                             "utf-8" => self.blob(text.as_bytes()),
-                            _ => self.blob(&STANDARD.decode(text).unwrap()),
+                            _ => self.blob(&base64_text::decode(text).unwrap()),
                         });
                         json!({"path": file["path"], "mode": file["mode"], "sha": sha})
                     })
