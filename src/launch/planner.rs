@@ -160,13 +160,19 @@ impl Planner<'_> {
         self.snippets.snippets.iter().filter(move |snippet| snippet.path == path)
     }
 
-    /// The first snippets of the README in the product's own language.
-    fn readme_snippets(&self, count: usize) -> Vec<String> {
-        let is_shell = |snippet: &Snippet| matches!(snippet.language.as_str(), "sh" | "bash" | "shell" | "console");
-        let is_readme = |snippet: &&Snippet| {
-            !snippet.path.contains('/') && snippet.path.to_ascii_lowercase().starts_with("readme") && !is_shell(snippet)
+    /// The first snippets of the README that are no commands. What only configures something is no example of the product.
+    fn readme_snippets(&self, count: usize, has_settings: bool) -> Vec<String> {
+        let is_left_out = |snippet: &Snippet| match snippet.language.as_str() {
+            "sh" | "bash" | "shell" | "console" => true,
+            "toml" | "json" | "jsonc" | "yaml" | "yml" | "ini" | "xml" | "gradle" | "properties" => !has_settings,
+            _ => false,
         };
-        self.snippets.snippets.iter().filter(is_readme).take(count).map(|snippet| snippet.id.clone()).collect()
+        let is_wanted = |snippet: &&Snippet| {
+            !snippet.path.contains('/')
+                && snippet.path.to_ascii_lowercase().starts_with("readme")
+                && !is_left_out(snippet)
+        };
+        self.snippets.snippets.iter().filter(is_wanted).take(count).map(|snippet| snippet.id.clone()).collect()
     }
 
     fn add(&mut self, section: &str, locale: &str, template: PageTemplate, file: Option<&str>, title: &str) {
@@ -174,8 +180,8 @@ impl Planner<'_> {
         let name = place.path.rsplit('/').next().unwrap_or_default();
         let name = name.split('.').next().unwrap_or_default();
         let snippets = match template {
-            PageTemplate::Product => self.readme_snippets(1),
-            PageTemplate::GettingStarted => self.readme_snippets(MAX_README_SNIPPETS),
+            PageTemplate::Product => self.readme_snippets(1, false),
+            PageTemplate::GettingStarted => self.readme_snippets(MAX_README_SNIPPETS, true),
             _ => Vec::new(),
         };
         let siblings = self.pages.iter().filter(|page| page.section == section && page.locale == locale).count();

@@ -143,6 +143,13 @@ fn values(page: &PlannedPage, input: &WriterInput<'_>, texts: &BTreeMap<String, 
         .iter()
         .filter_map(|id| input.snippets.snippets.iter().find(|snippet| snippet.id == *id))
         .collect();
+    let mut shown = json!(snippets);
+    // Snippets of one section of the README have its title; the page has it once.
+    for number in 1..snippets.len() {
+        if snippets[number].title == snippets[number - 1].title {
+            shown[number]["title"] = "".into();
+        }
+    }
     let mut values = json!({
         "t": texts,
         "bullet": input.site.bullet.to_string(),
@@ -154,7 +161,7 @@ fn values(page: &PlannedPage, input: &WriterInput<'_>, texts: &BTreeMap<String, 
         "version": facts.version,
         "requires": facts.requires,
         "license": facts.license,
-        "snippets": snippets,
+        "snippets": shown,
         "links": main_links(page, input),
         "api_omitted": facts.api_omitted,
     });

@@ -158,6 +158,7 @@ fn the_demonstration_needs_nothing_and_leaves_nothing() {
     fs::create_dir(&temporary).unwrap();
     let mut command = sandbox.command(&["runs", "demo"]);
     let shown = run(command.env("TMPDIR", &temporary)).code(0);
+    assert_eq!(shown.stdout.matches("### Usage").count(), 1, "two examples of one section: {}", shown.stdout);
     prints(&shown, &["state     DONE", "9 files", "pip install tabtidy", "--keep DIR"]);
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
     let kept = sandbox.path("kept");

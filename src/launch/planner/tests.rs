@@ -101,6 +101,7 @@ fn catalog() -> SnippetCatalog {
     };
     let snippets = vec![
         snippet("snp_0", "README.md", "sh"),
+        snippet("snp_5", "README.md", "toml"),
         snippet("snp_1", "README.md", "python"),
         snippet("snp_2", "README.md", "python"),
         snippet("snp_3", "examples/sort.py", "python"),
@@ -133,8 +134,8 @@ fn all_sections_are_planned_in_their_order() {
     );
     let urls: Vec<&str> = plan.pages.iter().map(|page| page.url.as_str()).collect();
     assert_eq!((urls[0], urls[4]), ("/products/tidy/en/python/", "/reference/tidy/en/python/tidy-core/"));
-    assert_eq!(plan.pages[0].snippets, ["snp_1"]);
-    assert_eq!(plan.pages[1].snippets, ["snp_1", "snp_2"]);
+    assert_eq!(plan.pages[0].snippets, ["snp_1"], "settings are no example");
+    assert_eq!(plan.pages[1].snippets, ["snp_5", "snp_1", "snp_2"]);
     assert_eq!(
         (plan.pages[6].subject.as_str(), plan.pages[6].snippets.as_slice()),
         ("examples/sort.py", &["snp_3".to_owned()][..])
