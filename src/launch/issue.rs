@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 
 use codeyard_base::digest::sha256hex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run_config::ValidationProfile;
 
 /// The gates, in the order in which they run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum GateName {
     /// Artifacts have the form of their schemas.
     Schema,
@@ -39,7 +40,7 @@ pub enum GateName {
 }
 
 /// How bad an issue is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// A remark.
@@ -53,7 +54,7 @@ pub enum Severity {
 }
 
 /// Where an issue stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum IssueStatus {
     /// It waits for a fix.
@@ -65,7 +66,7 @@ pub enum IssueStatus {
 }
 
 /// A place in a file of the site.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct IssueLocation {
     /// The path, relative to the top of the site.
     pub path: String,
@@ -74,7 +75,7 @@ pub struct IssueLocation {
 }
 
 /// One finding of a gate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
     /// `iss_` and 12 hexadecimal digits.
     pub issue_id: String,
@@ -101,7 +102,7 @@ pub struct Issue {
 }
 
 /// How a gate ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateResult {
     /// The gate.
     pub name: GateName,
@@ -116,7 +117,8 @@ pub struct GateResult {
 }
 
 /// The report of one validation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ValidationReport {
     /// The version of this form, `1.0`.
     pub schema_version: String,

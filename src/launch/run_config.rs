@@ -104,7 +104,7 @@ pub enum LayoutMode {
 }
 
 /// Which gates run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ValidationProfile {
     /// Those that need no network.

@@ -9,6 +9,7 @@ pub mod page_plan;
 pub mod patch;
 pub mod pull_request;
 pub mod repository;
+pub(crate) mod schemas;
 pub mod site;
 pub mod snippets;
 

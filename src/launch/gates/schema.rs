@@ -10,7 +10,7 @@ use crate::artifacts::patch::{DiffReport, PatchBundle};
 use crate::artifacts::repository::RepoInventory;
 use crate::artifacts::site::SiteContext;
 use crate::artifacts::snippets::SnippetCatalog;
-use crate::artifacts::{from_bytes, names};
+use crate::artifacts::{from_bytes, names, schemas};
 use crate::issue::{GateName, Issue, Severity};
 
 /// What reads an artifact, or says why it can't.
@@ -40,7 +40,11 @@ pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     for (name, reader) in READERS {
         let fault = match (input.artifacts)(name) {
             None => Some(format!("the run has no artifact {name}")),
-            Some(bytes) => reader(name, &bytes).err(),
+            Some(bytes) => match schemas::faults(name, &bytes) {
+                Ok(faults) if faults.is_empty() => reader(name, &bytes).err(),
+                Ok(faults) => Some(format!("{name} isn't what its schema says ({})", faults.join("; "))),
+                Err(why) => Some(why),
+            },
         };
         if let Some(fault) = fault {
             let issue = Issue::new(GateName::Schema, Severity::Blocker, "SCHEMA_MISMATCH", None, name);
