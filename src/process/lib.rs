@@ -20,3 +20,4 @@ mod signal;
 pub mod spawn;
 pub mod temp_dirs;
 pub mod tool;
+pub mod tool_log;

@@ -33,3 +33,6 @@ pub const TOOL_OUTPUT_TAIL_BYTES: usize = 16 * 1024;
 
 /// Output of one command of `git` that doesn't set a bound of its own, in bytes.
 pub const MAX_GIT_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Most runs of tools that a thread records for its spans.
+pub(crate) const MAX_LOGGED_TOOLS: usize = 500;

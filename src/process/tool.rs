@@ -14,13 +14,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 
 use crate::limits::TOOL_OUTPUT_TAIL_BYTES;
-use crate::priority;
+use crate::{priority, tool_log};
 use codeyard_base::clock::Instant;
 
 /// How often `tick` is called.
@@ -41,6 +41,8 @@ const DRAIN: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct Tool {
     command: Command,
+    /// The file name of the program.
+    name: String,
     separates_errors: bool,
     max_file_bytes: Option<u64>,
 }
@@ -107,8 +109,9 @@ impl Tool {
     /// A tool that runs `program`: a path, or a name that is looked up on the `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         #[expect(clippy::disallowed_methods, reason = "tools are started only here")]
-        let command = Command::new(program);
-        Self { command, separates_errors: false, max_file_bytes: None }
+        let command = Command::new(&program);
+        let name = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self { command, name, separates_errors: false, max_file_bytes: None }
     }
 
     /// Adds arguments.
@@ -165,6 +168,7 @@ impl Tool {
     /// # Errors
     /// If the program can't be started.
     pub fn run(self, limit: Duration, tick: &dyn Fn()) -> io::Result<ToolOutcome> {
+        let (name, began, wall) = (self.name.clone(), Instant::now(), SystemTime::now());
         let running = self.spawn(Kept::Tail(TOOL_OUTPUT_TAIL_BYTES))?;
         let last_tick = Cell::new(Instant::now());
         let poll = || {
@@ -178,6 +182,7 @@ impl Tool {
             ToolEnd::Exited(status) => Some(status),
             ToolEnd::TimedOut | ToolEnd::Stopped | ToolEnd::TooMuchOutput => None,
         };
+        tool_log::record(&name, wall, began.elapsed(), status.is_some_and(|status| status.success()));
         let text = |kept: &Captured| String::from_utf8_lossy(&kept.lock()).into_owned();
         let errors = running.errors.as_ref().map(text).unwrap_or_default();
         Ok(ToolOutcome { status, output: text(&running.output), errors })
@@ -188,8 +193,11 @@ impl Tool {
     /// # Errors
     /// If the program can't be started.
     pub fn run_whole(self, bounds: &ToolBounds<'_>) -> io::Result<WholeOutcome> {
+        let (name, began, wall) = (self.name.clone(), Instant::now(), SystemTime::now());
         let running = self.separate_errors().spawn(Kept::Whole(bounds.max_output_bytes))?;
         let end = running.wait(bounds.limit, STOP_POLL, bounds.stop)?;
+        let is_good = matches!(end, ToolEnd::Exited(status) if status.success());
+        tool_log::record(&name, wall, began.elapsed(), is_good);
         let errors = running.errors.as_ref().map(|kept| String::from_utf8_lossy(&kept.lock()).into_owned());
         let output = std::mem::take(&mut *running.output.lock());
         Ok(WholeOutcome { end, output, errors: errors.unwrap_or_default() })

@@ -17,7 +17,7 @@ use crate::durable_run::{DurableRun, Effect, RunError, RunStart};
 use crate::event::TraceContext;
 use crate::event_log::NewEvent;
 use crate::machine::{Activity, Command, Work};
-use crate::observer::{RunObserver, RunStatus};
+use crate::observer::{PassedPart, RunObserver, RunStatus, WorkPart};
 use crate::run_folder::RunFolder;
 use crate::run_id::RunId;
 use crate::stage::{StageCode, StageError, StageHost, StopFlag};
@@ -287,6 +287,18 @@ impl StageHost for LiveRun {
 
     fn emit(&self, trace: &TraceContext, events: Vec<NewEvent>) -> Result<(), StageError> {
         self.record(|run| run.emit(trace, events)).map_err(|error| unrecorded(&error))
+    }
+
+    fn part_began(&self, part: WorkPart<'_>, parent: &TraceContext) -> TraceContext {
+        self.observer.part_began(&self.id, part, parent)
+    }
+
+    fn part_ended(&self, span: &TraceContext, error: Option<&'static str>) {
+        self.observer.item_ended(&self.id, span, error);
+    }
+
+    fn part_passed(&self, part: WorkPart<'_>, passed: &PassedPart, parent: &TraceContext) {
+        self.observer.part_passed(&self.id, part, passed, parent);
     }
 
     fn progress(&self, message: &str) {

@@ -3,11 +3,32 @@
 //! Invariant: a status is never older than the last call of the run that has returned.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use crate::event::TraceContext;
 use crate::run_id::RunId;
 use crate::run_view::RunView;
 use crate::work_item::{WorkItemId, WorkItemSpec};
+
+/// A part of a work item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkPart<'p> {
+    /// A check.
+    Gate(&'p str),
+    /// A process; the file name of its program.
+    Process(&'p str),
+}
+
+/// When a part was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PassedPart {
+    /// When it began.
+    pub began: SystemTime,
+    /// How long it took.
+    pub took: Duration,
+    /// Whether it ended well.
+    pub is_good: bool,
+}
 
 /// What a run looks like from outside.
 #[derive(Debug, Clone)]
@@ -28,6 +49,12 @@ pub trait RunObserver: Send + Sync + 'static {
     /// An item begins. Returns the span that its events belong to.
     fn item_began(&self, run: &RunId, item: &WorkItemId, spec: &WorkItemSpec, parent: &TraceContext) -> TraceContext;
 
-    /// The item with this span has ended; `error` is the code of its error.
+    /// A part of an item begins, such as a gate. Returns the span that its events belong to.
+    fn part_began(&self, run: &RunId, part: WorkPart<'_>, parent: &TraceContext) -> TraceContext;
+
+    /// A part of an item, such as a process, has passed.
+    fn part_passed(&self, run: &RunId, part: WorkPart<'_>, passed: &PassedPart, parent: &TraceContext);
+
+    /// The item or part with this span has ended; `error` is the code of its error.
     fn item_ended(&self, run: &RunId, span: &TraceContext, error: Option<&'static str>);
 }

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use crate::durable_run::{RunError, RunStart};
 use crate::event::TraceContext;
 use crate::live_run::LiveRun;
-use crate::observer::RunObserver;
+use crate::observer::{PassedPart, RunObserver, WorkPart};
 use crate::run_folder::RunFolder;
 use crate::run_id::RunId;
 use crate::run_store::{Claim, IdempotencyKey, RunStore, RunSummary};
@@ -259,6 +259,12 @@ impl RunObserver for Unobserved {
     ) -> TraceContext {
         parent.clone()
     }
+
+    fn part_began(&self, _: &RunId, _: WorkPart<'_>, parent: &TraceContext) -> TraceContext {
+        parent.clone()
+    }
+
+    fn part_passed(&self, _: &RunId, _: WorkPart<'_>, _: &PassedPart, _: &TraceContext) {}
 
     fn item_ended(&self, _: &RunId, _: &TraceContext, _: Option<&'static str>) {}
 }

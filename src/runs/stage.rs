@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::event::TraceContext;
 use crate::event_log::NewEvent;
 use crate::machine::{Command, StageResult, Work};
+use crate::observer::{PassedPart, WorkPart};
 use crate::run_folder::RunFolder;
 use crate::run_id::RunId;
 use crate::work_item::WorkItemSpec;
@@ -103,6 +104,22 @@ pub trait StageHost: Sync {
     /// # Errors
     /// If they can't be written.
     fn emit(&self, trace: &TraceContext, events: Vec<NewEvent>) -> Result<(), StageError>;
+
+    /// A part of an item begins, such as a gate. Returns the span that its events belong to.
+    fn part_began(&self, part: WorkPart<'_>, parent: &TraceContext) -> TraceContext {
+        let _ = part;
+        parent.clone()
+    }
+
+    /// The part with this span has ended; `error` is the code of its error.
+    fn part_ended(&self, span: &TraceContext, error: Option<&'static str>) {
+        let _ = (span, error);
+    }
+
+    /// A part of an item, such as a process, has passed.
+    fn part_passed(&self, part: WorkPart<'_>, passed: &PassedPart, parent: &TraceContext) {
+        let _ = (part, passed, parent);
+    }
 
     /// Shows what an item is doing. It isn't kept.
     fn progress(&self, message: &str);

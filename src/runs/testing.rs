@@ -10,7 +10,7 @@ use crate::durable_run::RunStart;
 use crate::event::TraceContext;
 use crate::live_run::LiveRun;
 use crate::machine::{Advance, Command, StageResult, Work};
-use crate::observer::{RunObserver, RunStatus};
+use crate::observer::{PassedPart, RunObserver, RunStatus, WorkPart};
 use crate::run_id::RunId;
 use crate::stage::{ItemOutput, Stage, StageCode, StageError, StageHost};
 use crate::work_item::{WorkItemId, WorkItemSpec};
@@ -125,6 +125,12 @@ impl RunObserver for Unwatched {
     fn item_began(&self, _: &RunId, _: &WorkItemId, _: &WorkItemSpec, parent: &TraceContext) -> TraceContext {
         parent.clone()
     }
+
+    fn part_began(&self, _: &RunId, _: WorkPart<'_>, parent: &TraceContext) -> TraceContext {
+        parent.clone()
+    }
+
+    fn part_passed(&self, _: &RunId, _: WorkPart<'_>, _: &PassedPart, _: &TraceContext) {}
 
     fn item_ended(&self, _: &RunId, _: &TraceContext, _: Option<&'static str>) {}
 }

@@ -47,7 +47,7 @@ pub use record::{
     TransportKind,
 };
 pub use trace_context::TraceContext;
-pub use work_span::{WorkSpan, WorkSpanStart};
+pub use work_span::{SpanPart, WorkSpan, WorkSpanStart};
 
 /// The telemetry of a process. Cheap to clone.
 #[derive(Clone)]

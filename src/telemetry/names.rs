@@ -20,6 +20,10 @@ pub const SPAN_INDEX_WAIT: &str = "wait for index";
 pub const SPAN_INDEX: &str = "index";
 /// The span of a work item of a run; the worker follows.
 pub const SPAN_WORK_ITEM: &str = "work item";
+/// The span of a gate of a run; its name follows.
+pub const SPAN_GATE: &str = "gate";
+/// The span of a process of a run; the program follows.
+pub const SPAN_PROCESS: &str = "process";
 
 /// The MCP method.
 pub const METHOD: &str = "mcp.method.name";
@@ -78,6 +82,8 @@ pub const INDEX_COMPLETENESS: &str = "codeyard.index.completeness";
 pub const RUN_ID: &str = "codeyard.run_id";
 /// Who does a work item of a run.
 pub const RUN_WORKER: &str = "codeyard.run.worker";
+/// The file name of the program of a process.
+pub const PROCESS_NAME: &str = "process.executable.name";
 /// Milliseconds of the query to the code index.
 pub const INDEX_MS: &str = "codeyard.index_ms";
 /// The readiness of the language servers: `ready`, or the state that the call waited for, `starting` or `indexing`.
@@ -133,6 +139,7 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
     INDEX_MS,
     RUN_ID,
     RUN_WORKER,
+    PROCESS_NAME,
     READINESS,
     REPEATS,
     ITEMS,

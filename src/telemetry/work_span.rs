@@ -1,4 +1,4 @@
-//! Spans of work that outlives the call which asked for it: the work items of runs.
+//! Spans of work that outlives the call which asked for it: the work items of runs, and their parts.
 //!
 //! They belong to the trace of that call. Invariants: a span is exported when its work ends; identifiers exist where no spans are exported too,
 //! because a run's events name them; no attribute holds a path or an argument.
@@ -12,11 +12,22 @@ use opentelemetry_sdk::trace::{IdGenerator, SpanData, SpanEvents, SpanLinks};
 use super::{CallTrace, Telemetry, names};
 use codeyard_base::clock::Instant;
 
+/// Which part of a run a span covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpanPart<'a> {
+    /// A work item of this worker.
+    Item(&'static str),
+    /// The check with this name.
+    Gate(&'a str),
+    /// A process of the program with this name.
+    Process(&'a str),
+}
+
 /// What a span of work is about.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkSpanStart<'a> {
-    /// Who does the work.
-    pub worker: &'static str,
+    /// What is done.
+    pub part: SpanPart<'a>,
     /// The run.
     pub run: &'a str,
     /// The trace, 32 hexadecimal digits; a new one for another text.
@@ -30,7 +41,8 @@ pub struct WorkSpanStart<'a> {
 pub struct WorkSpan {
     context: SpanContext,
     parent: SpanId,
-    worker: &'static str,
+    name: String,
+    attribute: Option<KeyValue>,
     run: String,
     from: Instant,
     wall: SystemTime,
@@ -42,6 +54,24 @@ pub(super) struct EndedWork {
     span: WorkSpan,
     took: Duration,
     error: Option<&'static str>,
+}
+
+impl SpanPart<'_> {
+    fn name(self) -> String {
+        match self {
+            Self::Item(worker) => format!("{} {worker}", names::SPAN_WORK_ITEM),
+            Self::Gate(name) => format!("{} {name}", names::SPAN_GATE),
+            Self::Process(program) => format!("{} {program}", names::SPAN_PROCESS),
+        }
+    }
+
+    fn attribute(self) -> Option<KeyValue> {
+        match self {
+            Self::Item(worker) => Some(KeyValue::new(names::RUN_WORKER, worker)),
+            Self::Gate(_) => None,
+            Self::Process(program) => Some(KeyValue::new(names::PROCESS_NAME, program.to_owned())),
+        }
+    }
 }
 
 impl WorkSpan {
@@ -84,10 +114,24 @@ impl Telemetry {
         WorkSpan {
             context: SpanContext::new(trace, self.0.ids.new_span_id(), flags, false, TraceState::default()),
             parent,
-            worker: start.worker,
+            name: start.part.name(),
+            attribute: start.part.attribute(),
             run: start.run.to_owned(),
             from: Instant::now(),
             wall: SystemTime::now(),
+        }
+    }
+
+    /// A span of work that has passed; `error` is the code of its error.
+    pub fn passed_work(
+        &self,
+        start: &WorkSpanStart<'_>,
+        (began, took): (SystemTime, Duration),
+        error: Option<&'static str>,
+    ) {
+        let span = WorkSpan { wall: began, ..self.begin_work(start) };
+        if let Some(spans) = self.0.spans.as_ref().filter(|_| span.context.is_sampled()) {
+            spans.work(EndedWork { span, took, error });
         }
     }
 
@@ -103,21 +147,19 @@ impl Telemetry {
 impl EndedWork {
     /// The bytes that it holds besides itself.
     pub(super) fn held_bytes(&self) -> usize {
-        self.span.run.len()
+        self.span.run.len() + self.span.name.len()
     }
 
     pub(super) fn data(&self, scope: &InstrumentationScope) -> SpanData {
-        let mut attributes = vec![
-            KeyValue::new(names::RUN_ID, self.span.run.clone()),
-            KeyValue::new(names::RUN_WORKER, self.span.worker),
-        ];
+        let mut attributes = vec![KeyValue::new(names::RUN_ID, self.span.run.clone())];
+        attributes.extend(self.span.attribute.clone());
         attributes.extend(self.error.map(|error| KeyValue::new(names::ERROR_TYPE, error)));
         SpanData {
             span_context: self.span.context.clone(),
             parent_span_id: self.span.parent,
             parent_span_is_remote: false,
             span_kind: SpanKind::Internal,
-            name: format!("{} {}", names::SPAN_WORK_ITEM, self.span.worker).into(),
+            name: self.span.name.clone().into(),
             start_time: self.span.wall,
             end_time: self.span.wall + self.took,
             attributes,

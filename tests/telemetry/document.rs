@@ -31,6 +31,8 @@ fn the_span_and_attribute_tables_match_the_code() {
         names::SPAN_INDEX_WAIT,
         names::SPAN_INDEX,
         &format!("{} <worker>", names::SPAN_WORK_ITEM),
+        &format!("{} <name>", names::SPAN_GATE),
+        &format!("{} <program>", names::SPAN_PROCESS),
     ];
     assert_eq!(rows("### Spans"), set(&spans));
 }

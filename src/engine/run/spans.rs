@@ -9,12 +9,15 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use codeyard_runs::event::TraceContext;
-use codeyard_runs::observer::{RunObserver, RunStatus};
+use codeyard_runs::observer::{PassedPart, RunObserver, RunStatus, WorkPart};
 use codeyard_runs::run_id::RunId;
 use codeyard_runs::work_item::{WorkItemId, WorkItemSpec};
-use codeyard_telemetry::{WorkSpan, WorkSpanStart};
+use codeyard_telemetry::{SpanPart, WorkSpan, WorkSpanStart};
 
 use super::service::RunService;
+
+/// The error of a process that exited with something else than 0, or was ended.
+const FAILED_PART: &str = "failed";
 
 /// The observer of one run.
 pub(crate) struct RunWatch {
@@ -42,6 +45,31 @@ impl RunWatch {
     }
 }
 
+impl RunWatch {
+    fn begin(&self, run: &RunId, part: SpanPart<'_>, parent: &TraceContext) -> TraceContext {
+        let Some(service) = self.service.upgrade() else { return parent.clone() };
+        let span = service.telemetry().begin_work(&start(run, part, parent));
+        let trace = TraceContext {
+            trace_id: span.trace_id(),
+            span_id: span.span_id(),
+            parent_span_id: Some(parent.span_id.clone()).filter(|id| !id.is_empty()),
+        };
+        self.spans.lock().insert(trace.span_id.clone(), span);
+        trace
+    }
+}
+
+fn start<'s>(run: &'s RunId, part: SpanPart<'s>, parent: &'s TraceContext) -> WorkSpanStart<'s> {
+    WorkSpanStart { part, run: run.as_str(), trace_id: &parent.trace_id, parent_span_id: &parent.span_id }
+}
+
+fn span_part(part: WorkPart<'_>) -> SpanPart<'_> {
+    match part {
+        WorkPart::Gate(name) => SpanPart::Gate(name),
+        WorkPart::Process(program) => SpanPart::Process(program),
+    }
+}
+
 impl RunObserver for RunWatch {
     fn changed(&self, run: &RunId, status: &RunStatus) {
         let state = status.view.progress.state.name;
@@ -63,21 +91,18 @@ impl RunObserver for RunWatch {
     }
 
     fn item_began(&self, run: &RunId, _: &WorkItemId, spec: &WorkItemSpec, parent: &TraceContext) -> TraceContext {
-        let Some(service) = self.service.upgrade() else { return parent.clone() };
-        let start = WorkSpanStart {
-            worker: spec.worker,
-            run: run.as_str(),
-            trace_id: &parent.trace_id,
-            parent_span_id: &parent.span_id,
-        };
-        let span = service.telemetry().begin_work(&start);
-        let trace = TraceContext {
-            trace_id: span.trace_id(),
-            span_id: span.span_id(),
-            parent_span_id: Some(parent.span_id.clone()).filter(|id| !id.is_empty()),
-        };
-        self.spans.lock().insert(trace.span_id.clone(), span);
-        trace
+        self.begin(run, SpanPart::Item(spec.worker), parent)
+    }
+
+    fn part_began(&self, run: &RunId, part: WorkPart<'_>, parent: &TraceContext) -> TraceContext {
+        self.begin(run, span_part(part), parent)
+    }
+
+    fn part_passed(&self, run: &RunId, part: WorkPart<'_>, passed: &PassedPart, parent: &TraceContext) {
+        let Some(service) = self.service.upgrade() else { return };
+        let error = (!passed.is_good).then_some(FAILED_PART);
+        let times = (passed.began, passed.took);
+        service.telemetry().passed_work(&start(run, span_part(part), parent), times, error);
     }
 
     fn item_ended(&self, _: &RunId, trace: &TraceContext, error: Option<&'static str>) {

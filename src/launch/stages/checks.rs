@@ -8,8 +8,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use codeyard_base::digest::sha256hex;
-use codeyard_runs::event::EventType;
+use codeyard_process::tool_log;
+use codeyard_runs::event::{EventType, TraceContext};
 use codeyard_runs::event_log::NewEvent;
+use codeyard_runs::observer::WorkPart;
 use codeyard_runs::stage::{ItemOutput, StageError, StageHost};
 use serde_json::{Value, json};
 
@@ -114,25 +116,38 @@ impl Work<'_, '_> {
     fn report(&self, inputs: &Inputs, claims: &PageClaims, is_recorded: bool) -> Result<ValidationReport, StageError> {
         let artifacts = |name: &str| self.stage.host.artifact(name).ok().flatten();
         let input = self.gate_input(inputs, claims, &artifacts);
+        let (stage, host) = (self.stage, self.stage.host);
         let mut failed = None;
+        let mut open: Option<TraceContext> = None;
         let mut on_gate = |event: GateEvent<'_>| {
-            let (event_type, payload) = match event {
-                GateEvent::Started(gate) => {
-                    self.progress(&format!("gate {gate:?}"));
-                    (EventType::GateRunStarted, json!({"gate": gate}))
-                }
-                GateEvent::Finished(result) => {
-                    let payload = json!({"gate": result.name, "ok": result.ok, "skipped": result.skipped});
-                    (EventType::GateRunFinished, payload)
+            let mut emit = |trace: &TraceContext, event_type: EventType, payload: Value| {
+                if is_recorded && failed.is_none() {
+                    failed = host.emit(trace, vec![NewEvent { event_type, payload }]).err();
                 }
             };
-            if is_recorded && failed.is_none() {
-                let events = vec![NewEvent { event_type, payload }];
-                failed = self.stage.host.emit(&self.stage.trace, events).err();
+            match event {
+                GateEvent::Started(gate) => {
+                    self.progress(&format!("gate {gate:?}"));
+                    super::processes(stage, tool_log::take(), &stage.trace);
+                    let span = host.part_began(WorkPart::Gate(&format!("{gate:?}")), &stage.trace);
+                    emit(&span, EventType::GateRunStarted, json!({"gate": gate}));
+                    open = Some(span);
+                }
+                GateEvent::Finished(result) => {
+                    let span = open.take().unwrap_or_else(|| stage.trace.clone());
+                    let payload = json!({"gate": result.name, "ok": result.ok, "skipped": result.skipped});
+                    emit(&span, EventType::GateRunFinished, payload);
+                    super::processes(stage, tool_log::take(), &span);
+                    host.part_ended(&span, None);
+                }
             }
         };
-        let report = validator::validate(&input, &mut on_gate, self.stage.stop)?;
-        failed.map_or(Ok(report), Err)
+        let report = validator::validate(&input, &mut on_gate, self.stage.stop);
+        if let Some(span) = open {
+            super::processes(stage, tool_log::take(), &span);
+            host.part_ended(&span, report.as_ref().err().map(|error| error.code));
+        }
+        failed.map_or(report, Err)
     }
 
     fn gate_input<'i>(

@@ -12,7 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codeyard_process::tool_log::{self, ToolRun};
+use codeyard_runs::event::TraceContext;
 use codeyard_runs::machine::{Command, StageResult};
+use codeyard_runs::observer::{PassedPart, WorkPart};
 use codeyard_runs::run_folder::RunFolder;
 use codeyard_runs::stage::{ItemOutput, Stage, StageCode, StageError, StageHost};
 use codeyard_runs::work_item::WorkItemSpec;
@@ -90,22 +93,10 @@ impl StageCode for LaunchStages {
     }
 
     fn work(&self, stage: &Stage<'_>, item: &WorkItemSpec) -> Result<ItemOutput, StageError> {
-        let work = Work::of(self, stage)?;
-        match (stage.work.stage, item.scope.as_str()) {
-            ("clone", "repo") => work.clone_product(),
-            ("clone", _) => work.clone_site(),
-            ("inventory", "inventory") => work.inventory(),
-            ("inventory", _) => work.site_context(),
-            ("facts", _) if item.worker == workers::FACTS_BUILDER => work.facts(),
-            ("facts", _) => work.snippets(),
-            ("plan", _) => work.plan(),
-            ("draft", page) => work.draft(page),
-            ("link", _) => work.link(),
-            ("validate", _) => work.validate(),
-            ("fix", _) => work.fix(),
-            ("open_pr", _) => work.publish(),
-            (other, _) => Err(unexpected(format!("the stage {other} is unknown"))),
-        }
+        tool_log::begin();
+        let done = self.work_on(stage, item);
+        processes(stage, tool_log::end(), &stage.trace);
+        done
     }
 
     fn finish(&self, stage: &Stage<'_>, results: &[Value]) -> Result<StageResult, StageError> {
@@ -127,6 +118,28 @@ impl StageCode for LaunchStages {
         match stage {
             "validate" | "fix" | "open_pr" => StageResult::Unchanged,
             _ => StageResult::Failed,
+        }
+    }
+}
+
+impl LaunchStages {
+    /// Carries an item out.
+    fn work_on(&self, stage: &Stage<'_>, item: &WorkItemSpec) -> Result<ItemOutput, StageError> {
+        let work = Work::of(self, stage)?;
+        match (stage.work.stage, item.scope.as_str()) {
+            ("clone", "repo") => work.clone_product(),
+            ("clone", _) => work.clone_site(),
+            ("inventory", "inventory") => work.inventory(),
+            ("inventory", _) => work.site_context(),
+            ("facts", _) if item.worker == workers::FACTS_BUILDER => work.facts(),
+            ("facts", _) => work.snippets(),
+            ("plan", _) => work.plan(),
+            ("draft", page) => work.draft(page),
+            ("link", _) => work.link(),
+            ("validate", _) => work.validate(),
+            ("fix", _) => work.fix(),
+            ("open_pr", _) => work.publish(),
+            (other, _) => Err(unexpected(format!("the stage {other} is unknown"))),
         }
     }
 }
@@ -168,6 +181,13 @@ impl<'s, 'r> Work<'s, 'r> {
 
     fn progress(&self, message: &str) {
         self.stage.host.progress(message);
+    }
+}
+
+/// Reports processes that have passed as parts of a span.
+fn processes(stage: &Stage<'_>, passed: Vec<ToolRun>, parent: &TraceContext) {
+    for ToolRun { program, began, took, is_good } in passed {
+        stage.host.part_passed(WorkPart::Process(&program), &PassedPart { began, took, is_good }, parent);
     }
 }
 

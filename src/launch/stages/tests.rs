@@ -1,6 +1,6 @@
 //! Whole runs on the sample: from the clone to the branch, repaired on the way, with equal bytes each time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use codeyard_runs::durable_run::RunStart;
 use codeyard_runs::event::TraceContext;
 use codeyard_runs::live_run::{CommandError, LiveRun};
 use codeyard_runs::machine::Advance;
-use codeyard_runs::observer::{RunObserver, RunStatus};
+use codeyard_runs::observer::{PassedPart, RunObserver, RunStatus, WorkPart};
 use codeyard_runs::run_id::RunId;
 use codeyard_runs::work_item::WorkItemId;
 use codeyard_runs::work_item::WorkItemState;
@@ -21,16 +21,47 @@ use crate::run_status;
 use crate::sites::Sites;
 use crate::testing::TestRepository;
 
-struct Unwatched;
+/// Keeps the spans of a run.
+#[derive(Default)]
+struct Recorder(parking_lot::Mutex<Vec<RecordedSpan>>);
 
-impl RunObserver for Unwatched {
+#[derive(Debug, Clone)]
+struct RecordedSpan {
+    name: String,
+    trace: TraceContext,
+    is_ended: bool,
+}
+
+impl Recorder {
+    fn begin(&self, name: String, parent: &TraceContext, is_ended: bool) -> TraceContext {
+        let mut spans = self.0.lock();
+        let (trace_id, span_id) = (parent.trace_id.clone(), format!("s{}", spans.len()));
+        let trace = TraceContext { trace_id, span_id, parent_span_id: Some(parent.span_id.clone()) };
+        spans.push(RecordedSpan { name, trace: trace.clone(), is_ended });
+        trace
+    }
+}
+
+impl RunObserver for Recorder {
     fn changed(&self, _: &RunId, _: &RunStatus) {}
 
-    fn item_began(&self, _: &RunId, _: &WorkItemId, _: &WorkItemSpec, parent: &TraceContext) -> TraceContext {
-        parent.clone()
+    fn item_began(&self, _: &RunId, _: &WorkItemId, spec: &WorkItemSpec, parent: &TraceContext) -> TraceContext {
+        self.begin(format!("item {}", spec.worker), parent, false)
     }
 
-    fn item_ended(&self, _: &RunId, _: &TraceContext, _: Option<&'static str>) {}
+    fn part_began(&self, _: &RunId, part: WorkPart<'_>, parent: &TraceContext) -> TraceContext {
+        self.begin(format!("{part:?}"), parent, false)
+    }
+
+    fn part_passed(&self, _: &RunId, part: WorkPart<'_>, passed: &PassedPart, parent: &TraceContext) {
+        assert!(passed.is_good && passed.took > Duration::ZERO, "{part:?} {passed:?}");
+        self.begin(format!("{part:?}"), parent, true);
+    }
+
+    fn item_ended(&self, _: &RunId, span: &TraceContext, _: Option<&'static str>) {
+        let mut spans = self.0.lock();
+        spans.iter_mut().filter(|known| known.trace.span_id == span.span_id).for_each(|known| known.is_ended = true);
+    }
 }
 
 /// The sample as repositories, and settings that allow them.
@@ -87,9 +118,13 @@ impl Bench {
 
     /// A run in the folder `runs`.
     fn start(&self, runs: &str, number: u32, config: Value) -> LiveRun {
+        self.start_watched(runs, number, config, Arc::new(Recorder::default()))
+    }
+
+    fn start_watched(&self, runs: &str, number: u32, config: Value, observer: Arc<Recorder>) -> LiveRun {
         let start = RunStart { workspace: "w".into(), subject: "tabtidy".into(), advance: Advance::Auto, config };
         let (id, code) = (RunId::new(0, number), Arc::new(LaunchStages::new(self.settings())));
-        LiveRun::create(code, &self.top().join(runs), &id, start, &trace(), Arc::new(Unwatched)).unwrap()
+        LiveRun::create(code, &self.top().join(runs), &id, start, &trace(), observer).unwrap()
     }
 }
 
@@ -168,6 +203,47 @@ fn the_sample_goes_from_its_repositories_to_a_branch() {
         codeyard_process::git::run_git(&origin, &["log", "-1", "--format=%H %s", result["branch"].as_str().unwrap()]);
     assert_eq!(git.unwrap(), format!("{} Add the pages of tabtidy 1.2.0", result["commit_sha"].as_str().unwrap()));
     assert!(run.status().view.items.values().all(|item| item.state == WorkItemState::Finished));
+}
+
+#[test]
+fn items_gates_and_processes_of_a_run_are_in_one_trace() {
+    let bench = Bench::new();
+    let has_hugo = crate::hugo::find(None).is_some();
+    if !has_hugo {
+        eprintln!("skipped: the process of Hugo, because it isn't on the PATH (apt-get install hugo)");
+    }
+    let config = bench.config(|config| {
+        if has_hugo {
+            config["site"]["kind"] = json!("hugo");
+            config["allowed_paths"] = json!(["content/**"]);
+        }
+    });
+    let recorder = Arc::new(Recorder::default());
+    let run = bench.start_watched("runs", 1, config, recorder.clone());
+    let root = TraceContext { trace_id: "t".into(), span_id: "call".into(), parent_span_id: None };
+    let mut next = run.command(&root, Command::Resume).unwrap();
+    while let Some(work) = next {
+        next = run.execute(&root, work);
+    }
+    assert_eq!(state(&run), "READY_FOR_PR");
+    let spans = recorder.0.lock().clone();
+    let above = |span: &RecordedSpan| {
+        let id = span.trace.parent_span_id.as_deref().unwrap();
+        spans.iter().find(|other| other.trace.span_id == id).map_or(id.to_owned(), |other| other.name.clone())
+    };
+    assert!(spans.iter().all(|span| span.is_ended && span.trace.trace_id == "t"), "{spans:?}");
+    for span in &spans {
+        match span.name.split(['(', ' ']).next().unwrap() {
+            "item" => assert_eq!(above(span), "call"),
+            "Gate" => assert_eq!(above(span), "item Validator"),
+            _ => assert!(above(span) != "call", "{span:?}"),
+        }
+    }
+    let named = |name: &str| spans.iter().filter(|span| span.name == name).map(above).collect::<BTreeSet<String>>();
+    assert_eq!(spans.iter().filter(|span| span.name.starts_with("Gate")).count(), 11);
+    assert!(named("Process(\"git\")").contains("item RepoScout"), "{spans:?}");
+    let expected: &[&str] = if has_hugo { &["Gate(\"SiteBuild\")"] } else { &[] };
+    assert!(named("Process(\"hugo\")").iter().eq(expected), "{spans:?}");
 }
 
 #[test]
