@@ -32,7 +32,7 @@ const KILL_WAIT: Duration = Duration::from_secs(2);
 /// Attempts to start a program whose file is busy, and the pause between two attempts.
 const BUSY_TRIES: u32 = 100;
 const BUSY_WAIT: Duration = Duration::from_millis(10);
-/// The niceness of tools, which is that of codeyard's background threads.
+/// The niceness of tools, which is that of codeyard's background threads. A thread that is nicer has tools that are as nice.
 const NICENESS: i32 = 5;
 /// How long output is awaited after the program's end: a grandchild may keep the pipe open.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -210,7 +210,7 @@ impl Tool {
         let stderr = errors_writer.map_or_else(|| writer.try_clone(), Ok)?;
         self.command.stdin(Stdio::null()).stdout(writer).stderr(stderr).process_group(0);
         let mut child = start(&mut self.command)?;
-        priority::lower_group(child.id(), NICENESS);
+        priority::lower_group(child.id(), NICENESS.max(codeyard_base::priority::own()));
         // The command holds the writing ends too. While they are open, the readers see no end.
         drop(self.command);
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

@@ -1,10 +1,10 @@
 //! Launch runs of the real binary that are killed with `kill -9` at random points: in every stage, in repairs and in publication.
 //!
-//! Half of the runs go from start to branch by themselves. The others stop at each boundary; their working copy is broken in several ways, and
+//! Three of four runs go from start to branch by themselves. The others stop at each boundary; their working copy is broken in several ways, and
 //! repaired step by step. After each run: nothing that was acknowledged is lost, no work item was finished twice, the chain of events is whole,
 //! there is one branch, and every artifact has the digest that it has in a run that nothing disturbed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ use crate::launch::{Client, Sample, run_of};
 const FEW: usize = 16;
 /// Kills in the slow suite.
 const MANY: usize = 1_000;
-/// Most events between the start of a server and its end.
-const MOST_EVENTS: u64 = 24;
+/// Most events between the start of a server and its end, in a stage of few events and in a validation, which begins anew.
+const MOST_EVENTS: (u64, u64) = (5, 60);
 
 #[test]
 fn killed_runs_end_like_those_that_nothing_disturbs() {
@@ -49,7 +49,7 @@ struct Driven {
 
 impl Driven {
     fn new(number: usize) -> Self {
-        let (is_repaired, key) = (number % 2 == 1, format!("run-{number}"));
+        let (is_repaired, key) = (number % 4 == 1, format!("run-{number}"));
         Self { is_repaired, key, run: None, is_broken: false, is_validated: false, is_done: false }
     }
 
@@ -188,7 +188,8 @@ fn drive_and_kill(
     (sample, runs): (&Sample, &Path),
     dice: Option<&mut Dice>,
 ) -> bool {
-    let known = driven.run.clone();
+    let (known, state) = (driven.run.clone(), last_state(driven, runs));
+    let earlier = folders(runs);
     let ended = AtomicBool::new(false);
     let mut is_killed = false;
     std::thread::scope(|scope| {
@@ -200,8 +201,10 @@ fn drive_and_kill(
             outcome
         });
         if let Some(dice) = dice {
-            let log = || newest_log(known.as_ref(), runs).map_or(0, |log| lines(&log));
-            let more = log() + dice.roll(MOST_EVENTS) as usize;
+            let log = || log_of(known.as_ref(), runs, &earlier).map_or(0, |log| lines(&log));
+            let is_validating = known.is_some() && matches!(state.as_str(), "VALIDATING" | "FIXING" | "LINKING");
+            let most = if is_validating { MOST_EVENTS.1 } else { MOST_EVENTS.0 };
+            let more = log() + dice.roll(most) as usize;
             // Between two events too.
             let spins = dice.roll(400_000);
             let reached = until_busy(|| log() > more || ended.load(Ordering::SeqCst));
@@ -232,14 +235,15 @@ fn until_busy(mut done: impl FnMut() -> bool) -> bool {
     })
 }
 
-/// The log of the run, or of the one that has just begun.
-fn newest_log(run: Option<&Value>, runs: &Path) -> Option<PathBuf> {
+fn folders(runs: &Path) -> BTreeSet<PathBuf> {
+    fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// The log of the run, or of one that isn't among the earlier ones.
+fn log_of(run: Option<&Value>, runs: &Path, earlier: &BTreeSet<PathBuf>) -> Option<PathBuf> {
     let named = run.and_then(|run| run["run_id"].as_str()).map(|id| runs.join(id));
-    let newest = || {
-        let folders = fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
-        folders.filter_map(|path| Some((fs::metadata(&path).ok()?.created().ok()?, path))).max().map(|(_, path)| path)
-    };
-    Some(named.or_else(newest)?.join("events.ndjson"))
+    let new = || folders(runs).difference(earlier).next().cloned();
+    Some(named.or_else(new)?.join("events.ndjson"))
 }
 
 fn lines(log: &Path) -> usize {
@@ -248,7 +252,8 @@ fn lines(log: &Path) -> usize {
 
 /// The state that the log of a run ends in.
 fn last_state(driven: &Driven, runs: &Path) -> String {
-    let text = newest_log(driven.run.as_ref(), runs).and_then(|log| fs::read_to_string(log).ok()).unwrap_or_default();
+    let log = driven.run.as_ref().and_then(|run| log_of(Some(run), runs, &BTreeSet::new()));
+    let text = log.and_then(|log| fs::read_to_string(log).ok()).unwrap_or_default();
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut changes = events.filter(|event| event["type"] == "RUN_STATE_CHANGED");
     let last = changes.next_back().map(|event| event["payload"]["to"].as_str().unwrap_or_default().to_owned());

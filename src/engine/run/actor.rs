@@ -73,7 +73,7 @@ impl RunActor {
             while let Some(work) = next {
                 let (live, trace) = (live.clone(), trace.clone());
                 let name = format!("run-{}", work.stage);
-                next = low_priority::run(&name, move || live.execute(&trace, work)).await.flatten();
+                next = low_priority::run_long(&name, move || live.execute(&trace, work)).await.flatten();
             }
         };
         ctx.spawn(work.into_actor(self).map(|(), run, ctx| {

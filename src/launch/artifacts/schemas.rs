@@ -23,8 +23,11 @@ use crate::issue::ValidationReport;
 /// Faults of one artifact that are reported.
 const SHOWN_FAULTS: usize = 3;
 
+/// What makes a schema.
+type Maker = fn() -> Value;
+
 /// The artifacts and what makes their schemas.
-const SCHEMAS: [(&str, fn() -> Value); 11] = [
+const SCHEMAS: [(&str, Maker); 11] = [
     (names::REPO_INVENTORY, schema::<RepoInventory>),
     (names::SITE_CONTEXT, schema::<SiteContext>),
     (names::PRODUCT_FACTS, schema::<ProductFacts>),
