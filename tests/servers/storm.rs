@@ -52,9 +52,17 @@ fn follow_advice(client: &mut Mcp, call: &StormCall) -> (Value, usize) {
             let result = &response["result"];
             (result["isError"] == true).then(|| result["structuredContent"]["error"]["data"].clone())
         });
-        let Some(details) = failed else { return (response["result"]["structuredContent"].clone(), errors) };
+        // An index that is being built may answer with what it has, if it says so and when to ask again.
+        let metadata = &response["result"]["structuredContent"]["metadata"];
+        let partial =
+            (metadata["result_completeness"] == "partial").then(|| json!({"retryAfterMs": metadata["retry_after_ms"]}));
+        let Some(details) = failed.or(partial) else {
+            return (response["result"]["structuredContent"].clone(), errors);
+        };
         let advised = details["retryAfterMs"].as_u64();
-        pause(advised.unwrap_or_else(|| panic!("{} has an error without advice: {body}", call.tool)));
+        pause(
+            advised.unwrap_or_else(|| panic!("{} has an error or a partial answer without advice: {body}", call.tool)),
+        );
     }
     panic!("{} {}: no answer after {ATTEMPTS} attempts", call.tool, call.arguments);
 }

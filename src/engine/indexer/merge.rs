@@ -212,6 +212,7 @@ fn together<'m>(all: impl Iterator<Item = &'m AnswerMetadata>) -> AnswerMetadata
         so_far.warnings.extend(one.warnings.iter().cloned());
         so_far.suppressed_duplicates += one.suppressed_duplicates;
         so_far.safety_limit = so_far.safety_limit.or(one.safety_limit);
+        so_far.retry_after_ms = so_far.retry_after_ms.max(one.retry_after_ms);
     }
     together.unwrap_or_default()
 }

@@ -52,6 +52,7 @@ use codeyard_model::code::{
     AnswerMetadata, CodeError, CodeRefusal, Completeness, Freshness, FreshnessPolicy, IndexingStatus, InterruptedJob,
     SchemaStatus,
 };
+use codeyard_model::limits::RETRY_AFTER_MS;
 
 pub use jobs::JobTicket;
 pub use status::{IndexStats, IndexedFile, ProjectOverview, grammars};
@@ -264,6 +265,7 @@ impl Project {
             metadata.completeness = Completeness::Partial;
             metadata.freshness = if is_busy { Freshness::Syncing } else { Freshness::Stale };
             metadata.indexing = if is_busy { IndexingStatus::Indexing } else { IndexingStatus::NotIndexed };
+            metadata.retry_after_ms = is_busy.then_some(RETRY_AFTER_MS);
             if !is_live {
                 return Err(Box::new(not_indexed(&metadata.reference.clone(), git.as_ref()).with_metadata(metadata)));
             }
@@ -272,6 +274,7 @@ impl Project {
         };
         metadata.indexing = if manifest.is_whole { IndexingStatus::Ready } else { IndexingStatus::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
+        metadata.retry_after_ms = (is_busy && !manifest.is_whole).then_some(RETRY_AFTER_MS);
         let is_fresh = if is_live { self.unindexed_changes.is_clean() } else { manifest.commit == current };
         metadata.freshness = match (is_fresh, is_busy) {
             (true, _) => Freshness::Fresh,

@@ -1,5 +1,6 @@
 //! File outlines: the symbols of a file as a tree.
 
+use super::refusals::no_index;
 use super::symbol_search::refuse_store_error;
 use super::{Project, QueryContext};
 use crate::facts::{Facts, Symbol};
@@ -49,17 +50,15 @@ impl Project {
 }
 
 fn not_found(path: &str, context: &QueryContext<'_>) -> Box<CodeRefusal> {
+    if context.view.is_none() {
+        return no_index(context.metadata.clone());
+    }
     let shown: String = path.chars().take(200).collect();
-    let message = if context.view.is_some() {
-        format!(
-            "No file '{shown}' is indexed at this ref. Give a path relative to the root; search_code with the file name finds it. \
-             Ignored, binary, generated and overlarge files are not indexed; index_status counts them."
-        )
-    } else {
-        "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.".to_owned()
-    };
-    let code = if context.view.is_some() { CodeError::FileNotFound } else { CodeError::IndexNotReady };
-    Box::new(CodeRefusal::new(code, message).with_metadata(context.metadata.clone()))
+    let message = format!(
+        "No file '{shown}' is indexed at this ref. Give a path relative to the root; search_code with the file name finds it. \
+         Ignored, binary, generated and overlarge files are not indexed; index_status counts them."
+    );
+    Box::new(CodeRefusal::new(CodeError::FileNotFound, message).with_metadata(context.metadata.clone()))
 }
 
 /// The top-level symbols, each with its children.

@@ -1,7 +1,8 @@
 //! Refusals of a query whose index is missing, unreachable, damaged or written by another version.
 
 use codeyard_git::GitRepository;
-use codeyard_model::code::{CodeError, CodeRefusal, SchemaStatus};
+use codeyard_model::code::{AnswerMetadata, CodeError, CodeRefusal, IndexingStatus, SchemaStatus};
+use codeyard_model::limits::RETRY_AFTER_MS;
 
 use crate::index_dir::IndexOpenError;
 use crate::ranked::SymbolIndexError;
@@ -61,4 +62,22 @@ pub(super) fn not_indexed(reference: &str, git: Option<&GitRepository>) -> CodeR
         ),
     };
     CodeRefusal::new(CodeError::RefNotIndexed, message).with("ref", reference)
+}
+
+/// What to do where nothing is indexed: wait for the first index, or request it.
+pub(super) fn without_index(metadata: &AnswerMetadata) -> String {
+    if metadata.indexing == IndexingStatus::Indexing {
+        format!("The first index is being built. Repeat the call in {RETRY_AFTER_MS} ms.")
+    } else {
+        "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.".to_owned()
+    }
+}
+
+/// The refusal of a query that needs an index where there is none.
+pub(super) fn no_index(metadata: AnswerMetadata) -> Box<CodeRefusal> {
+    let mut refusal = CodeRefusal::new(CodeError::IndexNotReady, without_index(&metadata));
+    if metadata.indexing == IndexingStatus::Indexing {
+        refusal = refusal.with("retryAfterMs", RETRY_AFTER_MS);
+    }
+    Box::new(refusal.with_metadata(metadata))
 }

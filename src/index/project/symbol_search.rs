@@ -5,7 +5,7 @@ use super::handles::{SymbolId, is_of_path, parse_result_id, parse_stable_id, par
 use super::line_search::{LineOrder, SearchScope};
 use super::listing::listed;
 use super::manifest_view::ManifestView;
-use super::refusals::{index_unreachable, refusal_of_store_error};
+use super::refusals::{index_unreachable, no_index, refusal_of_store_error, without_index};
 use super::row_builder::RowBuilder;
 use super::term_filter::TermFilter;
 use super::test_folding::fold_tests;
@@ -15,9 +15,9 @@ use crate::language::Language;
 use crate::ranked::{RankedHit, RankedHits, RankedQuery, SymbolIndexError};
 use crate::store::StoreError;
 use codeyard_model::code::{
-    AnswerMetadata, CallArguments, CodeError, CodeRefusal, Completeness, DetailLevel, ExplainLevel, LocateBy,
-    LocateQuery, NextAction, QueryIntent, RankingReasons, ResultRows, ResultType, RowOptions, SchemaStatus, SearchMode,
-    SearchQuery, SymbolKind, tools,
+    AnswerMetadata, CallArguments, CodeError, CodeRefusal, Completeness, DetailLevel, ExplainLevel, IndexingStatus,
+    LocateBy, LocateQuery, NextAction, QueryIntent, RankingReasons, ResultRows, ResultType, RowOptions, SchemaStatus,
+    SearchMode, SearchQuery, SymbolKind, tools,
 };
 
 /// Search for this many times the requested hits, because duplicates are removed and tests folded.
@@ -110,7 +110,7 @@ impl Project {
             return match &query.by {
                 LocateBy::Name(_) => Ok(empty_answer(&query.shape, None, context.metadata)),
                 LocateBy::SymbolId(_) | LocateBy::StableId(_) | LocateBy::ResultId(_) => {
-                    Err(not_ready(context.metadata))
+                    Err(no_index(context.metadata))
                 }
             };
         };
@@ -285,10 +285,9 @@ pub(super) fn empty_answer(
     intent: Option<QueryIntent>,
     mut metadata: AnswerMetadata,
 ) -> ResultRows {
-    metadata.warnings.push(
-        "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.".to_owned(),
-    );
-    let next = intent.map(|_| NextAction {
+    let is_under_way = metadata.indexing == IndexingStatus::Indexing;
+    metadata.warnings.push(without_index(&metadata));
+    let next = intent.filter(|_| !is_under_way).map(|_| NextAction {
         tool: tools::INDEX,
         arguments: serde_json::json!({}),
         reason: "Nothing is indexed yet.".to_owned(),
@@ -296,11 +295,6 @@ pub(super) fn empty_answer(
     let next = next.into_iter().collect();
     let (rows, asked) = (Vec::new(), CallArguments::default());
     ResultRows { rows, intent, total: 0, next, detail: shape.detail, compact: shape.compact, asked, metadata }
-}
-
-fn not_ready(metadata: AnswerMetadata) -> Box<CodeRefusal> {
-    let message = "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.";
-    Box::new(CodeRefusal::new(CodeError::IndexNotReady, message).with_metadata(metadata))
 }
 
 pub(super) fn language(shape: &RowOptions, context: &QueryContext<'_>) -> Result<Option<Language>, Box<CodeRefusal>> {

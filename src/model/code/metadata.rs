@@ -77,7 +77,7 @@ pub struct AnswerMetadata {
     pub safety_limit: Option<&'static str>,
     /// Of a group: the workspaces that the answer doesn't cover completely, in the order of their names.
     pub incomplete: Vec<IncompleteWorkspace>,
-    /// Of a group: when to ask again for the workspaces that are being indexed, in milliseconds.
+    /// When to repeat the call, because an index is being built, in milliseconds.
     pub retry_after_ms: Option<u64>,
     /// The factors behind the order, one for each row.
     pub reasons: Option<(ExplainLevel, Vec<RankingReasons>)>,
