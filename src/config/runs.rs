@@ -22,6 +22,10 @@ pub struct RunsSection {
     pub rewrites: Vec<RewriteRule>,
     /// Services that a run may publish to or let write, and the environment variable with the token of each.
     pub services: Vec<ServiceRule>,
+    /// Whether the servers of links are asked, where a run's validation profile is `ci` or `prod`.
+    pub check_links: bool,
+    /// Hosts (`name` or `name:port`) of links that are asked although their addresses are private.
+    pub private_link_hosts: Vec<String>,
     /// Largest clone of a repository, in MiB.
     pub max_clone_mib: u64,
     /// The program Hugo. Default: `hugo` on the `PATH`.
@@ -63,6 +67,8 @@ impl Default for RunsSection {
             sources: vec!["https://github.com/".into()],
             rewrites: Vec::new(),
             services: vec![github],
+            check_links: true,
+            private_link_hosts: Vec::new(),
             max_clone_mib: 1_024,
             hugo: None,
             sites: None,
@@ -102,6 +108,17 @@ impl RunsSection {
                 let remedy = "name the variable that holds the token, such as \"GITHUB_TOKEN\"";
                 return Err(ConfigError::at(format!("runs.services.{at}.token_env"), problem, remedy));
             }
+        }
+        let is_host = |host: &str| {
+            let (name, port) = host.split_once(':').unwrap_or((host, "1"));
+            let is_name =
+                !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
+            is_name && port.parse::<u16>().is_ok_and(|port| port > 0)
+        };
+        if let Some((at, host)) = self.private_link_hosts.iter().enumerate().find(|(_, host)| !is_host(host)) {
+            let problem = format!("{host:?} is no name of a host");
+            let remedy = "write a name or `name:port`, such as \"docs.example.internal\"";
+            return Err(ConfigError::at(format!("runs.private_link_hosts.{at}"), problem, remedy));
         }
         for (at, rule) in self.rewrites.iter().enumerate() {
             if rule.from.is_empty() || rule.to.is_empty() {

@@ -1,4 +1,4 @@
-//! HTTP to services that runs may use: language models and commit services.
+//! HTTP to services that runs may use: language models and commit services, and to the servers of links.
 //!
 //! It knows no service. Invariants: a request ends soon after the run's stop flag is set; time and size are bounded; no redirect is followed and no
 //! proxy of the environment is used, so a token goes to the listed service alone.
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use codeyard_runs::stage::StopFlag;
 use reqwest::header::RETRY_AFTER;
-use reqwest::{Client, Response};
+use reqwest::{Client, ClientBuilder, Response};
 
 use crate::limits::MAX_RETRY_AFTER_S;
 
@@ -45,9 +45,14 @@ impl Default for Waits {
 /// # Errors
 /// If the system gives no random numbers or certificates.
 pub(crate) fn client(limit: Duration) -> reqwest::Result<Client> {
+    builder(limit).build()
+}
+
+/// What all clients have in common.
+pub(crate) fn builder(limit: Duration) -> ClientBuilder {
     // Without it, the HTTP client has no implementation of TLS. An error means that one is installed already.
     rustls::crypto::ring::default_provider().install_default().ok();
-    Client::builder().timeout(limit).redirect(reqwest::redirect::Policy::none()).no_proxy().build()
+    Client::builder().timeout(limit).redirect(reqwest::redirect::Policy::none()).no_proxy()
 }
 
 /// Does `work` on a runtime of its own, in which it can be dropped at once. `None` if it was stopped.

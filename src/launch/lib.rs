@@ -21,6 +21,7 @@ mod http_client;
 pub mod hugo;
 pub mod issue;
 pub mod limits;
+pub mod link_checker;
 pub mod linker;
 mod manifests;
 pub mod markdown_page;

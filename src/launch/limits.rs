@@ -159,3 +159,16 @@ pub(crate) const MAX_RETRY_AFTER_S: u64 = 60;
 pub(crate) const MAX_PROMPT_BYTES: usize = 64 * 1024;
 /// Length of a block that a language model has written, in bytes.
 pub(crate) const MAX_WRITTEN_BLOCK_BYTES: usize = 2_000;
+
+/// Links out of the site that one validation asks.
+pub(crate) const MAX_ASKED_LINKS: usize = 500;
+/// Links that are asked at once.
+pub(crate) const MAX_LINK_REQUESTS: usize = 8;
+/// Redirects that are followed from one link.
+pub(crate) const MAX_LINK_REDIRECTS: usize = 5;
+/// Time of one request to the server of a link, in seconds.
+pub(crate) const LINK_REQUEST_LIMIT_S: u64 = 10;
+/// Time after which a run asks for a link again, in seconds.
+pub(crate) const LINK_ANSWER_AGE_S: u64 = 600;
+/// Answers of links that are kept.
+pub(crate) const MAX_LINK_ANSWERS: usize = 8_192;

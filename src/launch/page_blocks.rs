@@ -32,6 +32,8 @@ pub struct PageBlock {
     pub kind: BlockKind,
     /// Its text without markup. White space is one space, except in code.
     pub text: String,
+    /// The texts of its code spans, in their order.
+    pub code_spans: Vec<String>,
     /// The words after the fence of a code block.
     pub info: String,
     /// The digest of its kind and text.
@@ -60,7 +62,15 @@ pub fn blocks(body: &str, first_line: u32) -> Vec<PageBlock> {
             Event::Start(tag) => {
                 let is_in_item = open.last().is_some_and(|block| block.kind == BlockKind::ListItem);
                 if let Some((kind, info)) = kind_of(&tag, is_in_item) {
-                    let block = PageBlock { kind, text: String::new(), info, sha256: String::new(), line: 0, range };
+                    let block = PageBlock {
+                        kind,
+                        text: String::new(),
+                        code_spans: Vec::new(),
+                        info,
+                        sha256: String::new(),
+                        line: 0,
+                        range,
+                    };
                     open.push(block);
                 }
             }
@@ -74,7 +84,13 @@ pub fn blocks(body: &str, first_line: u32) -> Vec<PageBlock> {
                     done.push(block);
                 }
             }
-            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
+            Event::Code(text) => {
+                if let Some(block) = open.last_mut() {
+                    block.code_spans.push(text.to_string());
+                }
+                add(&mut open, &mut done, &text, range);
+            }
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
                 add(&mut open, &mut done, &text, range);
             }
             Event::SoftBreak | Event::HardBreak => add(&mut open, &mut done, " ", range),
@@ -110,6 +126,7 @@ fn add(open: &mut [PageBlock], done: &mut Vec<PageBlock>, text: &str, range: Ran
         None => done.push(PageBlock {
             kind: BlockKind::Html,
             text: text.to_owned(),
+            code_spans: Vec::new(),
             info: String::new(),
             sha256: String::new(),
             line: 0,

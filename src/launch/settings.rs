@@ -10,6 +10,7 @@ use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::checkout::CheckoutSettings;
 use crate::discovery::{self, Discovered};
+use crate::link_checker::LinkChecker;
 use crate::publication::PublicationSettings;
 use crate::repository_address::RepositoryAddress;
 use crate::repository_inference::GithubRepository;
@@ -28,6 +29,8 @@ pub struct LaunchSettings {
     pub checkout: CheckoutSettings,
     /// Which services a run may publish to, and let write.
     pub publication: PublicationSettings,
+    /// What asks the servers of links; `None` if they aren't asked.
+    pub links: Option<LinkChecker>,
     /// The program Hugo; `None` if it is looked for.
     pub hugo: Option<PathBuf>,
     /// A folder for files that no run keeps.

@@ -1,7 +1,7 @@
 //! Runs the gates and makes their report.
 //!
 //! It repairs nothing. Invariants: the gates run in their order; one that fails, hangs or finds no end is an issue, never the end of a validation; equal
-//! working copies have equal reports. Source: `docs/contract-launch.md#gates-and-fixes`.
+//! working copies have equal reports, if the servers of their links answer the same. Source: `docs/contract-launch.md#gates-and-fixes`.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,9 +17,11 @@ use crate::artifacts::page_plan::PagePlan;
 use crate::artifacts::patch::DiffReport;
 use crate::artifacts::site::SiteContext;
 use crate::artifacts::snippets::SnippetCatalog;
+use crate::gates::external_links::Answers;
 use crate::gates::{self, Finding, Scene};
 use crate::issue::{GateName, GateResult, Issue, Severity, ValidationReport};
 use crate::limits::MAX_GATE_ISSUES;
+use crate::link_checker::LinkChecker;
 use crate::linker;
 use crate::run_config::{RunConfig, ValidationProfile};
 
@@ -52,6 +54,10 @@ pub struct GateInput<'g> {
 /// What gates work with.
 #[derive(Debug, Clone)]
 pub struct ValidationTools {
+    /// What asks the servers of links; `None` if they aren't asked.
+    pub links: Option<LinkChecker>,
+    /// What tells the run from others, for answers that it asks for more than once.
+    pub run: String,
     /// The program Hugo; `None` if it is looked for.
     pub hugo: Option<PathBuf>,
     /// The time of a gate.
@@ -128,7 +134,8 @@ pub fn validate(
     Ok(ValidationReport::new(input.config.validation_profile, results, issues))
 }
 
-/// What one gate finds in the working copy now, with its repairs. The site isn't built.
+/// What one gate finds in the working copy now, with its repairs. The site isn't built, and no server is asked: each link counts as one that leads
+/// nowhere, so that its repair is found.
 pub(crate) fn findings(name: GateName, input: &GateInput<'_>, diff: &DiffReport) -> Vec<Finding> {
     let scene = Scene::load(input, diff);
     catch(name, || plain_gate(name, &scene, None))
@@ -151,6 +158,12 @@ fn run_gate(
         GateName::ExternalLinks if scene.input.config.validation_profile == ValidationProfile::Local => {
             skipped("the validation profile is local")
         }
+        GateName::ExternalLinks => {
+            let asked = gates::external_links::ask(scene, stop);
+            let findings = catch(name, || gates::external_links::run(scene, &Answers::Given(&asked)));
+            let log = scene.input.tools.links.is_none().then(|| "no server was asked: check_links is off".to_owned());
+            Ok(GateRun { findings, skipped: None, log })
+        }
         name => {
             let findings = catch(name, || plain_gate(name, scene, built.as_ref()));
             Ok(GateRun { findings, ..GateRun::default() })
@@ -166,7 +179,7 @@ fn plain_gate(name: GateName, scene: &Scene<'_>, built: Option<&BTreeSet<String>
         GateName::SiteConfig => gates::site_config::run(scene),
         GateName::SiteBuild => Vec::new(),
         GateName::InternalLinks => gates::internal_links::run(scene, built),
-        GateName::ExternalLinks => gates::external_links::run(scene),
+        GateName::ExternalLinks => gates::external_links::run(scene, &Answers::AllGone),
         GateName::Snippets => gates::snippets::run(scene),
         GateName::TruthLock => gates::truth_lock::run(scene),
         GateName::Consistency => gates::consistency::run(scene),

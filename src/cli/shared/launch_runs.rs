@@ -12,6 +12,7 @@ use codeyard_engine::run::{RunLimits, RunService};
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_gateway::launch::LaunchCalls;
 use codeyard_launch::checkout::CheckoutSettings;
+use codeyard_launch::link_checker::LinkChecker;
 use codeyard_launch::publication::{AllowedService, PublicationSettings};
 use codeyard_launch::repository_address::UrlRewrite;
 use codeyard_launch::settings::LaunchSettings;
@@ -76,6 +77,7 @@ impl LaunchRuns {
                     .collect(),
                 request_limit: Duration::from_secs(SERVICE_REQUEST_LIMIT_S),
             },
+            links: section.check_links.then(|| LinkChecker::new(&section.private_link_hosts)),
             hugo: section.hugo.clone(),
             scratch,
             roots: Arc::new(roots),

@@ -17,6 +17,8 @@ use crate::artifacts::snippets::{Snippet, SnippetCatalog};
 use crate::cited_markdown;
 use crate::fixer::{self, Verdict};
 use crate::issue::{GateName, ValidationReport};
+use crate::link_checker::LinkChecker;
+use crate::link_checker::tests::LinkServer;
 use crate::linker;
 use crate::run_config::{RunConfig, ValidationProfile};
 use crate::testing::TestRepository;
@@ -24,7 +26,7 @@ use crate::validator::{self, ValidationTools};
 
 const PATH: &str = "docs/tidy/start.md";
 const OTHER: &str = "docs/tidy/more.md";
-const README: &str = "# Tidy\n\nTidy sorts 3 kinds of tables.\n\npip install tidy\n\nimport tidy\ntidy.sort()\n";
+const README: &str = "# Tidy\n\nTidy sorts 3 kinds of tables.\n\npip install tidy\n\nimport tidy\ntidy.sort()\n\nTODO is a kind of\ntable.\n";
 
 /// A sound page; `MARK` stands for the claim.
 const SOUND: &str = "---\ndate: \"2026-01-19\"\ndescription: \"Start: Tidy\"\nlayout: \"docs\"\ntitle: \"Start\"\nweight: 1\n---\n\n\
@@ -53,7 +55,7 @@ impl Bench {
         let (site, repo) = (TestRepository::new(&top.join("site")), TestRepository::new(&top.join("repo")));
         let base = site.commit(&[("docs/old.md", b"# Old\n"), ("img/a.png", b"x")], "2026-01-20T10:00:00Z");
         let commit = repo.commit(&[("README.md", README.as_bytes())], "2026-01-19T10:00:00Z");
-        let lines = Evidence::of("README.md", README.as_bytes(), 1, 8).unwrap();
+        let lines = Evidence::of("README.md", README.as_bytes(), 1, 11).unwrap();
         let claim = Claim { text: "Tidy".into(), is_inferred: false, evidence: vec![lines] };
         let id = claim.id();
         let version = SCHEMA_VERSION.to_owned();
@@ -136,6 +138,8 @@ impl Bench {
             bullet: '-',
         };
         let tools = ValidationTools {
+            links: None,
+            run: "run".to_owned(),
             hugo: None,
             gate_limit: Duration::from_secs(60),
             build_limit: Duration::from_secs(60),
@@ -313,6 +317,44 @@ fn each_fault_is_found_by_its_gate_and_repaired() {
 }
 
 #[test]
+fn links_that_their_servers_know_no_more_are_repaired_one_by_one() {
+    let server = LinkServer::start();
+    let mut bench = Bench::new();
+    bench.tools.links = Some(LinkChecker::new(&[server.address.to_string()]));
+    let sound = bench.text().replace("https://example.org/x", &server.link("page"));
+    let address = server.link("gone");
+    let dead = format!(
+        "- [Gone](<{address}#part>) and <{address}>\n- [Missing]({}) and [busy]({})\n",
+        server.link("missing"),
+        server.link("busy")
+    );
+    bench.write(PATH, &format!("{sound}{dead}"));
+    let mut report = bench.report();
+    let of = |report: &ValidationReport| -> Vec<(String, bool)> {
+        let links = report.issues.iter().filter(|issue| issue.gate == GateName::ExternalLinks);
+        links.map(|issue| (issue.error_code.clone(), issue.fixable)).collect()
+    };
+    let gone = ("DEAD_LINK".to_owned(), true);
+    let busy = ("LINK_UNREACHABLE".to_owned(), false);
+    assert_eq!(of(&report), [gone.clone(), gone.clone(), gone, busy.clone()], "{:#?}", report.issues);
+    let asked = server.count();
+    for _ in 0..3 {
+        let issue = report.issues.iter().find(|issue| issue.error_code == "DEAD_LINK").cloned().unwrap();
+        assert_eq!(bench.fix(&issue, &report), Verdict::Fixed, "{issue:?}\n{}", bench.text());
+        report = bench.report();
+    }
+    assert_eq!(of(&report), [busy]);
+    assert_eq!(server.count(), asked, "a repair asks for nothing that is known");
+    assert!(
+        bench.text().ends_with(&format!("- Gone and `{address}`\n- Missing and [busy]({})\n", server.link("busy")))
+    );
+    // Without a server that can be asked, only the form counts.
+    bench.tools.links = None;
+    bench.write(PATH, &format!("{sound}{dead}"));
+    assert_eq!(of(&bench.report()), []);
+}
+
+#[test]
 fn what_no_gate_can_repair_is_found_and_left() {
     let of = |change: &dyn Fn(&mut Bench)| {
         let mut bench = Bench::new();
@@ -341,6 +383,34 @@ fn what_no_gate_can_repair_is_found_and_left() {
     bench = Bench::new();
     bench.evidence.claims.values_mut().for_each(|claim| claim.is_inferred = true);
     assert!(codes(&bench.report()).contains(&(GateName::TruthLock, "INFERRED_CLAIM")));
+}
+
+#[test]
+fn what_a_claimed_block_says_is_in_the_lines_that_prove_it() {
+    let cases = [
+        ("It has 3 kinds.", true),
+        ("It has 9 kinds.", false),
+        // A line of the evidence, but neither its first nor its last.
+        ("It has 7 kinds.", false),
+        ("See README.md, lines 1 to 11.", true),
+        ("Call `tidy.sort()`.", true),
+        ("`TODO is a kind of table`.", true),
+        ("Call `tidy.sort(1)`.", false),
+        ("Call `--force`.", false),
+        ("`Tidy` is in `README.md`.", true),
+        ("It is in `src/main.py`.", false),
+    ];
+    for (sentence, is_proven) in cases {
+        let mut bench = Bench::new();
+        let sound = bench.text();
+        let id = bench.evidence.claims.keys().next().unwrap().clone();
+        let (_, blocks) = cited_markdown::read(&format!("{sentence}{}\n", cited_markdown::cite(&[&id])));
+        bench.claims.pages[0].blocks.extend(blocks);
+        bench.write(PATH, &sound.replace("tables.\n", &format!("tables.\n\n{sentence}\n")));
+        let report = bench.report();
+        let expected = if is_proven { vec![] } else { vec![(GateName::TruthLock, "UNPROVEN_CLAIM")] };
+        assert_eq!(codes(&report), expected, "{sentence}: {:#?}", report.issues);
+    }
 }
 
 #[test]

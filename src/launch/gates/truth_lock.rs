@@ -112,14 +112,32 @@ fn fault(
     let missing = numbers(&block.text)
         .into_iter()
         .find(|number| !numbers(&proofs).contains(number) && !is_place(claimed, scene, number));
-    missing.map(|number| ("UNPROVEN_CLAIM", format!("the number {number} isn't in the lines that prove it")))
+    if let Some(number) = missing {
+        return Some(("UNPROVEN_CLAIM", format!("the number {number} isn't in the lines that prove it")));
+    }
+    // How lines are broken is no part of what they say.
+    let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let proofs = solid(&proofs);
+    let is_named = |span: &str| {
+        let facts = scene.input.facts;
+        let names = [&facts.product_name, &facts.product_slug, &facts.repository];
+        names.into_iter().any(|name| name == span) || is_path(claimed, scene, span)
+    };
+    let missing = block.code_spans.iter().find(|span| !proofs.contains(&solid(span)) && !is_named(span));
+    missing.map(|span| ("UNPROVEN_CLAIM", format!("the code {span:?} isn't in the lines that prove it")))
+}
+
+/// Whether a text is the path of a source of the block, or a part of it.
+fn is_path(claimed: &ClaimedBlock, scene: &Scene<'_>, text: &str) -> bool {
+    let claims = claimed.claims.iter().filter_map(|id| scene.input.evidence.claims.get(id));
+    claims.flat_map(|claim| &claim.evidence).any(|place| place.path.contains(text))
 }
 
 /// Whether a number is that of a line that the block names as its source.
 fn is_place(claimed: &ClaimedBlock, scene: &Scene<'_>, number: &str) -> bool {
     let claims = claimed.claims.iter().filter_map(|id| scene.input.evidence.claims.get(id));
     let lines = claims.flat_map(|claim| &claim.evidence).any(|place| {
-        number.parse::<u32>().is_ok_and(|line| (place.line_start..=place.line_end).contains(&line))
+        number.parse().is_ok_and(|line: u32| line == place.line_start || line == place.line_end)
             || numbers(&place.path).contains(number)
     });
     lines || numbers(&scene.input.config.product_name).contains(number)

@@ -102,6 +102,8 @@ impl Work<'_, '_> {
             evidence: self.artifact(names::EVIDENCE_MAP)?,
             snippets: self.artifact(names::SNIPPET_CATALOG)?,
             tools: ValidationTools {
+                links: self.settings.links.clone(),
+                run: self.folder().work().to_string_lossy().into_owned(),
                 hugo: self.settings.hugo.clone(),
                 gate_limit: Duration::from_secs(GATE_LIMIT_S),
                 build_limit: Duration::from_secs(BUILD_LIMIT_S),

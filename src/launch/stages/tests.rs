@@ -96,6 +96,7 @@ impl Bench {
                 limit: Duration::from_secs(60),
             },
             publication: PublicationSettings { services: Vec::new(), request_limit: Duration::from_secs(10) },
+            links: None,
             hugo: None,
             scratch: self.top(),
             roots: Arc::new(|_| Vec::new()),
