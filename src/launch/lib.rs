@@ -26,6 +26,7 @@ pub mod linker;
 mod manifests;
 pub mod markdown_page;
 pub mod openai_writer;
+mod outer_address;
 pub mod page_blocks;
 pub mod page_draft;
 mod page_front_matter;

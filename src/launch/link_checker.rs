@@ -28,6 +28,7 @@ use crate::http_client;
 use crate::limits::{
     LINK_ANSWER_AGE_S, LINK_REQUEST_LIMIT_S, MAX_ASKED_LINKS, MAX_LINK_ANSWERS, MAX_LINK_REDIRECTS, MAX_LINK_REQUESTS,
 };
+use crate::outer_address::without_fragment;
 use public_address::is_public;
 
 /// What the server of a link has answered.
@@ -225,11 +226,6 @@ fn failed(error: &reqwest::Error) -> LinkAnswer {
     } else {
         "its server's answer can't be read".to_owned()
     })
-}
-
-/// The address without what a server doesn't see.
-pub(crate) fn without_fragment(address: &str) -> &str {
-    address.split('#').next().unwrap_or_default()
 }
 
 /// Resolves names to public addresses alone.

@@ -3,9 +3,10 @@
 //! Invariants: the result opens no shortcode and no template of the site, has no HTML, no heading and no link into the repository; what was code
 //! stays code, byte for byte. Every block of the result carries the mark that it is given.
 
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd, TextMergeStream};
 
 use crate::cited_markdown::without_marks;
+use crate::outer_address;
 use crate::page_blocks::options;
 
 /// Longest title, in characters.
@@ -113,7 +114,7 @@ pub(crate) fn document(text: &str, language: &str, mark: &str, bullet: char) -> 
         skip: 0,
         bold: false,
     };
-    for event in Parser::new_ext(&source, options()) {
+    for event in TextMergeStream::new(Parser::new_ext(&source, options())) {
         writer.event(event);
     }
     writer.finish_text();
@@ -231,11 +232,24 @@ impl DocumentWriter<'_> {
     }
 }
 
-/// `text` as prose that follows `before`. White space at its ends is kept.
+/// `text` as prose that follows `before`. White space at its ends is kept. Addresses become links as they are: the site's own search for addresses would
+/// find them with the marks that keep characters from meaning something.
 fn joined(before: &str, text: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), text);
+    while let Some(range) = outer_address::first_in(rest) {
+        shown.push_str(&plain(before.is_empty() && shown.is_empty(), &rest[..range.start]));
+        shown.push_str(&format!("<{}>", &rest[range.clone()]));
+        rest = &rest[range.end..];
+    }
+    let is_first = before.is_empty() && shown.is_empty();
+    shown + &plain(is_first, rest)
+}
+
+/// `text` as prose without links; `is_first` at the beginning of a block.
+fn plain(is_first: bool, text: &str) -> String {
     let escaped = prose(text);
     // Only the beginning of a block means a list or a heading.
-    let escaped = match (before.is_empty(), escaped.strip_prefix('\\')) {
+    let escaped = match (is_first, escaped.strip_prefix('\\')) {
         (false, Some(rest)) if rest.starts_with(['#', '-', '+', '=', ':']) => rest.to_owned(),
         _ => escaped,
     };
@@ -293,6 +307,24 @@ mod tests {
             "**Title** M\n\nSee the guide and bold. M\n\n- one M\n- two M\n\n```python\nx = 1\n```\nM\n\na b M\n\n1 2 M"
         );
         assert_eq!(line("**Fast** and `small`\nmore"), "Fast and `small` more");
+    }
+
+    #[test]
+    fn addresses_are_links_with_all_their_characters() {
+        for (text, expected) in [
+            ("See https://example.org/a_b*c.", "See <https://example.org/a_b*c>."),
+            (
+                "<https://example.org/x>, *or* `https://example.org`",
+                "<https://example.org/x>, or `https://example.org`",
+            ),
+            ("https://example.org/?a=1&b=2 is_it", "<https://example.org/?a=1&b=2> is\\_it"),
+            ("[https://example.org/x](https://example.net)", "<https://example.org/x>"),
+            ("http://localhost:80/a_b", "http://localhost:80/a\\_b"),
+            ("https://example.org/{{<x>}}", "<https://example.org/>&#123;&#123;}}"),
+            ("- https://example.org - one", "- <https://example.org> - one"),
+        ] {
+            assert_eq!(document(text, "", "", '-'), expected, "{text}");
+        }
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(super) fn to_markdown(text: &str) -> String {
         in_fence ^= trimmed.starts_with("```");
         let tag = if in_fence { None } else { split_tag(trimmed) };
         let Some((tag, rest)) = tag else {
-            tagged.continue_with(section, line);
+            tagged.continue_with(section, line, in_fence);
             continue;
         };
         section = section_of(tag);
@@ -142,15 +142,19 @@ fn without_type(text: &str) -> (&str, Option<&str>) {
 
 impl TaggedText {
     /// Adds a line without a tag to the section before it.
-    fn continue_with(&mut self, section: Section, line: &str) {
+    fn continue_with(&mut self, section: Section, line: &str, in_fence: bool) {
         let joined = |items: &mut Vec<String>| {
             let text = line.trim();
             match items.last_mut() {
-                Some(last) if !text.is_empty() => {
-                    if !last.is_empty() {
-                        last.push(' ');
+                Some(last) if !text.is_empty() || in_fence => {
+                    if in_fence || text.starts_with("```") {
+                        last.push('\n');
+                        last.push_str(line);
+                    } else {
+                        // Behind code, a new paragraph begins.
+                        last.push_str(if last.ends_with("```") { "\n\n" } else { " " });
+                        last.push_str(text);
                     }
-                    last.push_str(text);
                 }
                 _ => {}
             }
@@ -186,7 +190,7 @@ impl TaggedText {
             }
             out.push_str(&format!("\n\n**{title}**\n"));
             for item in items {
-                out.push_str(&format!("\n- {item}"));
+                out.push_str(&format!("\n- {}", item.replace('\n', "\n  ")));
             }
         }
         for example in &self.examples {

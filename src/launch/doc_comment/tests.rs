@@ -52,6 +52,11 @@ fn block_tags_become_lists_and_code() {
         "Adds `numbers`.\n\n**Parameters**\n\n- `a`: The first.\n- `b`: The second, with more.\n\n**Returns**\n\n- The sum.\n\n\
          **Errors**\n\n- `RangeError`: If large.\n\n**Example**\n\n```\nadd(1, 2);\n//=> 3\n```"
     );
+    let fenced = "Old.\n\n@deprecated Use `b`:\n```ts\nif (x)\n\n  b();\n```\nor nothing.\n@param a the\n  first";
+    assert_eq!(
+        to_markdown(Language::TYPESCRIPT, fenced),
+        "Old.\n\n**Parameters**\n\n- `a`: the first\n\n**Notes**\n\n- Deprecated. Use `b`:\n  ```ts\n  if (x)\n\n    b();\n  ```\n  \n  or nothing."
+    );
     let javadoc = "Makes a <b>list</b> of {@code T}.\n<p>\nMore &lt;text&gt;.\n<pre>{@code\n  List<String> x = f();\n}</pre>\n@param x the <i>x</i>\n@return it\n@since 1.0";
     let text = to_markdown(Language::JAVA, javadoc);
     assert!(

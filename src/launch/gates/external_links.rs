@@ -10,8 +10,9 @@ use codeyard_runs::stage::StopFlag;
 use super::internal_links::{is_outer, subject};
 use super::{Edit, Finding, LoadedPage, Scene};
 use crate::issue::{GateName, Issue, Severity};
-use crate::link_checker::{LinkAnswer, without_fragment};
+use crate::link_checker::LinkAnswer;
 use crate::markdown_page::Link;
+use crate::outer_address::{fault, without_fragment};
 
 /// What is known of the links.
 pub(crate) enum Answers<'a> {
@@ -91,30 +92,4 @@ fn without_link(page: &LoadedPage<'_>, link: &Link, issue: Issue) -> Finding {
         None => link.text.clone(),
     };
     Finding::fixable(issue, "keep the text without the link", Edit::Replace(page.in_file(&range), text))
-}
-
-fn fault(target: &str) -> Option<String> {
-    if let Some(address) = target.strip_prefix("mailto:") {
-        return (!address.contains('@')).then(|| "it has no address of a person".into());
-    }
-    let Some((scheme, rest)) = target.split_once("://") else {
-        return Some(if target.starts_with("//") {
-            "it names no scheme; write https://".into()
-        } else {
-            "its scheme isn't one of web pages".into()
-        });
-    };
-    if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
-        return Some("its scheme isn't one of web pages".into());
-    }
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if host.contains('@') {
-        return Some("it has a user name".into());
-    }
-    let name = host
-        .rsplit_once(':')
-        .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
-        .map_or(host, |(name, _)| name);
-    let is_name = !name.is_empty() && name.contains('.') && !name.starts_with('.') && !name.contains("..");
-    if is_name { None } else { Some(format!("{name:?} is no name of a host")) }
 }

@@ -332,7 +332,10 @@ fn links_that_their_servers_know_no_more_are_repaired_one_by_one() {
     let mut report = bench.report();
     let of = |report: &ValidationReport| -> Vec<(String, bool)> {
         let links = report.issues.iter().filter(|issue| issue.gate == GateName::ExternalLinks);
-        links.map(|issue| (issue.error_code.clone(), issue.fixable)).collect()
+        // Those of one line are in the order of their identifiers.
+        let mut links: Vec<_> = links.map(|issue| (issue.error_code.clone(), issue.fixable)).collect();
+        links.sort();
+        links
     };
     let gone = ("DEAD_LINK".to_owned(), true);
     let busy = ("LINK_UNREACHABLE".to_owned(), false);
@@ -390,9 +393,10 @@ fn what_a_claimed_block_says_is_in_the_lines_that_prove_it() {
     let cases = [
         ("It has 3 kinds.", true),
         ("It has 9 kinds.", false),
-        // A line of the evidence, but neither its first nor its last.
+        // It is a line of the evidence, but none that the sentence names.
         ("It has 7 kinds.", false),
-        ("See README.md, lines 1 to 11.", true),
+        ("See README.md, line 7.", true),
+        ("See README.md, line 12.", false),
         ("Call `tidy.sort()`.", true),
         ("`TODO is a kind of table`.", true),
         ("Call `tidy.sort(1)`.", false),

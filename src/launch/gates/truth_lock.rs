@@ -111,11 +111,13 @@ fn fault(
     }
     let missing = numbers(&block.text)
         .into_iter()
-        .find(|number| !numbers(&proofs).contains(number) && !is_place(claimed, scene, number));
+        .find(|number| !numbers(&proofs).contains(number) && !is_place(block, claimed, scene, number));
     if let Some(number) = missing {
         return Some(("UNPROVEN_CLAIM", format!("the number {number} isn't in the lines that prove it")));
     }
-    // How lines are broken is no part of what they say.
+    // How lines are broken, and what marks them as comments, is no part of what they say.
+    let bare = |line: &str| line.trim_start_matches([' ', '\t', '*', '/', '#', '!']).to_owned();
+    proofs.push_str(&proofs.lines().map(bare).collect::<String>());
     let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let proofs = solid(&proofs);
     let is_named = |span: &str| {
@@ -133,11 +135,12 @@ fn is_path(claimed: &ClaimedBlock, scene: &Scene<'_>, text: &str) -> bool {
     claims.flat_map(|claim| &claim.evidence).any(|place| place.path.contains(text))
 }
 
-/// Whether a number is that of a line that the block names as its source.
-fn is_place(claimed: &ClaimedBlock, scene: &Scene<'_>, number: &str) -> bool {
+/// Whether a number is that of a line in a file that the block names as its source.
+fn is_place(block: &PageBlock, claimed: &ClaimedBlock, scene: &Scene<'_>, number: &str) -> bool {
     let claims = claimed.claims.iter().filter_map(|id| scene.input.evidence.claims.get(id));
     let lines = claims.flat_map(|claim| &claim.evidence).any(|place| {
-        number.parse().is_ok_and(|line: u32| line == place.line_start || line == place.line_end)
+        (block.text.contains(&place.path)
+            && number.parse().is_ok_and(|line: u32| (place.line_start..=place.line_end).contains(&line)))
             || numbers(&place.path).contains(number)
     });
     lines || numbers(&scene.input.config.product_name).contains(number)
