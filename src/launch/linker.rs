@@ -163,17 +163,16 @@ struct Comparison<'c> {
     site: &'c Path,
     base: &'c str,
     stop: &'c StopFlag,
-    index: tempfile::TempPath,
+    /// A folder of its own, because a git that is killed leaves a lock beside its index.
+    folder: tempfile::TempDir,
 }
 
 impl<'c> Comparison<'c> {
     /// Reads the working copy into an index.
     fn begin(site: &'c Path, base: &'c str, stop: &'c StopFlag) -> Result<Self, StageError> {
-        let index = tempfile::Builder::new().prefix("codeyard-index").tempfile_in(site.join(".git"));
-        let index = index.map_err(|error| of_io("comparing the working copy", &error))?.into_temp_path();
-        // git wants to create it.
-        fs::remove_file(&index).map_err(|error| of_io("comparing the working copy", &error))?;
-        let comparison = Self { site, base, stop, index };
+        let folder = tempfile::Builder::new().prefix("codeyard-index").tempdir_in(site.join(".git"));
+        let folder = folder.map_err(|error| of_io("comparing the working copy", &error))?;
+        let comparison = Self { site, base, stop, folder };
         comparison.git(&["read-tree", base], MAX_DIFF_LISTING_BYTES)?;
         // What the site's own rules ignore counts too: a page there would be lost silently.
         comparison.git(&["add", "--all", "--force", "--", "."], MAX_DIFF_LISTING_BYTES)?;
@@ -181,7 +180,8 @@ impl<'c> Comparison<'c> {
     }
 
     fn run(&self, arguments: &[&str], max_bytes: usize) -> Result<Vec<u8>, GitError> {
-        let git = Git::in_repository(self.site).args(arguments).index_file(&self.index).max_output_bytes(max_bytes);
+        let index = self.folder.path().join("index");
+        let git = Git::in_repository(self.site).args(arguments).index_file(&index).max_output_bytes(max_bytes);
         // Paths are names, not patterns.
         git.env("GIT_LITERAL_PATHSPECS", "1").run(&|| self.stop.is_set())
     }
