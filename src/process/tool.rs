@@ -44,6 +44,7 @@ pub struct Tool {
     /// The file name of the program.
     name: String,
     separates_errors: bool,
+    joins_errors: bool,
     max_file_bytes: Option<u64>,
 }
 
@@ -111,7 +112,7 @@ impl Tool {
         #[expect(clippy::disallowed_methods, reason = "tools are started only here")]
         let command = Command::new(&program);
         let name = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Self { command, name, separates_errors: false, max_file_bytes: None }
+        Self { command, name, separates_errors: false, joins_errors: false, max_file_bytes: None }
     }
 
     /// Adds arguments.
@@ -156,6 +157,13 @@ impl Tool {
         self
     }
 
+    /// Counts standard error as a part of the whole output, for [`Self::run_whole`].
+    #[must_use]
+    pub fn join_errors(mut self) -> Self {
+        self.joins_errors = true;
+        self
+    }
+
     /// Bounds each file that it writes. The system enforces it, so it holds even when codeyard is killed.
     #[must_use]
     pub fn max_file_bytes(mut self, max: u64) -> Self {
@@ -188,13 +196,15 @@ impl Tool {
         Ok(ToolOutcome { status, output: text(&running.output), errors })
     }
 
-    /// Runs the tool until it ends or a bound is reached, and keeps its whole standard output. Standard error is apart from it. Blocks.
+    /// Runs the tool until it ends or a bound is reached, and keeps its whole standard output. Standard error is apart from it, unless they are
+    /// joined. Blocks.
     ///
     /// # Errors
     /// If the program can't be started.
     pub fn run_whole(self, bounds: &ToolBounds<'_>) -> io::Result<WholeOutcome> {
         let (name, began, wall) = (self.name.clone(), Instant::now(), SystemTime::now());
-        let running = self.separate_errors().spawn(Kept::Whole(bounds.max_output_bytes))?;
+        let tool = if self.joins_errors { self } else { self.separate_errors() };
+        let running = tool.spawn(Kept::Whole(bounds.max_output_bytes))?;
         let end = running.wait(bounds.limit, STOP_POLL, bounds.stop)?;
         let is_good = matches!(end, ToolEnd::Exited(status) if status.success());
         tool_log::record(&name, wall, began.elapsed(), is_good);

