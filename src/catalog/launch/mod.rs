@@ -5,8 +5,11 @@
 
 mod decode;
 mod encode;
+mod listed_schema;
 #[cfg(test)]
 mod tests;
+
+use std::sync::LazyLock;
 
 use serde_json::value::RawValue;
 
@@ -84,6 +87,10 @@ const TOOLS: [ToolDecl; 11] = [
     tool!(tools::LIST, "launch_list_runs", "List runs, the latest first."),
 ];
 
+/// The schemas of the answers as the list has them, in the order of [`TOOLS`].
+static LISTED_ANSWERS: LazyLock<Vec<String>> =
+    LazyLock::new(|| TOOLS.iter().map(|tool| listed_schema::listed(tool.output_schema)).collect());
+
 impl Catalog for Launch {
     fn id(&self) -> CatalogId {
         CatalogId::Launch
@@ -103,7 +110,8 @@ impl Catalog for Launch {
             tools::OPEN_PR => tool.publishing_entry(tool.name),
             _ => tool.writing_entry(tool.name),
         };
-        TOOLS.iter().map(entry).collect()
+        let listed = TOOLS.iter().zip(LISTED_ANSWERS.iter());
+        listed.map(|(tool, output_schema)| entry(&ToolDecl { output_schema, ..*tool })).collect()
     }
 
     fn policy(&self, tool: &str) -> CallPolicy {
