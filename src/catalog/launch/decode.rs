@@ -1,6 +1,7 @@
 //! Decodes the arguments of the tools of launch runs.
 //!
-//! It checks names and types; what a run's configuration holds, the workflow checks. Invariant: a refused call has no effect.
+//! It checks names and types; what a run's configuration holds, the workflow checks. Invariants: a refused call has no effect; what is refused is what
+//! the tool's schema refuses, a run's configuration aside.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -63,7 +64,7 @@ fn action(tool: &str) -> Option<RunAction> {
 }
 
 fn start(given: &Arguments<'_>, source: LaunchSource) -> Result<LaunchRequest, ToolError> {
-    let idempotency_key = given.optional_text("idempotency_key")?;
+    let idempotency_key = given.text_if_given("idempotency_key")?;
     if let Some(key) = &idempotency_key {
         if key.is_empty() {
             return Err(given.rejected("idempotency_key", "empty"));
@@ -77,12 +78,12 @@ fn start(given: &Arguments<'_>, source: LaunchSource) -> Result<LaunchRequest, T
 
 fn list(given: &Arguments<'_>, max_rows: usize) -> Result<LaunchRequest, ToolError> {
     let filter = given.object_if_given("filter", "filter.", &["product_slug", "state"])?;
-    let of_filter = |name| filter.as_ref().map_or(Ok(None), |filter| filter.optional_text(name));
+    let of_filter = |name| filter.as_ref().map_or(Ok(None), |filter| filter.text_if_given(name));
     Ok(LaunchRequest::List {
         product_slug: of_filter("product_slug")?,
         state: of_filter("state")?,
         limit: given.integer("limit", 1..=MAX_LAUNCH_RUNS)?.map(|limit| limit.min(max_rows)),
-        cursor: given.optional_text("cursor")?,
+        cursor: given.text_if_given("cursor")?,
     })
 }
 
