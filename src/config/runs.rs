@@ -28,6 +28,8 @@ pub struct RunsSection {
     pub private_link_hosts: Vec<String>,
     /// Largest clone of a repository, in MiB.
     pub max_clone_mib: u64,
+    /// Days for which the working copies of a run are kept after its end. Events, artifacts and drafts stay.
+    pub keep_work_days: u64,
     /// The program Hugo. Default: `hugo` on the `PATH`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hugo: Option<PathBuf>,
@@ -70,6 +72,7 @@ impl Default for RunsSection {
             check_links: true,
             private_link_hosts: Vec::new(),
             max_clone_mib: 1_024,
+            keep_work_days: 14,
             hugo: None,
             sites: None,
         }

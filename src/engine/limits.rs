@@ -150,3 +150,12 @@ pub const LARGE_SYNC_FILES: u64 = 200;
 
 /// Runs of one workspace that are kept open although they do nothing.
 pub const MAX_OPEN_RUNS: usize = 64;
+
+/// How long a run is waited for that is still open elsewhere, because its workspace was changed, in milliseconds.
+pub const OPEN_RUN_WAIT_MS: u64 = 15_000;
+
+/// How often it is tried to open such a run, in milliseconds.
+pub const OPEN_RUN_POLL_MS: u64 = 50;
+
+/// Time between two passes over the working copies of runs that have ended, in milliseconds.
+pub const OLD_WORK_PASS_MS: u64 = 3_600_000;

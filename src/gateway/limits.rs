@@ -35,3 +35,6 @@ pub const MAX_GROUP_THREADS: usize = 8;
 /// Longest wait of a code query for the watcher's first walk, in milliseconds, where there is no index yet: an index that is made after
 /// the walk is known to be fresh. With an older index the query doesn't wait, because its answer would be the same.
 pub const CODE_WALK_WAIT_MS: u64 = 150;
+
+/// Repositories that are read at once, in all workspaces, for starts of launch runs.
+pub const MAX_REPOSITORY_READINGS: usize = 4;

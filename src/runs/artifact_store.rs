@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use codeyard_base::digest::sha256hex;
 
 use crate::limits::{MAX_ARTIFACT_BYTES, MAX_ARTIFACT_NAME_BYTES};
+use crate::run_folder::shown;
 
 /// The folder of a run's artifacts.
 #[derive(Debug, Clone)]
@@ -56,7 +57,10 @@ pub enum ArtifactError {
         name: String,
     },
     /// The system refused.
-    #[error("the artifact {} can't be read or written: {source}; free space and check its permissions, then resume the run", file.display())]
+    #[error(
+        "the artifact {} can't be read or written: {source}; free space and check its permissions, then resume the run",
+        shown(file)
+    )]
     Io {
         /// Which file.
         file: PathBuf,

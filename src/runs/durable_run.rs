@@ -16,7 +16,7 @@ use crate::artifact_store::{ArtifactError, ArtifactStore, ArtifactVersion};
 use crate::event::{EventType, TraceContext};
 use crate::event_log::{EventLog, EventLogError, NewEvent};
 use crate::machine::{self, Action, Activity, Advance, Command, Refusal, StageResult, Work};
-use crate::run_folder::RunFolder;
+use crate::run_folder::{RunFolder, shown};
 use crate::run_id::RunId;
 use crate::run_view::{ReplayError, RunView};
 use crate::work_item::{WorkItemId, WorkItemSpec, WorkItemState};
@@ -71,7 +71,7 @@ pub enum RunError {
     #[error(transparent)]
     Replay(#[from] ReplayError),
     /// The system refused.
-    #[error("{} can't be read or written: {source}; free space and check its permissions, then try again", path.display())]
+    #[error("{} can't be read or written: {source}; free space and check its permissions, then try again", shown(path))]
     Io {
         /// Which file or folder.
         path: PathBuf,
@@ -125,6 +125,10 @@ impl DurableRun {
     pub fn open(workflow: &'static Workflow, runs: &Path, id: &RunId) -> Result<Self, RunError> {
         let folder = RunFolder::new(runs, id);
         let (log, events) = EventLog::open(&folder.events(), id)?;
+        if events.is_empty() {
+            let source = io::Error::new(io::ErrorKind::NotFound, "the run was never created");
+            return Err(RunError::Io { path: folder.events(), source });
+        }
         let view = RunView::replay(workflow, &events)?;
         let artifacts = ArtifactStore::new(folder.artifacts());
         artifacts.recover(&view.artifacts.values().cloned().collect::<Vec<_>>())?;
@@ -308,6 +312,12 @@ impl DurableRun {
         }
         if events.is_empty() && matches!(command, Command::Finished(_)) {
             events.push(state_changed(from, from, outcome.progress.report));
+        }
+        // A stage that failed without ending the run: whoever waits for it learns why.
+        if let Some(event) = events.last_mut().filter(|event| event.event_type == EventType::RunStateChanged)
+            && !failure.is_null()
+        {
+            event.payload["error"] = failure;
         }
         self.append(trace, events)?;
         self.view.progress = outcome.progress;

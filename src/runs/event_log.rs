@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::event::{ChainBreak, Event, EventType, TraceContext};
 use crate::limits::MAX_EVENT_BYTES;
+use crate::run_folder::shown;
 use crate::run_id::RunId;
 
 /// An open log. One process writes a log at a time: the lock of the state directory ensures that.
@@ -43,8 +44,8 @@ pub struct NewEvent {
 pub enum EventLogError {
     /// An event is not what was written.
     #[error(
-        "line {line} of {} is damaged: {reason}; restore the folder of the run from a backup, or cancel the run and start another one",
-        file.display()
+        "line {line} of {} is damaged: {reason}; restore the folder of the run from a backup, or start another run",
+        shown(file)
     )]
     Damaged {
         /// Which file.
@@ -61,7 +62,10 @@ pub enum EventLogError {
         bytes: usize,
     },
     /// The system refused.
-    #[error("{} can't be read or written: {source}; free space and check its permissions, then resume the run", file.display())]
+    #[error(
+        "{} can't be read or written: {source}; free space and check its permissions, then resume the run",
+        shown(file)
+    )]
     Io {
         /// Which file.
         file: PathBuf,
@@ -80,6 +84,14 @@ impl EventLog {
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
         path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all()).map_err(failed)?;
         Ok(Self { file, path: path.to_owned(), run_id: run_id.clone(), last: None, length: 0, is_torn: false })
+    }
+
+    /// Whether there is a log with a whole first line. Without one the run was never acknowledged.
+    pub(crate) fn has_events(path: &Path) -> bool {
+        let mut line = Vec::new();
+        let read = File::open(path)
+            .and_then(|file| BufReader::new(file).take(MAX_EVENT_BYTES as u64 + 1).read_until(b'\n', &mut line));
+        read.is_ok() && line.ends_with(b"\n")
     }
 
     /// An existing log, and all its events.

@@ -17,6 +17,7 @@ pub mod observer;
 pub mod run_folder;
 pub mod run_host;
 pub mod run_id;
+mod run_lease;
 pub mod run_store;
 pub mod run_view;
 pub mod stage;

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use codeyard_base::clock::Instant;
 use parking_lot::Mutex;
@@ -20,6 +21,7 @@ use crate::machine::{Activity, Command, Work};
 use crate::observer::{PassedPart, RunObserver, RunStatus, WorkPart};
 use crate::run_folder::RunFolder;
 use crate::run_id::RunId;
+use crate::run_lease::RunLease;
 use crate::stage::{StageCode, StageError, StageHost, StopFlag};
 use crate::work_item::WorkItemState;
 
@@ -34,6 +36,9 @@ pub struct LiveRun {
     config: Value,
     run: Mutex<DurableRun>,
     running: Mutex<Option<(Work, StopFlag)>>,
+    /// Whether no further work may begin.
+    is_stopped: AtomicBool,
+    _lease: Option<RunLease>,
     status: Mutex<RunStatus>,
     observer: Arc<dyn RunObserver>,
 }
@@ -81,6 +86,11 @@ impl LiveRun {
         Ok(Self::of(code, runs, run, config, observer))
     }
 
+    /// The same run, which holds its lease as long as it is open.
+    pub(crate) fn holding(self, lease: RunLease) -> Self {
+        Self { _lease: Some(lease), ..self }
+    }
+
     fn of(
         code: Arc<dyn StageCode>,
         runs: &Path,
@@ -97,6 +107,8 @@ impl LiveRun {
             config,
             run: Mutex::new(run),
             running: Mutex::new(None),
+            is_stopped: AtomicBool::new(false),
+            _lease: None,
             status: Mutex::new(status),
             observer,
         }
@@ -150,6 +162,7 @@ impl LiveRun {
         let mut run = self.run.lock();
         let effects = run.command(trace, command)?;
         let next = self.carry_out(effects);
+        self.write_snapshot(&run);
         self.publish(&run);
         Ok(next)
     }
@@ -174,10 +187,7 @@ impl LiveRun {
         }
         let (result, failure) = match outcome {
             Ok(result) => (result, Value::Null),
-            Err(ExecutionError::Stage(error)) => {
-                let error = if stop.is_late() { over_time(&error) } else { error };
-                (self.code.failed(work.stage, &error), error.to_value())
-            }
+            Err(ExecutionError::Stage(error)) => (self.code.failed(work.stage, &error), error.to_value()),
             Err(ExecutionError::Record(error)) => {
                 self.break_off(&mut run, &error);
                 return None;
@@ -194,12 +204,30 @@ impl LiveRun {
                 return None;
             }
         };
-        // The snapshot is made from the events, so a failure loses nothing.
+        self.write_snapshot(&run);
+        self.publish(&run);
+        next
+    }
+
+    /// The snapshot is made from the events, so a failure loses nothing.
+    fn write_snapshot(&self, run: &DurableRun) {
         if let Err(error) = run.write_snapshot() {
             tracing::warn!(run = %self.id, %error, "the snapshot of a run can't be written");
         }
+    }
+
+    /// Lets no further work begin and interrupts the work in progress. The run doesn't end: it continues when it is opened again.
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Release);
+        self.interrupt();
+    }
+
+    /// Says that nobody works on the run, although a stage may have begun: its thread couldn't be started, or it was stopped in the queue.
+    pub fn abandon(&self) {
+        let mut run = self.run.lock();
+        *self.running.lock() = None;
+        run.interrupt();
         self.publish(&run);
-        next
     }
 
     /// Tells the running work to stop. The run doesn't end: it continues when it is resumed.
@@ -211,8 +239,13 @@ impl LiveRun {
 
     /// The flag of work that the run is at; `None` if it isn't at this work.
     fn begin(&self, work: Work) -> Option<StopFlag> {
-        let run = self.run.lock();
+        let mut run = self.run.lock();
         let mut running = self.running.lock();
+        if self.is_stopped.load(Ordering::Acquire) {
+            run.interrupt();
+            self.publish(&run);
+            return None;
+        }
         if run.view().progress.activity != Activity::Running(work) || running.is_some() {
             return None;
         }
@@ -276,6 +309,14 @@ impl StageHost for LiveRun {
         Ok(found.map(|(_, content)| content))
     }
 
+    fn folder(&self) -> RunFolder {
+        self.folder()
+    }
+
+    fn state(&self) -> &'static str {
+        self.status.lock().view.progress.state.name
+    }
+
     fn results(&self, worker: &str) -> Vec<Value> {
         let view = self.status.lock().view.clone();
         let finished =
@@ -286,7 +327,12 @@ impl StageHost for LiveRun {
     }
 
     fn emit(&self, trace: &TraceContext, events: Vec<NewEvent>) -> Result<(), StageError> {
-        self.record(|run| run.emit(trace, events)).map_err(|error| unrecorded(&error))
+        let emitted = self.record(|run| match run.view().progress.activity {
+            Activity::Running(_) => run.emit(trace, events).map(Some),
+            // The run has ended: nothing follows its last event.
+            _ => Ok(None),
+        });
+        emitted.map_err(|error| unrecorded(&error))?.ok_or_else(StageError::cancelled)
     }
 
     fn part_began(&self, part: WorkPart<'_>, parent: &TraceContext) -> TraceContext {
@@ -313,14 +359,6 @@ impl StageHost for LiveRun {
 
 fn unrecorded(error: &RunError) -> StageError {
     StageError::of_disk("storage", error.to_string())
-}
-
-fn over_time(error: &StageError) -> StageError {
-    let message = format!(
-        "the run took longer than its configuration allows (budgets.max_runtime_s), and stopped at: {error}; start \
-         another run with more time"
-    );
-    StageError::new("INTERNAL", message).with("cause_class", "budget_exceeded").with("budget", "max_runtime_s")
 }
 
 #[cfg(test)]

@@ -249,6 +249,11 @@ impl Run {
                 self.begin(work);
                 Ok(())
             }
+            // A crash came before the first work item of the repair.
+            (Role::Repair { .. }, Activity::Idle) => {
+                self.go_on();
+                Ok(())
+            }
             (Role::Check { .. }, Activity::Running(work)) => Err(self.busy(work)),
             (Role::Check { repair, .. }, _) if self.progress.report == Some(false) => {
                 self.enter(repair);

@@ -2,6 +2,7 @@
 //!
 //! Invariant: all of them are below one folder, which is named after the run. Source: `docs/contract-launch.md#where-a-run-lives`.
 
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -67,5 +68,27 @@ impl RunFolder {
             fs::create_dir_all(folder)?;
         }
         self.top.parent().map_or(Ok(()), |runs| fs::File::open(runs)?.sync_all())
+    }
+}
+
+/// A file of a run for people and clients: from the folder of the run on. Where a server keeps its runs isn't a client's business.
+pub(crate) fn shown(file: &Path) -> impl Display {
+    let parts = file.components().map(|part| part.as_os_str().to_string_lossy());
+    let parts: Vec<_> = parts.collect();
+    let run = parts.iter().rposition(|part| RunId::parse(part).is_some());
+    parts[run.unwrap_or(parts.len().saturating_sub(1))..].join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_shown_from_the_folder_of_the_run_on() {
+        let id = RunId::parse("r_2026-01-21T10-00-00Z_0123abcd").unwrap();
+        let folder = RunFolder::new(Path::new("/var/lib/codeyard/runs"), &id);
+        assert_eq!(shown(&folder.events()).to_string(), format!("{id}/events.ndjson"));
+        assert_eq!(shown(Path::new("/srv/x/list.sqlite")).to_string(), "list.sqlite");
+        assert_eq!(shown(Path::new("")).to_string(), "");
     }
 }

@@ -16,10 +16,13 @@ use parking_lot::Mutex;
 
 use crate::durable_run::{RunError, RunStart};
 use crate::event::TraceContext;
+use crate::event_log::EventLog;
+use crate::fair_queue::QueueFull;
 use crate::live_run::LiveRun;
 use crate::observer::{PassedPart, RunObserver, WorkPart};
 use crate::run_folder::RunFolder;
 use crate::run_id::RunId;
+use crate::run_lease::RunLeases;
 use crate::run_store::{Claim, IdempotencyKey, RunStore, RunSummary};
 use crate::run_view::RunView;
 use crate::stage::StageCode;
@@ -31,6 +34,7 @@ pub struct RunHost {
     store: RunStore,
     /// Starts with a key happen one after the other, so that a key that was just claimed belongs to a run that exists.
     starts: Mutex<()>,
+    leases: RunLeases,
     _lock: FileLock,
 }
 
@@ -66,6 +70,20 @@ pub enum StartError {
     /// The database can't be read or written.
     #[error(transparent)]
     State(#[from] StateError),
+    /// Too many runs wait.
+    #[error(transparent)]
+    Full(#[from] QueueFull),
+}
+
+/// Why a run can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Somebody else in this process has it open.
+    #[error("the run is still open elsewhere, because its workspace was changed; call again")]
+    InUse,
+    /// It can't be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
 }
 
 /// Why the folder of runs can't be used.
@@ -103,8 +121,14 @@ impl RunHost {
         fs::create_dir_all(runs).map_err(failed)?;
         let lock = FileLock::try_acquire(&runs.join("lock")).map_err(failed)?;
         let lock = lock.ok_or_else(|| HostError::InUse { folder: runs.to_owned() })?;
-        let host =
-            Self { code, runs: runs.to_owned(), store: RunStore::new(store), starts: Mutex::new(()), _lock: lock };
+        let host = Self {
+            code,
+            runs: runs.to_owned(),
+            store: RunStore::new(store),
+            starts: Mutex::new(()),
+            leases: RunLeases::default(),
+            _lock: lock,
+        };
         host.mend_list()?;
         Ok(host)
     }
@@ -119,19 +143,24 @@ impl RunHost {
         &self.code
     }
 
-    /// Creates a run, durable when this returns, or finds the one that `key` leads to.
+    /// Creates a run, durable when this returns, or finds the one that `key` leads to. A new run is created if `admit` allows it.
     ///
     /// # Errors
-    /// If the key belongs to another configuration, or the run can't be written.
+    /// If it isn't admitted, the key belongs to another configuration, or the run can't be written.
     pub fn start(
         &self,
         start: RunStart,
         key: Option<&StartKey>,
         trace: &TraceContext,
         observer: Arc<dyn RunObserver>,
+        admit: &dyn Fn() -> Result<(), QueueFull>,
     ) -> Result<Started, StartError> {
         let mut id = RunId::new(clock::wall_s(), rand::random());
-        let Some(key) = key else { return self.create(id, start, trace, observer).map(Started::New) };
+        let create = |id: RunId| {
+            admit()?;
+            self.create(id, start, trace, observer).map(Started::New)
+        };
+        let Some(key) = key else { return create(id) };
         let _one_by_one = self.starts.lock();
         match self.store.claim(&key.key, &id, &key.config_sha256, clock::wall_s())? {
             Claim::New => {}
@@ -140,7 +169,7 @@ impl RunHost {
             // A crash came between the claim and the creation.
             Claim::Replayed { run_id } => id = run_id,
         }
-        self.create(id.clone(), start, trace, observer).map(Started::New).inspect_err(|_| {
+        create(id.clone()).inspect_err(|_| {
             if let Err(error) = self.store.release(&key.key, &id) {
                 tracing::warn!(%error, "the key of a run that could not be created stays claimed");
             }
@@ -155,6 +184,11 @@ impl RunHost {
         observer: Arc<dyn RunObserver>,
     ) -> Result<Arc<LiveRun>, StartError> {
         let workflow = self.code.workflow();
+        // Nobody else knows the identifier yet, unless a crash came between a claim and the creation.
+        let lease = self.leases.take(&id).ok_or_else(|| RunError::Io {
+            path: RunFolder::new(&self.runs, &id).top().to_owned(),
+            source: io::Error::new(io::ErrorKind::ResourceBusy, "it is being created"),
+        })?;
         self.store.put(&RunSummary {
             run_id: id.as_str().to_owned(),
             workspace: start.workspace.clone(),
@@ -166,7 +200,7 @@ impl RunHost {
         })?;
         let created = LiveRun::create(self.code.clone(), &self.runs, &id, start, trace, observer);
         match created {
-            Ok(live) => Ok(Arc::new(live)),
+            Ok(live) => Ok(Arc::new(live.holding(lease))),
             Err(error) => {
                 if let Err(error) = self.store.remove(&id) {
                     tracing::warn!(%error, "the record of a run that could not be created stays in the list");
@@ -190,9 +224,17 @@ impl RunHost {
     /// Opens a run.
     ///
     /// # Errors
-    /// If it can't be read, or its log is damaged.
-    pub fn open_run(&self, id: &RunId, observer: Arc<dyn RunObserver>) -> Result<Arc<LiveRun>, RunError> {
-        LiveRun::open(self.code.clone(), &self.runs, id, observer).map(Arc::new)
+    /// If it can't be read, or its log is damaged. [`OpenError::InUse`] if it is open already, or being created: it is to be tried again.
+    pub fn open_run(&self, id: &RunId, observer: Arc<dyn RunObserver>) -> Result<Arc<LiveRun>, OpenError> {
+        let lease = self.leases.take(id).ok_or(OpenError::InUse)?;
+        let live = Arc::new(LiveRun::open(self.code.clone(), &self.runs, id, observer)?.holding(lease));
+        // A crash can come between the last event of a run and its record in the list.
+        let view = live.status().view;
+        let is_listed = self.store.get(id).map(|listed| listed == Some(self.summary(id, &view)));
+        if let Err(error) = is_listed.and_then(|is_listed| if is_listed { Ok(()) } else { self.list(id, &view) }) {
+            tracing::warn!(run = %id, %error, "the list of runs can't be mended");
+        }
+        Ok(live)
     }
 
     /// Stores what the list shows of a run now.
@@ -202,6 +244,29 @@ impl RunHost {
     pub fn list(&self, id: &RunId, view: &RunView) -> Result<(), StateError> {
         self.store.put(&self.summary(id, view))?;
         if view.finished_at.is_some() { self.store.run_ended(id, clock::wall_s()) } else { Ok(()) }
+    }
+
+    /// Removes the working copies of runs that ended more than `keep_s` seconds before `now`; events, artifacts and drafts stay. Returns how many runs
+    /// had some.
+    ///
+    /// # Errors
+    /// If the list can't be read.
+    pub fn remove_old_work(&self, keep_s: u64, now: u64) -> Result<usize, StateError> {
+        let is_old = |run: &RunSummary| {
+            let ended = run.finished_at.as_deref().and_then(clock::seconds);
+            ended.is_some_and(|ended| ended.saturating_add(keep_s) <= now)
+        };
+        let old = self.store.all()?.into_iter().filter(is_old).filter_map(|run| RunId::parse(&run.run_id));
+        let removed = old.filter(|id| match fs::remove_dir_all(RunFolder::new(&self.runs, id).work()) {
+            Ok(()) => true,
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    tracing::warn!(run = %id, %error, "the working copies of an old run can't be removed");
+                }
+                false
+            }
+        });
+        Ok(removed.count())
     }
 
     fn summary(&self, id: &RunId, view: &RunView) -> RunSummary {
@@ -226,8 +291,7 @@ impl RunHost {
         let listed = self.store.all()?;
         for run in &listed {
             let id = RunId::parse(&run.run_id);
-            let has_log =
-                |id: &RunId| fs::metadata(RunFolder::new(&self.runs, id).events()).is_ok_and(|log| log.len() > 0);
+            let has_log = |id: &RunId| EventLog::has_events(&RunFolder::new(&self.runs, id).events());
             if let Some(id) = id.filter(|id| !has_log(id)) {
                 tracing::info!(run = %id, "a run was never created; its record is removed");
                 self.store.remove(&id)?;
@@ -240,6 +304,9 @@ impl RunHost {
                 Err(error) => tracing::warn!(run = %id, %error, "a folder of a run can't be listed"),
             }
         }
+        let has_log = |id: &RunId| EventLog::has_events(&RunFolder::new(&self.runs, id).events());
+        let exists = |run_id: &str| RunId::parse(run_id).is_some_and(|id| has_log(&id));
+        self.store.remove_keys_of_lost_runs(&exists)?;
         Ok(())
     }
 }

@@ -166,6 +166,21 @@ impl RunStore {
         })
     }
 
+    /// Frees the keys that were claimed for runs which don't exist: their creation was never finished. Call it while no run is created.
+    ///
+    /// # Errors
+    /// If the database can't be written.
+    pub(crate) fn remove_keys_of_lost_runs(&self, exists: &dyn Fn(&str) -> bool) -> Result<(), StateError> {
+        // A key that expires is that of a run which has ended, whose folder may be removed.
+        let is_lost = |value: &str| {
+            serde_json::from_str::<KeyRecord>(value).is_ok_and(|key| key.expires.is_none() && !exists(&key.run_id))
+        };
+        self.store.update(KEYS, &mut |snapshot| {
+            let lost = snapshot.records.iter().filter(|record| is_lost(&record.value));
+            lost.map(|record| Write::Remove { key: record.key.clone() }).collect()
+        })
+    }
+
     /// Removes what the list shows of a run that could not be created.
     ///
     /// # Errors

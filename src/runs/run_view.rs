@@ -38,7 +38,9 @@ pub struct RunView {
     pub last_event: String,
     /// When it happened, in RFC 3339; empty before the first one.
     pub last_event_at: String,
-    /// How long stages have worked, in seconds.
+    /// Why the last stage has failed, if it has and the run goes on; `null` otherwise.
+    pub stage_failure: Value,
+    /// How long work items have run, in seconds.
     pub worked_s: u64,
 }
 
@@ -86,6 +88,7 @@ impl RunView {
             open_issues: BTreeMap::new(),
             finished_at: None,
             failure: Value::Null,
+            stage_failure: Value::Null,
             last_event: String::new(),
             last_event_at: String::new(),
             worked_s: 0,
@@ -108,7 +111,7 @@ impl RunView {
     /// The view after one more event.
     pub(crate) fn apply(&mut self, workflow: &'static Workflow, event: &Event) -> Result<(), ReplayError> {
         if let (true, Some(from), Some(to)) =
-            (self.progress.is_active(), clock::seconds(&self.last_event_at), clock::seconds(&event.ts))
+            (self.worked_until(event), clock::seconds(&self.last_event_at), clock::seconds(&event.ts))
         {
             self.worked_s += to.saturating_sub(from);
         }
@@ -120,6 +123,24 @@ impl RunView {
         self.last_event.clone_from(&event.event_id);
         self.last_event_at.clone_from(&event.ts);
         Ok(())
+    }
+
+    /// Whether an item has run from the last event to this one. Events alone say so, so that idle time, a wait for a turn and the time without a server
+    /// count neither at once nor after a replay: each of them ends with an item that is queued or begins again.
+    fn worked_until(&self, event: &Event) -> bool {
+        // Items of work that was stopped for good stay as they were.
+        let Some(current) = self.items.values().max_by_key(|item| item.number).map(|item| item.work) else {
+            return false;
+        };
+        let is_running = |item: &ItemView| item.state == WorkItemState::Running && item.work == current;
+        match event.event_type {
+            EventType::WorkItemQueued => false,
+            EventType::WorkItemStarted => {
+                let item = event.payload["item"].as_str().and_then(|id| self.items.get(&WorkItemId::from_log(id)));
+                !item.is_some_and(is_running) && self.items.values().any(is_running)
+            }
+            _ => self.items.values().any(is_running),
+        }
     }
 
     fn try_apply(&mut self, workflow: &'static Workflow, event: &Event) -> Result<(), String> {
@@ -139,6 +160,7 @@ impl RunView {
                 self.progress.state = workflow.state(name).ok_or_else(|| format!("the state {name} is unknown"))?;
                 self.progress.activity = Activity::Idle;
                 self.progress.report = payload["report_ok"].as_bool();
+                self.stage_failure = payload["error"].clone();
             }
             EventType::WorkItemQueued => {
                 let (id, mut item) = queued_item(workflow, payload)?;
@@ -234,4 +256,67 @@ fn queued_item(workflow: &'static Workflow, payload: &Value) -> Result<(WorkItem
         result: Value::Null,
     };
     Ok((WorkItemId::from_log(text("item")?), item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::TraceContext;
+    use crate::event_log::{EventLog, NewEvent};
+    use crate::testing::SAMPLE;
+    use crate::work_item::WorkItemSpec;
+
+    #[test]
+    fn only_the_time_in_which_items_run_counts() {
+        use EventType::{
+            GateRunStarted, RunCreated, RunStateChanged, WorkItemFinished, WorkItemQueued, WorkItemStarted,
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let id = RunId::new(0, 1);
+        let mut log = EventLog::create(&dir.path().join("events.ndjson"), &id).unwrap();
+        let item = |stage: &str, attempt: u32, scope: &'static str| {
+            let id = WorkItemId::new(&id, attempt, &WorkItemSpec { worker: "Writer", scope: scope.into() });
+            json!({"item": id.as_str(), "worker": "Writer", "scope": scope, "stage": stage, "attempt": attempt})
+        };
+        let (plan, a, b, check) =
+            (item("plan", 1, "all"), item("write", 1, "a"), item("write", 1, "b"), item("check", 1, "all"));
+        let created = json!({"workflow": "sample", "workspace": "w", "subject": "s", "advance": "auto"});
+        let to = |state: &str| json!({"from": "CREATED", "to": state});
+        let events = [
+            // A day in the queue.
+            ("2026-01-21T00:00:00Z", RunCreated, created),
+            ("2026-01-22T00:00:00Z", WorkItemQueued, plan.clone()),
+            ("2026-01-22T00:00:01Z", WorkItemStarted, plan.clone()),
+            ("2026-01-22T00:00:03Z", WorkItemFinished, plan), // 2
+            ("2026-01-22T00:00:03Z", RunStateChanged, to("WRITING")),
+            ("2026-01-22T00:00:03Z", WorkItemQueued, a.clone()),
+            ("2026-01-22T00:00:03Z", WorkItemQueued, b.clone()),
+            ("2026-01-22T00:00:03Z", WorkItemStarted, a.clone()),
+            ("2026-01-22T00:00:05Z", WorkItemStarted, b.clone()), // 2: the other one runs
+            ("2026-01-22T00:00:06Z", WorkItemFinished, b),        // 1
+            // The server was killed, and began again a day later.
+            ("2026-01-23T00:00:00Z", WorkItemStarted, a.clone()),
+            ("2026-01-23T00:00:04Z", WorkItemFinished, a), // 4
+            ("2026-01-23T00:00:04Z", RunStateChanged, to("CHECKING")),
+            // A person came back after a day.
+            ("2026-01-24T00:00:00Z", WorkItemQueued, check.clone()),
+            ("2026-01-24T00:00:00Z", WorkItemStarted, check.clone()),
+            ("2026-01-24T00:00:10Z", GateRunStarted, json!({"gate": "Schema"})), // 10
+            ("2026-01-24T00:00:11Z", WorkItemFinished, check),                   // 1
+        ];
+        let mut view = RunView::new(&SAMPLE);
+        for (ts, event_type, payload) in events {
+            let new = vec![NewEvent { event_type, payload }];
+            for event in log.append(ts, &TraceContext::default(), new).unwrap() {
+                view.apply(&SAMPLE, &event).unwrap();
+                // What a command has begun counts only from its first item on.
+                if !view.progress.is_active() {
+                    view.progress.activity = Activity::Running(Work { stage: "check", attempt: 1 });
+                }
+            }
+        }
+        assert_eq!(view.worked_s, 20);
+        let (_, events) = EventLog::open(&dir.path().join("events.ndjson"), &id).unwrap();
+        assert_eq!(RunView::replay(&SAMPLE, &events).unwrap().worked_s, 20);
+    }
 }

@@ -96,6 +96,12 @@ pub trait StageHost: Sync {
     /// If it can't be read.
     fn artifact(&self, name: &str) -> Result<Option<Vec<u8>>, StageError>;
 
+    /// The folders of the run.
+    fn folder(&self) -> RunFolder;
+
+    /// The state of the run.
+    fn state(&self) -> &'static str;
+
     /// The results of the finished items of a worker, in the order in which they finished.
     fn results(&self, worker: &str) -> Vec<Value>;
 
@@ -198,6 +204,13 @@ impl StopFlag {
     /// A flag that also counts as set from `deadline` on.
     pub fn with_deadline(deadline: Option<Instant>) -> Self {
         Self { deadline, ..Self::default() }
+    }
+
+    /// The same flag for a part of the work, which has `limit` at most.
+    pub fn within(&self, limit: Duration) -> Self {
+        let own = Instant::now() + limit;
+        let deadline = self.deadline.map_or(own, |deadline| deadline.min(own));
+        Self { is_set: Arc::clone(&self.is_set), deadline: Some(deadline) }
     }
 
     /// Asks the work to stop.

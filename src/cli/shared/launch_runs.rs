@@ -48,9 +48,6 @@ impl LaunchRuns {
         let directory: Arc<OnceLock<Arc<Directory>>> = Arc::default();
         let section = &config.runs;
         let scratch = state.run().join("launch");
-        // What a crashed process has left is nobody's.
-        drop(std::fs::remove_dir_all(&scratch));
-        state.make(&scratch).map_err(|error| Failure::new(error_chain(&error)))?;
         let known = directory.clone();
         let roots = move |workspace: &str| -> Vec<PathBuf> {
             let name = WorkspaceName::new(workspace);
@@ -79,16 +76,22 @@ impl LaunchRuns {
             },
             links: section.check_links.then(|| LinkChecker::new(&section.private_link_hosts)),
             hugo: section.hugo.clone(),
-            scratch,
+            scratch: scratch.clone(),
             roots: Arc::new(roots),
         });
         let limits = RunLimits {
             active: section.max_active,
             active_per_workspace: section.max_active_per_workspace,
             waiting_per_workspace: section.max_waiting_per_workspace,
+            keep_work: Duration::from_secs(section.keep_work_days.saturating_mul(24 * 3_600)),
         };
         let code = Arc::new(LaunchStages::new(settings.clone()));
         let host = RunHost::open(code, &state.path().join("runs"), store.clone());
+        if host.is_ok() {
+            // The runs are this process's, so what a crashed one has left is nobody's.
+            drop(std::fs::remove_dir_all(&scratch));
+        }
+        state.make(&scratch).map_err(|error| Failure::new(error_chain(&error)))?;
         let service = match host {
             Ok(host) => Ok(Arc::new(RunService::new(host, limits, telemetry))),
             Err(error) => {

@@ -62,7 +62,7 @@ impl RunActor {
         let Some((work, trace)) = self.pending.pop_front() else { return };
         self.working.send_replace(true);
         let mut turn = self.service.queue().enter(&self.workspace, self.live.id());
-        let (live, mut stopping) = (self.live.clone(), self.stopping.subscribe());
+        let (live, service, mut stopping) = (self.live.clone(), self.service.clone(), self.stopping.subscribe());
         let work = async move {
             // A run that is stopped doesn't wait for its turn.
             tokio::select! {
@@ -73,7 +73,18 @@ impl RunActor {
             while let Some(work) = next {
                 let (live, trace) = (live.clone(), trace.clone());
                 let name = format!("run-{}", work.stage);
-                next = low_priority::run_long(&name, move || live.execute(&trace, work)).await.flatten();
+                let executing = live.clone();
+                let ended = low_priority::run_long(&name, move || executing.execute(&trace, work)).await;
+                if ended.is_none() {
+                    // The thread couldn't be started, or the work panicked where nothing expects it.
+                    tracing::error!(run = %live.id(), "the work of a run could not be done; resume the run");
+                    blocking::spawn(move || live.abandon()).await.ok();
+                    return;
+                }
+                next = ended.flatten();
+            }
+            if live.status().view.finished_at.is_some() {
+                blocking::spawn(move || service.remove_old_work()).await.ok();
             }
         };
         ctx.spawn(work.into_actor(self).map(|(), run, ctx| {
@@ -115,12 +126,15 @@ impl Handler<StopRun> for RunActor {
     fn handle(&mut self, _: StopRun, ctx: &mut Self::Context) -> Self::Result {
         self.stopping.send_replace(true);
         self.pending.clear();
-        self.live.interrupt();
+        self.live.stop();
+        let live = self.live.clone();
         let mut working = self.working.subscribe();
         let stop = ctx.address();
         let ended: BoxFuture<'static, ()> = async move {
             // The sender is the actor, which outlives this future.
             working.wait_for(|working| !*working).await.ok();
+            // What has waited for its turn doesn't begin any more: whoever waits for it learns that.
+            blocking::spawn(move || live.abandon()).await.ok();
             drop(stop);
         }
         .boxed();

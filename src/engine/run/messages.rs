@@ -33,6 +33,9 @@ pub enum OpenRunError {
     /// The server has no runs.
     #[error("this server has no runs: {0}")]
     Unavailable(String),
+    /// It is still open elsewhere in this process.
+    #[error("the run is still open elsewhere, because its workspace was changed; call again")]
+    InUse,
     /// It can't be read.
     #[error(transparent)]
     Run(Arc<RunError>),

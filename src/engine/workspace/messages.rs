@@ -24,7 +24,6 @@ use codeyard_model::query::GatedQuery;
 use codeyard_paging::Snapshot;
 use codeyard_runs::durable_run::RunStart;
 use codeyard_runs::event::TraceContext;
-use codeyard_runs::fair_queue::QueueFull;
 use codeyard_runs::run_host::{StartError, StartKey};
 use codeyard_runs::run_id::RunId;
 use codeyard_telemetry::CallTrace;
@@ -223,13 +222,10 @@ pub struct StartedRun {
 /// Why a run can't be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartRunError {
-    /// Too many runs wait.
-    #[error(transparent)]
-    Full(QueueFull),
     /// The server has no runs.
     #[error(transparent)]
     Open(OpenRunError),
-    /// The key is used, or the run can't be written.
+    /// Too many runs wait, the key is used, or the run can't be written.
     #[error(transparent)]
     Start(#[from] StartError),
 }

@@ -4,20 +4,22 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 
-use crate::limits::MAX_OPEN_RUNS;
+use crate::limits::{MAX_OPEN_RUNS, OPEN_RUN_POLL_MS, OPEN_RUN_WAIT_MS};
 use crate::run::{ApplyCommand, OpenRunError, RunActor, RunHandle, RunService, RunWatch};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::{OpenRun, ResumeRuns, StartRun, StartRunError, StartedRun};
 use codeyard_base::blocking;
+use codeyard_base::clock::Instant;
 use codeyard_runs::event::TraceContext;
 use codeyard_runs::live_run::LiveRun;
 use codeyard_runs::machine::{Advance, Command};
-use codeyard_runs::run_host::Started;
+use codeyard_runs::run_host::{OpenError, Started};
 use codeyard_runs::run_id::RunId;
 use codeyard_runs::run_store::RunSummary;
 
@@ -37,6 +39,8 @@ struct RunRead {
     id: RunId,
     read: Result<Arc<LiveRun>, OpenRunError>,
     watch: Arc<RunWatch>,
+    /// Whether it isn't tried again if somebody else still has the run open.
+    is_last: bool,
 }
 
 impl OpenRuns {
@@ -99,15 +103,25 @@ impl Workspace {
             return opening.clone();
         }
         let (actor, workspace) = (ctx.address(), self.setup.name.to_string());
-        let watch = RunWatch::new(&service);
         let key = id.clone();
         let opening = async move {
-            let observer = watch.clone();
-            let wanted = id.clone();
-            let read = blocking::spawn(move || read_run(&service, &wanted, &workspace, observer)).await;
-            let read = read.unwrap_or_else(|_| Err(OpenRunError::Unavailable("reading the run failed".into())));
-            let stopped = |_| Err(OpenRunError::Unavailable("the workspace is being stopped".into()));
-            actor.send(RunRead { id, read, watch }).await.unwrap_or_else(stopped)
+            let until = Instant::now() + Duration::from_millis(OPEN_RUN_WAIT_MS);
+            loop {
+                let watch = RunWatch::new(&service);
+                let (host, wanted, owner, observer) = (service.clone(), id.clone(), workspace.clone(), watch.clone());
+                let read = blocking::spawn(move || read_run(&host, &wanted, &owner, observer)).await;
+                let read = read.unwrap_or_else(|_| Err(OpenRunError::Unavailable("reading the run failed".into())));
+                let is_last = Instant::now() >= until;
+                let stopped = |_| Err(OpenRunError::Unavailable("the workspace is being stopped".into()));
+                let opened = actor.send(RunRead { id: id.clone(), read, watch, is_last }).await.unwrap_or_else(stopped);
+                // An earlier workspace of this name ends its work, or the run is just being created.
+                match opened {
+                    Err(OpenRunError::InUse) if !is_last => {
+                        tokio::time::sleep(Duration::from_millis(OPEN_RUN_POLL_MS)).await
+                    }
+                    opened => return opened,
+                }
+            }
         };
         // The task goes on when the call that asked for the run ends.
         let task = tokio::spawn(opening);
@@ -129,7 +143,10 @@ fn read_run(
 ) -> Result<Arc<LiveRun>, OpenRunError> {
     let found = service.host().find(id.as_str(), workspace).map_err(|error| OpenRunError::List(error.to_string()))?;
     let id = found.ok_or(OpenRunError::NotFound)?;
-    service.host().open_run(&id, observer).map_err(|error| OpenRunError::Run(Arc::new(error)))
+    service.host().open_run(&id, observer).map_err(|error| match error {
+        OpenError::InUse => OpenRunError::InUse,
+        OpenError::Run(error) => OpenRunError::Run(Arc::new(error)),
+    })
 }
 
 impl Handler<OpenRun> for Workspace {
@@ -147,7 +164,13 @@ impl Handler<RunRead> for Workspace {
     type Result = Result<RunHandle, OpenRunError>;
 
     fn handle(&mut self, message: RunRead, _: &mut Self::Context) -> Self::Result {
-        self.runs.opening.remove(&message.id);
+        if let Some(open) = self.runs.handles.get(&message.id).cloned() {
+            self.runs.opening.remove(&message.id);
+            return Ok(open);
+        }
+        if !(matches!(message.read, Err(OpenRunError::InUse)) && !message.is_last) {
+            self.runs.opening.remove(&message.id);
+        }
         let service = self.run_service()?;
         Ok(self.add_run(message.read?, &message.watch, &service))
     }
@@ -161,14 +184,15 @@ impl Handler<StartRun> for Workspace {
             Ok(service) => service,
             Err(error) => return Box::pin(fut::ready(Err(StartRunError::Open(error)))),
         };
-        if let Err(full) = service.queue().admit(&self.setup.name) {
-            return Box::pin(fut::ready(Err(StartRunError::Full(full))));
-        }
         let StartRun { mut start, key, trace } = message;
         start.workspace = self.setup.name.to_string();
         let watch = RunWatch::new(&service);
         let (host, observer, span) = (service.clone(), watch.clone(), trace.clone());
-        let created = blocking::spawn(move || host.host().start(start, key.as_ref(), &span, observer));
+        let name = self.setup.name.clone();
+        let created = blocking::spawn(move || {
+            let admit = || host.queue().admit(&name);
+            host.host().start(start, key.as_ref(), &span, observer, &admit)
+        });
         Box::pin(created.into_actor(self).map(move |created, workspace, _| {
             let failed = || OpenRunError::Unavailable("creating the run failed".into());
             match created.map_err(|_| StartRunError::Open(failed()))?? {
@@ -193,7 +217,11 @@ impl Handler<ResumeRuns> for Workspace {
         let actor = ctx.address();
         let resume = async move {
             let host = service.clone();
-            let unfinished = blocking::spawn(move || host.host().store().unfinished()).await;
+            let unfinished = blocking::spawn(move || {
+                host.remove_old_work();
+                host.host().store().unfinished()
+            })
+            .await;
             let unfinished: Vec<RunSummary> = match unfinished {
                 Ok(Ok(runs)) => runs.into_iter().filter(|run| run.workspace == name).collect(),
                 Ok(Err(error)) => {

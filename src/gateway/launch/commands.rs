@@ -24,7 +24,7 @@ use crate::wait_status::{WaitStatus, Waiting};
 /// Runs the gates and answers with their report.
 pub(super) async fn validate(run: &RunHandle, status: &WaitStatus, trace: TraceContext) -> Answered {
     let settled = command(run, status, Command::Validate, trace).await?;
-    failed_item(&settled.view, workers::VALIDATOR)?;
+    failed_stage(&settled.view)?;
     let report = report(run).await?;
     Ok(with_report(run, Map::new(), report))
 }
@@ -32,8 +32,7 @@ pub(super) async fn validate(run: &RunHandle, status: &WaitStatus, trace: TraceC
 /// Repairs one issue.
 pub(super) async fn fix_next(run: &RunHandle, status: &WaitStatus, trace: TraceContext) -> Answered {
     let settled = command(run, status, Command::FixNext, trace).await?;
-    failed_item(&settled.view, workers::FIXER)?;
-    failed_item(&settled.view, workers::VALIDATOR)?;
+    failed_stage(&settled.view)?;
     let result = run_status::last(&settled.view, workers::FIXER).map(|item| item.result.clone()).unwrap_or_default();
     let report = report(run).await?;
     let blockers =
@@ -47,7 +46,7 @@ pub(super) async fn fix_next(run: &RunHandle, status: &WaitStatus, trace: TraceC
 pub(super) async fn resume(run: &RunHandle, status: &WaitStatus, trace: TraceContext) -> Answered {
     let settled = command(run, status, Command::Resume, trace).await?;
     if matches!(settled.view.progress.state.role, Role::Check { .. }) && settled.view.progress.report.is_none() {
-        failed_item(&settled.view, workers::VALIDATOR)?;
+        failed_stage(&settled.view)?;
     }
     Ok(status_answer(run))
 }
@@ -63,7 +62,7 @@ pub(super) async fn cancel(run: &RunHandle, trace: TraceContext) -> Answered {
 /// Publishes the result.
 pub(super) async fn open_pr(run: &RunHandle, status: &WaitStatus, trace: TraceContext) -> Answered {
     let settled = command(run, status, Command::Publish, trace).await?;
-    failed_item(&settled.view, workers::PUBLISHER)?;
+    failed_stage(&settled.view)?;
     let result = run_status::pull_request(&settled.view).cloned();
     let result =
         result.ok_or_else(|| of_storage(&"the publication has left no result; launch_get_status shows the run"))?;
@@ -120,7 +119,8 @@ async fn settle(run: &RunHandle, waiting: &WaitStatus) -> Result<RunStatus, Laun
     match settled.view.progress.state.role {
         Role::Cancelled => Err(LaunchRefusal::new("CANCELLED", "the run was cancelled")),
         Role::Failed => Err(of_recorded(&settled.view.failure)),
-        _ if matches!(settled.view.progress.activity, Activity::Interrupted(_)) => {
+        // A run that waits for its turn is still to work when the server stops.
+        _ if settled.view.progress.activity != Activity::Idle => {
             let message = "the work was interrupted, because the server or the workspace stops; resume the run later";
             Err(LaunchRefusal {
                 retryable: true,
@@ -131,12 +131,9 @@ async fn settle(run: &RunHandle, waiting: &WaitStatus) -> Result<RunStatus, Laun
     }
 }
 
-/// The error of the last item of a worker, if it has failed.
-fn failed_item(view: &RunView, worker: &str) -> Result<(), LaunchRefusal> {
-    match run_status::last(view, worker) {
-        Some(item) if item.state == WorkItemState::Failed => Err(of_recorded(&item.result)),
-        _ => Ok(()),
-    }
+/// The error of the last stage, if it has failed and the run goes on.
+fn failed_stage(view: &RunView) -> Result<(), LaunchRefusal> {
+    if view.stage_failure.is_null() { Ok(()) } else { Err(of_recorded(&view.stage_failure)) }
 }
 
 async fn report(run: &RunHandle) -> Result<Value, LaunchRefusal> {

@@ -2,12 +2,15 @@
 //!
 //! Invariant: an INTERNAL error has `details.cause_class`.
 
+use codeyard_engine::query::redact::redact;
 use codeyard_engine::run::OpenRunError;
 use codeyard_engine::workspace::messages::StartRunError;
 use codeyard_launch::run_status;
 use codeyard_model::launch::LaunchRefusal;
 use codeyard_model::limits::RETRY_AFTER_MS;
+use codeyard_model::roots::RootSet;
 use codeyard_runs::durable_run::RunError;
+use codeyard_runs::event_log::EventLogError;
 use codeyard_runs::live_run::CommandError;
 use codeyard_runs::machine::Refusal;
 use codeyard_runs::observer::RunStatus;
@@ -57,7 +60,7 @@ pub(super) fn of_command(error: CommandError, status: &RunStatus) -> LaunchRefus
     match error {
         CommandError::Stage(error) => of_stage(error),
         CommandError::Run(RunError::Refused(refusal)) => of_refusal(&refusal, status),
-        CommandError::Run(error) => of_storage(&error),
+        CommandError::Run(error) => of_run(&error),
     }
 }
 
@@ -87,10 +90,23 @@ fn of_refusal(refusal: &Refusal, status: &RunStatus) -> LaunchRefusal {
 
 /// A run's files or the list of runs can't be read or written.
 pub(super) fn of_storage(error: &impl std::fmt::Display) -> LaunchRefusal {
+    let error = error.to_string();
+    tracing::warn!(error, "a call about runs failed");
     LaunchRefusal {
         retryable: true,
-        ..LaunchRefusal::new("INTERNAL", error.to_string()).with("cause_class", "storage")
+        ..LaunchRefusal::new("INTERNAL", without_paths(&error)).with("cause_class", "storage")
     }
+}
+
+/// A run can't be read or written. What is wrong in its files stays wrong when the call is repeated.
+fn of_run(error: &RunError) -> LaunchRefusal {
+    let is_damaged = matches!(error, RunError::Log(EventLogError::Damaged { .. }) | RunError::Replay(_));
+    LaunchRefusal { retryable: !is_damaged, ..of_storage(error) }
+}
+
+/// A message without the folders in which the server keeps its files; its log has them.
+fn without_paths(message: &str) -> String {
+    redact(message, &RootSet::of_real_paths(Vec::new(), Vec::new())).into_owned()
 }
 
 /// Why a run can't be opened.
@@ -102,13 +118,17 @@ pub(super) fn of_open(run_id: &str, error: &OpenRunError) -> LaunchRefusal {
             LaunchRefusal::new("RUN_NOT_FOUND", message)
         }
         OpenRunError::Unavailable(_) => {
-            let message = format!("{error}; an operator can see why in the server's log");
+            let message = format!("{}; an operator can see why in the server's log", without_paths(&error.to_string()));
             LaunchRefusal {
                 retryable: true,
                 ..LaunchRefusal::new("INTERNAL", message).with("cause_class", "unavailable")
             }
         }
-        OpenRunError::Run(error) => of_storage(error),
+        OpenRunError::InUse => LaunchRefusal {
+            retryable: true,
+            ..LaunchRefusal::new("INTERNAL", error.to_string()).with("cause_class", "in_use")
+        },
+        OpenRunError::Run(error) => of_run(error),
         OpenRunError::List(_) => of_storage(error),
     }
 }
@@ -116,13 +136,14 @@ pub(super) fn of_open(run_id: &str, error: &OpenRunError) -> LaunchRefusal {
 /// Why a run can't be started.
 pub(super) fn of_start(error: StartRunError) -> LaunchRefusal {
     match error {
-        StartRunError::Full(full) => LaunchRefusal {
+        StartRunError::Open(error) => of_open("", &error),
+        StartRunError::Start(StartError::Full(full)) => LaunchRefusal {
             retryable: true,
             ..LaunchRefusal::new("INTERNAL", format!("{full}; try again later"))
                 .with("cause_class", "overloaded")
-                .with("retry_after_ms", RETRY_AFTER_MS)
+                .with("reason", "overloaded")
+                .with("retryAfterMs", RETRY_AFTER_MS)
         },
-        StartRunError::Open(error) => of_open("", &error),
         StartRunError::Start(error @ StartError::KeyReused { .. }) => {
             let StartError::KeyReused { run_id } = &error else { return of_storage(&error) };
             LaunchRefusal::new("INVALID_INPUT", error.to_string())

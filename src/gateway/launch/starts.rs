@@ -21,13 +21,25 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 use serde_json::json;
+use tokio::sync::Semaphore;
+
+use crate::limits::MAX_REPOSITORY_READINGS;
 
 use super::errors::{of_open, of_stage, of_start, of_storage};
 use super::{Answered, LaunchCall, object};
 
 /// Starts from repositories that are in progress, by workspace, principal, URL and key.
-#[derive(Default)]
-pub(super) struct Discoveries(Mutex<HashMap<[String; 4], Shared<BoxFuture<'static, Answered>>>>);
+pub(super) struct Discoveries {
+    starts: Mutex<HashMap<[String; 4], Shared<BoxFuture<'static, Answered>>>>,
+    /// Each reading is a clone, so only some happen at once.
+    readings: Semaphore,
+}
+
+impl Default for Discoveries {
+    fn default() -> Self {
+        Self { starts: Mutex::default(), readings: Semaphore::new(MAX_REPOSITORY_READINGS) }
+    }
+}
 
 /// Starts a run.
 pub(super) async fn start(call: &LaunchCall, source: &LaunchSource, key: Option<&str>, trace: &CallTrace) -> Answered {
@@ -58,7 +70,7 @@ async fn from_repository(call: &LaunchCall, url: &str, key: Option<&str>, trace:
         key.map(|key| format!("={key}")).unwrap_or_default(),
     ];
     let started = {
-        let mut discoveries = call.calls.discoveries.0.lock();
+        let mut discoveries = call.calls.discoveries.starts.lock();
         match discoveries.get(&place) {
             Some(started) => started.clone(),
             None => {
@@ -72,7 +84,7 @@ async fn from_repository(call: &LaunchCall, url: &str, key: Option<&str>, trace:
                 // The task goes on when the call ends.
                 let task = tokio::spawn(async move {
                     let started = discover(&work, repository, key.as_deref(), &trace).await;
-                    work.calls.discoveries.0.lock().remove(&own);
+                    work.calls.discoveries.starts.lock().remove(&own);
                     started
                 });
                 let started = async move {
@@ -89,6 +101,8 @@ async fn from_repository(call: &LaunchCall, url: &str, key: Option<&str>, trace:
 
 async fn discover(call: &LaunchCall, repository: GithubRepository, key: Option<&str>, trace: &CallTrace) -> Answered {
     let settings = call.calls.settings.clone();
+    // The semaphore is never closed.
+    let _turn = call.calls.discoveries.readings.acquire().await.ok();
     let read = blocking::spawn(move || {
         let found = settings.discover(&repository, &StopFlag::default())?;
         run_request::from_repository(&settings.sites, &repository, &found.facts, &found.head)

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::LiveRun;
 use crate::durable_run::{DurableRun, RunError};
 use crate::event::TraceContext;
-use crate::machine::{StageResult, Work};
+use crate::event_log::EventLogError;
+use crate::machine::{Activity, StageResult, Work};
 use crate::run_folder::RunFolder;
 use crate::stage::{Stage, StageError, StopFlag};
 use crate::work_item::{WorkItemId, WorkItemSpec};
@@ -49,8 +50,7 @@ impl Execution<'_> {
         let folder = self.live.folder();
         let stage = self.stage(&folder, self.trace.clone());
         let specs = guarded(|| code.items(&stage))?;
-        let open = self.live.record(|run| run.plan_items(self.trace, self.work, &specs));
-        let open = open.map_err(ExecutionError::Record)?;
+        let open = self.record(|run| run.plan_items(self.trace, self.work, &specs))?;
         let by_id = specs.iter().map(|spec| (WorkItemId::new(&self.live.id, self.work.attempt, spec), spec));
         *self.left.lock() =
             by_id.clone().filter(|(id, _)| open.contains(id)).map(|(id, spec)| (id, spec.clone())).collect();
@@ -68,7 +68,7 @@ impl Execution<'_> {
             return Err(failure);
         }
         if self.stop.is_set() {
-            return Err(ExecutionError::Stage(StageError::cancelled()));
+            return Err(self.timely(StageError::cancelled()).into());
         }
         let view = self.live.status().view;
         let result_of = |id| view.items.get(&id).map_or(Value::Null, |item| item.result.clone());
@@ -106,22 +106,45 @@ impl Execution<'_> {
         spec: &WorkItemSpec,
         span: &TraceContext,
     ) -> Result<(), ExecutionError> {
-        let live = self.live;
-        live.record(|run| run.item_started(span, id)).map_err(ExecutionError::Record)?;
+        self.record(|run| run.item_started(span, id))?;
         let stage = self.stage(folder, span.clone());
-        match guarded(|| live.code.work(&stage, spec)) {
-            Ok(output) => {
-                let finish =
-                    |run: &mut DurableRun| run.item_finished(span, id, &output.artifacts, output.events, output.result);
-                live.record(finish).map_err(ExecutionError::Record)
-            }
+        let done = guarded(|| self.live.code.work(&stage, spec)).map_err(ExecutionError::from).and_then(|output| {
+            self.record(|run| run.item_finished(span, id, &output.artifacts, output.events, output.result))
+        });
+        match done {
             // What was stopped hasn't failed: the run ends otherwise, or continues later. Neither has what the disk refused.
-            Err(error) if self.stop.was_requested() || error.is_of_disk => Err(error.into()),
-            Err(error) => {
-                live.record(|run| run.item_failed(span, id, &error.to_value())).map_err(ExecutionError::Record)?;
+            Err(ExecutionError::Stage(error)) if !self.stop.was_requested() => {
+                let error = self.timely(error);
+                self.record(|run| run.item_failed(span, id, &error.to_value()))?;
                 Err(ExecutionError::Stage(error))
             }
+            done => done,
         }
+    }
+
+    /// Changes the run, if it is still at this work.
+    fn record<T>(&self, change: impl FnOnce(&mut DurableRun) -> Result<T, RunError>) -> Result<T, ExecutionError> {
+        let changed = self.live.record(|run| match run.view().progress.activity {
+            Activity::Running(work) if work == self.work => change(run).map(Some),
+            _ => Ok(None),
+        });
+        match changed {
+            Ok(Some(changed)) => Ok(changed),
+            Ok(None) => Err(ExecutionError::Stage(StageError::cancelled())),
+            // The disk isn't at fault, and a repetition would be as large.
+            Err(RunError::Log(error @ EventLogError::TooLarge { .. })) => {
+                let message =
+                    format!("the result of a work item can't be recorded: {error}; start a run with smaller inputs");
+                let error = StageError::new("INTERNAL", message).with("cause_class", "event_too_large");
+                Err(ExecutionError::Stage(error))
+            }
+            Err(error) => Err(ExecutionError::Record(error)),
+        }
+    }
+
+    /// The error, or that the run's time is over.
+    fn timely(&self, error: StageError) -> StageError {
+        if self.stop.is_late() && !self.stop.was_requested() { over_time(&error) } else { error }
     }
 
     fn stage<'s>(&'s self, folder: &'s RunFolder, trace: TraceContext) -> Stage<'s> {
@@ -145,4 +168,12 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageEr
         let message = "the work failed because of an error in codeyard; see the server's log, then resume the run";
         Err(StageError::new("INTERNAL", message).with("cause_class", "panic"))
     })
+}
+
+fn over_time(error: &StageError) -> StageError {
+    let message = format!(
+        "the run took longer than its configuration allows (budgets.max_runtime_s), and stopped at: {error}; start \
+         another run with more time"
+    );
+    StageError::new("INTERNAL", message).with("cause_class", "budget_exceeded").with("budget", "max_runtime_s")
 }

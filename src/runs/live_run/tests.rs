@@ -265,3 +265,92 @@ fn events_that_an_item_emits_are_durable_while_it_runs() {
     carry_out(&run, Command::Resume);
     assert_eq!((state(&run), run.status().message), ("PLANNED", None));
 }
+
+#[test]
+fn a_stage_that_fails_and_leaves_the_run_says_why_until_the_next_one_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let fails = Arc::new(AtomicUsize::new(1));
+    let left = fails.clone();
+    let code = SampleCode::new(move |stage, item| {
+        if stage.work.stage == "publish"
+            && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok()
+        {
+            return Err(StageError::new("INTERNAL", "no answer").with("cause_class", "network"));
+        }
+        Ok(artifact_of(stage, item))
+    });
+    let run = sample_run(dir.path(), code, Advance::Auto, json!({}));
+    carry_out(&run, Command::Resume);
+    carry_out(&run, Command::FixNext);
+    carry_out(&run, Command::Publish);
+    let view = run.status().view;
+    assert_eq!((state(&run), view.stage_failure["message"].as_str()), ("READY", Some("no answer")));
+    assert_eq!(reopened(&run, dir.path(), SampleCode::plain()).status().view.stage_failure, view.stage_failure);
+    carry_out(&run, Command::Publish);
+    assert_eq!((state(&run), run.status().view.stage_failure.is_null()), ("DONE", true));
+}
+
+#[test]
+fn no_work_begins_after_a_stop_between_two_stages() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = sample_run(dir.path(), SampleCode::plain(), Advance::Auto, json!({}));
+    let trace = TraceContext::default();
+    let first = run.command(&trace, Command::Resume).unwrap().unwrap();
+    let second = run.execute(&trace, first).unwrap();
+    run.stop();
+    assert_eq!(run.execute(&trace, second), None);
+    assert_eq!(run.status().view.progress.activity, Activity::Interrupted(second));
+    assert_eq!(count(&run, "WORK_ITEM_FINISHED"), 1);
+}
+
+#[test]
+fn work_that_nobody_does_is_interrupted_and_can_be_resumed() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = sample_run(dir.path(), SampleCode::plain(), Advance::Auto, json!({}));
+    let work = run.command(&TraceContext::default(), Command::Resume).unwrap().unwrap();
+    run.abandon();
+    assert_eq!(run.status().view.progress.activity, Activity::Interrupted(work));
+    carry_out(&run, Command::Resume);
+    assert_eq!(state(&run), "CHECKING");
+}
+
+#[test]
+fn nothing_follows_the_last_event_of_a_cancelled_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let (began, beginning) = mpsc::channel();
+    let (go, gone) = mpsc::channel::<()>();
+    let gone = Mutex::new(gone);
+    let code = SampleCode::new(move |stage, item| {
+        began.send(()).unwrap();
+        gone.lock().recv().ok();
+        let event = NewEvent { event_type: crate::event::EventType::GateRunStarted, payload: json!({}) };
+        assert_eq!(stage.host.emit(&stage.trace, vec![event]).unwrap_err().code, "CANCELLED");
+        Ok(artifact_of(stage, item))
+    });
+    let run = sample_run(dir.path(), code, Advance::Auto, json!({}));
+    let trace = TraceContext::default();
+    let work = run.command(&trace, Command::Resume).unwrap().unwrap();
+    std::thread::scope(|scope| {
+        let working = scope.spawn(|| run.execute(&trace, work));
+        beginning.recv().unwrap();
+        run.command(&trace, Command::Cancel).unwrap();
+        go.send(()).unwrap();
+        assert_eq!(working.join().unwrap(), None);
+    });
+    let text = std::fs::read_to_string(run.folder().events()).unwrap();
+    assert!(text.lines().last().unwrap().contains("RUN_CANCELLED"), "{text}");
+    assert_eq!((state(&run), run.status().view.progress.activity), ("CANCELLED", Activity::Idle));
+}
+
+#[test]
+fn a_result_that_is_too_large_to_record_fails_its_stage() {
+    let dir = tempfile::tempdir().unwrap();
+    let code = SampleCode::new(|stage, item| {
+        let result = json!("x".repeat(crate::limits::MAX_EVENT_BYTES));
+        Ok(ItemOutput { result, ..artifact_of(stage, item) })
+    });
+    let run = sample_run(dir.path(), code, Advance::Auto, json!({}));
+    carry_out(&run, Command::Resume);
+    let view = run.status().view;
+    assert_eq!((state(&run), &view.failure["details"]["cause_class"]), ("FAILED", &json!("event_too_large")));
+}

@@ -20,8 +20,16 @@ fn key(text: &str, config_sha256: &str) -> StartKey {
 }
 
 fn start(host: &RunHost, key: Option<&StartKey>) -> Result<(RunId, bool), StartError> {
-    let started =
-        host.start(sample_start(Advance::Auto, json!({})), key, &TraceContext::default(), Arc::new(Unwatched));
+    start_if(host, key, &|| Ok(()))
+}
+
+fn start_if(
+    host: &RunHost,
+    key: Option<&StartKey>,
+    admit: &dyn Fn() -> Result<(), QueueFull>,
+) -> Result<(RunId, bool), StartError> {
+    let start = sample_start(Advance::Auto, json!({}));
+    let started = host.start(start, key, &TraceContext::default(), Arc::new(Unwatched), admit);
     started.map(|started| match started {
         Started::New(live) => (live.id().clone(), false),
         Started::Replayed(id) => (id, true),
@@ -83,7 +91,9 @@ fn a_crash_between_claim_and_creation_is_mended() {
     }
     let host = host(dir.path());
     assert_eq!(host.store().all().unwrap(), [], "the run was never acknowledged");
-    assert_eq!(start(&host, Some(&key("k", "c"))).unwrap(), (lost, false), "the key leads to it");
+    let (id, is_replayed) = start(&host, Some(&key("k", "c"))).unwrap();
+    assert!(!is_replayed, "there was nothing to repeat");
+    assert_eq!(start(&host, Some(&key("k", "c"))).unwrap(), (id, true));
 }
 
 #[test]
@@ -123,4 +133,97 @@ fn one_process_works_with_the_runs_at_a_time() {
     assert!(matches!(second, Err(HostError::InUse { .. })));
     drop(first);
     assert!(RunHost::open(Arc::new(SampleCode::plain()), &dir.path().join("runs"), store).is_ok());
+}
+
+#[test]
+fn a_full_queue_refuses_new_runs_and_no_repeated_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = host(dir.path());
+    let (id, _) = start(&host, Some(&key("k", "c"))).unwrap();
+    let full = || Err(QueueFull { waiting: 7 });
+    assert_eq!(start_if(&host, Some(&key("k", "c")), &full).unwrap(), (id, true));
+    for key in [None, Some(key("other", "c"))] {
+        assert!(matches!(start_if(&host, key.as_ref(), &full), Err(StartError::Full(QueueFull { waiting: 7 }))));
+    }
+    assert_eq!(host.store().all().unwrap().len(), 1);
+    assert!(!start(&host, Some(&key("other", "d"))).unwrap().1, "the refused start has used no key up");
+}
+
+#[test]
+fn a_run_is_open_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = host(dir.path());
+    let start_config = sample_start(Advance::Auto, json!({}));
+    let started = host.start(start_config, None, &TraceContext::default(), Arc::new(Unwatched), &|| Ok(())).unwrap();
+    let Started::New(live) = started else { panic!("the start is new") };
+    let id = live.id().clone();
+    assert!(matches!(host.open_run(&id, Arc::new(Unwatched)), Err(OpenError::InUse)));
+    drop(live);
+    let live = host.open_run(&id, Arc::new(Unwatched)).unwrap();
+    assert!(matches!(host.open_run(&id, Arc::new(Unwatched)), Err(OpenError::InUse)));
+    drop(live);
+    assert!(host.open_run(&id, Arc::new(Unwatched)).is_ok());
+}
+
+#[test]
+fn a_record_that_a_crash_has_left_behind_is_mended_when_the_run_is_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = host(dir.path());
+    let key = key("k", "c");
+    let (id, _) = start(&host, Some(&key)).unwrap();
+    let live = host.open_run(&id, Arc::new(Unwatched)).unwrap();
+    // The last event is durable, and the list doesn't learn of it.
+    live.command(&TraceContext::default(), Command::Cancel).unwrap();
+    drop(live);
+    assert_eq!(host.store().get(&id).unwrap().unwrap().state, "CREATED");
+    drop(host.open_run(&id, Arc::new(Unwatched)).unwrap());
+    let listed = host.store().get(&id).unwrap().unwrap();
+    assert_eq!((listed.state.as_str(), listed.finished_at.is_some()), ("CANCELLED", true));
+    // The key expires from now on.
+    let later = clock::wall_s() + crate::limits::KEY_LIFE_S + 1;
+    assert_eq!(host.store().claim(&key.key, &RunId::new(0, 9), "other", later).unwrap(), Claim::New);
+}
+
+#[test]
+fn keys_and_records_of_runs_that_were_never_created_are_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let lost = RunId::new(0, 7);
+    for log in [&b""[..], b"\0\0\0\0", b"{\"event_id\":\"e_0000"] {
+        let key = key("k", "c");
+        {
+            let host = host(dir.path());
+            host.store().claim(&key.key, &lost, &key.config_sha256, 0).unwrap();
+            let folder = RunFolder::new(&dir.path().join("runs"), &lost);
+            folder.make().unwrap();
+            fs::write(folder.events(), log).unwrap();
+            assert!(host.open_run(&lost, Arc::new(Unwatched)).is_err(), "nobody sees it");
+        }
+        let host = host(dir.path());
+        // Its key can lead to another configuration.
+        let (id, is_replayed) = start(&host, Some(&StartKey { config_sha256: "other".into(), ..key })).unwrap();
+        assert!(!is_replayed && id != lost);
+        host.store().release(&IdempotencyKey::new("ann", "start", "k"), &id).unwrap();
+    }
+}
+
+#[test]
+fn working_copies_of_runs_that_ended_long_ago_are_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = host(dir.path());
+    let run = |ends: bool| {
+        let (id, _) = start(&host, None).unwrap();
+        let live = host.open_run(&id, Arc::new(Unwatched)).unwrap();
+        if ends {
+            live.command(&TraceContext::default(), Command::Cancel).unwrap();
+            host.list(&id, &live.status().view).unwrap();
+        }
+        live.folder()
+    };
+    let (ended, open) = (run(true), run(false));
+    let now = clock::wall_s();
+    assert_eq!(host.remove_old_work(3_600, now).unwrap(), 0);
+    assert_eq!(host.remove_old_work(3_600, now + 3_601).unwrap(), 1);
+    assert_eq!((ended.work().exists(), ended.events().exists(), ended.artifacts().exists()), (false, true, true));
+    assert!(open.work().exists());
+    assert_eq!(host.remove_old_work(3_600, now + 3_601).unwrap(), 0);
 }
