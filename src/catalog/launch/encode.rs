@@ -54,6 +54,11 @@ fn with_list(object: &Map<String, Value>, list: &[&str], total: &str, room: Room
             let around = above.iter().fold(&mut cut, |value, member| &mut value[*member]);
             around[*last].as_array_mut()?.truncate(count);
             around[total] = length.into();
+            // The next page of runs begins after the last one that is shown.
+            if let ("runs", Some(run_id)) = (*last, count.checked_sub(1).map(|at| around[*last][at]["run_id"].clone()))
+            {
+                around["next_cursor"] = run_id;
+            }
         }
         room.result(&cut, false)
     })
@@ -127,13 +132,7 @@ fn refused(refusal: &LaunchRefusal, room: Room) -> EncodedReply {
 
 fn refused_as(refusal: &LaunchRefusal, tool_code: ErrorCode, room: Room) -> EncodedReply {
     let message: String = refusal.message.chars().take(MAX_ERROR_MESSAGE_CHARS).collect();
-    let fits = to_json_bounded(&refusal.details, MAX_ERROR_DATA_BYTES).is_ok();
-    let reason_only = || {
-        let kept = ["reason", "cause_class"].iter().filter_map(|key| refusal.details.get_key_value(*key));
-        kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<String, Value>>()
-    };
-    let details = if fits { refusal.details.clone() } else { reason_only() };
-    let result = [details, Map::new()].into_iter().find_map(|details| {
+    let result = [fitting_details(&refusal.details), Map::new()].into_iter().find_map(|details| {
         let mut shape = Map::from_iter([("ok".to_owned(), Value::Bool(false))]);
         shape.extend(refusal.run_id.iter().map(|run_id| ("run_id".to_owned(), run_id.as_str().into())));
         let error =
@@ -145,4 +144,35 @@ fn refused_as(refusal: &LaunchRefusal, tool_code: ErrorCode, room: Room) -> Enco
         Some(result) => EncodedReply::Refusal { result, tool_code },
         None => error_reply(&ToolError::new(tool_code, message), room.reply),
     }
+}
+
+/// The details within their limit. What is long is cut: first the failure of the run, which its status has too, then lists, with their lengths as
+/// `NAME_total`.
+fn fitting_details(details: &Map<String, Value>) -> Map<String, Value> {
+    let fits = |details: &Map<String, Value>| to_json_bounded(details, MAX_ERROR_DATA_BYTES).is_ok();
+    let mut kept = details.clone();
+    if !fits(&kept) {
+        kept.remove("failure");
+    }
+    let lists: Vec<String> = kept.iter().filter(|(_, value)| value.is_array()).map(|(key, _)| key.clone()).collect();
+    for key in lists {
+        let length = kept[&key].as_array().map_or(0, Vec::len);
+        if fits(&kept) {
+            break;
+        }
+        kept.insert(format!("{key}_total"), length.into());
+        let cut = longest(0, length, |count| {
+            let mut cut = kept.clone();
+            cut[&key].as_array_mut()?.truncate(count);
+            fits(&cut).then_some(cut)
+        });
+        kept = cut.unwrap_or_else(|| {
+            kept[&key] = Value::Array(Vec::new());
+            kept
+        });
+    }
+    if !fits(&kept) {
+        kept.retain(|key, value| matches!(key.as_str(), "reason" | "cause_class" | "state") || value.is_number());
+    }
+    kept
 }

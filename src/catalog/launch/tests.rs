@@ -454,3 +454,37 @@ fn the_schemas_of_answers_accept_every_error_of_the_contract() {
         }
     }
 }
+
+#[test]
+fn a_cut_page_of_runs_names_its_last_run_as_the_cursor() {
+    let run = |number: usize| json!({"run_id": format!("r_{number:03}"), "state": "DONE"});
+    let page = |next: Option<&str>| {
+        let mut object = Map::from_iter([("runs".to_owned(), (0..100).map(run).collect::<Value>())]);
+        object.extend(next.map(|next| ("next_cursor".to_owned(), next.into())));
+        LaunchAnswer::WithList { object, list: &["runs"], total: "runs_total" }
+    };
+    for next in [Some("r_099"), None] {
+        let (cut, _) = result(page(next), 2_000);
+        let shown = cut["runs"].as_array().unwrap();
+        assert!(!shown.is_empty() && shown.len() < 100, "{cut}");
+        assert_eq!((&cut["next_cursor"], &cut["runs_total"]), (&shown.last().unwrap()["run_id"], &json!(100)));
+        let (whole, _) = result(page(next), 100_000);
+        assert_eq!(whole.get("next_cursor"), next.map(|next| json!(next)).as_ref());
+    }
+}
+
+#[test]
+fn long_details_are_cut_and_keep_what_decides() {
+    let faults: Vec<Value> =
+        (0..2_000).map(|at| json!({"path": format!("/allowed_paths/{at}"), "message": "m".repeat(40)})).collect();
+    let refused = |refusal: LaunchRefusal| {
+        result(LaunchAnswer::Refused(Box::new(refusal)), 512 * 1024).0["error"]["details"].clone()
+    };
+    let details = refused(LaunchRefusal::new("SCHEMA_VALIDATION_FAILED", "m").with("faults", faults));
+    let shown = details["faults"].as_array().unwrap().len();
+    assert!((100..2_000).contains(&shown), "{shown}");
+    assert_eq!(details["faults_total"], 2_000);
+    let illegal = LaunchRefusal::new("ILLEGAL_STATE", "m").with("state", "FAILED").with("allowed", vec!["VALIDATING"]);
+    let illegal = illegal.with("failure", json!({"details": {"paths": vec!["p".repeat(100); 1_000]}}));
+    assert_eq!(refused(illegal), json!({"state": "FAILED", "allowed": ["VALIDATING"]}));
+}
