@@ -35,6 +35,9 @@ pub(crate) fn of(
         }
         keys.extend(constants.iter().map(|(key, value)| (key.clone(), value.clone())));
     }
+    if page.has_own_url {
+        keys.insert("url".into(), value("url", None, page, facts, description));
+    }
     Some((form, keys))
 }
 

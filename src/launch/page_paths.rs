@@ -1,7 +1,7 @@
 //! Where a page of the product lies on the site, and what its address is.
 //!
 //! It follows the site's own folders. Invariants: equal inputs give equal paths; two pages never share a path, whatever the case of its letters; a page
-//! that exists under the address is kept where it is. Source: `docs/contract-launch.md#pages`.
+//! that exists keeps its path and its address. Source: `docs/contract-launch.md#pages`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +14,8 @@ pub(crate) struct PagePaths<'p> {
     config: &'p RunConfig,
     /// The existing files by their addresses.
     existing: BTreeMap<&'p str, &'p str>,
+    /// The addresses of the existing files.
+    addresses: BTreeMap<&'p str, &'p str>,
     used: BTreeSet<String>,
 }
 
@@ -24,6 +26,8 @@ pub(crate) struct PagePlace {
     pub(crate) path: String,
     /// The path of its address.
     pub(crate) url: String,
+    /// Whether its front matter has to name that.
+    pub(crate) has_own_url: bool,
 }
 
 /// Longest name of a file, in bytes, without its ending.
@@ -32,8 +36,9 @@ const MAX_SLUG_BYTES: usize = 80;
 impl<'p> PagePaths<'p> {
     /// The paths on `site`.
     pub(crate) fn new(site: &'p SiteContext, config: &'p RunConfig) -> Self {
-        let existing = site.pages.iter().map(|page| (page.url.as_str(), page.path.as_str())).collect();
-        Self { site, config, existing, used: BTreeSet::new() }
+        let pairs = || site.pages.iter().map(|page| (page.url.as_str(), page.path.as_str()));
+        let addresses = pairs().map(|(url, path)| (path, url)).collect();
+        Self { site, config, existing: pairs().collect(), addresses, used: BTreeSet::new() }
     }
 
     /// The place of the page `name` of a section; `None` for the page of the folder itself. `name` is a slug.
@@ -58,18 +63,27 @@ impl<'p> PagePaths<'p> {
         };
         let url = format!("{}/{}/", self.language_prefix(locale), below.trim_matches('/'));
         let url = if is_hugo { url.to_lowercase() } else { url };
-        if let Some(path) = self.existing.get(url.as_str()) {
-            return PagePlace { path: (*path).to_owned(), url };
-        }
         let suffix = if self.needs_suffix(locale) { format!(".{locale}") } else { String::new() };
-        let file = match slug {
-            Some(slug) => format!("{folder}/{slug}{suffix}.md"),
-            None if is_hugo => format!("{folder}/_index{suffix}.md"),
-            None => format!("{folder}/index{suffix}.md"),
-        };
         let content = self.content_dir(locale);
-        let path = if content.is_empty() { file } else { format!("{content}/{file}") };
-        PagePlace { path, url }
+        let file = |stem: &str| {
+            let file = format!("{stem}{suffix}.md");
+            if content.is_empty() { file } else { format!("{content}/{file}") }
+        };
+        let [page, list, leaf] = [file(&below), file(&format!("{below}/_index")), file(&format!("{below}/index"))];
+        if let Some(path) = self.existing.get(url.as_str()) {
+            let leads_there = [&page, &list, &leaf].into_iter().any(|file| file.eq_ignore_ascii_case(path));
+            return PagePlace { path: (*path).to_owned(), url, has_own_url: is_hugo && !leads_there };
+        }
+        let path = match slug {
+            Some(_) => page,
+            None if is_hugo => list,
+            None => leaf,
+        };
+        // The page that is rewritten keeps the address under which others link to it.
+        match self.addresses.get(path.as_str()) {
+            Some(own) => PagePlace { url: (*own).to_owned(), path, has_own_url: is_hugo },
+            None => PagePlace { path, url, has_own_url: false },
+        }
     }
 
     /// The product's folder of a section, below the content folder.

@@ -193,6 +193,7 @@ impl Planner<'_> {
             template,
             path: place.path,
             url: place.url,
+            has_own_url: place.has_own_url,
             title: title.to_owned(),
             weight: u32::try_from(siblings + 1).unwrap_or(u32::MAX),
             subject: String::new(),

@@ -31,6 +31,9 @@ pub struct PlannedPage {
     pub path: String,
     /// The path of its address.
     pub url: String,
+    /// Whether the page exists under an address that its path doesn't lead to, so that its front matter has to name it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_own_url: bool,
     /// The title.
     pub title: String,
     /// The place among its siblings, from 1.

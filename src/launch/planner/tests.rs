@@ -205,7 +205,25 @@ fn an_earlier_page_under_the_same_address_is_kept_where_it_is() {
     let config = config(|value| value["required_sections"] = json!(["docs"]));
     let plan = plan(&config, &site, &facts(Vec::new()), &catalog()).unwrap();
     assert_eq!((plan.pages[0].path.as_str(), plan.pages[0].url.as_str()), (path, url));
-    assert_eq!(plan.pages[0].id, "docs/en/index");
+    assert_eq!((plan.pages[0].id.as_str(), plan.pages[0].has_own_url), ("docs/en/index", false));
+}
+
+#[test]
+fn an_earlier_page_keeps_the_address_that_its_front_matter_names() {
+    let config = config(|value| value["required_sections"] = json!(["docs"]));
+    let natural = ("content/docs/tidy/en/python/getting-started.md", "/docs/tidy/en/python/getting-started/");
+    for (path, url) in [(natural.0, "/old/start/"), ("content/old.md", natural.1)] {
+        let mut site = site();
+        site.pages = vec![SitePage { path: path.into(), url: url.into(), title: "Old".into() }];
+        let plan = plan(&config, &site, &facts(Vec::new()), &catalog()).unwrap();
+        let page = &plan.pages[0];
+        assert_eq!((page.path.as_str(), page.url.as_str(), page.has_own_url), (path, url, true));
+        let (_, keys) = crate::page_front_matter::of(page, &site, &facts(Vec::new()), "d").unwrap();
+        assert_eq!(keys["url"], url);
+        // Where files aren't built, the path is the address.
+        site.kind = "markdown".into();
+        assert!(!crate::planner::plan(&config, &site, &facts(Vec::new()), &catalog()).unwrap().pages[0].has_own_url);
+    }
 }
 
 #[test]
