@@ -140,12 +140,7 @@ fn block_comment(source: &SourceText, first: usize, last: usize) -> RawComment {
             _ => line.to_owned(),
         })
         .collect();
-    let mut text = opening.to_owned();
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text.push_str(&dedented(&rest));
-    RawComment { text, first_line: first, last_line: last }
+    RawComment { text: joined(opening, &rest), first_line: first, last_line: last }
 }
 
 /// The comment at the top of a file, below a `#!` line and above everything else. A licence text isn't one.
@@ -216,12 +211,19 @@ pub(super) fn docstring_at(source: &SourceText, line: usize) -> Option<RawCommen
     let inner = &inner[..end];
     let last_line = line + inner.matches('\n').count();
     let (opening, rest) = inner.split_once('\n').unwrap_or((inner, ""));
-    let mut text = opening.trim().to_owned();
-    if !text.is_empty() && !rest.is_empty() {
-        text.push('\n');
-    }
-    text.push_str(&dedented(&rest.lines().map(str::to_owned).collect::<Vec<_>>()));
-    Some(RawComment { text, first_line: line, last_line })
+    let rest: Vec<String> = rest.lines().map(str::to_owned).collect();
+    Some(RawComment { text: joined(opening.trim(), &rest), first_line: line, last_line })
+}
+
+/// The text behind the sign that opens a comment, and the lines below. Whether an empty line divides them stays as it is.
+fn joined(opening: &str, rest: &[String]) -> String {
+    let below = dedented(rest);
+    let gap = match rest.first() {
+        _ if opening.is_empty() || below.is_empty() => "",
+        Some(first) if first.trim().is_empty() => "\n\n",
+        _ => "\n",
+    };
+    format!("{opening}{gap}{below}")
 }
 
 /// Lines without the indentation that all of them have, and without empty ones at the ends.
@@ -233,4 +235,28 @@ fn dedented(lines: &[String]) -> String {
     let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(lines.len());
     let last = lines.iter().rposition(|line| !line.is_empty()).map_or(first, |at| at + 1);
     lines[first..last.max(first)].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_of_a_comment_stay_apart() {
+        for (text, language, expected) in [
+            (
+                "\"\"\"Sum.\n\n    More of\n    it.\n\n    End.\n    \"\"\"",
+                Language::PYTHON,
+                "Sum.\n\nMore of\nit.\n\nEnd.",
+            ),
+            ("\"\"\"Sum\n    of it.\n    \"\"\"", Language::PYTHON, "Sum\nof it."),
+            ("\"\"\"\n\n    Sum.\n\n    End.\n    \"\"\"", Language::PYTHON, "Sum.\n\nEnd."),
+            ("/** Sum.\n *\n * End.\n */", Language::TYPESCRIPT, "Sum.\n\nEnd."),
+            ("/** Sum\n * of it. */", Language::TYPESCRIPT, "Sum\nof it."),
+            ("/**\n * Sum.\n *\n * End.\n */", Language::JAVA, "Sum.\n\nEnd."),
+        ] {
+            let source = SourceText::new("f", text.to_owned());
+            assert_eq!(leading_comment(&source, language).unwrap().text.trim_end(), expected, "{text}");
+        }
+    }
 }
