@@ -65,6 +65,18 @@ pub(crate) struct BuiltSite {
     pub(crate) files: Vec<String>,
 }
 
+impl BuiltSite {
+    /// A build that was ended.
+    fn ended(why: String) -> Self {
+        Self { ok: false, ended: Some(why), output: String::new(), files: Vec::new() }
+    }
+
+    /// A build that took longer than `limit`.
+    pub(crate) fn over_time(limit: Duration) -> Self {
+        Self::ended(over_time_message(limit))
+    }
+}
+
 /// The program Hugo: the configured one, or the one on the `PATH`.
 pub fn find(configured: Option<&Path>) -> Option<PathBuf> {
     let is_program =
@@ -97,12 +109,7 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
         if order.stop.is_set() {
             return Err(StageError::cancelled());
         }
-        return Ok(BuiltSite {
-            ok: false,
-            ended: Some(size_message(order.max_bytes)),
-            output: String::new(),
-            files: Vec::new(),
-        });
+        return Ok(BuiltSite::ended(size_message(order.max_bytes)));
     }
     let options: [(&str, &OsStr); 3] =
         [("--source", source.as_os_str()), ("--destination", public.as_os_str()), ("--cacheDir", cache.as_os_str())];
@@ -136,7 +143,7 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
         ToolEnd::Exited(_) => None,
         ToolEnd::Stopped if too_large.get() => Some(size_message(order.max_bytes)),
         ToolEnd::Stopped => return Err(StageError::cancelled()),
-        ToolEnd::TimedOut => Some(format!("the build took longer than {} s", order.limit.as_secs())),
+        ToolEnd::TimedOut => Some(over_time_message(order.limit)),
         ToolEnd::TooMuchOutput => Some("the build printed too much".into()),
     };
     let mut output = without_paths(&String::from_utf8_lossy(&outcome.output), &[&source, order.site, order.scratch]);
@@ -178,6 +185,10 @@ fn copy_site(order: &SiteBuildOrder<'_>, target: &Path) -> std::io::Result<bool>
         }
     }
     Ok(true)
+}
+
+fn over_time_message(limit: Duration) -> String {
+    format!("the build took longer than {} s", limit.as_secs())
 }
 
 fn size_message(max_bytes: u64) -> String {

@@ -4,11 +4,11 @@
 //! resolved; a file appears as a whole; the same bundle again changes nothing; the repository's own index isn't touched. Source:
 //! `docs/contract-launch.md#allowed-paths`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use codeyard_base::digest::sha256hex;
 use codeyard_process::git::{Git, GitError};
@@ -22,6 +22,8 @@ use crate::limits::{MAX_DIFF_BYTES, MAX_DIFF_LISTING_BYTES};
 use crate::page_draft::PageDraft;
 use crate::run_config::RunConfig;
 
+/// Paths that one call of git is asked for.
+const MAX_LISTED_PATHS: usize = 500;
 /// The identifier of the bundle of all pages.
 const FIRST_PATCH: &str = "patch_001";
 /// Options of every comparison: nothing of the repository's configuration has a say.
@@ -40,12 +42,16 @@ pub fn bundle(
     let budgets = &config.budgets;
     let mut files = Vec::with_capacity(drafts.len());
     let mut long = Vec::new();
+    // Not from the working copy, which an interrupted attempt may have changed already.
+    let existing = existing_in_commit(site, base_commit, drafts)?;
     for draft in drafts {
         if draft.text.lines().count() > budgets.max_lines_per_file {
             long.push(draft.path.clone());
         }
-        // Not from the working copy, which an interrupted attempt may have changed already.
-        let before = in_commit(site, base_commit, &draft.path)?.map(sha256hex);
+        let before = match existing.contains(&draft.path) {
+            true => Some(sha256hex(git_output(site, &["cat-file", "blob", &format!("{base_commit}:{}", draft.path)])?)),
+            false => None,
+        };
         let content = Some(draft.text.clone());
         files.push(PatchedFile { path: draft.path.clone(), sha256_before: before, content });
     }
@@ -75,17 +81,23 @@ pub fn bundle(
     })
 }
 
-/// The content of a file of a commit; `None` if it has no such file.
-fn in_commit(site: &Path, commit: &str, path: &str) -> Result<Option<Vec<u8>>, StageError> {
-    let git = |arguments: &[&str]| {
-        let git = Git::in_repository(site).env("GIT_LITERAL_PATHSPECS", "1").args(arguments);
-        git.run(&|| false).map_err(|error| of_local(&error))
-    };
-    let listed = git(&["ls-tree", "-z", commit, "--", path])?;
-    if listed.is_empty() {
-        return Ok(None);
+/// Which of the drafts' paths a commit has.
+fn existing_in_commit(site: &Path, commit: &str, drafts: &[PageDraft]) -> Result<BTreeSet<String>, StageError> {
+    let mut existing = BTreeSet::new();
+    for some in drafts.chunks(MAX_LISTED_PATHS) {
+        let paths = some.iter().map(|draft| draft.path.as_str());
+        let arguments: Vec<&str> =
+            ["ls-tree", "-z", "--name-only", "--full-tree", commit, "--"].into_iter().chain(paths).collect();
+        let listed = git_output(site, &arguments)?;
+        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        existing.extend(names.map(|name| String::from_utf8_lossy(name).into_owned()));
     }
-    git(&["cat-file", "blob", &format!("{commit}:{path}")]).map(Some)
+    Ok(existing)
+}
+
+fn git_output(site: &Path, arguments: &[&str]) -> Result<Vec<u8>, StageError> {
+    let git = Git::in_repository(site).env("GIT_LITERAL_PATHSPECS", "1").args(arguments);
+    git.run(&|| false).map_err(|error| of_local(&error))
 }
 
 fn over_budget(message: String, budget: &str) -> StageError {
@@ -97,27 +109,38 @@ fn over_budget(message: String, budget: &str) -> StageError {
 /// # Errors
 /// `ALLOWED_PATHS_VIOLATION` with all such paths; `INTERNAL` if one can't be written. Repeating the call completes it.
 pub fn apply(site: &Path, allowed: &AllowedPaths, bundle: &PatchBundle) -> Result<(), StageError> {
-    let mut targets = Vec::with_capacity(bundle.files.len());
-    let mut refused = Vec::new();
-    for file in &bundle.files {
-        match allowed.resolve(site, &file.path) {
-            Ok(target) => targets.push((target, file)),
-            Err(violation) => refused.push((file.path.clone(), violation.to_string())),
-        }
-    }
-    if let Some((path, why)) = refused.first() {
-        let message = format!("{path} can't be written: {why}; add it to allowed_paths if the run may write it");
-        let paths: Vec<String> = refused.into_iter().map(|(path, _)| path).collect();
-        return Err(StageError::new("ALLOWED_PATHS_VIOLATION", message).with("paths", paths));
-    }
-    for (target, file) in targets {
+    let targets = targets(site, allowed, bundle.files.iter().map(|file| file.path.as_str()))?;
+    for (target, file) in targets.iter().zip(&bundle.files) {
         let done = match &file.content {
-            Some(content) => write(site, &target, content.as_bytes()),
-            None => remove(&target),
+            Some(content) => write(site, target, content.as_bytes()),
+            None => remove(target),
         };
         done.map_err(|error| of_io("writing the working copy", &error))?;
     }
     Ok(())
+}
+
+/// Where writes to `paths` really go.
+///
+/// # Errors
+/// `ALLOWED_PATHS_VIOLATION` with all paths that may not be written.
+pub(crate) fn targets<'p>(
+    site: &Path,
+    allowed: &AllowedPaths,
+    paths: impl Iterator<Item = &'p str>,
+) -> Result<Vec<PathBuf>, StageError> {
+    let mut targets = Vec::new();
+    let mut refused = Vec::new();
+    for path in paths {
+        match allowed.resolve(site, path) {
+            Ok(target) => targets.push(target),
+            Err(violation) => refused.push((path.to_owned(), violation.to_string())),
+        }
+    }
+    let Some((path, why)) = refused.first() else { return Ok(targets) };
+    let message = format!("{path} can't be written: {why}; add it to allowed_paths if the run may write it");
+    let paths: Vec<String> = refused.into_iter().map(|(path, _)| path).collect();
+    Err(StageError::new("ALLOWED_PATHS_VIOLATION", message).with("paths", paths))
 }
 
 /// Replaces a file as a whole. What an interrupted attempt leaves is in git's own folder, where it is no change of the site.
@@ -132,7 +155,8 @@ pub(crate) fn write(site: &Path, target: &Path, content: &[u8]) -> io::Result<()
     fs::File::open(folder)?.sync_all()
 }
 
-fn remove(target: &Path) -> io::Result<()> {
+/// Removes a file, if it is there.
+pub(crate) fn remove(target: &Path) -> io::Result<()> {
     match fs::remove_file(target) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,

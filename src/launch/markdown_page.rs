@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Parser, Tag, TagEnd};
+
+use crate::page_blocks;
 
 /// The parts of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,18 +87,20 @@ pub struct Prose {
 }
 
 /// The byte offsets at which lines begin.
-struct Lines {
+pub(crate) struct Lines {
     starts: Vec<usize>,
     first: u32,
 }
 
 impl Lines {
-    fn of(text: &str, first: u32) -> Self {
+    /// Those of `text`, whose first line has the number `first`.
+    pub(crate) fn of(text: &str, first: u32) -> Self {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Self { starts, first }
     }
 
-    fn at(&self, byte: usize) -> u32 {
+    /// The line of a byte.
+    pub(crate) fn at(&self, byte: usize) -> u32 {
         let index = self.starts.partition_point(|start| *start <= byte).saturating_sub(1);
         self.first + u32::try_from(index).unwrap_or(u32::MAX - self.first)
     }
@@ -104,11 +108,6 @@ impl Lines {
 
 /// The parts of `text`, whose first line is the line `first_line` of its page.
 pub fn read(text: &str, first_line: u32) -> MarkdownPage {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_HEADING_ATTRIBUTES;
     let lines = Lines::of(text, first_line);
     let mut page = MarkdownPage::default();
     let mut anchors = Anchors::default();
@@ -117,7 +116,7 @@ pub fn read(text: &str, first_line: u32) -> MarkdownPage {
     let mut links: Vec<Link> = Vec::new();
     let mut code: Option<CodeBlock> = None;
     let mut ordered: Vec<bool> = Vec::new();
-    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(text, page_blocks::options()).into_offset_iter() {
         let line = lines.at(range.start);
         match event {
             Event::Start(Tag::Heading { level, id, .. }) => {

@@ -8,6 +8,8 @@ use std::ops::Range;
 use codeyard_base::digest::sha256hex;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use crate::markdown_page::Lines;
+
 /// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
@@ -99,12 +101,12 @@ pub fn blocks(body: &str, first_line: u32) -> Vec<PageBlock> {
     }
     done.append(&mut open);
     done.sort_by_key(|block| (block.range.start, block.range.end));
-    let line = |at: usize| first_line + u32::try_from(body[..at].matches('\n').count()).unwrap_or(u32::MAX / 2);
+    let lines = Lines::of(body, first_line);
     for block in &mut done {
         if block.kind != BlockKind::Code {
             block.text = block.text.split_whitespace().collect::<Vec<_>>().join(" ");
         }
-        block.line = line(block.range.start);
+        block.line = lines.at(block.range.start);
         block.sha256 = digest(block.kind, &block.text);
     }
     // What shows nothing claims nothing.

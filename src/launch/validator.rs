@@ -92,6 +92,9 @@ pub const GATES: [GateName; 11] = [
     GateName::TemplateTokens,
 ];
 
+/// The code of the issue that stands for those that a report doesn't show.
+pub(crate) const MORE_ISSUES: &str = "MORE_ISSUES";
+
 /// One gate's part of a report.
 #[derive(Default)]
 struct GateRun {
@@ -110,7 +113,7 @@ pub fn validate(
     stop: &StopFlag,
 ) -> Result<ValidationReport, StageError> {
     let diff = linker::diff_report(input.site, &input.site_context.commit, stop)?;
-    let scene = Scene::load(input, &diff);
+    let mut scene = Scene::load(input, &diff, stop.clone());
     let (mut results, mut issues) = (Vec::new(), Vec::new());
     let mut built = None;
     for name in GATES {
@@ -118,11 +121,13 @@ pub fn validate(
             return Err(StageError::cancelled());
         }
         on_gate(GateEvent::Started(name));
-        let began = Instant::now();
+        let (began, limit) = (Instant::now(), limit(name, input.tools));
+        scene.stop = stop.within(limit);
         let run = run_gate(name, &scene, &mut built, stop)?;
         let mut found: Vec<Issue> = run.findings.into_iter().map(|finding| finding.issue).collect();
-        if name != GateName::SiteBuild && began.elapsed() > input.tools.gate_limit {
-            found.push(timeout(name, input.tools.gate_limit));
+        // Hugo is ended at its limit, and the gate says so itself.
+        if name != GateName::SiteBuild && began.elapsed() >= limit {
+            found.push(timeout(name, limit));
         }
         cut(name, &mut found);
         let ok = !found.iter().any(Issue::is_serious);
@@ -131,13 +136,21 @@ pub fn validate(
         results.push(result);
         issues.append(&mut found);
     }
+    if stop.is_set() {
+        return Err(StageError::cancelled());
+    }
     Ok(ValidationReport::new(input.config.validation_profile, results, issues))
+}
+
+/// How long a gate may take.
+fn limit(name: GateName, tools: &ValidationTools) -> Duration {
+    if name == GateName::SiteBuild { tools.build_limit } else { tools.gate_limit }
 }
 
 /// What one gate finds in the working copy now, with its repairs. The site isn't built, and no server is asked: each link counts as one that leads
 /// nowhere, so that its repair is found.
-pub(crate) fn findings(name: GateName, input: &GateInput<'_>, diff: &DiffReport) -> Vec<Finding> {
-    let scene = Scene::load(input, diff);
+pub(crate) fn findings(name: GateName, input: &GateInput<'_>, diff: &DiffReport, stop: &StopFlag) -> Vec<Finding> {
+    let scene = Scene::load(input, diff, stop.within(limit(name, input.tools)));
     catch(name, || plain_gate(name, &scene, None))
 }
 
@@ -208,7 +221,7 @@ fn cut(name: GateName, found: &mut Vec<Issue>) {
     }
     found.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
     let left = found.split_off(MAX_GATE_ISSUES);
-    let issue = Issue::new(name, Severity::Info, "MORE_ISSUES", None, "");
+    let issue = Issue::new(name, Severity::Info, MORE_ISSUES, None, "");
     let message = format!("the gate has found {} more issues; they are shown when these are gone", left.len());
     found.push(issue.with_text("More issues were found", message));
 }

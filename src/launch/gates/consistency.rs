@@ -19,9 +19,9 @@ pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
             findings.push(Finding::of(issue.with_text("A planned page is missing", message)));
         }
     }
-    for page in &scene.pages {
+    for page in scene.pages() {
         title(page, &mut findings);
-        findings.extend(page.blocks.iter().flat_map(|block| of_block(scene, page, block)));
+        findings.extend(scene.in_time(&page.blocks).flat_map(|block| of_block(scene, page, block)));
     }
     equal_titles(scene, &mut findings);
     findings
@@ -111,7 +111,7 @@ fn install(scene: &Scene<'_>, page: &LoadedPage<'_>, block: &PageBlock, findings
 /// Pages of one section and language have different titles.
 fn equal_titles(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let mut first: BTreeMap<(&str, &str, String), &str> = BTreeMap::new();
-    for page in &scene.pages {
+    for page in scene.pages() {
         let (Some(plan), Some(title)) = (page.plan, page.title()) else { continue };
         let place = (plan.section.as_str(), plan.locale.as_str(), title.to_lowercase());
         match first.get(&place) {

@@ -40,8 +40,9 @@ fn is_asked(target: &str) -> bool {
 /// The findings.
 pub(crate) fn run(scene: &Scene<'_>, answers: &Answers<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for page in &scene.pages {
-        for (at, link) in page.parts.links.iter().enumerate().filter(|(_, link)| is_outer(&link.target)) {
+    for page in scene.pages() {
+        let links = scene.in_time(page.parts.links.iter().enumerate());
+        for (at, link) in links.filter(|(_, link)| is_outer(&link.target)) {
             let issue = |severity: Severity, code: &str, title: &str, message: String| {
                 let subject = subject(&page.parts.links, at);
                 let issue = Issue::new(GateName::ExternalLinks, severity, code, Some(&page.path), &subject);

@@ -10,7 +10,7 @@ use crate::page_front_matter;
 /// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for page in &scene.pages {
+    for page in scene.pages() {
         let Some(plan) = page.plan else { continue };
         let description = format!("{}: {}", plan.title, scene.input.config.product_name);
         let Some((form, wanted)) =

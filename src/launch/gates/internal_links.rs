@@ -12,8 +12,8 @@ use crate::markdown_page::Link;
 pub(crate) fn run(scene: &Scene<'_>, built: Option<&BTreeSet<String>>) -> Vec<Finding> {
     let known = Known::of(scene, built);
     let mut findings = Vec::new();
-    for page in &scene.pages {
-        for (at, link) in page.parts.links.iter().enumerate() {
+    for page in scene.pages() {
+        for (at, link) in scene.in_time(page.parts.links.iter().enumerate()) {
             let Some(fault) = known.fault(page, &link.target) else { continue };
             let subject = subject(&page.parts.links, at);
             let code = if fault.is_anchor { "DEAD_ANCHOR" } else { "DEAD_LINK" };

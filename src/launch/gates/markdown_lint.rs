@@ -12,7 +12,7 @@ pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
         findings.push(Finding::of(issue.with_text("A page can't be read", format!("{path} can't be read: {reason}"))));
     }
     let is_hugo = scene.input.site_context.kind == "hugo";
-    for page in &scene.pages {
+    for page in scene.pages() {
         headings(page, is_hugo, &mut findings);
         bullets(page, scene.input.site_context.bullet, &mut findings);
         fences(page, &mut findings);
@@ -44,7 +44,9 @@ fn headings(page: &LoadedPage<'_>, is_hugo: bool, findings: &mut Vec<Finding>) {
         let issue = issue(page, Severity::Error, "HEADING_LEVEL", &subject, heading.line);
         let message = format!("the heading {:?} has the level {}, but {wanted} fits here", heading.text, heading.level);
         let issue = issue.with_text("A heading has a wrong level", message);
-        let block = page.blocks.iter().find(|block| block.kind == BlockKind::Heading && block.line == heading.line);
+        let from = page.blocks.partition_point(|block| block.line < heading.line);
+        let mut on_line = page.blocks[from..].iter().take_while(|block| block.line == heading.line);
+        let block = on_line.find(|block| block.kind == BlockKind::Heading);
         let marker = block.map(|block| &page.body()[block.range.clone()]).filter(|text| text.starts_with('#'));
         findings.push(match (block, marker) {
             (Some(block), Some(text)) => {
@@ -108,7 +110,8 @@ fn lines(page: &LoadedPage<'_>, max: usize, findings: &mut Vec<Finding>) {
     let (mut at, mut line, mut empty) = (0, page.body_line, 0..0);
     for text in page.body().split_inclusive('\n') {
         let content = text.trim_end_matches(['\n', '\r']);
-        let is_code = code.iter().any(|range| range.start < at + content.len().max(1) && at < range.end);
+        let next = code.partition_point(|range| range.end <= at);
+        let is_code = code.get(next).is_some_and(|range| range.start < at + content.len().max(1));
         let kept = content.trim_end();
         if !is_code && kept.len() < content.len() {
             spaces.push((at + kept.len()..at + content.len(), line));

@@ -18,6 +18,7 @@ pub(crate) mod truth_lock;
 
 use std::ops::Range;
 
+use codeyard_runs::stage::StopFlag;
 use serde_json::{Map, Value};
 
 use crate::artifacts::page_plan::PlannedPage;
@@ -86,6 +87,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) pages: Vec<LoadedPage<'s>>,
     /// Changed files that can't be read as pages, with the reason.
     pub(crate) unreadable: Vec<(String, String)>,
+    /// Ends a gate whose time is over, or whose run stops. What it has found until then stays.
+    pub(crate) stop: StopFlag,
 }
 
 impl Finding {
@@ -102,8 +105,8 @@ impl Finding {
 
 impl<'s> Scene<'s> {
     /// Reads the changed pages of the working copy.
-    pub(crate) fn load(input: &'s GateInput<'s>, diff: &'s DiffReport) -> Self {
-        let mut scene = Self { input, diff, pages: Vec::new(), unreadable: Vec::new() };
+    pub(crate) fn load(input: &'s GateInput<'s>, diff: &'s DiffReport, stop: StopFlag) -> Self {
+        let mut scene = Self { input, diff, pages: Vec::new(), unreadable: Vec::new(), stop };
         for file in diff.files.iter().filter(|file| file.change != "removed" && is_page(&file.path)) {
             match read(input, &file.path) {
                 Ok(text) => {
@@ -114,6 +117,16 @@ impl<'s> Scene<'s> {
             }
         }
         scene
+    }
+
+    /// The changed pages, as far as the gate has time.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = &LoadedPage<'s>> {
+        self.in_time(&self.pages)
+    }
+
+    /// The items, as far as the gate has time.
+    pub(crate) fn in_time<I: IntoIterator>(&self, items: I) -> impl Iterator<Item = I::Item> {
+        items.into_iter().take_while(|_| !self.stop.is_set())
     }
 
     /// The page with this path.

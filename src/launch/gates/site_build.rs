@@ -45,9 +45,13 @@ pub(crate) fn run(scene: &Scene<'_>, stop: &StopFlag) -> Result<BuildOutcome, St
         scratch: &scratch,
         limit: tools.build_limit,
         max_bytes: MAX_BUILD_BYTES,
-        stop,
+        // The copy of the site counts too.
+        stop: &scene.stop,
     };
-    let built = hugo::build(&order)?;
+    let built = match hugo::build(&order) {
+        Err(_) if scene.stop.is_set() && !stop.is_set() => BuiltSite::over_time(tools.build_limit),
+        built => built?,
+    };
     let _ = std::fs::remove_dir_all(&scratch);
     let lines: Vec<&str> = built.output.lines().filter(|line| !line.trim().is_empty()).collect();
     let log = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");

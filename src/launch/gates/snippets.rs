@@ -21,8 +21,8 @@ pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
         .chain(facts.install.iter().map(|install| plain(&install.text)))
         .collect();
     let mut findings = Vec::new();
-    for page in &scene.pages {
-        for block in page.blocks.iter().filter(|block| block.kind == BlockKind::Code) {
+    for page in scene.pages() {
+        for block in scene.in_time(&page.blocks).filter(|block| block.kind == BlockKind::Code) {
             let language = block.info.split([' ', ',', '{']).next().unwrap_or_default();
             // What shortcodes are written as isn't part of the code.
             let code = block

@@ -11,8 +11,8 @@ const PLACEHOLDERS: [&str; 7] = ["TODO", "TBD", "FIXME", "XXX", "PLACEHOLDER", "
 
 /// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
-    let blocks = scene.pages.iter().flat_map(|page| page.blocks.iter().map(move |block| (page, block)));
-    blocks.filter_map(|(page, block)| of_block(scene, page, block)).collect()
+    let blocks = scene.pages().flat_map(|page| page.blocks.iter().map(move |block| (page, block)));
+    scene.in_time(blocks).filter_map(|(page, block)| of_block(scene, page, block)).collect()
 }
 
 /// The first token of a block.

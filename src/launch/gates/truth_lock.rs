@@ -16,14 +16,14 @@ pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let listed: BTreeMap<&str, &[ClaimedBlock]> =
         scene.input.claims.pages.iter().map(|page| (page.path.as_str(), page.blocks.as_slice())).collect();
     let mut findings = Vec::new();
-    for page in &scene.pages {
+    for page in scene.pages() {
         let claimed: BTreeMap<&str, &ClaimedBlock> = listed
             .get(page.path.as_str())
             .into_iter()
             .flat_map(|blocks| blocks.iter())
             .map(|b| (b.sha256.as_str(), b))
             .collect();
-        for block in &page.blocks {
+        for block in scene.in_time(&page.blocks) {
             let fault = match claimed.get(block.sha256.as_str()) {
                 None => Some(("UNPROVEN_CLAIM", "no claim with proof stands behind this text".to_owned())),
                 Some(claimed) => fault(scene, &mut source, block, claimed),
