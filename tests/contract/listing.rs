@@ -1,4 +1,4 @@
-//! `tools/list` of both catalogs: golden files, metadata, schemas as committed (`docs/contract-lsp-v1.md#tools`).
+//! `tools/list` of all catalogs: golden files, metadata, schemas as committed (`docs/contract-lsp-v1.md#tools`).
 
 use std::path::PathBuf;
 
@@ -7,6 +7,12 @@ use serde_json::{Value, json};
 
 /// Largest size of a listing, in bytes, because it occupies a model's context.
 const LIST_BUDGET_BYTES: usize = 14 * 1024;
+
+/// The same for the catalog `launch`.
+const LAUNCH_LIST_BUDGET_BYTES: usize = 12 * 1024;
+
+/// All catalogs.
+const SETS: [&str; 5] = ["lsp-v1", "lsp-v1-safe", "agent", "code", "launch"];
 
 fn tools(set: &str) -> Vec<Value> {
     let set = CatalogSet::parse(set).unwrap();
@@ -20,7 +26,7 @@ fn read(path: &str) -> String {
 
 #[test]
 fn listings_equal_the_golden_files() {
-    for set in ["lsp-v1", "lsp-v1-safe", "agent", "code"] {
+    for set in SETS {
         let path = format!("tests/contract/golden/{set}.tools.json");
         let list = format!("{}\n", CatalogSet::parse(set).unwrap().list_json());
         if std::env::var_os("CODEYARD_UPDATE_GOLDEN").is_some() {
@@ -75,34 +81,86 @@ fn both_catalogs_serve_the_committed_schemas() {
     assert_eq!(ours.count(), 14);
 }
 
+/// Checks that a schema closes every object whose members it names and only uses keywords that every validator knows.
+fn check_closed(schema: &Value, at: &str) {
+    match schema {
+        Value::Object(members) => {
+            assert!(!members.contains_key("$ref") && !members.contains_key("$schema"), "{at}");
+            let names_members = members.contains_key("properties") || at.contains("/vscode");
+            if members.get("type") == Some(&json!("object")) && names_members {
+                assert_eq!(members.get("additionalProperties"), Some(&json!(false)), "{at}");
+            }
+            members.iter().for_each(|(key, value)| check_closed(value, &format!("{at}/{key}")));
+        }
+        Value::Array(items) => items.iter().for_each(|item| check_closed(item, at)),
+        _ => {}
+    }
+}
+
 #[test]
 fn schemas_close_every_object_and_use_no_references() {
-    fn check(schema: &Value, at: &str) {
-        match schema {
-            Value::Object(members) => {
-                assert!(!members.contains_key("$ref") && !members.contains_key("$schema"), "{at}");
-                if members.get("type") == Some(&json!("object")) {
-                    assert_eq!(members.get("additionalProperties"), Some(&json!(false)), "{at}");
-                }
-                members.iter().for_each(|(key, value)| check(value, &format!("{at}/{key}")));
-            }
-            Value::Array(items) => items.iter().for_each(|item| check(item, at)),
-            _ => {}
-        }
-    }
     for tool in tools("lsp-v1") {
         for member in ["inputSchema", "outputSchema"] {
-            check(&tool[member], &format!("{}/{member}", tool["name"]));
+            check_closed(&tool[member], &format!("/{}/{member}", tool["name"].as_str().unwrap()));
             jsonschema::draft202012::meta::validate(&tool[member]).unwrap();
         }
     }
 }
 
 #[test]
+fn schemas_of_launch_runs_close_every_object_but_the_configuration() {
+    for tool in tools("launch") {
+        let name = tool["name"].as_str().unwrap();
+        let file = |file: String| serde_json::from_str::<Value>(&read(&format!("schemas/tools/{file}"))).unwrap();
+        let (mut input, output) = (file(format!("{name}.json")), file(format!("{name}.output.json")));
+        assert_eq!(tool["inputSchema"], input, "{name}");
+        // The whole form of a configuration is another schema; the workflow names all faults at once.
+        if let Some(config) = input.pointer_mut("/properties/run_config") {
+            *config = json!({"type": "object"});
+        }
+        for schema in [&input, &output, &tool["outputSchema"]] {
+            jsonschema::draft202012::meta::validate(schema).unwrap();
+            jsonschema::draft7::meta::validate(schema).unwrap();
+            assert_eq!(schema["type"], "object", "{name}");
+            // Clients refuse schemas that don't begin with one object.
+            assert!(["oneOf", "anyOf", "allOf"].iter().all(|keyword| schema.get(keyword).is_none()), "{name}");
+        }
+        check_closed(&input, &format!("/{name}/input"));
+        check_closed(&output, &format!("/{name}/output"));
+        assert_eq!(members_of(&tool["outputSchema"]), members_of(&output), "{name}: the list names all members");
+    }
+    let files = std::fs::read_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schemas/tools")).unwrap();
+    let ours = files.filter(|file| file.as_ref().unwrap().file_name().to_str().unwrap().starts_with("launch_"));
+    assert_eq!(ours.count(), 2 * tools("launch").len());
+}
+
+/// The members of an answer.
+fn members_of(schema: &Value) -> Vec<&String> {
+    let mut names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn launch_tools_have_metadata_and_say_what_they_write() {
+    for tool in tools("launch") {
+        let name = tool["name"].as_str().unwrap();
+        assert!((20..200).contains(&tool["description"].as_str().unwrap().len()), "{name}");
+        let reads = ["launch_get_status", "launch_get_artifact", "launch_list_runs"].contains(&name);
+        let hints = json!({
+            "readOnlyHint": reads, "destructiveHint": false, "idempotentHint": true, "openWorldHint": name == "launch_open_pr",
+        });
+        assert_eq!(tool["annotations"], hints, "{name}");
+        assert_eq!(tool.as_object().unwrap().len(), 5, "{name}");
+    }
+}
+
+#[test]
 fn the_list_is_one_line_and_small() {
-    for set in ["lsp-v1", "lsp-v1-safe", "agent", "code"] {
-        let set = CatalogSet::parse(set).unwrap();
+    for name in SETS {
+        let set = CatalogSet::parse(name).unwrap();
         let list = set.list_json();
-        assert!(!list.contains('\n') && list.len() <= LIST_BUDGET_BYTES, "{} bytes", list.len());
+        let budget = if name == "launch" { LAUNCH_LIST_BUDGET_BYTES } else { LIST_BUDGET_BYTES };
+        assert!(!list.contains('\n') && list.len() <= budget, "{name}: {} bytes", list.len());
     }
 }
