@@ -1,6 +1,7 @@
 //! The commit service `local`: a branch in the site's repository, where that is a folder of this machine.
 //!
-//! Invariants: no hook of the repository runs; its checked-out branch and its work tree stay as they are; a branch that exists is never moved.
+//! Invariants: no hook of the repository runs, and no program that its configuration names; its checked-out branch and its work tree stay as
+//! they are; a branch that exists is never moved.
 
 use codeyard_process::git::{Git, GitError, Transport};
 use codeyard_runs::stage::{StageError, StopFlag};
@@ -12,9 +13,9 @@ use crate::artifacts::pull_request::PullRequest;
 use crate::git_errors::of_local;
 use crate::repository_address::{RepositoryAddress, shown};
 
-/// How the other side is started: without its hooks, and without a dialogue about its owner.
+/// How the other side is started: without its hooks, without the programs of its configuration, and without a dialogue about its owner.
 const RECEIVER: &str = "--receive-pack=git -c core.hooksPath=/dev/null -c safe.directory='*' -c core.fsmonitor=false \
-                        -c receive.autogc=false receive-pack";
+                        -c core.alternateRefsCommand=true -c receive.autogc=false receive-pack";
 
 /// Publishes the branch.
 pub(super) fn publish(

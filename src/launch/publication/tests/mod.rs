@@ -155,6 +155,23 @@ fn a_branch_is_pushed_once_and_nothing_else_of_the_repository_changes() {
 }
 
 #[test]
+fn programs_that_the_configuration_of_the_site_names_do_not_run() {
+    let scene = Scene::new();
+    let ran = scene.top().join("ran");
+    let other = TestRepository::new(&scene.top().join("other"));
+    other.commit(&[("f", b"f\n")], "2026-01-10T10:00:00Z");
+    let alternates = scene.origin.path().join(".git/objects/info/alternates");
+    fs::create_dir_all(alternates.parent().unwrap()).unwrap();
+    fs::write(&alternates, format!("{}\n", other.path().join(".git/objects").display())).unwrap();
+    let program = format!("touch '{}'; true", ran.display());
+    for name in ["core.alternateRefsCommand", "core.fsmonitor", "core.sshCommand", "gc.recentObjectsHook"] {
+        scene.origin.run(&["config", name, &program]);
+    }
+    assert!(scene.publish_as(&RunId::new(0, 1)).is_ok());
+    assert!(!ran.exists());
+}
+
+#[test]
 fn what_is_not_allowed_is_not_published() {
     let scene = Scene::new();
     fs::write(scene.site().join("hugo.toml"), "evil = 1\n").unwrap();
