@@ -40,7 +40,7 @@ pub fn discover(
     let clone = folder.path().join("clone");
     let url = repository.url();
     let checkout = check_out(settings, &url, "HEAD", &clone, stop).map_err(|error| not_found(&url, error))?;
-    let entries = tree(&clone, &checkout.commit)?;
+    let entries = tree(&clone, &checkout.commit, stop)?;
     let is_top = |entry: &&TreeEntry| entry.kind == TreeEntryKind::File && entry.is_utf8 && !entry.path.contains('/');
     let files: Vec<String> = entries.iter().filter(is_top).map(|entry| entry.path.clone()).collect();
     let root = clone.canonicalize().map_err(|error| of_io("opening a clone", &error))?;

@@ -47,7 +47,7 @@ pub fn build(
     let readme = inventory.readme.as_deref().and_then(|path| reader.beginning(path, MAX_README_BYTES));
     let readme = readme.map(Readme::read);
     let files = reader.parse(inventory, public_api::languages(platform), stop)?;
-    let selected = public_api::select(platform, &files, inventory, package.manifest(), &reader);
+    let selected = public_api::select(platform, &files, inventory, package.manifest(), &reader, stop)?;
     let (api, api_omitted) = api_items::items(&files, selected, &mut ledger, stop)?;
     let examples = examples::programs(inventory, platform, &reader, &mut ledger, stop)?;
     let described = readme.as_ref().and_then(|readme| readme_facts::description(readme, &mut ledger));

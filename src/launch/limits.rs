@@ -21,6 +21,12 @@ pub const MAX_API_DOC_BYTES: usize = 6 * 1024;
 /// Lines of a definition that are evidence for it.
 pub const MAX_DEFINITION_LINES: usize = 60;
 
+/// Length of a name of the API that a re-export can give, in bytes; longer ones are left out.
+pub(crate) const MAX_API_NAME_BYTES: usize = 255;
+
+/// Length of the path of a module of the API, in bytes; modules with longer ones are left out.
+pub(crate) const MAX_API_PATH_BYTES: usize = 500;
+
 /// Steps from a re-export to what it exports.
 pub const MAX_REEXPORT_STEPS: usize = 12;
 

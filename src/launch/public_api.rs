@@ -15,6 +15,7 @@ mod use_tree;
 use std::collections::BTreeSet;
 
 use codeyard_index::{Language, Symbol};
+use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::artifacts::repository::{ManifestKind, PackageManifest, RepoInventory};
 use crate::limits::MAX_PACKAGE_MANIFEST_BYTES;
@@ -65,23 +66,27 @@ pub(crate) fn languages(platform: &str) -> &'static [Language] {
 }
 
 /// The items of `files` that users of the package see. `manifest` is the one that describes it.
+///
+/// # Errors
+/// If the work has to stop.
 pub(crate) fn select(
     platform: &str,
     files: &[ParsedSource],
     inventory: &RepoInventory,
     manifest: Option<&PackageManifest>,
     reader: &ProductReader,
-) -> Vec<Selection> {
+    stop: &StopFlag,
+) -> Result<Vec<Selection>, StageError> {
     let name = manifest.and_then(|manifest| manifest.name.as_ref()).map(|name| name.text.clone());
     match platform {
-        "rust" => rust_crates::select(files, &crates(inventory, manifest, reader)),
-        "python" => python_package::select(files, name.as_deref()),
+        "rust" => rust_crates::select(files, &crates(inventory, manifest, reader), stop),
+        "python" => python_package::select(files, name.as_deref(), stop),
         "typescript" | "javascript" => {
             let entries = |manifest: &PackageManifest| npm_package(manifest, files, reader);
             let own = manifest.filter(|manifest| manifest.kind == ManifestKind::Npm).map(entries).unwrap_or_default();
             let others = inventory.manifests.iter().filter(|manifest| manifest.kind == ManifestKind::Npm);
             let others: Vec<_> = others.take(MAX_PACKAGES).flat_map(entries).collect();
-            ecmascript::select(files, &own, &others)
+            ecmascript::select(files, &own, &others, stop)
         }
         _ => {
             let names = declared::PackageNames {
@@ -102,9 +107,12 @@ pub(crate) fn select(
             let is_own = |path: &str| is_product(path) && is_own(path);
             let mut selections = Vec::new();
             for (at, source) in files.iter().enumerate().filter(|(_, source)| is_own(source.path())) {
+                if stop.is_set() {
+                    return Err(StageError::cancelled());
+                }
                 declared::select(at, source, &names, &mut selections);
             }
-            selections
+            Ok(selections)
         }
     }
 }
@@ -206,3 +214,6 @@ fn is_hidden_in_docs(source: &ParsedSource, symbol: &Symbol) -> bool {
     let attributes = attributes_of(source, symbol);
     attributes.contains("doc(hidden)") || attributes.contains("cfg(test)")
 }
+
+#[cfg(test)]
+mod tests;

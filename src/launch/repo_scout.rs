@@ -9,7 +9,7 @@ use std::path::Path;
 use codeyard_files::gate::RootReader;
 use codeyard_index::Language;
 use codeyard_process::git::Git;
-use codeyard_runs::stage::StageError;
+use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::repository::{FileKind, InventoryFile, LanguageShare, OmittedFile, RepoInventory};
@@ -56,9 +56,14 @@ const README_ENDINGS: [&str; 8] = [".md", ".markdown", ".mdx", ".rst", ".adoc", 
 /// The inventory of the repository in the folder `repo`.
 ///
 /// # Errors
-/// `INVALID_INPUT` if it has too many files, `INTERNAL` if it can't be read.
-pub fn inventory(repo: &Path, checkout: &CheckedOut, sites: &Sites) -> Result<RepoInventory, StageError> {
-    let entries = tree(repo, &checkout.commit)?;
+/// `INVALID_INPUT` if it has too many files, `CANCELLED` if the work has to stop, `INTERNAL` if it can't be read.
+pub fn inventory(
+    repo: &Path,
+    checkout: &CheckedOut,
+    sites: &Sites,
+    stop: &StopFlag,
+) -> Result<RepoInventory, StageError> {
+    let entries = tree(repo, &checkout.commit, stop)?;
     let root = repo.canonicalize().map_err(|error| of_io("opening the working copy", &error))?;
     let reader = RootReader::open(&root);
     let readme = readme_of(&entries, &reader);
@@ -76,6 +81,9 @@ pub fn inventory(repo: &Path, checkout: &CheckedOut, sites: &Sites) -> Result<Re
         license_files: Vec::new(),
     };
     for entry in &entries {
+        if stop.is_set() {
+            return Err(StageError::cancelled());
+        }
         let is_readme = readme.as_ref() == Some(&entry.path);
         match omission(entry, is_readme, &reader) {
             Some(reason) => {
@@ -87,14 +95,15 @@ pub fn inventory(repo: &Path, checkout: &CheckedOut, sites: &Sites) -> Result<Re
     limit_files(&mut inventory);
     inventory.license_files = paths_of(&inventory, FileKind::License);
     inventory.languages = languages(&inventory.files);
-    inventory.manifests = manifests_of(&inventory, &reader, sites);
-    Ok(inventory)
+    inventory.manifests = manifests_of(&inventory, &reader, sites, stop);
+    if stop.is_set() { Err(StageError::cancelled()) } else { Ok(inventory) }
 }
 
 /// The files, links and submodules of a commit, by path.
-pub(crate) fn tree(repo: &Path, commit: &str) -> Result<Vec<TreeEntry>, StageError> {
+pub(crate) fn tree(repo: &Path, commit: &str, stop: &StopFlag) -> Result<Vec<TreeEntry>, StageError> {
     let git = Git::in_repository(repo).args(["ls-tree", "-r", "-l", "-z", "--full-tree", commit]);
-    let listing = git.max_output_bytes(MAX_TREE_LISTING_BYTES).run(&|| false).map_err(|error| of_local(&error))?;
+    let git = git.max_output_bytes(MAX_TREE_LISTING_BYTES);
+    let listing = git.run(&|| stop.is_set()).map_err(|error| of_local(&error))?;
     let mut entries: Vec<TreeEntry> = listing.split(|byte| *byte == 0).filter_map(entry_of).collect();
     entries.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(entries)
@@ -236,13 +245,14 @@ fn manifests_of(
     inventory: &RepoInventory,
     reader: &RootReader,
     sites: &Sites,
+    stop: &StopFlag,
 ) -> Vec<crate::artifacts::repository::PackageManifest> {
     let mut paths = paths_of(inventory, FileKind::Manifest);
     paths.sort_by_key(|path| path.matches('/').count());
     paths.truncate(MAX_MANIFESTS);
     paths.sort();
     let (mut found, mut texts) = (Vec::new(), Vec::new());
-    for path in paths {
+    for path in paths.into_iter().take_while(|_| !stop.is_set()) {
         let mut content = Vec::new();
         if reader.read(Path::new(&path), MAX_PACKAGE_MANIFEST_BYTES, &mut content).is_err() {
             // It is listed, without values.

@@ -4,9 +4,10 @@
 //! block of a draft is in its list of claims. Source: `docs/contract-launch.md#pages`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::LazyLock;
 
-use codeyard_runs::stage::StageError;
+use codeyard_runs::stage::{StageError, StopFlag};
 use minijinja::Environment;
 use serde_json::{Value, json};
 
@@ -81,18 +82,42 @@ pub fn locales() -> Vec<&'static str> {
 /// Writes a page.
 ///
 /// # Errors
-/// `INVALID_INPUT` if there are no texts in its language, `INTERNAL` if the template fails.
-pub fn write(page: &PlannedPage, input: &WriterInput<'_>) -> Result<PageDraft, StageError> {
+/// `INVALID_INPUT` if there are no texts in its language, `CANCELLED` if the work has to stop, `INTERNAL` if the template fails.
+pub fn write(page: &PlannedPage, input: &WriterInput<'_>, stop: &StopFlag) -> Result<PageDraft, StageError> {
     let texts = TEXTS.get(&page.locale).ok_or_else(|| unknown_locale(&page.locale))?;
     let template = template_of(page.template);
-    let rendered = ENVIRONMENT
-        .get_template(template)
-        .and_then(|found| found.render(minijinja::value::Serde(values(page, input, texts))));
-    let cited = rendered.map_err(|error| {
+    let values = minijinja::value::Serde(values(page, input, texts));
+    let mut cited = StoppableText { bytes: Vec::new(), stop };
+    let rendered =
+        ENVIRONMENT.get_template(template).and_then(|found| found.render_captured_to(values, &mut cited).map(drop));
+    if stop.is_set() {
+        return Err(StageError::cancelled());
+    }
+    rendered.map_err(|error| {
         let message = format!("the template {template} of the page {} failed: {error}", page.id);
         StageError::new("INTERNAL", message).with("cause_class", "template")
     })?;
-    Ok(finish(page, input, &tidied(&cited)))
+    Ok(finish(page, input, &tidied(&String::from_utf8_lossy(&cited.bytes))))
+}
+
+/// What a template has written; it takes no more once the work has to stop.
+struct StoppableText<'s> {
+    bytes: Vec<u8>,
+    stop: &'s StopFlag,
+}
+
+impl io::Write for StoppableText<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.stop.is_set() {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The page of a cited body: its front matter, its clean text and its claims.

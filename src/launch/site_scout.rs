@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use codeyard_files::gate::RootReader;
-use codeyard_runs::stage::StageError;
+use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::site::{FrontMatterRules, SiteContext, SitePage};
@@ -46,17 +46,22 @@ pub(crate) const SECTIONS: [(Section, &str); 5] = [
 /// The context of the site in the folder `site`.
 ///
 /// # Errors
-/// `INVALID_INPUT` if its configuration can't be read (`reason` is `site_configuration`) or it has too many files, `INTERNAL` if git or the file
-/// system fails.
-pub fn site_context(site: &Path, checkout: &CheckedOut, config: &RunConfig) -> Result<SiteContext, StageError> {
-    let files = SiteFiles::open(site, &checkout.commit)?;
+/// `INVALID_INPUT` if its configuration can't be read (`reason` is `site_configuration`) or it has too many files, `CANCELLED` if the work has
+/// to stop, `INTERNAL` if git or the file system fails.
+pub fn site_context(
+    site: &Path,
+    checkout: &CheckedOut,
+    config: &RunConfig,
+    stop: &StopFlag,
+) -> Result<SiteContext, StageError> {
+    let files = SiteFiles::open(site, &checkout.commit, stop)?;
     let kind = config.site.as_ref().map_or(SiteKind::Hugo, |site| site.kind);
     let paths: Vec<&str> = files.paths.iter().map(String::as_str).collect();
     let hugo = match kind {
         SiteKind::Hugo => HugoConfig::read(&paths, &|path, max| files.read(path, max))?,
         SiteKind::Markdown => HugoConfig::of_plain_files(&config.locales),
     };
-    let pages = pages::read(&files, &hugo, kind);
+    let pages = pages::read(&files, &hugo, kind, stop)?;
     let layout = SiteLayout::of(&pages, &hugo, config, kind);
     let rules_of_section = |name: &str| match (kind, rules(name, &pages, &layout, &hugo, &files)) {
         // Pages that nothing builds need no front matter, unless others have one.
@@ -92,9 +97,9 @@ pub fn site_context(site: &Path, checkout: &CheckedOut, config: &RunConfig) -> R
 }
 
 impl SiteFiles {
-    fn open(site: &Path, commit: &str) -> Result<Self, StageError> {
+    fn open(site: &Path, commit: &str, stop: &StopFlag) -> Result<Self, StageError> {
         let root = site.canonicalize().map_err(|error| of_io("opening the site's working copy", &error))?;
-        let entries = tree(&root, commit)?.into_iter();
+        let entries = tree(&root, commit, stop)?.into_iter();
         let files = entries.filter(|entry| entry.kind == TreeEntryKind::File && entry.is_utf8).map(|entry| entry.path);
         Ok(Self { paths: files.collect(), reader: RootReader::open(&root) })
     }

@@ -28,7 +28,7 @@ fn product_of(files: &[(&str, &[u8])], tags: &[&str]) -> Product {
     let commit = TestRepository::new(&repo).commit(files, DATE);
     let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
     let checkout = CheckedOut { commit, commit_date: DATE.to_owned(), branch: None, tags };
-    let inventory = repo_scout::inventory(&repo, &checkout, &Sites::builtin()).unwrap();
+    let inventory = repo_scout::inventory(&repo, &checkout, &Sites::builtin(), &StopFlag::default()).unwrap();
     Product { _dir: dir, repo, inventory }
 }
 

@@ -1,24 +1,27 @@
 //! The public API of a package of JavaScript or TypeScript: what its entry files export, through re-exports.
 //!
-//! Which files are entries is decided by `npm_entries`. Names are resolved within the repository. Invariant: an item is listed once, under
-//! the first entry that exports it.
+//! Which files are entries is decided by `npm_entries`. Names are resolved within the repository. Invariants: an item is listed once, under
+//! the first entry that exports it; what re-exports can cost is bounded: what is searched and what is copied takes steps, and without steps
+//! nothing more is found.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use codeyard_index::Symbol;
-use codeyard_index::commonjs::{ExportedValue, ModuleExport, ModuleLinks, NamePlace, RequireBinding};
+use codeyard_index::commonjs::{ExportedValue, ModuleExport, ModuleLinks, NamePlace, RequireBinding, RequireCall};
 use codeyard_model::code::SymbolKind;
-use codeyard_model::position::Range;
+use codeyard_model::position::{Position, Range};
+use codeyard_runs::stage::{StageError, StopFlag};
 
 use super::Selection;
 use super::npm_entries::{PackageEntry, source_candidates};
-use super::script_names::{assigned_names, is_public_member, namespaces, top_names, whole_name};
+use super::script_names::{assigned_names, is_public_member, namespaces, quoted_at, symbol_at, top_names, whole_name};
 use crate::limits::MAX_REEXPORT_STEPS;
 use crate::product_sources::{ParsedSource, folder, resolve};
 
 /// Steps of name resolution in one repository.
-const MAX_STEPS: u32 = 500_000;
+const MAX_STEPS: u32 = 1_000_000;
 
 /// A symbol, by its file and place.
 type SymbolPlace = (usize, usize);
@@ -38,48 +41,40 @@ struct ScriptFiles<'a> {
     namespaces: Vec<BTreeMap<(&'static str, &'a str), &'a str>>,
     /// The entries of the repository's packages, by the name that they are imported by.
     packages: BTreeMap<String, usize>,
+    stop: &'a StopFlag,
     steps: Cell<u32>,
     /// The files that relative specifiers mean, by path.
     resolved: RefCell<BTreeMap<String, Option<usize>>>,
+    /// The files that specifiers mean, by their file and place.
+    specifiers: RefCell<BTreeMap<(usize, Position), Option<usize>>>,
     /// The exports of files that are known completely.
-    known: RefCell<BTreeMap<usize, Exports>>,
+    known: RefCell<BTreeMap<usize, Rc<Exports>>>,
     /// The files whose exports are being read, and whether one of them was asked for again.
     open: RefCell<BTreeSet<usize>>,
     is_circular: Cell<bool>,
 }
 
 /// The items that the entries export. The first entry is the package itself.
-pub(super) fn select(files: &[ParsedSource], entries: &[PackageEntry], others: &[PackageEntry]) -> Vec<Selection> {
-    let by_path: BTreeMap<&str, usize> = files.iter().enumerate().map(|(at, file)| (file.path(), at)).collect();
-    let read = |file: &ParsedSource| ModuleLinks::read(file.path(), &file.source.text).unwrap_or_default();
-    let links = files.iter().map(read).collect();
-    let names = files.iter().map(top_names).collect();
-    let mut scripts = ScriptFiles {
-        files,
-        by_path,
-        links,
-        names,
-        assigned: files.iter().map(assigned_names).collect(),
-        namespaces: files.iter().map(|file| namespaces(&file.source.text)).collect(),
-        packages: BTreeMap::new(),
-        steps: Cell::new(MAX_STEPS),
-        resolved: RefCell::default(),
-        known: RefCell::default(),
-        open: RefCell::default(),
-        is_circular: Cell::new(false),
-    };
-    for entry in entries.iter().chain(others) {
-        if let Some(file) = entry.files.iter().find_map(|path| scripts.by_path.get(path.as_str()).copied()) {
-            scripts.packages.entry(entry.module.clone()).or_insert(file);
-        }
-    }
+///
+/// # Errors
+/// If the work has to stop.
+pub(super) fn select(
+    files: &[ParsedSource],
+    entries: &[PackageEntry],
+    others: &[PackageEntry],
+    stop: &StopFlag,
+) -> Result<Vec<Selection>, StageError> {
+    let scripts = ScriptFiles::read(files, entries.iter().chain(others), stop)?;
     let exports_of = |entry: &PackageEntry| scripts.exports(*scripts.packages.get(&entry.module)?, 0).into();
-    let exports: Vec<Option<Exports>> = entries.iter().map(exports_of).collect();
+    let exports: Vec<Option<Rc<Exports>>> = entries.iter().map(exports_of).collect();
     let (mut selections, mut listed) = (Vec::new(), BTreeSet::new());
     // What a namespace repeats is listed where it has a name of its own.
     for is_namespace in [false, true] {
         for (entry, exports) in entries.iter().zip(&exports) {
-            let names = exports.iter().flatten().filter(|(name, _)| name.contains('.') == is_namespace);
+            let names = exports
+                .iter()
+                .flat_map(|exports| exports.iter())
+                .filter(|(name, _)| name.contains('.') == is_namespace);
             for (name, places) in names {
                 let shown = match (name.as_str(), places.first()) {
                     ("default" | "", Some(place)) => whole_name(&files[place.0].symbols[place.1], &entry.module),
@@ -90,10 +85,48 @@ pub(super) fn select(files: &[ParsedSource], entries: &[PackageEntry], others: &
             }
         }
     }
-    selections
+    if stop.is_set() { Err(StageError::cancelled()) } else { Ok(selections) }
 }
 
 impl<'a> ScriptFiles<'a> {
+    fn read<'e>(
+        files: &'a [ParsedSource],
+        entries: impl Iterator<Item = &'e PackageEntry>,
+        stop: &'a StopFlag,
+    ) -> Result<Self, StageError> {
+        let by_path: BTreeMap<&str, usize> = files.iter().enumerate().map(|(at, file)| (file.path(), at)).collect();
+        let read = |file: &ParsedSource| {
+            if stop.is_set() {
+                return Err(StageError::cancelled());
+            }
+            Ok(ModuleLinks::read(file.path(), &file.source.text).unwrap_or_default())
+        };
+        let links = files.iter().map(read).collect::<Result<_, _>>()?;
+        let names = files.iter().map(top_names).collect();
+        let mut scripts = Self {
+            files,
+            by_path,
+            links,
+            names,
+            assigned: files.iter().map(assigned_names).collect(),
+            namespaces: files.iter().map(|file| namespaces(&file.source.text)).collect(),
+            packages: BTreeMap::new(),
+            stop,
+            steps: Cell::new(MAX_STEPS),
+            resolved: RefCell::default(),
+            specifiers: RefCell::default(),
+            known: RefCell::default(),
+            open: RefCell::default(),
+            is_circular: Cell::new(false),
+        };
+        for entry in entries {
+            if let Some(file) = entry.files.iter().find_map(|path| scripts.by_path.get(path.as_str()).copied()) {
+                scripts.packages.entry(entry.module.clone()).or_insert(file);
+            }
+        }
+        Ok(scripts)
+    }
+
     /// Adds a name with all its declarations: overloads, and an interface and a class of one name.
     fn add(&self, places: &[SymbolPlace], module: &str, name: &str, selections: &mut Vec<Selection>) {
         let symbol = |place: &SymbolPlace| &self.files[place.0].symbols[place.1];
@@ -122,7 +155,7 @@ impl<'a> ScriptFiles<'a> {
                 | SymbolKind::Variable
                 | SymbolKind::Type
         );
-        if depth > 3 || !has_members {
+        if depth > 3 || !has_members || self.stop.is_set() {
             return;
         }
         let own = &source.symbols[at];
@@ -162,21 +195,21 @@ impl<'a> ScriptFiles<'a> {
     }
 
     /// What a file exports, by name. Of files that re-export each other, the first one has all.
-    fn exports(&self, file: usize, step: usize) -> Exports {
+    fn exports(&self, file: usize, step: usize) -> Rc<Exports> {
         if let Some(known) = self.known.borrow().get(&file) {
-            return known.clone();
+            return Rc::clone(known);
         }
         if step > MAX_REEXPORT_STEPS || self.steps.get() == 0 || !self.open.borrow_mut().insert(file) {
             self.is_circular.set(true);
-            return Exports::new();
+            return Rc::default();
         }
-        let exports = self.read_exports(file, step);
+        let exports = Rc::new(self.read_exports(file, step));
         self.open.borrow_mut().remove(&file);
         if step == 0 {
             self.is_circular.set(false);
         }
         if !self.is_circular.get() {
-            self.known.borrow_mut().insert(file, exports.clone());
+            self.known.borrow_mut().insert(file, Rc::clone(&exports));
         }
         exports
     }
@@ -187,13 +220,16 @@ impl<'a> ScriptFiles<'a> {
         if !self.may_search(8 * (links.es_exports.len() + links.exports.len())) {
             return exports;
         }
+        let mut taken = BTreeSet::new();
         for export in links.es_exports.iter().chain(&links.exports) {
             match (&export.name, &export.value) {
                 (None, ExportedValue::Required(specifier, None)) => {
-                    let Some(other) = self.required(file, specifier) else { continue };
-                    for (name, places) in self.exports(other, step + 1) {
-                        if name != "default" {
-                            exports.entry(name).or_insert(places);
+                    // A second `export *` of the same file adds nothing.
+                    let other = self.required(file, specifier).filter(|other| taken.insert(*other));
+                    let Some(other) = other else { continue };
+                    for (name, places) in self.exports(other, step + 1).iter().filter(|(name, _)| *name != "default") {
+                        if !exports.contains_key(name) && self.may_copy(name.len(), places) {
+                            exports.insert(name.clone(), places.clone());
                         }
                     }
                 }
@@ -230,19 +266,24 @@ impl<'a> ScriptFiles<'a> {
     ) {
         let Some(specifier) = self.namespaces[file].get(&(word, local)) else { return };
         let Some(inner) = self.file_of(file, specifier).filter(|inner| *inner != file) else { return };
-        for (name, places) in self.exports(inner, step + 1) {
+        for (name, places) in self.exports(inner, step + 1).iter() {
             let is_name = !matches!(name.as_str(), "" | "default") && !name.contains('.');
-            if is_name {
-                to.entry(format!("{shown}.{name}")).or_insert(places);
+            if is_name && self.may_copy(shown.len() + name.len(), places) {
+                to.entry(format!("{shown}.{name}")).or_insert_with(|| places.clone());
             }
         }
+    }
+
+    /// Takes the steps that a copy of a name and its places costs.
+    fn may_copy(&self, name_bytes: usize, places: &[SymbolPlace]) -> bool {
+        self.may_search(name_bytes + 8 * places.len())
     }
 
     /// Takes the steps that a search among this many things costs.
     fn may_search(&self, things: usize) -> bool {
         let left = self.steps.get().checked_sub(u32::try_from(1 + things / 64).unwrap_or(u32::MAX));
         self.steps.set(left.unwrap_or(0));
-        left.is_some()
+        left.is_some() && !self.stop.is_set()
     }
 
     /// The symbols that an export means.
@@ -263,32 +304,25 @@ impl<'a> ScriptFiles<'a> {
     }
 
     fn of_module(&self, file: usize, member: Option<&NamePlace>, step: usize) -> Vec<SymbolPlace> {
-        let mut exports = self.exports(file, step + 1);
-        let whole = || ["", "default"].into_iter();
-        match member {
-            Some(member) => exports.remove(&member.name).unwrap_or_default(),
-            None => whole().find_map(|name| exports.remove(name)).unwrap_or_default(),
-        }
+        let exports = self.exports(file, step + 1);
+        let found = match member {
+            Some(member) => exports.get(&member.name),
+            None => ["", "default"].into_iter().find_map(|name| exports.get(name)),
+        };
+        found.filter(|places| self.may_search(8 * places.len())).cloned().unwrap_or_default()
     }
 
     fn own(&self, file: usize, name: &str) -> Vec<SymbolPlace> {
-        self.names[file].get(name).into_iter().flatten().map(|at| (file, *at)).collect()
+        let found = self.names[file].get(name).filter(|places| self.may_search(8 * places.len()));
+        found.into_iter().flatten().map(|at| (file, *at)).collect()
     }
 
     /// A symbol whose name is where an export's key is: a function without a name of its own.
     fn on_line(&self, file: usize, key: &Range) -> Vec<SymbolPlace> {
-        let line = key.start.line + 1;
         if !self.may_search(self.files[file].symbols.len()) {
             return Vec::new();
         }
-        let symbols = self.files[file].symbols.iter().enumerate();
-        let on_line: Vec<(usize, &Symbol)> =
-            symbols.filter(|(_, symbol)| symbol.kind != SymbolKind::Use && symbol.name_line == line).collect();
-        let is_at_key = |(_, symbol): &&(usize, &Symbol)| symbol.name_column == key.start.character;
-        // `const app = module.exports = {…}` has its name elsewhere in the line.
-        let is_value = |(_, symbol): &&(usize, &Symbol)| symbol.parent.is_none();
-        let found = on_line.iter().find(is_at_key).or_else(|| on_line.iter().find(is_value));
-        found.map(|(at, _)| (file, *at)).into_iter().collect()
+        symbol_at(&self.files[file], key).map(|at| (file, at)).into_iter().collect()
     }
 
     /// What a variable means: a declaration, or something that is imported.
@@ -299,7 +333,10 @@ impl<'a> ScriptFiles<'a> {
             let symbol = &self.files[place.0].symbols[place.1];
             !(matches!(symbol.kind, SymbolKind::Variable | SymbolKind::Const) && symbol.signature.contains("require("))
         };
-        if own.iter().any(is_declaration) || !self.may_search(links.imports.len() + links.requires.len()) {
+        let names_of =
+            |call: &RequireCall| if let RequireBinding::Names(names) = &call.binding { names.len() } else { 1 };
+        let things = || links.imports.len() + links.requires.iter().map(names_of).sum::<usize>();
+        if own.iter().any(is_declaration) || !self.may_search(things()) {
             return own;
         }
         if let Some(import) = links.imports.iter().find(|import| import.local.name == name.name) {
@@ -327,21 +364,22 @@ impl<'a> ScriptFiles<'a> {
 
     /// The file that a specifier in quotes means.
     fn required(&self, file: usize, specifier: &Range) -> Option<usize> {
-        let source = &self.files[file].source;
-        let line = source.line(specifier.start.line as usize + 1);
-        let units = |text: &str, column: u32| {
-            let mut left = column as usize;
-            text.char_indices().find_map(|(at, c)| {
-                if left == 0 {
-                    return Some(at);
-                }
-                left = left.saturating_sub(c.len_utf16());
-                None
-            })
-        };
-        let rest = &line[units(line, specifier.start.character)?..];
-        let rest = rest.trim_start_matches(['"', '\'', '`']);
-        self.file_of(file, rest.split(['"', '\'', '`']).next().filter(|text| !text.is_empty())?)
+        let place = (file, specifier.start);
+        if let Some(known) = self.specifiers.borrow().get(&place) {
+            return *known;
+        }
+        let found = self.read_specifier(file, specifier);
+        self.specifiers.borrow_mut().insert(place, found);
+        found
+    }
+
+    fn read_specifier(&self, file: usize, specifier: &Range) -> Option<usize> {
+        // A file can be one long line.
+        if !self.may_search(specifier.start.character as usize / 16) {
+            return None;
+        }
+        let line = self.files[file].source.line(specifier.start.line as usize + 1);
+        self.file_of(file, quoted_at(line, specifier.start.character)?)
     }
 
     /// The file that a specifier in a file means.
@@ -358,3 +396,6 @@ impl<'a> ScriptFiles<'a> {
         found
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use codeyard_index::Symbol;
 use codeyard_model::code::SymbolKind;
+use codeyard_runs::stage::{StageError, StopFlag};
 
 use super::python_imports::{ImportFrom, exported_names, imports};
 use super::{Selection, attributes_of};
@@ -38,15 +39,26 @@ struct PackageGraph<'a> {
     modules: BTreeMap<String, PythonModule>,
     /// The names of the packages that users import, in lower case; empty if that is unknown.
     own: BTreeSet<String>,
+    stop: &'a StopFlag,
     /// Steps of name resolution that are left.
     steps: Cell<u32>,
 }
 
 /// The items that users of the package `name` import.
-pub(super) fn select(files: &[ParsedSource], name: Option<&str>) -> Vec<Selection> {
-    let graph = PackageGraph::new(files, name);
+///
+/// # Errors
+/// If the work has to stop.
+pub(super) fn select(
+    files: &[ParsedSource],
+    name: Option<&str>,
+    stop: &StopFlag,
+) -> Result<Vec<Selection>, StageError> {
+    let graph = PackageGraph::new(files, name, stop);
     let mut found: BTreeMap<(usize, usize), (String, String)> = BTreeMap::new();
     for (path, module) in &graph.modules {
+        if stop.is_set() {
+            break;
+        }
         if !graph.is_own(path) || path.split('.').any(|part| part.starts_with('_')) {
             continue;
         }
@@ -62,7 +74,7 @@ pub(super) fn select(files: &[ParsedSource], name: Option<&str>) -> Vec<Selectio
         selections.push(Selection::top((file, at), &module, &name));
         add_members(&files[file], (file, at), &module, &name, &mut selections);
     }
-    selections
+    if stop.is_set() { Err(StageError::cancelled()) } else { Ok(selections) }
 }
 
 /// The members of a class that users see: public names and the constructor.
@@ -94,11 +106,11 @@ fn is_repeated(source: &ParsedSource, symbol: &Symbol) -> bool {
 }
 
 impl<'a> PackageGraph<'a> {
-    fn new(files: &'a [ParsedSource], name: Option<&str>) -> Self {
+    fn new(files: &'a [ParsedSource], name: Option<&str>, stop: &'a StopFlag) -> Self {
         let packages: BTreeSet<&str> =
             files.iter().filter(|file| is_init(file.path())).map(|file| folder(file.path())).collect();
         let mut modules = BTreeMap::new();
-        for (at, file) in files.iter().enumerate() {
+        for (at, file) in files.iter().enumerate().take_while(|_| !stop.is_set()) {
             let Some(path) = module_path(file.path(), &packages) else { continue };
             // A stub beside a module that exists says the same again.
             let is_stub = file.path().ends_with(".pyi");
@@ -110,7 +122,7 @@ impl<'a> PackageGraph<'a> {
         let wanted = name.map(normal_name);
         let has_wanted = modules.keys().any(|path: &String| Some(top_package(path)) == wanted);
         let own = wanted.filter(|_| has_wanted).into_iter().collect();
-        Self { files, modules, own, steps: Cell::new(MAX_STEPS) }
+        Self { files, modules, own, stop, steps: Cell::new(MAX_STEPS) }
     }
 
     /// Whether a module belongs to the product: to the package of its name if there is one.
@@ -162,7 +174,7 @@ impl<'a> PackageGraph<'a> {
         let cost = u32::try_from(1 + module.imports.len() / 16).unwrap_or(u32::MAX);
         let left = self.steps.get().checked_sub(cost);
         self.steps.set(left.unwrap_or(0));
-        left.is_some()
+        left.is_some() && !self.stop.is_set()
     }
 
     /// The names that `from module import *` takes.

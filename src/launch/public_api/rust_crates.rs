@@ -1,20 +1,25 @@
 //! The public API of a Rust crate: what `pub mod` and `pub use` make reachable from its root.
 //!
 //! Names are resolved within the crate and the crates beside it in the repository. It expands no macros and evaluates no `cfg` but
-//! `test`. Invariant: an item is listed once, under its shortest public path.
+//! `test`. Invariants: an item is listed once, under its shortest public path; what re-exports can cost is bounded, however they refer to each
+//! other.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use codeyard_model::code::{SymbolKind, Visibility};
+use codeyard_runs::stage::{StageError, StopFlag};
 
 use super::use_tree::{UsePath, use_paths};
 use super::{Selection, attributes_of, is_hidden_in_docs};
-use crate::limits::MAX_REEXPORT_STEPS;
+use crate::limits::{MAX_API_NAME_BYTES, MAX_API_PATH_BYTES, MAX_REEXPORT_STEPS};
 use crate::product_sources::{ParsedSource, folder, join};
 
 /// Steps of name resolution in one repository.
 const MAX_STEPS: u32 = 2_000_000;
+
+/// A public path in the order of preference.
+type PathRank = (bool, usize, usize, String);
 
 /// A crate of the repository.
 pub(super) struct CrateRoot {
@@ -58,13 +63,31 @@ struct ModuleGraph<'a> {
     roots: BTreeMap<String, usize>,
     /// Each item with its best public module and name there.
     found: BTreeMap<(usize, usize), (String, String)>,
-    visited: BTreeSet<(usize, String)>,
+    /// The modules that are read.
+    published: BTreeSet<usize>,
+    /// The public modules with their best known paths, and in the order of these paths those that aren't read.
+    offered: BTreeMap<usize, PathRank>,
+    queue: BTreeSet<(PathRank, usize)>,
+    stop: &'a StopFlag,
     /// Steps of name resolution that are left.
     steps: Cell<u32>,
 }
 
 /// The items that users of the first crate reach.
-pub(super) fn select(files: &[ParsedSource], crates: &[CrateRoot]) -> Vec<Selection> {
+///
+/// # Errors
+/// If the work has to stop.
+pub(super) fn select(
+    files: &[ParsedSource],
+    crates: &[CrateRoot],
+    stop: &StopFlag,
+) -> Result<Vec<Selection>, StageError> {
+    let selections = published(files, crates, stop).selections();
+    if stop.is_set() { Err(StageError::cancelled()) } else { Ok(selections) }
+}
+
+/// The modules of the crates, with the public places of the first crate's items.
+fn published<'a>(files: &'a [ParsedSource], crates: &[CrateRoot], stop: &'a StopFlag) -> ModuleGraph<'a> {
     let by_path = files.iter().enumerate().map(|(at, file)| (file.path(), at)).collect();
     let mut graph = ModuleGraph {
         files,
@@ -72,7 +95,10 @@ pub(super) fn select(files: &[ParsedSource], crates: &[CrateRoot]) -> Vec<Select
         modules: Vec::new(),
         roots: BTreeMap::new(),
         found: BTreeMap::new(),
-        visited: BTreeSet::new(),
+        published: BTreeSet::new(),
+        offered: BTreeMap::new(),
+        queue: BTreeSet::new(),
+        stop,
         steps: Cell::new(MAX_STEPS),
     };
     for root in crates {
@@ -81,12 +107,16 @@ pub(super) fn select(files: &[ParsedSource], crates: &[CrateRoot]) -> Vec<Select
             graph.roots.entry(root.name.clone()).or_insert(module);
         }
     }
-    let Some(main) = crates.first().and_then(|root| Some((&root.name, *graph.roots.get(&root.name)?))) else {
-        return Vec::new();
-    };
-    graph.publish(main.1, main.0, 0);
-    graph.publish_macros(main.1, main.0);
-    graph.selections()
+    if let Some((name, module)) = crates.first().and_then(|root| Some((&root.name, *graph.roots.get(&root.name)?))) {
+        graph.publish_crate(module, name);
+        graph.publish_macros(module, name);
+    }
+    graph
+}
+
+/// Which of two paths is the better place: the smaller. A prelude repeats what has a better one.
+fn rank(path: String) -> PathRank {
+    (path.contains("::prelude"), path.matches("::").count(), path.len(), path)
 }
 
 impl<'a> ModuleGraph<'a> {
@@ -114,7 +144,7 @@ impl<'a> ModuleGraph<'a> {
             depth += 1;
             outer = self.modules[module].parent;
         }
-        if depth > 64 || self.modules.len() > self.files.len() * 8 {
+        if depth > 64 || self.modules.len() > self.files.len() * 8 || self.stop.is_set() {
             return;
         }
         let source = &self.files[file];
@@ -149,9 +179,36 @@ impl<'a> ModuleGraph<'a> {
         })
     }
 
-    /// Records what a public module has, and what it re-exports.
+    /// Records what can be reached from the root of a crate. The best paths come first, so each module is read once, under its best path.
+    fn publish_crate(&mut self, root: usize, name: &str) {
+        self.offer(root, name.to_owned());
+        while let Some(((.., path), module)) = self.queue.pop_first().filter(|_| !self.stop.is_set()) {
+            self.publish(module, &path, 0);
+        }
+    }
+
+    /// A path of a public module that waits until all better paths are read.
+    fn offer(&mut self, module: usize, path: String) {
+        if path.len() > MAX_API_PATH_BYTES || self.published.contains(&module) {
+            return;
+        }
+        let rank = rank(path);
+        if let Some(known) = self.offered.get(&module) {
+            if *known <= rank {
+                return;
+            }
+            self.queue.remove(&(known.clone(), module));
+        }
+        self.offered.insert(module, rank.clone());
+        self.queue.insert((rank, module));
+    }
+
+    /// Records what a public module has, and what it re-exports. Names that nobody would write are left out.
     fn publish(&mut self, module: usize, path: &str, step: usize) {
-        if step > MAX_REEXPORT_STEPS || !self.visited.insert((module, path.to_owned())) {
+        if step > MAX_REEXPORT_STEPS {
+            return self.offer(module, path.to_owned());
+        }
+        if !self.published.insert(module) {
             return;
         }
         let file = self.modules[module].file;
@@ -167,17 +224,17 @@ impl<'a> ModuleGraph<'a> {
             .map(|(name, (child, _))| (name.clone(), *child))
             .collect();
         for (name, child) in children {
-            self.publish(child, &format!("{path}::{name}"), step + 1);
+            self.offer(child, format!("{path}::{name}"));
         }
-        let uses: Vec<UsePath> =
-            self.modules[module].uses.iter().filter(|used| used.is_public).map(|used| used.path.clone()).collect();
+        let is_shown = |used: &&ModuleUse| used.is_public && used.path.name.len() <= MAX_API_NAME_BYTES;
+        let uses = self.modules[module].uses.iter().filter(is_shown);
+        let uses: Vec<UsePath> = uses.map(|used| used.path.clone()).collect();
         for used in uses {
             for target in self.resolve(module, &used.segments, 0) {
                 match (target, used.is_glob) {
+                    // No better path can come later: it is that of this module.
                     (Target::Module(target), true) => self.publish(target, path, step + 1),
-                    (Target::Module(target), false) => {
-                        self.publish(target, &format!("{path}::{}", used.name), step + 1);
-                    }
+                    (Target::Module(target), false) => self.offer(target, format!("{path}::{}", used.name)),
                     (Target::Item(file, at), false) => self.record((file, at), path, &used.name),
                     (Target::Item(..), true) => {}
                 }
@@ -186,17 +243,16 @@ impl<'a> ModuleGraph<'a> {
     }
 
     fn record(&mut self, item: (usize, usize), path: &str, name: &str) {
-        // A prelude repeats what has a better place.
-        let rank = |path: &str| (path.contains("::prelude"), path.matches("::").count(), path.len(), path.to_owned());
+        let rank = |path: &str| rank(path.to_owned());
         let better = self.found.get(&item).is_none_or(|(known, _)| rank(path) < rank(known));
-        if better && name != "_" {
+        if better && name != "_" && name.len() <= MAX_API_NAME_BYTES {
             self.found.insert(item, (path.to_owned(), name.to_owned()));
         }
     }
 
     /// What a path means in a module: the first segment is a keyword, something in the module, or a crate of the repository.
     fn resolve(&self, module: usize, segments: &[String], step: usize) -> BTreeSet<Target> {
-        let may_go_on = step <= MAX_REEXPORT_STEPS && self.steps.get() > 0;
+        let may_go_on = step <= MAX_REEXPORT_STEPS && self.steps.get() > 0 && !self.stop.is_set();
         let Some((first, rest)) = segments.split_first().filter(|_| may_go_on) else {
             return BTreeSet::new();
         };
@@ -271,7 +327,8 @@ impl<'a> ModuleGraph<'a> {
     fn publish_macros(&mut self, root: usize, name: &str) {
         let below = self.modules[root].folder.clone();
         let files = self.files;
-        for (file, source) in files.iter().enumerate().filter(|(_, source)| source.path().starts_with(&below)) {
+        let of_crate = files.iter().enumerate().filter(|(_, source)| source.path().starts_with(&below));
+        for (file, source) in of_crate.take_while(|_| !self.stop.is_set()) {
             for (at, symbol) in source.symbols.iter().enumerate().filter(|(_, symbol)| symbol.kind == SymbolKind::Macro)
             {
                 let attributes = attributes_of(source, symbol);
@@ -292,7 +349,7 @@ impl<'a> ModuleGraph<'a> {
             *names.entry(&symbol.name).or_default() += 1;
         }
         let mut selections = Vec::new();
-        for ((file, at), (module, name)) in &self.found {
+        for ((file, at), (module, name)) in self.found.iter().take_while(|_| !self.stop.is_set()) {
             let symbol = &self.files[*file].symbols[*at];
             selections.push(Selection::top((*file, *at), module, name));
             if !types(symbol) {
@@ -324,7 +381,7 @@ impl<'a> ModuleGraph<'a> {
     /// The `impl` blocks without a trait, by the name of their type.
     fn own_impls(&self) -> BTreeMap<&'a str, Vec<(usize, usize)>> {
         let mut impls: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
-        for (file, source) in self.files.iter().enumerate() {
+        for (file, source) in self.files.iter().enumerate().take_while(|_| !self.stop.is_set()) {
             for (at, block) in source.symbols.iter().enumerate().filter(|(_, block)| block.kind == SymbolKind::Impl) {
                 if !block.signature.contains(" for ") && !attributes_of(source, block).contains("cfg(test)") {
                     impls.entry(&block.name).or_default().push((file, at));
@@ -334,3 +391,6 @@ impl<'a> ModuleGraph<'a> {
         impls
     }
 }
+
+#[cfg(test)]
+mod tests;

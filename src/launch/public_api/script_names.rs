@@ -1,4 +1,4 @@
-//! Names in one file of JavaScript or TypeScript: at its top, of namespaces, of what a package is as a whole.
+//! Names and specifiers in one file of JavaScript or TypeScript: at its top, of namespaces, of what a package is as a whole.
 //!
 //! It reads one file and resolves nothing. Invariant: any text gives some names.
 
@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use codeyard_index::Symbol;
 use codeyard_model::code::SymbolKind;
+use codeyard_model::position::Range;
 
 use crate::product_sources::ParsedSource;
 
@@ -19,6 +20,31 @@ pub(super) fn namespaces(text: &str) -> BTreeMap<(&'static str, &str), &str> {
         Some(((word, name.trim()), quoted.split(['"', '\'']).next()?))
     };
     text.lines().filter_map(of_line).collect()
+}
+
+/// The symbol whose name is where an export's key is, or else in its line.
+pub(super) fn symbol_at(file: &ParsedSource, key: &Range) -> Option<usize> {
+    let line = key.start.line + 1;
+    let symbols = file.symbols.iter().enumerate();
+    let on_line: Vec<(usize, &Symbol)> =
+        symbols.filter(|(_, symbol)| symbol.kind != SymbolKind::Use && symbol.name_line == line).collect();
+    let is_at_key = |(_, symbol): &&(usize, &Symbol)| symbol.name_column == key.start.character;
+    // `const app = module.exports = {…}` has its name elsewhere in the line.
+    let is_value = |(_, symbol): &&(usize, &Symbol)| symbol.parent.is_none();
+    let found = on_line.iter().find(is_at_key).or_else(|| on_line.iter().find(is_value));
+    found.map(|(at, _)| *at)
+}
+
+/// The text in quotes that begins at a column of a line, counted in units of UTF-16.
+pub(super) fn quoted_at(line: &str, column: u32) -> Option<&str> {
+    let mut left = column as usize;
+    let (at, _) = line.char_indices().find(|(_, c)| {
+        let is_there = left == 0;
+        left = left.saturating_sub(c.len_utf16());
+        is_there
+    })?;
+    let rest = line[at..].trim_start_matches(['"', '\'', '`']);
+    rest.split(['"', '\'', '`']).next().filter(|text| !text.is_empty())
 }
 
 /// The name of what a package exports as a whole: that of a class; a function is called as the package is.

@@ -22,7 +22,11 @@ fn inventory_of(dir: &Path, repository: &TestRepository, name: &str) -> RepoInve
     };
     let (url, target) = (repository.path().to_str().unwrap(), dir.join(name));
     let checkout = check_out(&settings, url, "main", &target, &StopFlag::default()).unwrap();
-    inventory(&target, &checkout, &Sites::builtin()).unwrap()
+    let found = inventory(&target, &checkout, &Sites::builtin(), &StopFlag::default()).unwrap();
+    let stopped = StopFlag::default();
+    stopped.set();
+    assert_eq!(inventory(&target, &checkout, &Sites::builtin(), &stopped).unwrap_err().code, "CANCELLED");
+    found
 }
 
 #[test]

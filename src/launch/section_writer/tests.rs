@@ -119,7 +119,7 @@ fn drafts(text: &str, site: &SiteContext) -> (PagePlan, Vec<PageDraft>) {
     let plan = planner::plan(&config, site, &facts, &snippets).unwrap();
     let input =
         WriterInput { config: &config, site, facts: &facts, evidence: &evidence, snippets: &snippets, plan: &plan };
-    let drafts = plan.pages.iter().map(|page| write(page, &input).unwrap()).collect();
+    let drafts = plan.pages.iter().map(|page| write(page, &input, &StopFlag::default()).unwrap()).collect();
     (plan, drafts)
 }
 
@@ -254,13 +254,12 @@ fn plain_files_have_titles_and_links_to_files() {
 }
 
 #[test]
-fn a_language_without_texts_is_refused() {
+fn a_language_without_texts_is_refused_and_a_stop_ends_the_work() {
     let (config, facts, snippets, site) = (config(), facts(""), catalog(), site());
     let evidence =
         EvidenceMap { schema_version: SCHEMA_VERSION.into(), commit: String::new(), claims: Default::default() };
-    let mut plan = planner::plan(&config, &site, &facts, &snippets).unwrap();
-    plan.pages[0].locale = "xx".into();
-    let page = plan.pages[0].clone();
+    let plan = planner::plan(&config, &site, &facts, &snippets).unwrap();
+    let mut page = plan.pages[0].clone();
     let input = WriterInput {
         config: &config,
         site: &site,
@@ -269,7 +268,11 @@ fn a_language_without_texts_is_refused() {
         snippets: &snippets,
         plan: &plan,
     };
-    let refused = write(&page, &input).unwrap_err();
+    let stopped = StopFlag::default();
+    stopped.set();
+    assert_eq!(write(&page, &input, &stopped).unwrap_err().code, "CANCELLED");
+    page.locale = "xx".into();
+    let refused = write(&page, &input, &StopFlag::default()).unwrap_err();
     assert_eq!(
         (refused.code, refused.details["locales"].as_array().unwrap().len()),
         ("INVALID_INPUT", locales().len())

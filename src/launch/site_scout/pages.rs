@@ -1,5 +1,7 @@
 //! The existing pages of a site, read as far as a run needs them.
 
+use codeyard_runs::stage::{StageError, StopFlag};
+
 use super::SiteFiles;
 use super::addresses::{address, place};
 use super::front_matter_rules::PageKeys;
@@ -34,10 +36,21 @@ pub(super) struct ReadPage {
 }
 
 /// The pages by path; the first ones of a site with very many.
-pub(super) fn read(files: &SiteFiles, hugo: &HugoConfig, kind: SiteKind) -> Vec<ReadPage> {
+///
+/// # Errors
+/// If the work has to stop.
+pub(super) fn read(
+    files: &SiteFiles,
+    hugo: &HugoConfig,
+    kind: SiteKind,
+    stop: &StopFlag,
+) -> Result<Vec<ReadPage>, StageError> {
     let placed = files.paths.iter().filter_map(|path| Some((path, place(path, hugo)?)));
     let mut pages: Vec<ReadPage> = Vec::new();
     for (path, placed) in placed.take(MAX_SITE_PAGES) {
+        if stop.is_set() {
+            return Err(StageError::cancelled());
+        }
         let text = files.text(path, MAX_SITE_PAGE_BYTES).unwrap_or_default();
         let page = split(&text).ok();
         let body = page.as_ref().map_or("", |page| page.body);
@@ -65,7 +78,7 @@ pub(super) fn read(files: &SiteFiles, hugo: &HugoConfig, kind: SiteKind) -> Vec<
             path: path.clone(),
         });
     }
-    pages
+    Ok(pages)
 }
 
 /// As much of a page as shows its style.

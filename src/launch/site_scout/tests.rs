@@ -26,9 +26,9 @@ fn context(files: &[(&str, &str)], more: &Value) -> Result<SiteContext, StageErr
     let commit = repository.commit(&files, "2026-01-21T10:00:00Z");
     let commit_date = "2026-01-21T10:00:00Z".to_owned();
     let checkout = CheckedOut { commit, commit_date, branch: Some("main".into()), tags: Vec::new() };
-    let context = site_context(repository.path(), &checkout, &config(more));
+    let context = site_context(repository.path(), &checkout, &config(more), &StopFlag::default());
     if let Ok(context) = &context {
-        let again = site_context(repository.path(), &checkout, &config(more)).unwrap();
+        let again = site_context(repository.path(), &checkout, &config(more), &StopFlag::default()).unwrap();
         assert_eq!(to_bytes(context), to_bytes(&again));
     }
     context
@@ -234,7 +234,7 @@ fn odd_and_broken_pages_do_not_stop_a_run() {
 }
 
 #[test]
-fn links_are_never_followed() {
+fn links_are_never_followed_and_a_stop_ends_the_work() {
     let dir = tempfile::tempdir().unwrap();
     let repository = TestRepository::new(&dir.path().join("site"));
     let secret = dir.path().join("secret");
@@ -246,6 +246,10 @@ fn links_are_never_followed() {
     std::fs::remove_dir_all(repository.path().join("content/docs")).unwrap();
     std::os::unix::fs::symlink(&secret, repository.path().join("content/docs")).unwrap();
     let checkout = CheckedOut { commit, commit_date: String::new(), branch: None, tags: Vec::new() };
-    let found = site_context(repository.path(), &checkout, &config(&json!({}))).unwrap();
+    let (config, stop) = (config(&json!({})), StopFlag::default());
+    let found = site_context(repository.path(), &checkout, &config, &stop).unwrap();
     assert_eq!(urls(&found), [("/docs/page/", "page")]);
+    stop.set();
+    let stopped = site_context(repository.path(), &checkout, &config, &stop).unwrap_err();
+    assert_eq!(stopped.code, "CANCELLED");
 }

@@ -18,7 +18,7 @@ fn catalog_of(platform: &str, files: &[(&str, &str)]) -> SnippetCatalog {
     let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
     let commit = TestRepository::new(&repo).commit(&files, DATE);
     let checkout = CheckedOut { commit, commit_date: DATE.to_owned(), branch: None, tags: Vec::new() };
-    let inventory = crate::repo_scout::inventory(&repo, &checkout, &Sites::builtin()).unwrap();
+    let inventory = crate::repo_scout::inventory(&repo, &checkout, &Sites::builtin(), &StopFlag::default()).unwrap();
     let config = json!({
         "schema_version": "1.0", "product_slug": "p", "product_name": "P", "family": "p", "target_platform": platform,
         "github_repo_url": "https://example.org/p", "github_ref": "main", "required_sections": ["docs"], "allowed_paths": ["content/**"],

@@ -42,13 +42,13 @@ impl Work<'_, '_> {
 
     pub(super) fn inventory(&self) -> Result<ItemOutput, StageError> {
         self.progress("listing the product's files");
-        let inventory = repo_scout::inventory(&self.repo(), &self.cloned(0)?, &self.settings.sites)?;
+        let inventory = repo_scout::inventory(&self.repo(), &self.cloned(0)?, &self.settings.sites, self.stage.stop)?;
         Ok(output(vec![written(names::REPO_INVENTORY, &inventory)]))
     }
 
     pub(super) fn site_context(&self) -> Result<ItemOutput, StageError> {
         self.progress("reading the site's pages");
-        let context = site_scout::site_context(&self.site(), &self.cloned(1)?, &self.config)?;
+        let context = site_scout::site_context(&self.site(), &self.cloned(1)?, &self.config, self.stage.stop)?;
         Ok(output(vec![written(names::SITE_CONTEXT, &context)]))
     }
 

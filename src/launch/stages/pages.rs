@@ -47,7 +47,7 @@ impl Work<'_, '_> {
             snippets: &snippets,
             plan: &plan,
         };
-        let draft = section_writer::write(page, &input)?;
+        let draft = section_writer::write(page, &input, self.stage.stop)?;
         let draft = match &self.config.writer {
             Writer::Template => draft,
             Writer::Openai { .. } => self.rewritten(page, &input, draft)?,
@@ -118,7 +118,5 @@ impl Work<'_, '_> {
 
 /// The disk can't be read or written.
 pub(super) fn storage(message: &str) -> StageError {
-    StageError::new("INTERNAL", format!("{message}; free space and check the state directory, then resume the run"))
-        .retryable()
-        .with("cause_class", "storage")
+    StageError::of_disk("storage", format!("{message}; free space and check the state directory, then resume the run"))
 }
