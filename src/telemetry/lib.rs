@@ -22,6 +22,7 @@ mod span_builder;
 mod span_pump;
 mod span_queue;
 mod trace_context;
+mod work_decisions;
 mod work_span;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
 
 use call_trace::ChildSpan;
 use trace_context::SpanIdentity;
+use work_decisions::WorkDecisions;
 use work_span::EndedWork;
 
 pub use call_line::{CALL_TARGET, LineFormat};
@@ -60,6 +62,7 @@ struct TelemetryParts {
     log: Option<Arc<dyn CallLog>>,
     ids: RandomIdGenerator,
     gauges: Arc<CallGauges>,
+    work_decisions: Arc<WorkDecisions>,
 }
 
 /// The numbers of calls without a reply, and of those among them that no workspace has started with.
@@ -119,6 +122,7 @@ impl Telemetry {
             log: None,
             ids: RandomIdGenerator::default(),
             gauges: Arc::default(),
+            work_decisions: Arc::default(),
         }))
     }
 

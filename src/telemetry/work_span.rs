@@ -1,15 +1,16 @@
 //! Spans of work that outlives the call which asked for it: the work items of runs, and their parts.
 //!
-//! They belong to the trace of that call. Invariants: a span is exported when its work ends; identifiers exist where no spans are exported too,
-//! because a run's events name them; no attribute holds a path or an argument.
+//! They belong to the trace of that call, and are sampled as it is. Invariants: a span is exported when its work ends; identifiers exist where no
+//! spans are exported too, because a run's events name them; no attribute holds a path or an argument.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::trace::{IdGenerator, SpanData, SpanEvents, SpanLinks};
 
-use super::{CallTrace, Telemetry, names};
+use super::{CallTrace, SpanSink, Telemetry, names};
 use codeyard_base::clock::Instant;
 
 /// Which part of a run a span covers.
@@ -87,18 +88,25 @@ impl WorkSpan {
 }
 
 impl CallTrace {
-    /// The trace and the span of the call, in hexadecimal digits: what its work belongs to. Empty texts if it has none, or has ended.
+    /// The trace and the span of the call, in hexadecimal digits: what its work belongs to, also when it has ended. Empty texts if it has none. Work
+    /// below this span is sampled as the call is.
     pub fn identity(&self) -> (String, String) {
-        let (mut trace, mut span) = (String::new(), String::new());
-        self.update(|record| {
-            trace = record.trace_id.map(|id| id.to_string()).unwrap_or_default();
-            span = record.span_id.map(|id| id.to_string()).unwrap_or_default();
-        });
-        (trace, span)
+        self.keep_decision();
+        let trace = self.span().or(self.parent()).map(|span| span.bare().trace_id().to_string());
+        let span = self.span().map(|span| span.bare().span_id().to_string());
+        (trace.unwrap_or_default(), span.unwrap_or_default())
     }
 }
 
 impl Telemetry {
+    /// Remembers a span that is sampled otherwise than the sampler decides for its trace alone.
+    pub(super) fn keep_decision(&self, span: &SpanContext) {
+        let differs = |spans: &Arc<dyn SpanSink>| spans.samples(None, span.trace_id()) != span.is_sampled();
+        if self.0.spans.as_ref().is_some_and(differs) {
+            self.0.work_decisions.add(span.span_id());
+        }
+    }
+
     /// The identifier of a new trace, 32 hexadecimal digits.
     pub fn new_trace(&self) -> String {
         self.0.ids.new_trace_id().to_string()
@@ -109,10 +117,17 @@ impl Telemetry {
         let parent = SpanId::from_hex(start.parent_span_id).unwrap_or(SpanId::INVALID);
         let trace = TraceId::from_hex(start.trace_id).ok().filter(|trace| *trace != TraceId::INVALID);
         let trace = trace.unwrap_or_else(|| self.0.ids.new_trace_id());
-        let is_sampled = self.0.spans.as_ref().is_some_and(|spans| spans.samples(None, trace));
+        let span = self.0.ids.new_span_id();
+        let is_sampled = self.0.spans.as_ref().is_some_and(|spans| {
+            let differs = self.0.work_decisions.has(parent);
+            if differs {
+                self.0.work_decisions.add(span);
+            }
+            spans.samples(None, trace) != differs
+        });
         let flags = if is_sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
         WorkSpan {
-            context: SpanContext::new(trace, self.0.ids.new_span_id(), flags, false, TraceState::default()),
+            context: SpanContext::new(trace, span, flags, false, TraceState::default()),
             parent,
             name: start.part.name(),
             attribute: start.part.attribute(),
@@ -130,6 +145,7 @@ impl Telemetry {
         error: Option<&'static str>,
     ) {
         let span = WorkSpan { wall: began, ..self.begin_work(start) };
+        self.0.work_decisions.remove(span.context.span_id());
         if let Some(spans) = self.0.spans.as_ref().filter(|_| span.context.is_sampled()) {
             spans.work(EndedWork { span, took, error });
         }
@@ -137,6 +153,7 @@ impl Telemetry {
 
     /// Ends a span of work; `error` is the code of its error.
     pub fn end_work(&self, span: WorkSpan, error: Option<&'static str>) {
+        self.0.work_decisions.remove(span.context.span_id());
         if let Some(spans) = self.0.spans.as_ref().filter(|_| span.context.is_sampled()) {
             let took = span.from.elapsed();
             spans.work(EndedWork { span, took, error });

@@ -44,6 +44,13 @@ impl SpanExporter for Caught {
     }
 }
 
+impl Caught {
+    /// What has been exported.
+    pub(crate) fn spans(&self) -> Vec<SpanData> {
+        self.0.lock().clone()
+    }
+}
+
 /// A service whose spans are captured.
 pub(crate) struct Watched {
     pub yard: Yard,
@@ -68,7 +75,7 @@ impl Watched {
         yard.drain().await;
         pipeline.shutdown();
         assert_eq!(pipeline.losses().spans_dropped(), 0);
-        captured.0.lock().clone()
+        captured.spans()
     }
 }
 

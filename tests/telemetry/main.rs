@@ -13,3 +13,4 @@ mod parents;
 mod receivers;
 mod secrets;
 mod spans;
+mod work;

@@ -1,4 +1,4 @@
-//! A call that has ended, as the log and the span builder read it, and the memory that it holds until then.
+//! A call that has ended, as the log and the span builder read it, the memory that it holds until then, and the identity that others refer to.
 //!
 //! Invariant: a call that has ended doesn't change.
 
@@ -46,6 +46,13 @@ impl CallTrace {
     /// The identity of its span, if spans are exported.
     pub(crate) fn span(&self) -> Option<&SpanIdentity> {
         self.0.span.as_ref()
+    }
+
+    /// Remembers whether its span is sampled, for work that outlives it.
+    pub(crate) fn keep_decision(&self) {
+        if let Some(span) = &self.0.span {
+            self.0.telemetry.keep_decision(span.bare());
+        }
     }
 
     /// The parent of its span.
