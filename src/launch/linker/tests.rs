@@ -105,6 +105,61 @@ fn nothing_is_written_if_one_path_is_not_allowed() {
 }
 
 #[test]
+fn names_that_only_look_like_allowed_ones_are_refused() {
+    let site = Site::new();
+    let composed = "content/caf\u{e9}/x.md";
+    let decomposed = "content/cafe\u{301}/x.md";
+    for (entries, path) in [
+        ("content/**", "Content/x.md"),
+        ("content/**", "CONTENT/X.MD"),
+        ("content/**", "content /x.md"),
+        ("content/**", "content\u{200b}/x.md"),
+        // Cyrillic `о`, full-width letters, and a division slash.
+        ("content/**", "c\u{43e}ntent/x.md"),
+        ("content/**", "\u{ff43}ontent/x.md"),
+        ("content/**", "content\u{2215}x.md"),
+        ("content/**", "content\\..\\x.md"),
+        ("content/**", "content/..\\x.md"),
+        ("content/**", "content/\u{0}x.md"),
+        ("content/**", "content/a\nb.md"),
+        ("content/**", "C:/content/x.md"),
+        ("content/**", "./content/x.md"),
+        ("content/**", "content//x.md"),
+        ("content/**", "content/./x.md"),
+        ("content/**", "content/"),
+        ("content/**", "content/.g\u{200c}it/x"),
+        ("content/**", "content/.gi\u{2060}T/x"),
+        ("content/**", "content/.git ./x"),
+        ("content/**", "content/GIT~1/x"),
+        ("content/**", "content/.git::$INDEX_ALLOCATION/x"),
+        ("content/**", "content/.gitmodules"),
+        ("**", ".g\u{200c}it/hooks/post-commit"),
+        ("content/caf\u{e9}/**", decomposed),
+        ("content/cafe\u{301}/**", composed),
+        ("content/docs", "content/docs2/x.md"),
+        ("content/docs", "content/docs/en/x.md"),
+    ] {
+        let allowed = AllowedPaths::parse(&[entries]).unwrap();
+        let file = PatchedFile { path: path.into(), sha256_before: None, content: Some("bad".into()) };
+        let bundle = PatchBundle {
+            schema_version: SCHEMA_VERSION.into(),
+            patch_id: FIRST_PATCH.into(),
+            base_commit: site.commit.clone(),
+            files: vec![file],
+        };
+        let error = apply(site.path(), &allowed, &bundle).unwrap_err();
+        assert_eq!((error.code, &error.details["paths"]), ("ALLOWED_PATHS_VIOLATION", &json!([path])), "{path:?}");
+        let report = diff_report(site.path(), &site.commit, &StopFlag::default()).unwrap();
+        assert_eq!(report.files, [], "{path:?}");
+    }
+    // The same names are no others where they are spelled the same.
+    for (entries, path) in [("content/caf\u{e9}/**", composed), ("content/cafe\u{301}/**", decomposed)] {
+        let allowed = AllowedPaths::parse(&[entries]).unwrap();
+        assert_eq!(targets(site.path(), &allowed, [path].into_iter()).unwrap(), [site.path().join(path)]);
+    }
+}
+
+#[test]
 fn budgets_are_enforced_and_named() {
     let site = Site::new();
     let drafts = [draft("content/b.md", "1\n2\n3\n"), draft("content/c.md", "1\n")];
