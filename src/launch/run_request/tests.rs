@@ -111,3 +111,151 @@ fn an_unclear_repository_is_refused_with_its_candidates() {
     assert_eq!(refused.details["suggested_values"]["target_platform"], json!(["python", "java"]));
     assert_eq!(refused.details["confidence"]["target_platform"], json!(0.55));
 }
+
+#[test]
+fn each_unclear_repository_gets_exactly_its_candidates_the_best_first() {
+    type Row = (&'static str, &'static [&'static str], &'static str, Value, Value, Value);
+    let both = || json!(["family", "target_platform"]);
+    let (family, platform) = (|| json!(["family"]), || json!(["target_platform"]));
+    let of = |family: f64, platform: f64| json!({"family": family, "target_platform": platform});
+    let title = "# Example Cells for Python\n";
+    let rows: [Row; 16] = [
+        // Nothing at all.
+        ("tools", &[], "", both(), json!({"family": [], "target_platform": []}), of(0.0, 0.0)),
+        // The name alone isn't enough for either.
+        (
+            "Example.Cells-for-Python",
+            &[],
+            "",
+            both(),
+            json!({"family": ["cells"], "target_platform": ["python"]}),
+            of(0.6, 0.6),
+        ),
+        // With a manifest the platform is clear, the family isn't, and only the family is asked for.
+        ("Example.Cells-for-Python", &["setup.py"], "", family(), json!({"family": ["cells"]}), of(0.6, 1.0)),
+        // 0.8 isn't above 0.8.
+        (
+            "tools",
+            &["setup.py"],
+            title,
+            both(),
+            json!({"family": ["cells"], "target_platform": ["python"]}),
+            of(0.3, 0.8),
+        ),
+        // A name with two families says none; the README names one of them.
+        ("Example.Cells-PDF-for-Python", &["setup.py"], title, family(), json!({"family": ["cells"]}), of(0.3, 1.0)),
+        // A name with two platforms says none.
+        (
+            "Example.Cells-for-Python-Java",
+            &["setup.py", "pom.xml"],
+            "# Cells\n",
+            platform(),
+            json!({"target_platform": ["java", "python"]}),
+            of(0.9, 0.25),
+        ),
+        // The name says one platform, manifest and README another: 0.6 to 0.8.
+        (
+            "Example.Cells-for-Python",
+            &["pom.xml"],
+            "# Cells for Java\n",
+            platform(),
+            json!({"target_platform": ["java", "python"]}),
+            of(0.9, 0.8),
+        ),
+        // The best is above 0.8, but the next one is too near: 0.9 to 0.8.
+        (
+            "Example.Cells-for-Python",
+            &["pom.xml"],
+            "# Cells for Java and Python\n",
+            platform(),
+            json!({"target_platform": ["python", "java"]}),
+            of(0.9, 0.9),
+        ),
+        // Equal scores are in the order of the alphabet.
+        (
+            "tools",
+            &["go.mod", "Cargo.toml", "setup.py"],
+            "# Words, cells and slides\n",
+            both(),
+            json!({"family": ["cells", "slides", "words"], "target_platform": ["go", "python", "rust"]}),
+            of(0.3, 0.25),
+        ),
+        // What a product is made with says nothing.
+        (
+            "Example.Cells-via-Java",
+            &["pom.xml"],
+            "# Cells\n",
+            platform(),
+            json!({"target_platform": ["java"]}),
+            of(0.9, 0.5),
+        ),
+        // Other words for a platform suggest its name.
+        (
+            "example-words-golang",
+            &[],
+            "",
+            both(),
+            json!({"family": ["words"], "target_platform": ["go"]}),
+            of(0.6, 0.6),
+        ),
+        (
+            "example-words",
+            &["package.json", "tsconfig.json"],
+            "# Words for Node\n",
+            platform(),
+            json!({"target_platform": ["typescript", "javascript"]}),
+            of(0.9, 0.5),
+        ),
+        // Words that contain a name are others; a second paragraph counts for nothing.
+        (
+            "Example.Cellsx-for-Pythonic",
+            &["setup.py"],
+            "# Tool\n\nA library.\n\nCells for Python.\n",
+            both(),
+            json!({"family": [], "target_platform": ["python"]}),
+            of(0.0, 0.5),
+        ),
+        // Manifests below the top, and files that only end like one.
+        (
+            "Example.PDF",
+            &["my-setup.py", "Gemfile.lock", ".csproj"],
+            "# PDF\n",
+            platform(),
+            json!({"target_platform": []}),
+            of(0.9, 0.0),
+        ),
+        // The name's family and another one in the README: the name wins, the platform is asked for.
+        (
+            "Example.Cells",
+            &["a.csproj", "CMakeLists.txt"],
+            "# Cells and PDF for .NET\n",
+            platform(),
+            json!({"target_platform": ["dotnet", "cpp"]}),
+            of(0.9, 0.55),
+        ),
+        // A README that names very many.
+        (
+            "3d-php",
+            &["composer.json"],
+            "# PDF, HTML, SVG and TeX in PHP\n",
+            family(),
+            json!({"family": ["3d", "html", "pdf", "svg", "tex"]}),
+            of(0.6, 1.0),
+        ),
+    ];
+    for (name, files, readme, missing, suggested, confidence) in rows {
+        let repository = GithubRepository::parse(&format!("https://github.com/example/{name}")).unwrap();
+        let refused = from_repository(&full(), &repository, &facts(name, files, readme), &"a".repeat(40)).unwrap_err();
+        assert_eq!(
+            (refused.code, &refused.details["reason"]),
+            ("INVALID_INPUT", &json!("ambiguous")),
+            "{name} {files:?}"
+        );
+        assert_eq!(refused.details["missing_fields"], missing, "{name} {files:?}");
+        assert_eq!(refused.details["suggested_values"], suggested, "{name} {files:?}");
+        assert_eq!(refused.details["confidence"], confidence, "{name} {files:?}");
+        for field in missing.as_array().unwrap() {
+            assert!(refused.message.contains(field.as_str().unwrap()), "{}", refused.message);
+        }
+    }
+}
