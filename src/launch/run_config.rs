@@ -1,8 +1,8 @@
 //! The configuration of a run: checked against its schema, then read.
 //!
 //! It contacts nothing: a branch is pinned and a repository is cloned later. Invariants: a configuration that is accepted has every value, the
-//! defaults included; equal configurations have equal digests, however they are written; a refusal names every fault with its path. Source:
-//! `docs/contract-launch.md#run-configuration`, `schemas/run_config.schema.json`.
+//! defaults included; equal configurations have equal digests, however they are written; a refusal names every fault with its path and repeats no
+//! value, which could be a secret in the wrong place. Source: `docs/contract-launch.md#run-configuration`, `schemas/run_config.schema.json`.
 
 use std::sync::LazyLock;
 
@@ -241,12 +241,13 @@ impl RunConfig {
     pub fn parse(value: &Value) -> Result<Self, Vec<ConfigFault>> {
         let mut faults: Vec<ConfigFault> = VALIDATOR
             .iter_errors(value)
-            .map(|error| ConfigFault { path: error.instance_path().to_string(), message: error.to_string() })
+            .map(|error| ConfigFault { path: error.instance_path().to_string(), message: error.masked().to_string() })
             .collect();
         faults.extend(path_faults(value));
         if faults.is_empty() {
-            let mut config: Self = serde_json::from_value(value.clone())
-                .map_err(|error| vec![ConfigFault { path: String::new(), message: error.to_string() }])?;
+            // What serde says would repeat the value.
+            let unreadable = |_| vec![ConfigFault { path: String::new(), message: "value can't be read".into() }];
+            let mut config: Self = serde_json::from_value(with_integers(value.clone())).map_err(unreadable)?;
             config.required_sections.sort_unstable();
             return Ok(config);
         }
@@ -269,11 +270,28 @@ fn path_faults(value: &Value) -> Vec<ConfigFault> {
     let faults = AllowedPaths::parse(&texts).err().unwrap_or_default();
     faults
         .into_iter()
-        .map(|(place, fault)| ConfigFault {
-            path: format!("/allowed_paths/{place}"),
-            message: format!("{:?} {fault}", texts[place]),
-        })
+        .map(|(place, fault)| ConfigFault { path: format!("/allowed_paths/{place}"), message: fault.to_string() })
         .collect()
+}
+
+/// The value with integers instead of floats without a fraction, which are the same to a schema.
+fn with_integers(value: Value) -> Value {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            // Every integer up to this one is exact as a float.
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0 => {
+                #[expect(clippy::cast_possible_truncation, reason = "it is within the bounds")]
+                let integer = float as i64;
+                integer.into()
+            }
+            _ => Value::Number(number),
+        },
+        Value::Array(items) => items.into_iter().map(with_integers).collect(),
+        Value::Object(members) => {
+            Value::Object(members.into_iter().map(|(name, value)| (name, with_integers(value))).collect())
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -361,6 +379,37 @@ mod tests {
                 "/target_platform"
             ]
         );
+    }
+
+    #[test]
+    fn no_refusal_repeats_a_value() {
+        for (path, value) in [
+            ("/commit_service", json!({"kind": "github", "token_env": "ghp_secret"})),
+            ("/commit_service", json!({"kind": "local", "base_url": "http://u:ghp_secret@x"})),
+            ("/writer", json!({"kind": "openai", "base_url": "ftp://u:ghp_secret@x", "model": "m"})),
+            ("/writer", json!({"kind": "ghp_secret"})),
+            ("/github_repo_url", json!("ftp://u:ghp_secret@x")),
+            ("/schema_version", json!("ghp_secret")),
+            ("/allowed_paths", json!(["/ghp_secret"])),
+            ("/allowed_paths", json!({"a": "ghp_secret"})),
+            ("/locales", json!(["GHP_SECRET", "ghp_secret", "ghp_secret"])),
+            ("/budgets", json!("ghp_secret")),
+        ] {
+            let faults = RunConfig::parse(&with(path, value)).unwrap_err();
+            assert!(!format!("{faults:?}").to_lowercase().contains("ghp_secret"), "{faults:?}");
+            assert!(faults.iter().all(|fault| fault.path.starts_with(path)), "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn integers_may_be_written_as_floats() {
+        let mut value = small();
+        value["budgets"] = json!({"max_files_changed": 100.0, "max_runtime_s": 6e1});
+        value["max_fix_attempts"] = json!(-0.0);
+        let config = RunConfig::parse(&value).unwrap();
+        assert_eq!((config.budgets.max_files_changed, config.budgets.max_runtime_s), (100, 60));
+        assert_eq!(config.max_fix_attempts, 0);
+        assert_eq!(faults(&with("/budgets", json!({"max_files_changed": 100.5}))), ["/budgets/max_files_changed"]);
     }
 
     #[test]
