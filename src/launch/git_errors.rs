@@ -1,7 +1,7 @@
 //! What a failed `git` means to a run: the contract's code, a reason for programs, and the next step for people.
 //!
 //! It reads the messages of `git`, which are English because [`codeyard_process::git`] sets the language. Invariant: no message holds an address
-//! that the run doesn't name.
+//! or a folder of this machine that the run doesn't name.
 
 use codeyard_process::git::GitError;
 use codeyard_runs::stage::StageError;
@@ -72,16 +72,16 @@ pub(crate) fn of_contact(error: &GitError, address: &RepositoryAddress) -> Stage
         Some(Meaning::NotFound) => invalid("repository_not_found", format!("there is no repository at {name}")),
         Some(Meaning::Damaged) => invalid(
             "damaged_repository",
-            format!("{name} has objects that git refuses: {}; run `git fsck` in it", first_fault(errors, address)),
+            format!("{name} has objects that git refuses: {}; run `git fsck` in it", fault_in(errors, Some(address))),
         ),
         Some(Meaning::Network) => {
-            let message = format!("{name} can't be reached: {}; try again later", first_fault(errors, address));
+            let message = format!("{name} can't be reached: {}; try again later", fault_in(errors, Some(address)));
             StageError::new("INTERNAL", message).retryable().with("cause_class", "network")
         }
         Some(Meaning::DiskFull) => disk_full(),
         Some(Meaning::ReadOnly) => read_only(),
         None => {
-            let message = format!("git can't clone {name}: {}", first_fault(errors, address));
+            let message = format!("git can't clone {name}: {}", fault_in(errors, Some(address)));
             StageError::new("INTERNAL", message).with("cause_class", "git")
         }
     }
@@ -95,15 +95,14 @@ pub(crate) fn of_local(error: &GitError) -> StageError {
             .with("install", "apt-get install git"),
         GitError::Stopped { .. } => StageError::cancelled(),
         GitError::TimedOut { .. } => {
-            StageError::new("INTERNAL", error.to_string()).retryable().with("cause_class", "timeout")
+            StageError::new("INTERNAL", in_words(error, None)).retryable().with("cause_class", "timeout")
         }
         GitError::TooMuchOutput { .. } => {
-            StageError::new("INVALID_INPUT", format!("the repository is too large: {error}"))
-                .with("reason", "repository_too_large")
+            let message = format!("the repository is too large: {}", in_words(error, None));
+            StageError::new("INVALID_INPUT", message).with("reason", "repository_too_large")
         }
-        GitError::Failed { command, errors, .. } => {
-            let first = command.split(' ').next().unwrap_or_default();
-            let fault = errors.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+        GitError::Failed { errors, .. } => {
+            let fault = fault_in(errors, None);
             match meaning(errors) {
                 Some(Meaning::Damaged) => {
                     StageError::new("INVALID_INPUT", format!("git refuses the repository's content: {fault}"))
@@ -111,7 +110,7 @@ pub(crate) fn of_local(error: &GitError) -> StageError {
                 }
                 Some(Meaning::DiskFull) => disk_full(),
                 Some(Meaning::ReadOnly) => read_only(),
-                _ => StageError::new("INTERNAL", format!("`git {first}` failed: {fault}")).with("cause_class", "git"),
+                _ => StageError::new("INTERNAL", in_words(error, None)).with("cause_class", "git"),
             }
         }
         GitError::Start(error) => StageError::new("INTERNAL", format!("git can't be started: {}", error.kind()))
@@ -124,7 +123,8 @@ pub(crate) fn of_io(doing: &str, error: &std::io::Error) -> StageError {
     match error.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => disk_full(),
         std::io::ErrorKind::ReadOnlyFilesystem => read_only(),
-        _ => StageError::new("INTERNAL", format!("{doing} failed: {error}")).with("cause_class", "io"),
+        // The error itself can name a folder.
+        kind => StageError::new("INTERNAL", format!("{doing} failed: {kind}")).with("cause_class", "io"),
     }
 }
 
@@ -151,13 +151,78 @@ fn meaning(errors: &str) -> Option<Meaning> {
     MEANINGS.iter().find(|(part, _)| errors.contains(part)).map(|(_, meaning)| *meaning)
 }
 
+/// What went wrong, without the arguments of the command. `address` is the one that it contacted.
+pub(crate) fn in_words(error: &GitError, address: Option<&RepositoryAddress>) -> String {
+    let name = |command: &str| command.split(' ').next().unwrap_or_default().to_owned();
+    match error {
+        GitError::Missing => error.to_string(),
+        GitError::Start(error) => format!("git can't be started: {}", error.kind()),
+        GitError::Failed { command, errors, .. } => {
+            format!("`git {}` failed: {}", name(command), fault_in(errors, address))
+        }
+        GitError::TimedOut { command, limit_s } => format!("`git {}` took longer than {limit_s} s", name(command)),
+        GitError::Stopped { command } => format!("`git {}` was stopped", name(command)),
+        GitError::TooMuchOutput { command, max_bytes } => {
+            format!("the output of `git {}` is longer than {max_bytes} bytes", name(command))
+        }
+    }
+}
+
 /// The line of the message that says most: the first error, without the prefix.
-fn first_fault(errors: &str, address: &RepositoryAddress) -> String {
+fn fault_in(errors: &str, address: Option<&RepositoryAddress>) -> String {
     let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_fault = |line: &&&str| ["error:", "fatal:", "remote: error:"].iter().any(|prefix| line.starts_with(prefix));
     let line = lines.iter().find(is_fault).or(lines.first()).copied().unwrap_or("no message");
     let line = line.trim_start_matches("remote: ").trim_start_matches("error: ").trim_start_matches("fatal: ");
-    address.redact(line).chars().filter(|c| !c.is_control()).take(300).collect()
+    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+    let shown = match address {
+        // The address that the run names stays.
+        Some(address) => {
+            let marked = address.redact(&line).replace(address.named(), NAMED);
+            without_folders(&marked).replace(NAMED, address.named())
+        }
+        None => without_folders(&line),
+    };
+    shown.chars().take(300).collect()
+}
+
+/// Stands for an address; messages have no control characters.
+const NAMED: &str = "\u{1}";
+
+/// The line without absolute paths: what is inside of a repository's `.git` is relative to the repository, and the rest isn't shown.
+fn without_folders(line: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = line;
+    while let Some(start) = start_of_path(rest) {
+        let (before, path) = rest.split_at(start);
+        let (path, after) = path.split_at(end_of_path(before, path));
+        shown.push_str(before);
+        match path.split_once("/.git/") {
+            Some((_, inner)) => shown.extend([".git/", inner]),
+            None => shown.push('…'),
+        }
+        rest = after;
+    }
+    shown + rest
+}
+
+/// Where an absolute path begins: a slash that nothing but a quote, a bracket, a sign or a space is in front of. `https://` has none.
+fn start_of_path(line: &str) -> Option<usize> {
+    line.match_indices('/').map(|(at, _)| at).find(|at| {
+        let is_url = line[*at..].starts_with("//") && !line[*at..].starts_with("///");
+        let (before, is_begin) = (&line[..*at], |c: char| !c.is_alphanumeric() && !"/.-_~\u{1}".contains(c));
+        (before.is_empty() || before.ends_with(is_begin)) && (!is_url || !before.ends_with(':'))
+    })
+}
+
+/// Where a path ends: at the quote that closes it, or else behind the last word with a slash in front of a colon.
+fn end_of_path(before: &str, path: &str) -> usize {
+    if let Some(quote) = before.chars().next_back().filter(|c| matches!(c, '\'' | '"' | '`')) {
+        return path.find(quote).unwrap_or(path.len());
+    }
+    let end = path.find([':', '\'', '"', '`', ',', ';', ')']).unwrap_or(path.len());
+    let last = path[..end].rfind('/').unwrap_or_default();
+    path[last..end].find(char::is_whitespace).map_or(end, |space| last + space)
 }
 
 #[cfg(test)]
@@ -200,6 +265,49 @@ mod tests {
         ] {
             assert_eq!(of(errors), (expected.0, expected.1.to_owned(), expected.2), "{errors}");
         }
+    }
+
+    #[test]
+    fn no_message_names_a_folder_of_this_machine() {
+        for (line, shown) in [
+            (
+                "fatal: Unable to create '/srv/state/r 1/.git/index.lock': File exists.",
+                "Unable to create '.git/index.lock': File exists.",
+            ),
+            ("fatal: cannot open /srv/my state/x: Permission denied", "cannot open …: Permission denied"),
+            ("error: unable to write file /srv/a/b", "unable to write file …"),
+            (
+                "error: remote unpack failed: unable to create temporary object directory",
+                "remote unpack failed: unable to create temporary object directory",
+            ),
+            ("fatal: '/srv/gone' does not appear to be a git repository", "'…' does not appear to be a git repository"),
+            ("error: path=/srv/x and \"/srv/y z\"", "path=… and \"…\""),
+            ("fatal: unable to access 'https://example.org/a/': 500", "unable to access 'https://example.org/a/': 500"),
+            ("error: invalid path 'a/b/../c'", "invalid path 'a/b/../c'"),
+            ("fatal: file:///srv/x", "file:…"),
+        ] {
+            assert_eq!(fault_in(line, None), shown, "{line}");
+            assert!(!of_local(&failed(line)).message.contains("srv"), "{line}");
+        }
+        let sources = ["/srv/named".to_owned(), "https://example.org".to_owned()];
+        let rewrites = [crate::repository_address::UrlRewrite {
+            from: "https://example.org/a".into(),
+            to: "https://inner.example/b".into(),
+        }];
+        let address = RepositoryAddress::resolve("https://example.org/a", &rewrites, &sources).unwrap();
+        let line = "fatal: unable to access 'https://inner.example/b/': '/srv/named/x' and https://example.org/a/x";
+        let expected = "unable to access 'https://example.org/a/': '…' and https://example.org/a/x";
+        assert_eq!(fault_in(line, Some(&address)), expected);
+        for error in [
+            GitError::TimedOut { command: "fetch -- /srv/x".into(), limit_s: 5 },
+            GitError::TooMuchOutput { command: "ls-tree /srv/x".into(), max_bytes: 5 },
+            GitError::Start(std::io::Error::other("/srv/x")),
+        ] {
+            assert!(!of_local(&error).message.contains("srv") && !in_words(&error, None).contains("srv"), "{error}");
+        }
+        let gone = tempfile::Builder::new().tempdir_in("/nonexistent/srv").unwrap_err();
+        let error = of_io("making a folder", &gone);
+        assert_eq!(error.message, "making a folder failed: entity not found");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::commit::Change;
 use super::{PublishRequest, branch_exists, branch_of, service_error};
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::pull_request::PullRequest;
-use crate::git_errors::of_local;
+use crate::git_errors::{in_words, of_local};
 use crate::repository_address::{RepositoryAddress, shown};
 
 /// How the other side is started: without its hooks, without the programs of its configuration, and without a dialogue about its owner.
@@ -91,7 +91,7 @@ fn refused(error: &GitError, address: &RepositoryAddress) -> StageError {
     match error {
         GitError::Stopped { .. } | GitError::Missing => of_local(error),
         _ => {
-            let why = address.redact(&error.to_string());
+            let why = in_words(error, Some(address));
             let message =
                 format!("the site's repository doesn't take the branch: {why}; check its permissions, then try again");
             service_error(message, "push_failed").retryable()

@@ -187,6 +187,12 @@ fn what_is_not_allowed_is_not_published() {
 #[test]
 fn a_repository_that_can_not_be_written_is_a_retryable_error_without_its_path() {
     let mut scene = Scene::new();
+    // A branch that leaves no place for the run's.
+    scene.origin.run(&["branch", "launch"]);
+    let refused = scene.publish_as(&RunId::new(0, 1)).unwrap_err();
+    assert_eq!((refused.code, &refused.details["reason"]), ("COMMIT_SERVICE_ERROR", &json!("push_failed")));
+    assert!(!refused.message.contains("receive-pack"), "{refused:?}");
+    scene.origin.run(&["branch", "-D", "launch"]);
     let hidden = scene.top().join("moved");
     fs::rename(scene.origin.path(), &hidden).unwrap();
     fs::create_dir(scene.origin.path()).unwrap();
