@@ -11,6 +11,7 @@ mod code;
 mod document;
 mod parents;
 mod receivers;
+mod resumed_runs;
 mod secrets;
 mod spans;
 mod work;

@@ -1,6 +1,7 @@
 //! Follows a run: publishes its status, keeps the list of runs true, and makes a span for each work item.
 //!
-//! It is called from the threads that work on the run. Invariant: the list has a state only after the run's log has it.
+//! It is called from the threads that work on the run. Invariants: the list has a state only after the run's log has it; work that goes on after a
+//! restart belongs to the call that asked for it, as the log says.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
@@ -8,7 +9,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use codeyard_runs::event::TraceContext;
+use codeyard_runs::event::{Event, EventType, TraceContext};
+use codeyard_runs::live_run::LiveRun;
 use codeyard_runs::observer::{PassedPart, RunObserver, RunStatus, WorkPart};
 use codeyard_runs::run_id::RunId;
 use codeyard_runs::work_item::{WorkItemId, WorkItemSpec};
@@ -46,6 +48,20 @@ impl RunWatch {
 }
 
 impl RunWatch {
+    /// The span of the call that has asked for what a run works on, as its log has it; `None` if the log names no trace. Blocks.
+    pub(crate) fn last_asked(run: &LiveRun) -> Option<TraceContext> {
+        // The run is open, so its log was found to be whole.
+        let log = std::fs::read(run.folder().events()).ok()?;
+        let mut events =
+            log.rsplit(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Event>(line).ok());
+        // Events of other types belong to the spans of items.
+        let is_asked = |event: &Event| {
+            matches!(event.event_type, EventType::RunCreated | EventType::RunStateChanged | EventType::WorkItemQueued)
+        };
+        let asked = events.find(is_asked).filter(|event| !event.trace_id.is_empty())?;
+        Some(TraceContext { trace_id: asked.trace_id, span_id: asked.span_id, parent_span_id: asked.parent_span_id })
+    }
+
     fn begin(&self, run: &RunId, part: SpanPart<'_>, parent: &TraceContext) -> TraceContext {
         let Some(service) = self.service.upgrade() else { return parent.clone() };
         let span = service.telemetry().begin_work(&start(run, part, parent));

@@ -208,6 +208,13 @@ impl Handler<StartRun> for Workspace {
     }
 }
 
+/// The span that resumed work belongs to: that of the call that asked for it. A new trace if nobody knows it.
+async fn asked_trace(run: &RunHandle, service: &RunService) -> TraceContext {
+    let live = run.live().clone();
+    let asked = blocking::spawn(move || RunWatch::last_asked(&live)).await.ok().flatten();
+    asked.unwrap_or_else(|| TraceContext { trace_id: service.new_trace(), ..TraceContext::default() })
+}
+
 impl Handler<ResumeRuns> for Workspace {
     type Result = ();
 
@@ -233,7 +240,7 @@ impl Handler<ResumeRuns> for Workspace {
                 match actor.send(OpenRun(run.run_id.clone())).await {
                     Ok(Ok(open)) if open.status().view.progress.advance == Advance::Auto => {
                         tracing::info!(run = run.run_id, "a run is resumed");
-                        let trace = TraceContext { trace_id: service.new_trace(), ..TraceContext::default() };
+                        let trace = asked_trace(&open, &service).await;
                         open.begin(ApplyCommand { command: Command::Resume, trace });
                     }
                     Ok(Ok(_)) => {}
