@@ -19,6 +19,7 @@ mod clients;
 mod conformance;
 mod http;
 mod inspector;
+mod launch;
 mod parts;
 mod permissions;
 mod program;

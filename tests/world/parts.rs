@@ -104,6 +104,47 @@ impl Prometheus {
     }
 }
 
+/// The sources of a crate, as they were published.
+pub(crate) fn crate_sources(name: &str, version: &str) -> PathBuf {
+    let folder = part(&format!("crate-{name}"), &[name, version], |fresh| {
+        let manifest = format!(
+            "[package]\nname = \"fetcher\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n[dependencies]\n{name} = \"={version}\"\n[workspace]\n"
+        );
+        fs::write(fresh.join("Cargo.toml"), manifest).expect("a file");
+        fs::write(fresh.join("lib.rs"), "").expect("a file");
+        fetch(command("cargo").args(["vendor", "--quiet", "sources"]).current_dir(fresh), "cargo");
+    });
+    folder.join("sources").join(name)
+}
+
+/// The sources of a package of PyPI, as they were published.
+pub(crate) fn python_sources(name: &str, version: &str) -> PathBuf {
+    let folder = part(&format!("sdist-{name}"), &[name, version], |fresh| {
+        let mut download = command("python3");
+        download.args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]);
+        fetch(download.arg(format!("{name}=={version}")).current_dir(fresh), "Python with pip");
+        unpack(fresh, "gz");
+    });
+    folder.join(format!("{name}-{version}"))
+}
+
+/// The sources of a package of npm, as they were published.
+pub(crate) fn npm_sources(name: &str, version: &str) -> PathBuf {
+    let folder = part(&format!("npm-{name}"), &[name, version], |fresh| {
+        fetch(command("npm").args(["pack", "--silent", &format!("{name}@{version}")]).current_dir(fresh), "npm");
+        unpack(fresh, "tgz");
+    });
+    folder.join("package")
+}
+
+/// Unpacks the one archive of a folder.
+fn unpack(folder: &Path, ending: &str) {
+    let files = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
+    let archive = files.filter(|path| path.extension().is_some_and(|e| e == ending)).max().expect("an archive");
+    fetch(command("tar").arg("-xzf").arg(&archive).current_dir(folder), "tar");
+    fs::remove_file(archive).expect("a file");
+}
+
 /// Whether the package lists know a version to download.
 fn has_candidate(package: &str) -> bool {
     let output = command("apt-cache").args(["policy", package]).output();
