@@ -113,6 +113,8 @@ pub(crate) fn document(text: &str, language: &str, mark: &str, bullet: char) -> 
         code: None,
         skip: 0,
         bold: false,
+        strong: 0,
+        has_plain: false,
     };
     for event in TextMergeStream::new(Parser::new_ext(&source, options())) {
         writer.event(event);
@@ -139,10 +141,17 @@ struct DocumentWriter<'d> {
     /// How many tags are open whose text isn't shown.
     skip: usize,
     bold: bool,
+    /// How many strong passages are open.
+    strong: usize,
+    /// Whether the paragraph has text that isn't strong.
+    has_plain: bool,
 }
 
 impl DocumentWriter<'_> {
     fn event(&mut self, event: Event<'_>) {
+        if let Event::Text(text) | Event::Code(text) = &event {
+            self.has_plain |= self.strong == 0 && !text.trim().is_empty();
+        }
         match event {
             Event::Start(tag) => self.start(&tag),
             Event::End(tag) => self.end(tag),
@@ -179,6 +188,7 @@ impl DocumentWriter<'_> {
                 self.finish_text();
                 self.bold = true;
             }
+            Tag::Strong => self.strong += 1,
             Tag::HtmlBlock | Tag::Image { .. } | Tag::FootnoteDefinition(_) => self.skip += 1,
             _ => {}
         }
@@ -200,6 +210,7 @@ impl DocumentWriter<'_> {
                 self.finish_text();
                 self.lists.pop();
             }
+            TagEnd::Strong => self.strong = self.strong.saturating_sub(1),
             TagEnd::TableCell => self.inline.push(' '),
             TagEnd::Item | TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::TableHead | TagEnd::TableRow => {
                 self.finish_text()
@@ -212,7 +223,9 @@ impl DocumentWriter<'_> {
     fn finish_text(&mut self) {
         let text = std::mem::take(&mut self.inline);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let is_bold = std::mem::take(&mut self.bold);
+        // A paragraph that is strong as a whole is a title.
+        let is_title = !std::mem::take(&mut self.has_plain) && self.lists.is_empty();
+        let is_bold = std::mem::take(&mut self.bold) || is_title;
         if text.is_empty() {
             return;
         }
@@ -305,6 +318,10 @@ mod tests {
         assert_eq!(
             document(text, "python", "M", '-'),
             "**Title** M\n\nSee the guide and bold. M\n\n- one M\n- two M\n\n```python\nx = 1\n```\nM\n\na b M\n\n1 2 M"
+        );
+        assert_eq!(
+            document("**Parameters**\n\n**Note:** careful.\n\n- **one**", "", "", '-'),
+            "**Parameters**\n\nNote: careful.\n\n- one"
         );
         assert_eq!(line("**Fast** and `small`\nmore"), "Fast and `small` more");
     }
