@@ -405,7 +405,8 @@ fn a_repair_leaves_the_rest_of_the_page_as_it_was() {
 
 #[test]
 fn a_text_whose_proof_is_gone_is_removed_with_its_claim() {
-    let cases: [(&str, fn(&mut Bench, &str)); 4] = [
+    type Change = fn(&mut Bench, &str);
+    let cases: [(&str, Change); 4] = [
         ("UNKNOWN_CLAIM", |bench, id| drop(bench.evidence.claims.remove(id))),
         ("INFERRED_CLAIM", |bench, id| bench.evidence.claims.get_mut(id).unwrap().is_inferred = true),
         ("EVIDENCE_CHANGED", |bench, id| bench.evidence.claims.get_mut(id).unwrap().evidence[0].line_end = 4),

@@ -26,6 +26,8 @@ pub(super) enum Fault {
     LoseAnswer,
     /// It is carried out twice; the second answer counts.
     Twice,
+    /// It is carried out, and no answer comes while somebody waits for it.
+    AnswerTooLate,
     /// A flag is set, and no answer comes.
     Hang(StopFlag),
 }
@@ -158,6 +160,11 @@ fn serve(shared: &Mutex<Shared>, seen: Seen, mut stream: TcpStream) {
         Some(Fault::Answer(status, headers, body)) => send(status, headers, &body),
         Some(Fault::Close) => {}
         Some(Fault::LoseAnswer) => drop(state.carry_out(&seen)),
+        Some(Fault::AnswerTooLate) => {
+            state.carry_out(&seen);
+            drop(state);
+            stream.read_exact(&mut [0]).ok();
+        }
         Some(Fault::Hang(stop)) => {
             drop(state);
             stop.set();

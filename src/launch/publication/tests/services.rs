@@ -1,5 +1,7 @@
 //! Publications to services that work, fail, answer late, twice or not at all.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::forge::{Fault, Forge};
 use super::*;
 
@@ -28,7 +30,15 @@ impl Published {
     }
 
     fn publish_until(&self, stop: &StopFlag) -> Result<PullRequest, StageError> {
-        let mut settings = settings();
+        self.publish_with(settings(), stop)
+    }
+
+    /// With this time for each request.
+    fn publish_within(&self, limit: Duration) -> Result<PullRequest, StageError> {
+        self.publish_with(PublicationSettings { request_limit: limit, ..settings() }, &StopFlag::default())
+    }
+
+    fn publish_with(&self, mut settings: PublicationSettings, stop: &StopFlag) -> Result<PullRequest, StageError> {
         let service = AllowedService { base_url: self.forge.base_url(), token_env: Some(TOKEN_VARIABLE.into()) };
         settings.services.push(service);
         self.scene.publish_with(&self.run, &settings, stop)
@@ -217,6 +227,87 @@ fn a_publication_that_is_stopped_ends_at_once() {
     }
 }
 
+/// A time that a request which is answered stays below also on a busy machine.
+const ENOUGH: Duration = Duration::from_secs(1);
+
+/// Does `work` for each kind of request of each kind of service, all at once because most of the time they wait.
+fn for_each_request(work: impl Fn(&Published, &PullRequest, &str) + Sync) {
+    std::thread::scope(|scope| {
+        for kind in KINDS {
+            let published = Published::new(kind);
+            let expected = published.publish().unwrap();
+            let lines: std::collections::BTreeSet<String> =
+                published.forge.seen().into_iter().map(|seen| seen.line).collect();
+            assert_eq!(lines.len(), if kind == "github" { 7 } else { 2 }, "{lines:?}");
+            for line in lines {
+                let (work, expected) = (&work, expected.clone());
+                scope.spawn(move || work(&Published::new(kind), &expected, &line));
+            }
+        }
+    });
+}
+
+/// How often a request has come.
+fn count(published: &Published, line: &str) -> usize {
+    published.forge.seen().iter().filter(|seen| seen.line == line).count()
+}
+
+#[test]
+fn a_service_that_never_answers_is_asked_three_times_for_as_long_as_the_settings_say() {
+    for kind in KINDS {
+        let published = Published::new(kind);
+        published.forge.fails(|_, _| Some(Fault::Hang(StopFlag::default())));
+        let failed = published.publish_within(Duration::from_millis(50)).unwrap_err();
+        assert_eq!((reason(&failed), failed.retryable), ("timeout", true), "{kind}");
+        assert_eq!(published.forge.seen().len(), 3, "{kind}");
+    }
+}
+
+#[test]
+fn a_service_that_does_not_answer_in_time_fails_the_publication_and_the_next_one_finds_what_was_done() {
+    for_each_request(|published, expected, line| {
+        let silent = line.to_owned();
+        published.forge.fails(move |_, seen| (seen == silent).then(|| Fault::Hang(StopFlag::default())));
+        let failed = published.publish_within(ENOUGH).unwrap_err();
+        assert_eq!((reason(&failed), failed.retryable), ("timeout", true), "{line}");
+        assert_eq!(count(published, line), 3, "{line}: three tries");
+        published.forge.fails(|_, _| None);
+        let again = published.publish().unwrap_or_else(|error| panic!("{line}: {error:?}"));
+        assert_eq!(again, *expected, "{line}");
+        published.check(&again, line);
+    });
+}
+
+#[test]
+fn what_is_carried_out_and_answered_too_late_is_not_carried_out_again() {
+    for_each_request(|published, expected, line| {
+        // One answer comes too late: the same publication goes on.
+        let (late, was_late) = (line.to_owned(), AtomicBool::new(false));
+        published.forge.fails(move |_, seen| {
+            (seen == late && !was_late.swap(true, Ordering::Relaxed)).then_some(Fault::AnswerTooLate)
+        });
+        let first = published.publish_within(ENOUGH).unwrap_or_else(|error| panic!("{line}: {error:?}"));
+        assert_eq!(first, *expected, "{line}");
+        published.check(&first, line);
+        // All of them do: what exists is found by a look at it, or the next time.
+        published.clear();
+        let late = line.to_owned();
+        published.forge.fails(move |_, seen| (seen == late).then_some(Fault::AnswerTooLate));
+        let outcome = published.publish_within(ENOUGH);
+        if line.ends_with("/git/refs") || line.ends_with("/pulls") {
+            assert_eq!((outcome.as_ref().ok(), count(published, line)), (Some(expected), 1), "{line}: {outcome:?}");
+        } else {
+            let failed = outcome.unwrap_err();
+            assert_eq!((reason(&failed), failed.retryable), ("timeout", true), "{line}");
+            assert_eq!(count(published, line), 3, "{line}");
+        }
+        published.forge.fails(|_, _| None);
+        let again = published.publish().unwrap_or_else(|error| panic!("{line}: {error:?}"));
+        assert_eq!(again, *expected, "{line}");
+        published.check(&again, line);
+    });
+}
+
 #[test]
 fn a_service_without_its_token_or_its_program_is_a_clear_error() {
     let mut published = Published::new("github");
@@ -244,4 +335,25 @@ fn a_service_without_its_token_or_its_program_is_a_clear_error() {
         scene.publish_with(&run, &settings, &StopFlag::default()).unwrap_err()
     };
     assert_eq!((reason(&refused), refused.retryable), ("network", true));
+}
+
+#[test]
+fn a_working_copy_that_changes_more_files_than_its_budget_is_not_published() {
+    let mut scene = Scene::new();
+    scene.config =
+        config(scene.origin.path().to_str().unwrap(), |value| value["budgets"] = json!({"max_files_changed": 2}));
+    // After its last validation somebody has added a file and removed one.
+    fs::write(scene.site().join("content/docs/more.md"), "more\n").unwrap();
+    fs::remove_file(scene.site().join("content/b.md")).unwrap();
+    let refused = scene.publish_as(&RunId::new(0, 1)).unwrap_err();
+    assert_eq!((refused.code, refused.retryable), ("COMMIT_SERVICE_ERROR", false));
+    assert_eq!(
+        (&refused.details["reason"], &refused.details["budget"]),
+        (&json!("budget"), &json!("max_files_changed"))
+    );
+    assert!(refused.message.contains("changes 3 files") && refused.message.ends_with("is 2"), "{}", refused.message);
+    assert_eq!(scene.origin.run(&["branch", "--list", "launch/*"]), "");
+    fs::remove_file(scene.site().join("content/docs/more.md")).unwrap();
+    let published = scene.publish_as(&RunId::new(0, 1)).unwrap();
+    assert_eq!(scene.origin.run(&["rev-parse", &published.branch]), published.commit_sha);
 }
