@@ -20,10 +20,16 @@ pub struct PullRequest {
     pub branch: String,
     /// The branch that it is for.
     pub base: String,
+    /// The branch with the changes: `branch`, as pull requests call it.
+    pub head: String,
     /// The full commit.
     pub commit_sha: String,
     /// The title.
     pub title: String,
     /// The text in Markdown.
     pub body: String,
+    /// The unified diff, as `diff_report.json` has it. Cut at a file if it would be too large.
+    pub diff: String,
+    /// Whether `diff` lacks files.
+    pub is_cut: bool,
 }

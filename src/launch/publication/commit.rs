@@ -29,6 +29,8 @@ pub(super) struct Change {
     pub(super) title: String,
     /// The text of the pull request.
     pub(super) body: String,
+    /// The unified diff of the working copy that was committed, and whether it lacks files.
+    pub(super) diff: (String, bool),
 }
 
 /// Makes the commit.
@@ -65,7 +67,7 @@ pub(super) fn prepare(request: &PublishRequest<'_>, stop: &StopFlag) -> Result<C
     let commit = run(&["commit-tree", &tree, "-p", base, "-m", &message])?;
     // The branch exists only where it is published; this keeps git from removing the commit.
     run(&["update-ref", "refs/codeyard/result", &commit])?;
-    Ok(Change { commit, message, title, body })
+    Ok(Change { commit, message, title, body, diff: (diff.diff, diff.is_cut) })
 }
 
 /// The later date of the two pinned commits.

@@ -68,11 +68,14 @@ pub(super) fn publish(
         service: "github".into(),
         pr_url: opened.url,
         number: opened.number,
+        head: publication.branch.clone(),
         branch: publication.branch,
         base,
         commit_sha,
         title: change.title.clone(),
         body: change.body.clone(),
+        diff: change.diff.0.clone(),
+        is_cut: change.diff.1,
     })
 }
 

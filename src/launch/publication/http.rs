@@ -65,11 +65,14 @@ pub(super) fn publish(
         service: "http".into(),
         pr_url,
         number: opened.body["number"].as_u64(),
+        head: branch.clone(),
         branch,
         base,
         commit_sha,
         title: change.title.clone(),
         body: change.body.clone(),
+        diff: change.diff.0.clone(),
+        is_cut: change.diff.1,
     })
 }
 

@@ -65,11 +65,14 @@ pub(super) fn publish(
         service: "local".into(),
         pr_url: format!("{shown_url}#{branch}"),
         number: None,
+        head: branch.clone(),
         branch,
         base,
         commit_sha: change.commit.clone(),
         title: change.title.clone(),
         body: change.body.clone(),
+        diff: change.diff.0.clone(),
+        is_cut: change.diff.1,
     })
 }
 

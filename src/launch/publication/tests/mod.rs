@@ -139,6 +139,9 @@ fn a_branch_is_pushed_once_and_nothing_else_of_the_repository_changes() {
     assert_eq!(first.pr_url, format!("file://{}#{}", scene.origin.path().display(), first.branch));
     assert_eq!((first.base.as_str(), first.title.as_str()), ("main", "Add the pages of Tidy|*Pro* 1.2.0"));
     assert!(first.body.contains("**Tidy\\|\\*Pro\\***"), "{}", first.body);
+    assert_eq!((&first.head, first.is_cut), (&first.branch, false));
+    assert_eq!(scene.origin.run(&["diff", "main", &first.head]), first.diff.trim_end());
+    assert!(first.diff.ends_with("@@ -0,0 +1 @@\n+new\n"), "{}", first.diff);
     assert_eq!(scene.origin.run(&["rev-parse", &first.branch]), first.commit_sha);
     assert_eq!(scene.origin.run(&["diff", "--name-status", "main", &first.branch]), "A\tcontent/docs/new.md");
     assert_eq!(scene.origin.run(&["show", "-s", "--format=%an %cI", &first.branch]), "codeyard 2026-01-20T10:00:00Z");
