@@ -70,12 +70,12 @@ impl StageCode for Code {
     }
 
     fn work(&self, stage: &Stage<'_>, item: &WorkItemSpec) -> Result<ItemOutput, StageError> {
-        while item.scope == "second" && !self.is_free {
+        if item.scope == "second" && !self.is_free {
             self.waits.store(true, SeqCst);
-            if stage.stop.is_set() {
-                return Err(StageError::cancelled());
+            while !stage.stop.is_set() {
+                std::thread::yield_now();
             }
-            std::thread::sleep(Duration::from_millis(1));
+            return Err(StageError::cancelled());
         }
         Ok(ItemOutput::default())
     }

@@ -168,7 +168,7 @@ impl Handler<RunRead> for Workspace {
             self.runs.opening.remove(&message.id);
             return Ok(open);
         }
-        if !(matches!(message.read, Err(OpenRunError::InUse)) && !message.is_last) {
+        if !matches!(message.read, Err(OpenRunError::InUse)) || message.is_last {
             self.runs.opening.remove(&message.id);
         }
         let service = self.run_service()?;
