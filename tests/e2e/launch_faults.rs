@@ -175,14 +175,9 @@ fn artifacts_do_not_depend_on_locale_time_zone_and_day() {
         vec![("LANG", "C"), ("LC_ALL", "C"), ("TZ", "UTC")],
         vec![("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8"), ("TZ", "Pacific/Kiritimati")],
     ];
-    let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
-    if Path::new(library).is_file() {
-        // The server's clock only: its children keep their own.
-        environments.push(vec![("LD_PRELOAD", library), ("FAKETIME", "+400d"), ("TZ", "America/St_Johns")]);
-    } else {
-        eprintln!("skipped: the same on another day, because there is no libfaketime (apt-get install faketime)");
-    }
-    let artifacts: Vec<_> = environments
+    let library = other_day(&sample.top());
+    environments.push(vec![("LD_PRELOAD", library.as_str()), ("TZ", "America/St_Johns")]);
+    let (years, artifacts): (Vec<i64>, Vec<_>) = environments
         .iter()
         .map(|environment| {
             let yard = Yard::serve_in(&sample.configuration(), &[], environment);
@@ -191,8 +186,46 @@ fn artifacts_do_not_depend_on_locale_time_zone_and_day() {
             client.wait(&run, "READY_FOR_PR");
             let artifacts = client.artifacts(&run);
             yard.stop();
-            artifacts
+            (run["run_id"].as_str().unwrap()[2..6].parse::<i64>().unwrap(), artifacts)
         })
-        .collect();
+        .unzip();
+    assert!(years[2] > years[0], "the clock of the third server is ahead: {years:?}");
     assert!(artifacts[0].len() > 8 && artifacts.iter().all(|other| *other == artifacts[0]), "{artifacts:#?}");
+}
+
+/// A library that sets the clock of the program that loads it 400 days ahead. Children of the server don't get its environment, so they keep their own clock.
+fn other_day(folder: &Path) -> String {
+    let source = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+#include <sys/time.h>
+#include <time.h>
+int clock_gettime(clockid_t id, struct timespec *at) {
+    int (*real)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+    int failed = real(id, at);
+    if (!failed && id == CLOCK_REALTIME) at->tv_sec += 400L * 24 * 3600;
+    return failed;
+}
+time_t time(time_t *to) {
+    struct timespec at;
+    clock_gettime(CLOCK_REALTIME, &at);
+    if (to) *to = at.tv_sec;
+    return at.tv_sec;
+}
+int gettimeofday(struct timeval *to, void *zone) {
+    struct timespec at;
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &at);
+    if (to) { to->tv_sec = at.tv_sec; to->tv_usec = at.tv_nsec / 1000; }
+    return 0;
+}
+"#;
+    let (file, library) = (folder.join("other_day.c"), folder.join("other_day.so"));
+    fs::write(&file, source).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "the compiler that builds codeyard, not a part of it")]
+    let mut compiler = std::process::Command::new("cc");
+    let built = compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&file).arg("-ldl").status();
+    assert!(built.unwrap().success());
+    library.to_str().unwrap().to_owned()
 }
