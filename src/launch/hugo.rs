@@ -2,7 +2,7 @@
 //!
 //! The site's own security policy is overridden from outside. A site's configuration can make Hugo read folders anywhere, so mounts and folders are
 //! checked before. What is built is a copy without links, so no link leads out and no setting makes Hugo write into the site. Invariants: the build
-//! ends within its time and its size, or is ended; it writes only into the folder that it is given.
+//! ends within its time, its size and its memory, or is ended, even when codeyard is killed; it writes only into the folder that it is given.
 //! Source: `docs/contract-launch.md#the-build-of-the-site`.
 
 use std::cell::Cell;
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use codeyard_base::clock::Instant;
-use codeyard_process::tool::{Tool, ToolBounds, ToolEnd};
+use codeyard_process::tool::{Tool, ToolBounds, ToolEnd, WholeOutcome};
 use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::git_errors::of_io;
-use crate::limits::{MAX_BUILD_FILES, MAX_BUILD_OUTPUT_BYTES};
+use crate::limits::{BUILD_CPU_RESERVE_S, MAX_BUILD_FILES, MAX_BUILD_MEMORY_BYTES, MAX_BUILD_OUTPUT_BYTES};
 
 /// How often the size of the output is looked at.
 const SIZE_POLL: Duration = Duration::from_millis(500);
@@ -59,7 +59,7 @@ pub(crate) struct BuiltSite {
     pub(crate) ok: bool,
     /// Why it was ended, if it was.
     pub(crate) ended: Option<String>,
-    /// What it has printed, without the paths of this machine.
+    /// What it has printed, without the paths of this machine and without the time.
     pub(crate) output: String,
     /// The files of the site, relative to its top.
     pub(crate) files: Vec<String>,
@@ -121,7 +121,12 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
         .env("TMPDIR", &cache)
         .env("LANG", "C.UTF-8")
         .env("TZ", "UTC")
-        .env("PATH", "/nonexistent");
+        .env("PATH", "/nonexistent")
+        // Below the bound garbage is collected instead.
+        .env("GOMEMLIMIT", (MAX_BUILD_MEMORY_BYTES / 10 * 8).to_string());
+    let cores = std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
+    let cpu = (order.limit + Duration::from_secs(BUILD_CPU_RESERVE_S)) * cores;
+    tool = tool.max_file_bytes(order.max_bytes).max_data_bytes(MAX_BUILD_MEMORY_BYTES).max_cpu_time(cpu);
     for (name, value) in OVERRIDES {
         tool = tool.env(name, value);
     }
@@ -136,8 +141,13 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
     };
     let bounds = ToolBounds { limit: order.limit, max_output_bytes: MAX_BUILD_OUTPUT_BYTES, stop: &stop };
     // Where faults are printed depends on the version of Hugo.
-    let outcome =
-        tool.join_errors().max_file_bytes(order.max_bytes).run_whole(&bounds).map_err(|error| missing(&error))?;
+    let outcome = tool.join_errors().run_whole(&bounds).map_err(|error| missing(&error))?;
+    if lacks_memory(&outcome) {
+        return Ok(BuiltSite::ended(format!(
+            "the build needs more than {} MiB of memory",
+            MAX_BUILD_MEMORY_BYTES / (1024 * 1024)
+        )));
+    }
     let ended = match outcome.end {
         ToolEnd::Exited(_) if is_too_large(&public, order.max_bytes) => Some(size_message(order.max_bytes)),
         ToolEnd::Exited(_) => None,
@@ -148,6 +158,7 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
     };
     let mut output = without_paths(&String::from_utf8_lossy(&outcome.output), &[&source, order.site, order.scratch]);
     output.retain(|c| c == '\n' || !c.is_control());
+    let output = output.lines().map(|line| without_clock(line) + "\n").collect();
     let ok = ended.is_none() && matches!(outcome.end, ToolEnd::Exited(status) if status.success());
     Ok(BuiltSite { ok, ended, output, files: if ok { files_below(&public) } else { Vec::new() } })
 }
@@ -185,6 +196,24 @@ fn copy_site(order: &SiteBuildOrder<'_>, target: &Path) -> std::io::Result<bool>
         }
     }
     Ok(true)
+}
+
+/// Whether Hugo ended because it got no more memory. Then it prints a dump of its threads, which differs from build to build.
+fn lacks_memory(outcome: &WholeOutcome) -> bool {
+    // A fault of the site is the status 1.
+    let is_crash = matches!(outcome.end, ToolEnd::Exited(status) if !matches!(status.code(), Some(0 | 1)));
+    let output = String::from_utf8_lossy(&outcome.output);
+    let is_sign = |line: &str| {
+        let line = line.trim_start_matches("fatal error: ").trim_start_matches("runtime: ");
+        let signs = [
+            "out of memory",
+            "cannot allocate memory",
+            "failed to create new OS thread",
+            "runtime/cgo: pthread_create",
+        ];
+        signs.iter().any(|sign| line.starts_with(sign))
+    };
+    is_crash && output.lines().any(is_sign)
 }
 
 fn over_time_message(limit: Duration) -> String {
@@ -234,6 +263,16 @@ fn files_below(top: &Path) -> Vec<String> {
     }
     files.sort_unstable();
     files
+}
+
+/// A line without the time that older versions of Hugo print behind the level: `ERROR 2023/05/01 12:00:00 why`.
+fn without_clock(line: &str) -> String {
+    const FORM: &str = "0000/00/00 00:00:00 ";
+    let level = line.bytes().take_while(|byte| byte.is_ascii_uppercase() || *byte == b' ').count();
+    let (level, rest) = line.split_at(level);
+    let is_digit_or = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    let has_clock = rest.len() >= FORM.len() && rest.bytes().zip(FORM.bytes()).all(is_digit_or);
+    format!("{level}{}", if has_clock { &rest[FORM.len()..] } else { rest })
 }
 
 /// The output with paths relative to the site.

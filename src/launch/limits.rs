@@ -140,6 +140,10 @@ pub(crate) const MAX_PAGE_BYTES: u64 = 4 * 1024 * 1024;
 pub(crate) const MAX_BUILD_BYTES: u64 = 1024 * 1024 * 1024;
 /// Files of a built site.
 pub(crate) const MAX_BUILD_FILES: usize = 200_000;
+/// Memory of a build, in bytes.
+pub(crate) const MAX_BUILD_MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// Processor time that a build has on each core beyond its time, in seconds. It ends a build that outlives codeyard.
+pub(crate) const BUILD_CPU_RESERVE_S: u64 = 15;
 /// What a build may print, in bytes.
 pub(crate) const MAX_BUILD_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 /// Time of one gate but `SiteBuild`, in seconds.

@@ -45,7 +45,8 @@ pub struct Tool {
     name: String,
     separates_errors: bool,
     joins_errors: bool,
-    max_file_bytes: Option<u64>,
+    /// What the system bounds, in its units.
+    limits: Vec<(Resource, u64)>,
 }
 
 /// How a tool ended.
@@ -112,7 +113,7 @@ impl Tool {
         #[expect(clippy::disallowed_methods, reason = "tools are started only here")]
         let command = Command::new(&program);
         let name = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Self { command, name, separates_errors: false, joins_errors: false, max_file_bytes: None }
+        Self { command, name, separates_errors: false, joins_errors: false, limits: Vec::new() }
     }
 
     /// Adds arguments.
@@ -167,7 +168,21 @@ impl Tool {
     /// Bounds each file that it writes. The system enforces it, so it holds even when codeyard is killed.
     #[must_use]
     pub fn max_file_bytes(mut self, max: u64) -> Self {
-        self.max_file_bytes = Some(max);
+        self.limits.push((Resource::Fsize, max));
+        self
+    }
+
+    /// Bounds the memory that each of its processes can write: it gets no more. Holds even when codeyard is killed.
+    #[must_use]
+    pub fn max_data_bytes(mut self, max: u64) -> Self {
+        self.limits.push((Resource::Data, max));
+        self
+    }
+
+    /// Bounds the processor time of each of its processes, which is killed then. Holds even when codeyard is killed.
+    #[must_use]
+    pub fn max_cpu_time(mut self, max: Duration) -> Self {
+        self.limits.push((Resource::Cpu, max.as_secs().max(1)));
         self
     }
 
@@ -224,9 +239,9 @@ impl Tool {
         // The command holds the writing ends too. While they are open, the readers see no end.
         drop(self.command);
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        if let Some(max) = self.max_file_bytes {
-            // The processes that it starts inherit it. A tool that has ended already writes nothing.
-            let _ = prlimit(group, Resource::Fsize, Rlimit { current: Some(max), maximum: Some(max) });
+        for (resource, max) in self.limits {
+            // The processes that it starts inherit it. A tool that has ended already needs no bound.
+            let _ = prlimit(group, resource, Rlimit { current: Some(max), maximum: Some(max) });
         }
         let (events, received) = channel();
         let readers = 1 + usize::from(errors_reader.is_some());
@@ -430,6 +445,19 @@ mod tests {
         let outcome = shell(&script).max_file_bytes(50_000).run(Duration::from_secs(60), &|| ()).unwrap();
         assert!(!outcome.success());
         assert_eq!(std::fs::metadata(&file).unwrap().len(), 50_000);
+    }
+
+    #[test]
+    fn memory_and_processor_time_of_a_tool_are_bounded() {
+        let limit = Duration::from_secs(60);
+        // The bounds are set a moment after the start.
+        let data = "while [ \"$(ulimit -d)\" = unlimited ]; do :; done; exec head -c 1 /dev/zero | tail -c 200000000";
+        let held = shell(&data.replace("head -c 1", "head -c 200000000")).max_data_bytes(64 << 20);
+        assert!(!held.run(limit, &|| ()).unwrap().success());
+        assert!(shell(data).max_data_bytes(64 << 20).run(limit, &|| ()).unwrap().success());
+        let endless = shell("while :; do :; done").max_cpu_time(Duration::from_secs(1)).run(limit, &|| ()).unwrap();
+        let signal = endless.status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
+        assert_eq!(signal, Some(9), "it was killed in time");
     }
 
     #[test]

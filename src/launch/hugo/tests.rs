@@ -171,6 +171,17 @@ fn a_build_without_an_end_is_ended() {
 }
 
 #[test]
+fn a_build_that_needs_too_much_memory_is_ended() {
+    let at_once = "{{ $x := strings.Repeat 4000000000 \"x\" }}{{ len $x }}";
+    let bit_by_bit = "{{ $s := newScratch }}{{ range seq 4000 }}{{ $s.Add \"a\" (slice (strings.Repeat 1000000 (printf \"%d\" .))) }}{{ end }}";
+    for template in [at_once, bit_by_bit] {
+        let Some(site) = Site::new(&[("layouts/index.html", template)]) else { return };
+        let built = site.build(Duration::from_secs(60), 1 << 30).unwrap();
+        assert_eq!(built, BuiltSite::ended("the build needs more than 2048 MiB of memory".into()));
+    }
+}
+
+#[test]
 fn a_build_that_is_stopped_ends_as_cancelled() {
     let template =
         "{{ range seq 2000 }}{{ range seq 2000 }}{{ range seq 2000 }}{{ $x := . }}{{ end }}{{ end }}{{ end }}";
@@ -224,6 +235,31 @@ fn faults_name_files_of_the_site_alone() {
     let built = site.built();
     assert!(!built.ok && built.output.contains("content/a.md"), "{}", built.output);
     assert!(!built.output.contains(site.0.path().to_str().unwrap()), "{}", built.output);
+}
+
+#[test]
+fn no_line_of_the_output_has_a_clock() {
+    for (line, shown) in [
+        ("ERROR 2023/05/01 12:00:00 render of \"page\" failed", "ERROR render of \"page\" failed"),
+        ("WARN 2023/05/01 12:00:00 found no layout", "WARN found no layout"),
+        ("2023/05/01 12:00:00 Total", "Total"),
+        ("ERROR render of 2023/05/01 12:00:00 failed", "ERROR render of 2023/05/01 12:00:00 failed"),
+        ("ERROR 2023/05/01 ä", "ERROR 2023/05/01 ä"),
+        ("", ""),
+    ] {
+        assert_eq!(without_clock(line), shown);
+    }
+    // A Hugo of that time.
+    let dir = tempfile::tempdir().unwrap();
+    let (program, site, scratch) = (dir.path().join("hugo"), dir.path().join("site"), dir.path().join("scratch"));
+    fs::create_dir(&site).unwrap();
+    fs::write(&program, "#!/bin/sh\necho 'Start building sites'\necho 'ERROR 2023/05/01 12:00:00 why'\nexit 255\n")
+        .unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let (limit, stop) = (Duration::from_secs(60), StopFlag::default());
+    let order =
+        SiteBuildOrder { program: &program, site: &site, scratch: &scratch, limit, max_bytes: 1 << 30, stop: &stop };
+    assert_eq!(build(&order).unwrap().output, "Start building sites\nERROR why\n");
 }
 
 #[test]
