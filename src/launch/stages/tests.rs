@@ -14,6 +14,9 @@ use codeyard_runs::work_item::WorkItemId;
 use codeyard_runs::work_item::WorkItemState;
 
 use super::*;
+use crate::artifacts::facts::{EvidenceMap, ProductFacts};
+use crate::artifacts::page_plan::{PagePlan, PageTemplate, PlannedPage};
+use crate::artifacts::snippets::SnippetCatalog;
 use crate::checkout::CheckoutSettings;
 use crate::issue::GateName;
 use crate::publication::PublicationSettings;
@@ -267,13 +270,10 @@ fn a_broken_draft_is_repaired_by_one_fix_after_the_other() {
     let run = bench.start("runs", 1, bench.config(|config| config["site"]["kind"] = json!("markdown")));
     carry_out(&run, Command::Resume).unwrap();
     let site = run.folder().work().join("site");
-    let plan: crate::artifacts::page_plan::PagePlan =
-        serde_json::from_slice(&run.artifact(names::PAGE_PLAN).unwrap().unwrap().1).unwrap();
-    let path = |template: crate::artifacts::page_plan::PageTemplate| {
-        site.join(&plan.pages.iter().find(|page| page.template == template).unwrap().path)
-    };
-    use crate::artifacts::page_plan::PageTemplate::{GettingStarted, Product, Release};
-    let product = path(Product);
+    let plan: PagePlan = read_artifact(&run, names::PAGE_PLAN);
+    let path =
+        |template: PageTemplate| site.join(&plan.pages.iter().find(|page| page.template == template).unwrap().path);
+    let product = path(PageTemplate::Product);
     let text = fs::read_to_string(&product).unwrap();
     let broken = text
         .replacen("title:", "headline:", 1)
@@ -281,10 +281,10 @@ fn a_broken_draft_is_repaired_by_one_fix_after_the_other() {
         .replace("table.sort(\"price\", descending=True)", "table.sort(\"price\", descending=True")
         + "\nIt is 40 times faster than all others.\n\nThe {{ unknown_token }} is here.\n\n[Nowhere](/no/such/page/)\n";
     fs::write(&product, &broken).unwrap();
-    let start = path(GettingStarted);
+    let start = path(PageTemplate::GettingStarted);
     let text = fs::read_to_string(&start).unwrap().replace("pip install tabtidy", "pip install tabtidyy");
     fs::write(&start, text).unwrap();
-    let release = path(Release);
+    let release = path(PageTemplate::Release);
     let text = fs::read_to_string(&release).unwrap();
     fs::write(&release, text.replacen("## ", "#### ", 1).replacen("\n\n", "  \n\n\n\n", 1)).unwrap();
 
@@ -293,6 +293,7 @@ fn a_broken_draft_is_repaired_by_one_fix_after_the_other() {
     let gates: std::collections::BTreeSet<GateName> = report(&run).issues.iter().map(|issue| issue.gate).collect();
     for gate in [
         GateName::MarkdownLint,
+        GateName::Frontmatter,
         GateName::InternalLinks,
         GateName::Snippets,
         GateName::TruthLock,
@@ -300,6 +301,13 @@ fn a_broken_draft_is_repaired_by_one_fix_after_the_other() {
         GateName::TemplateTokens,
     ] {
         assert!(gates.contains(&gate), "{gate:?}: {:#?}", shown(&report(&run)));
+    }
+    let found = shown(&report(&run)).join("\n");
+    for expected in [
+        "Error Frontmatter KEY_MISSING products/tabtidy/python/index.md:1 the front matter has no key `title`",
+        "Error Snippets SNIPPET_SYNTAX products/tabtidy/python/index.md:",
+    ] {
+        assert!(found.contains(expected), "{expected}: {found}");
     }
     let mut fixes = 0;
     while state(&run) == "VALIDATING" {
@@ -316,5 +324,304 @@ fn a_broken_draft_is_repaired_by_one_fix_after_the_other() {
     let repaired = fs::read_to_string(&product).unwrap();
     assert!(repaired.contains("table.sort(\"price\", descending=True)\n"), "{repaired}");
     assert!(!repaired.contains("40 times") && !repaired.contains("unknown_token"), "{repaired}");
+    let page = crate::front_matter::split(&repaired).unwrap();
+    assert_eq!(page.keys["title"], "tabtidy", "{repaired}");
     assert!(fs::read_to_string(&start).unwrap().contains("pip install tabtidy\n"));
+}
+
+/// An artifact of a run.
+fn read_artifact<T: DeserializeOwned>(run: &LiveRun, name: &str) -> T {
+    let (_, content) = run.artifact(name).unwrap().unwrap();
+    serde_json::from_slice(&content).unwrap()
+}
+
+/// The pages of a run from one template, with their texts.
+fn pages_of(run: &LiveRun, template: PageTemplate) -> Vec<(PlannedPage, String)> {
+    let plan: PagePlan = read_artifact(run, names::PAGE_PLAN);
+    let pages = plan.pages.into_iter().filter(|page| page.template == template);
+    let site = run.folder().work().join("site");
+    pages.map(|page| (page.clone(), fs::read_to_string(site.join(&page.path)).unwrap())).collect()
+}
+
+#[test]
+fn each_kind_of_page_shows_what_it_is_for() {
+    let bench = Bench::new();
+    let run = bench.start("runs", 1, bench.config(|_| ()));
+    carry_out(&run, Command::Resume).unwrap();
+    assert_eq!(state(&run), "READY_FOR_PR");
+
+    // The reference has each public definition, its doc comment in Markdown, and its place.
+    let [(_, module)] = &pages_of(&run, PageTemplate::ApiModule)[..] else { panic!("not one module") };
+    for (heading, signature, doc, place) in [
+        (
+            "## FormatError",
+            "class FormatError(ValueError)",
+            "A file that isn't a table, with the number of the line that is wrong.",
+            "Source: `src/tabtidy/formats.py`, line 11",
+        ),
+        (
+            "## detect\\_format",
+            "def detect_format(text: str) -> str",
+            "The format of a text: `\"tsv\"` if its first line has tabs, else `\"csv\"`.",
+            "Source: `src/tabtidy/formats.py`, line 19",
+        ),
+        (
+            "## read\\_table",
+            "def read_table(path: str | Path, encoding: str = \"utf-8\") -> Table",
+            "Reads the table in a file. Its first line has the names of the columns.\n\nRaises `FormatError` if a row has another number of \
+             cells than the first line.",
+            "Source: `src/tabtidy/formats.py`, line 25",
+        ),
+        (
+            "### Row.get",
+            "def get(self, column: str, default: str = \"\") -> str",
+            "The cell of a column, or `default` if there is no such column.",
+            "Source: `src/tabtidy/table.py`, line 21",
+        ),
+        (
+            "## Table",
+            "class Table",
+            "A table of text: the names of its columns, and its rows.\n\nExample:\n\n```python\ntable = Table([\"name\", \"price\"], \
+             [[\"tea\", \"3\"], [\"cake\", \"4\"]])\ntable.sort(\"price\")\n```",
+            "Source: `src/tabtidy/table.py`, line 30",
+        ),
+    ] {
+        let section = format!("\n{heading}\n\n```python\n{signature}\n```\n\n{doc}\n\n{place}\n");
+        assert!(module.contains(&section), "{section}\n{module}");
+    }
+    assert!(!module.contains("sort_key") && !module.contains("_columns"), "only what is public is shown: {module}");
+    let facts: ProductFacts = read_artifact(&run, names::PRODUCT_FACTS);
+    assert!(facts.api.iter().all(|item| module.contains(&format!("```python\n{}\n```", item.signature))));
+    let [(_, index)] = &pages_of(&run, PageTemplate::ApiIndex)[..] else { panic!("not one index") };
+    assert!(index.contains("- [tabtidy](tabtidy.md)\n"), "{index}");
+
+    // Who begins installs the package, then runs the README's code that parses.
+    let [(_, start)] = &pages_of(&run, PageTemplate::GettingStarted)[..] else { panic!("not one start") };
+    let (install, first) =
+        (start.find("```sh\npip install tabtidy\n```"), start.find("table.sort(\"price\", descending=True)"));
+    let second =
+        start.find("cheap = table.where(lambda row: float(row[\"price\"]) < 5)\nprint(cheap.to_markdown())\n```");
+    assert!(install.is_some() && install < first && first < second, "{start}");
+    assert!(!start.contains("table.columns ->"), "what doesn't parse isn't shown: {start}");
+
+    // One page for each example, with all of its code.
+    let examples = bench.top().join("library/examples");
+    let pages = pages_of(&run, PageTemplate::Example);
+    let mut files: Vec<String> =
+        fs::read_dir(&examples).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort();
+    assert_eq!(files, ["build_table.py", "csv_to_markdown.py", "sort_prices.py"]);
+    let subjects: Vec<&str> = pages.iter().map(|(page, _)| page.subject.as_str()).collect();
+    assert_eq!(subjects, files.iter().map(|file| format!("examples/{file}")).collect::<Vec<_>>());
+    let [(_, listed)] = &pages_of(&run, PageTemplate::ExampleIndex)[..] else { panic!("not one list") };
+    for (file, (page, text)) in files.iter().zip(&pages) {
+        let source = fs::read_to_string(examples.join(file)).unwrap();
+        // The comment at the top is the text of the page.
+        let mut parts = source.splitn(3, "\"\"\"").skip(1);
+        let (comment, code) = (parts.next().unwrap().trim(), parts.next().unwrap().trim());
+        assert!(text.contains(&format!("```python\n{code}\n```")), "{file}: {text}");
+        assert!(comment.lines().filter(|line| !line.is_empty()).all(|line| text.contains(line)), "{file}: {text}");
+        assert!(text.contains(&format!("\nSource: `examples/{file}`\n")), "{file}: {text}");
+        let name = page.path.rsplit('/').next().unwrap();
+        assert!(listed.contains(&format!("]({name})")), "{name}: {listed}");
+    }
+
+    // The announcement names the version, in its address, its title and its text.
+    let [(page, release)] = &pages_of(&run, PageTemplate::Release)[..] else { panic!("not one release") };
+    assert!(page.path.ends_with("/release-1-2-0.md") && page.title == "tabtidy 1.2.0", "{page:?}");
+    assert!(
+        release.contains("\ntitle: \"tabtidy 1.2.0\"\n") && release.contains("\ntabtidy `1.2.0` is available.\n"),
+        "{release}"
+    );
+}
+
+/// The result of the last fix.
+fn last_fix(run: &LiveRun) -> Value {
+    run_status::last(&run.status().view, workers::FIXER).unwrap().result.clone()
+}
+
+fn refused(run: &LiveRun, command: Command) -> StageError {
+    match carry_out(run, command) {
+        Err(CommandError::Stage(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn failed_attempts_are_undone_and_counted_for_their_issue_until_there_are_too_many() {
+    let bench = Bench::new();
+    let run = bench.start("runs", 1, bench.config(|config| config["max_fix_attempts"] = json!(2)));
+    carry_out(&run, Command::Resume).unwrap();
+    let site = run.folder().work().join("site");
+    let file = |template| site.join(&pages_of(&run, template)[0].0.path);
+    let (release, product) = (file(PageTemplate::Release), file(PageTemplate::Product));
+    let [sound, sound_product] = [&release, &product].map(|file| fs::read_to_string(file).unwrap());
+    let broken = sound.replacen("## Features", "#### Features", 1);
+    fs::write(&release, &broken).unwrap();
+    fs::write(&product, sound_product.replacen("\n- Has", "\n* Has", 1)).unwrap();
+    carry_out(&run, Command::Validate).unwrap();
+    let before = report(&run);
+    let codes: Vec<&str> = before.issues.iter().map(|issue| issue.error_code.as_str()).collect();
+    assert_eq!((state(&run), &codes[..]), ("VALIDATING", &["HEADING_LEVEL", "LIST_STYLE"][..]));
+    let wrong_heading = before.issues[0].issue_id.clone();
+
+    // With a text that came after the report, the fix would leave a blocker.
+    let worse = format!("{broken}\nIt is 40 times faster.\n");
+    fs::write(&release, &worse).unwrap();
+    carry_out(&run, Command::FixNext).unwrap();
+    let attempt = |reason: &str, attempts: u32| {
+        let result = last_fix(&run);
+        assert_eq!((&result["fixed_issue_id"], &result["applied_patch_ids"]), (&Value::Null, &json!([])), "{result}");
+        let failed = &result["failed_attempt"];
+        assert_eq!((&failed["issue_id"], &failed["reason"]), (&json!(wrong_heading), &json!(reason)), "{result}");
+        assert_eq!((&failed["attempts"], &failed["max_fix_attempts"]), (&json!(attempts), &json!(2)), "{result}");
+        assert!(!run.folder().work().join("fix_journal.json").exists());
+        assert_eq!((state(&run), report(&run)), ("VALIDATING", before.clone()), "the report stays");
+    };
+    attempt("NEW_BLOCKER", 1);
+    assert_eq!(fs::read_to_string(&release).unwrap(), worse, "the fix is undone");
+    // A person was faster.
+    fs::write(&release, &sound).unwrap();
+    carry_out(&run, Command::FixNext).unwrap();
+    attempt("NOT_FOUND", 2);
+    assert_eq!(fs::read_to_string(&release).unwrap(), sound);
+
+    // That was all, also after the next validation finds the same again.
+    fs::write(&release, &broken).unwrap();
+    for _ in 0..2 {
+        let exhausted = refused(&run, Command::FixNext);
+        assert_eq!((exhausted.code, &exhausted.details["reason"]), ("FIX_EXHAUSTED", &json!("max_fix_attempts")));
+        assert_eq!(exhausted.details["issue_id"], json!(wrong_heading));
+        assert_eq!(exhausted.details["max_fix_attempts"], json!(2));
+        assert_eq!((state(&run), fs::read_to_string(&release).unwrap()), ("VALIDATING", broken.clone()));
+        carry_out(&run, Command::Validate).unwrap();
+    }
+    // A person repairs it, and the other issue still has its attempts.
+    fs::write(&release, &sound).unwrap();
+    carry_out(&run, Command::Validate).unwrap();
+    carry_out(&run, Command::FixNext).unwrap();
+    assert!(last_fix(&run)["fixed_issue_id"].is_string(), "{}", last_fix(&run));
+    assert_eq!((state(&run), fs::read_to_string(&product).unwrap()), ("READY_FOR_PR", sound_product));
+}
+
+#[test]
+fn a_fix_that_succeeds_is_no_attempt() {
+    let bench = Bench::new();
+    let run = bench.start("runs", 1, bench.config(|config| config["max_fix_attempts"] = json!(1)));
+    carry_out(&run, Command::Resume).unwrap();
+    let product = run.folder().work().join("site").join(&pages_of(&run, PageTemplate::Product)[0].0.path);
+    let sound = fs::read_to_string(&product).unwrap();
+    fs::write(&product, sound.replace("\n- ", "\n* ")).unwrap();
+    carry_out(&run, Command::Validate).unwrap();
+    let count = report(&run).issues.len();
+    assert!(count > 8, "{count}");
+    for left in (1..count).rev() {
+        carry_out(&run, Command::FixNext).unwrap();
+        assert!(last_fix(&run)["fixed_issue_id"].is_string(), "{}", last_fix(&run));
+        assert_eq!((state(&run), report(&run).issues.len()), ("VALIDATING", left));
+    }
+    // The one failed attempt at the last issue is the first and the last.
+    fs::write(&product, &sound).unwrap();
+    carry_out(&run, Command::FixNext).unwrap();
+    assert_eq!(last_fix(&run)["failed_attempt"]["attempts"], 1);
+    let exhausted = refused(&run, Command::FixNext);
+    assert_eq!((exhausted.code, &exhausted.details["reason"]), ("FIX_EXHAUSTED", &json!("max_fix_attempts")));
+    // What nobody can repair is another reason.
+    fs::write(product.with_file_name("notes.md"), "").unwrap();
+    fs::write(&product, [0xff]).unwrap();
+    carry_out(&run, Command::Validate).unwrap();
+    let exhausted = refused(&run, Command::FixNext);
+    assert_eq!((exhausted.code, &exhausted.details["reason"]), ("FIX_EXHAUSTED", &json!("no_fixable_issue")));
+    assert_eq!((&exhausted.details["open_issues"], state(&run)), (&json!(1), "VALIDATING"));
+}
+
+#[test]
+fn a_fix_that_a_crash_left_unrecorded_is_undone_before_anything_else() {
+    let bench = Bench::new();
+    let run = bench.start("runs", 1, bench.config(|_| ()));
+    carry_out(&run, Command::Resume).unwrap();
+    let (page, sound) = pages_of(&run, PageTemplate::Product).remove(0);
+    let (product, journal) =
+        (run.folder().work().join("site").join(&page.path), run.folder().work().join("fix_journal.json"));
+    let broken = sound.replacen("\n- Has", "\n* Has", 1);
+    let crash = || {
+        fs::write(&journal, json!([{"path": page.path, "content": broken}]).to_string()).unwrap();
+        fs::write(&product, "half of a fix").unwrap();
+    };
+    crash();
+    carry_out(&run, Command::Validate).unwrap();
+    assert_eq!((fs::read_to_string(&product).unwrap(), journal.exists()), (broken.clone(), false));
+    let codes: Vec<String> = report(&run).issues.into_iter().map(|issue| issue.error_code).collect();
+    assert_eq!((state(&run), &codes[..]), ("VALIDATING", &["LIST_STYLE".to_owned()][..]));
+    crash();
+    carry_out(&run, Command::FixNext).unwrap();
+    assert!(last_fix(&run)["fixed_issue_id"].is_string(), "{}", last_fix(&run));
+    assert_eq!((fs::read_to_string(&product).unwrap(), journal.exists(), state(&run)), (sound, false, "READY_FOR_PR"));
+}
+
+#[test]
+fn a_readme_of_50_mb_is_read_as_far_as_its_limit() {
+    let bench = Bench::new();
+    let library = bench.top().join("library");
+    let mut readme = fs::read_to_string(library.join("README.md")).unwrap();
+    let (mut part, limit) = (0, crate::limits::MAX_README_BYTES);
+    while readme.len() < 50_000_000 {
+        part += 1;
+        readme.push_str(&format!(
+            "\n## Part {part}\n\nA price list has one line for each of its {part} things, and the first line names the columns. Lines\nwith the \
+             same price stay in their order, and empty cells are the last ones.\n\n- Keeps **{part} columns** apart, as `table.columns` says.\n  \
+             - Also those of [part {part}](#part-{part}).\n- Prints {part} rows.\n\n| name | price |\n|---|---|\n| tea | {part} |\n"
+        ));
+        // There are fewer snippets up to the limit of a README than a catalog may have, so that this limit counts.
+        if readme.len() > limit * 9 / 10 {
+            readme.push_str(&format!(
+                "\n```python\nfrom tabtidy import Table\n\ntable = Table([\"name\", \"price\"])\ntable.add(\"tea\", \"{part}\")\n```\n"
+            ));
+        }
+    }
+    fs::write(library.join("README.md"), &readme).unwrap();
+    TestRepository::new(&library).commit(&[], "2026-01-19T11:00:00Z");
+    let run = bench.start("runs", 1, bench.config(|_| ()));
+    carry_out(&run, Command::Resume).unwrap();
+    assert_eq!(state(&run), "READY_FOR_PR", "{:?}", run.status().view.failure);
+
+    let last_line = u32::try_from(readme[..limit].lines().count()).unwrap();
+    // One part is not longer than this.
+    let up_to_limit = last_line - 25..=last_line;
+    let evidence: EvidenceMap = read_artifact(&run, names::EVIDENCE_MAP);
+    let lines = evidence.claims.values().flat_map(|claim| &claim.evidence).filter(|place| place.path == "README.md");
+    let lines: Vec<u32> = lines.map(|place| place.line_end).collect();
+    assert!(lines.iter().max().is_some_and(|last| up_to_limit.contains(last)), "{:?} {last_line}", lines.iter().max());
+    let snippets: SnippetCatalog = read_artifact(&run, names::SNIPPET_CATALOG);
+    let of_readme = snippets.snippets.iter().filter(|snippet| snippet.path == "README.md");
+    let of_readme: Vec<u32> = of_readme.map(|snippet| snippet.line_end).collect();
+    let last = of_readme.iter().max().unwrap();
+    assert!((100..crate::limits::MAX_SNIPPETS).contains(&of_readme.len()), "{}", of_readme.len());
+    assert!(up_to_limit.contains(last), "{last} {last_line}");
+    let facts: ProductFacts = read_artifact(&run, names::PRODUCT_FACTS);
+    assert!(facts.features.len() <= crate::limits::MAX_FEATURES, "{}", facts.features.len());
+    // The pages are those of the small README, and no longer than their budget.
+    let [(_, product)] = &pages_of(&run, PageTemplate::Product)[..] else { panic!("not one product") };
+    assert!(
+        product.contains("tabtidy reads small tables") && product.contains("table.sort(\"price\", descending=True)")
+    );
+    let plan: PagePlan = read_artifact(&run, names::PAGE_PLAN);
+    let site = run.folder().work().join("site");
+    assert!(plan.pages.iter().all(|page| fs::read_to_string(site.join(&page.path)).unwrap().lines().count() <= 500));
+}
+
+#[test]
+fn a_run_has_the_time_of_its_budget() {
+    let bench = Bench::new();
+    let stages = LaunchStages::new(bench.settings());
+    for (budgets, seconds) in [
+        (json!({}), 3_600),
+        (json!({"max_runtime_s": 1}), 1),
+        (json!({"max_runtime_s": 90, "max_files_changed": 5}), 90),
+        (json!({"max_runtime_s": 86_400}), 86_400),
+    ] {
+        let config = bench.config(|config| config["budgets"] = budgets.clone());
+        assert_eq!(stages.time_limit(&config), Some(Duration::from_secs(seconds)), "{budgets}");
+    }
+    assert_eq!(stages.time_limit(&json!({"budgets": {"max_runtime_s": 1}})), None, "no configuration");
 }
