@@ -165,6 +165,11 @@ impl LinkChecker {
         if self.private_hosts.iter().any(|listed| *listed == host || *listed == with_port) {
             return None;
         }
+        // The resolver doesn't know the port. A host that is listed for other ports alone isn't asked.
+        let is_listed = |listed: &String| listed.strip_prefix(&host).is_some_and(|port| port.starts_with(':'));
+        if self.private_hosts.iter().any(is_listed) {
+            return Some(PRIVATE.to_owned());
+        }
         let literal = host.trim_start_matches('[').trim_end_matches(']').parse();
         literal.is_ok_and(|ip| !is_public(ip)).then(|| PRIVATE.to_owned())
     }
@@ -197,7 +202,7 @@ impl LinkChecker {
 const AGENT: &str = concat!("codeyard/", env!("CARGO_PKG_VERSION"));
 /// Why an address isn't asked.
 const PRIVATE: &str =
-    "its host has a private address, and `private_link_hosts` in the section `[runs]` doesn't list it";
+    "its host has a private address, and `private_link_hosts` in the section `[runs]` doesn't list it with this port";
 
 fn of_status(status: StatusCode) -> LinkAnswer {
     match status {

@@ -167,6 +167,13 @@ fn private_addresses_are_not_asked_unless_they_are_listed() {
     let listed = LinkChecker::new(&["LOCALHOST".to_owned()]);
     let link = format!("http://localhost:{port}/");
     assert_eq!(listed.ask("run", &[&link], LONG, &StopFlag::default())[&link], LinkAnswer::Alive);
+    // A name that is listed with a port is private on all others, also after a redirect.
+    let (asked, one_port) = (server.count(), LinkServer::start());
+    let with_port = LinkChecker::new(&[format!("localhost:{}", one_port.address.port())]);
+    let right = format!("http://localhost:{}/", one_port.address.port());
+    let answers = with_port.ask("run", &[&link, &right], LONG, &StopFlag::default());
+    assert_eq!((&answers[&link], &answers[&right]), (&LinkAnswer::Unknown(PRIVATE.into()), &LinkAnswer::Alive));
+    assert_eq!(server.count(), asked);
 }
 
 #[test]
