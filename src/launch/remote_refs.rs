@@ -1,8 +1,11 @@
 //! The branches and tags of a remote repository, and which commit a name means.
 //!
-//! Invariants: a branch wins over a tag of the same name; an annotated tag means the commit that it points to.
+//! Invariants: a branch wins over a tag of the same name; an annotated tag means the commit that it points to; no name is longer than one that
+//! a run's configuration can have, because names are recorded and suggested.
 
 use std::collections::BTreeMap;
+
+use crate::limits::MAX_REFERENCE_BYTES;
 
 /// The branches, the tags and the head of a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,14 +28,17 @@ pub(crate) struct ResolvedRef {
 }
 
 impl RemoteRefs {
-    /// The refs that `git ls-remote --symref` has listed. Lines of another form are left out.
+    /// The refs that `git ls-remote --symref` has listed. Lines of another form and names that are too long are left out.
     pub(crate) fn parse(listing: &[u8]) -> Self {
         let mut refs = Self::default();
         let mut head_branch = None;
         for line in String::from_utf8_lossy(listing).lines() {
             let Some((value, name)) = line.split_once('\t') else { continue };
+            if name.len() > MAX_REFERENCE_BYTES {
+                continue;
+            }
             if let Some(target) = value.strip_prefix("ref: ") {
-                if name == "HEAD" {
+                if name == "HEAD" && target.len() <= MAX_REFERENCE_BYTES {
                     head_branch = target.strip_prefix("refs/heads/").map(str::to_owned);
                 }
                 continue;
@@ -142,5 +148,18 @@ mod tests {
         assert_eq!(refs.tags_of(&id("1"), 9), ["a", "v2"]);
         assert_eq!(refs.suggestions(), ["main", "v1", "v2", "a"]);
         assert!(RemoteRefs::parse(b"\xff\n").is_empty());
+    }
+
+    #[test]
+    fn names_that_are_too_long_are_left_out() {
+        let (id, long) = ("1".repeat(40), "x".repeat(MAX_REFERENCE_BYTES));
+        let listing = format!(
+            "ref: refs/heads/{long}\tHEAD\n{id}\tHEAD\n{id}\trefs/heads/{long}\n{id}\trefs/heads/a\n{id}\trefs/tags/{long}\n\
+             {id}\trefs/tags/{long}^{{}}\n{id}\trefs/tags/v1\n"
+        );
+        let refs = RemoteRefs::parse(listing.as_bytes());
+        assert_eq!(refs.tags_of(&id, 9), ["v1"]);
+        assert_eq!(refs.suggestions(), ["a", "v1"]);
+        assert_eq!(refs.resolve("HEAD").map(|found| (found.commit, found.branch)), Some((id, None)));
     }
 }
