@@ -136,25 +136,64 @@ fn named(text: &str, known: &dyn Fn(&str) -> Option<String>) -> BTreeSet<String>
 fn opening(readme: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let (mut has_title, mut has_paragraph) = (false, false);
-    for line in readme.lines().map(str::trim) {
-        let is_decoration = line.starts_with(['<', '!', '[', '|', '-', '=']) || line.starts_with("```");
+    let mut lines = readme.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        let is_underlined = !is_decoration(line) && lines.peek().is_some_and(|next| is_underline(next));
         if line.is_empty() {
             if has_paragraph {
                 break;
             }
-        } else if let Some(title) = line.strip_prefix('#') {
+        } else if let Some(title) = line.strip_prefix('#').or(is_underlined.then_some(line)) {
             // A second heading ends the opening.
             if has_title || has_paragraph {
                 break;
             }
             has_title = true;
             kept.push(title);
-        } else if !is_decoration {
+        } else if !is_decoration(line) {
             has_paragraph = true;
             kept.push(line);
         }
     }
     kept.join("\n")
+}
+
+/// Whether a line makes a title of the one above it, in Markdown or reStructuredText.
+fn is_underline(line: &str) -> bool {
+    let mark = line.chars().next().filter(|mark| matches!(mark, '=' | '-' | '~'));
+    mark.is_some_and(|mark| line.len() >= 3 && line.chars().all(|c| c == mark))
+}
+
+/// Whether a line is no text: images and badges alone, HTML, a row of a table, a list item, a rule, a fence, a directive with its options.
+fn is_decoration(line: &str) -> bool {
+    let mut rest = line;
+    while let Some(after) = after_image(rest) {
+        rest = after.trim_start();
+    }
+    let is_definition = line.starts_with('[') && line.contains("]: ");
+    let is_option = line.strip_prefix(':').is_some_and(|option| option.contains(':'));
+    let is_mark =
+        line.starts_with(['<', '|', '-', '=']) || ["```", "~~~", ".. "].iter().any(|mark| line.starts_with(mark));
+    rest.is_empty() && !line.is_empty() || is_definition || is_option || is_mark
+}
+
+/// What follows the image or the linked image that `text` begins with.
+fn after_image(text: &str) -> Option<&str> {
+    if let Some(inner) = text.strip_prefix('[').filter(|inner| inner.starts_with("![")) {
+        return after_target(after_image(inner)?.strip_prefix(']')?);
+    }
+    let (_, rest) = text.strip_prefix("![")?.split_once(']')?;
+    after_target(rest)
+}
+
+/// What follows the `(address)` or the `[name]` that `text` may begin with.
+fn after_target(text: &str) -> Option<&str> {
+    let close = match text.chars().next() {
+        Some('(') => ')',
+        Some('[') => ']',
+        _ => return Some(text),
+    };
+    text.split_once(close).map(|(_, rest)| rest)
 }
 
 /// The platforms whose manifests are among the files at the top. TypeScript's package is also one of JavaScript, and counts once.

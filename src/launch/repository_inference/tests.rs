@@ -127,8 +127,19 @@ fn the_opening_is_the_title_and_the_first_paragraph() {
     let cases = [
         ("# Title\n\nFirst\nparagraph.\n\nSecond.\n", " Title\nFirst\nparagraph."),
         ("[![badge](x)](y)\n\n# Title\n\n![logo](x)\n<p>\n\nText\n## Usage\nmore", " Title\nText"),
-        ("Title\n=====\n\nSecond paragraph\n", "Title"),
         ("# Title\n## Usage\nText", " Title"),
+        // A link is text; images and badges alone are not.
+        ("# Title\n\n[Cells](x) for Python\n\nSecond", " Title\n[Cells](x) for Python"),
+        ("![logo](x) Cells\n\nSecond", "![logo](x) Cells"),
+        ("[![a](b)](c) ![d][e] [![f][g]][h]\n[![i](j)][k]\n![l]\n\nText\n\nSecond", "Text"),
+        ("[![a](b)](c) and [d](e)\n\nSecond", "[![a](b)](c) and [d](e)"),
+        ("[cells]: https://example.org\n\nText", "Text"),
+        // Titles with lines below and above them.
+        ("Title\n=====\n\nFirst\n\nSecond\n", "Title\nFirst"),
+        ("Title\n---\nFirst\n\nSecond\n", "Title\nFirst"),
+        ("~~~~~\nTitle\n~~~~~\n\n.. image:: x\n   :target: y\n\nFirst\n\nSecond\n", "Title\nFirst"),
+        ("# Title\n\nUsage\n-----\n\nText", " Title"),
+        ("First\n\n---\n\nSecond\n", "First"),
         ("", ""),
         ("\r\n# Title\r\n\r\nText\r\n\r\nMore", " Title\nText"),
     ];
