@@ -1,7 +1,7 @@
 //! Tool declarations, and their entries in `tools/list`. The schemas are the files in `schemas/tools/`, minified.
 //!
 //! Invariants: schemas keep the order of their members; an entry has no line breaks, because stdio separates messages by
-//! them. The files have no `$schema`: MCP's default, draft 2020-12, applies, and they only use what all drafts share.
+//! them. The files have no `$schema`: MCP's default, draft 2020-12, applies, and they only use what it shares with draft 7.
 
 use std::fmt::Write;
 

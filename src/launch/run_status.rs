@@ -33,13 +33,19 @@ pub mod workers {
     pub const PUBLISHER: &str = "PrManager";
 }
 
-/// The status of a run. `position` is the number of runs that work before it, if it waits for its turn.
-pub fn status(run_id: &str, status: &RunStatus, config: &RunConfig, position: Option<usize>) -> Map<String, Value> {
+/// The status of a run. `position` is the number of runs that work before it, if it waits for its turn. Without a configuration, because another version has
+/// written it, no sections are shown.
+pub fn status(
+    run_id: &str,
+    status: &RunStatus,
+    config: Option<&RunConfig>,
+    position: Option<usize>,
+) -> Map<String, Value> {
     let view = &*status.view;
     let mut object = object(json!({
         "run_id": run_id,
         "state": view.progress.state.name,
-        "section_states": section_states(view, config),
+        "section_states": config.map(|config| section_states(view, config)).unwrap_or_default(),
         "open_issues": open_issues(view),
         "artifacts": view.artifacts.values().map(|artifact| json!({"name": artifact.name, "sha256": artifact.sha256})).collect::<Vec<_>>(),
     }));
@@ -49,8 +55,9 @@ pub fn status(run_id: &str, status: &RunStatus, config: &RunConfig, position: Op
     if let Some(why) = &status.broken {
         object.insert("interrupted".into(), why.clone().into());
     }
-    if !view.failure.is_null() {
-        object.insert("failure".into(), view.failure.clone());
+    let failure = if view.failure.is_null() { &view.stage_failure } else { &view.failure };
+    if !failure.is_null() && !view.progress.is_active() {
+        object.insert("failure".into(), failure.clone());
     }
     if let Some(url) = pull_request(view).and_then(|result| result.get("pr_url")) {
         object.insert("pr_url".into(), url.clone());

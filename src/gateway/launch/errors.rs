@@ -139,7 +139,7 @@ pub(super) fn of_start(error: StartRunError) -> LaunchRefusal {
         StartRunError::Open(error) => of_open("", &error),
         StartRunError::Start(StartError::Full(full)) => LaunchRefusal {
             retryable: true,
-            ..LaunchRefusal::new("INTERNAL", format!("{full}; try again later"))
+            ..LaunchRefusal::new("INTERNAL", full.to_string())
                 .with("cause_class", "overloaded")
                 .with("reason", "overloaded")
                 .with("retryAfterMs", RETRY_AFTER_MS)

@@ -132,10 +132,7 @@ fn config_of(run: &RunHandle) -> Option<RunConfig> {
 
 fn status_object(run: &RunHandle) -> Map<String, Value> {
     let id = run.live().id().as_str();
-    match config_of(run) {
-        Some(config) => run_status::status(id, &run.status(), &config, run.queue_position()),
-        None => Map::from_iter([("run_id".to_owned(), id.into())]),
-    }
+    run_status::status(id, &run.status(), config_of(run).as_ref(), run.queue_position())
 }
 
 /// `{"status": …}`, whose list of issues is cut if it is too long.

@@ -102,12 +102,11 @@ impl<'a> ScriptFiles<'a> {
             Ok(ModuleLinks::read(file.path(), &file.source.text).unwrap_or_default())
         };
         let links = files.iter().map(read).collect::<Result<_, _>>()?;
-        let names = files.iter().map(top_names).collect();
         let mut scripts = Self {
             files,
             by_path,
             links,
-            names,
+            names: files.iter().map(top_names).collect(),
             assigned: files.iter().map(assigned_names).collect(),
             namespaces: files.iter().map(|file| namespaces(&file.source.text)).collect(),
             packages: BTreeMap::new(),

@@ -180,15 +180,27 @@ impl Work<'_, '_> {
 
     pub(super) fn validate(&self) -> Result<ItemOutput, StageError> {
         // What a fix has left that was never recorded isn't judged.
-        fixer::roll_back(&self.site(), &self.journal())?;
+        self.undo_fix()?;
         let inputs = self.inputs()?;
         let claims: PageClaims = self.artifact(names::PAGE_CLAIMS)?;
         let diff = self.diff()?;
         let report = self.report(&inputs, &claims, true)?;
+        self.keep_logs(&report);
         let events = self.issue_events(&inputs.plan, &report)?;
         let result = json!({"ok": report.ok, "diff_sha256": sha256hex(to_bytes(&diff))});
         let artifacts = vec![written(names::DIFF_REPORT, &diff), written(names::VALIDATION_REPORT, &report)];
         Ok(ItemOutput { artifacts, events, result })
+    }
+
+    /// Writes what the programs of failed gates have printed to the folder of logs. The report has it too, so a failure loses nothing.
+    fn keep_logs(&self, report: &ValidationReport) {
+        for gate in &report.gates {
+            let file = self.folder().logs().join(format!("{:?}.log", gate.name));
+            drop(match &gate.log {
+                Some(log) => std::fs::write(&file, log),
+                None => std::fs::remove_file(&file),
+            });
+        }
     }
 
     /// The issues that are new and those that are gone since the last report.
@@ -222,13 +234,19 @@ impl Work<'_, '_> {
         self.folder().work().join("fix_journal.json")
     }
 
+    /// Undoes what a fix has left that was never recorded.
+    fn undo_fix(&self) -> Result<(), StageError> {
+        fixer::roll_back(&self.site(), &self.allowed, &self.journal())
+    }
+
     /// The last fix is recorded: it isn't undone any more.
     pub(super) fn keep_fix(&self) -> Result<(), StageError> {
-        fixer::commit(&self.journal())
+        // Otherwise the next validation would undo a fix that is recorded, so the stage has to end here.
+        fixer::commit(&self.journal()).map_err(|error| StageError::of_disk("storage", error.message))
     }
 
     pub(super) fn fix(&self) -> Result<ItemOutput, StageError> {
-        fixer::roll_back(&self.site(), &self.journal())?;
+        self.undo_fix()?;
         let report =
             last_report(self.stage.host)?.ok_or_else(|| unexpected("there is no report to fix an issue of"))?;
         let issue = next_fix(&report, &self.config, self.stage.host)?;
@@ -238,7 +256,7 @@ impl Work<'_, '_> {
         match self.attempt(issue, &report, &inputs, &claims) {
             Ok(Ok(proposal)) => self.fixed(issue, proposal),
             Ok(Err(why)) => {
-                fixer::roll_back(&self.site(), &self.journal())?;
+                self.undo_fix()?;
                 let attempts = failed_attempts(self.stage.host).get(&issue.issue_id).copied().unwrap_or_default() + 1;
                 let failed = json!({
                     "issue_id": issue.issue_id,
@@ -251,7 +269,7 @@ impl Work<'_, '_> {
                 Ok(ItemOutput { result, ..ItemOutput::default() })
             }
             Err(error) => {
-                fixer::roll_back(&self.site(), &self.journal())?;
+                self.undo_fix()?;
                 Err(error)
             }
         }

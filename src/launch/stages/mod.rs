@@ -8,13 +8,13 @@ mod checks;
 mod inputs;
 mod pages;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_process::tool_log::{self, ToolRun};
 use codeyard_runs::event::TraceContext;
-use codeyard_runs::machine::{Command, StageResult};
+use codeyard_runs::machine::{self, Command, StageResult};
 use codeyard_runs::observer::{PassedPart, WorkPart};
 use codeyard_runs::run_folder::RunFolder;
 use codeyard_runs::stage::{ItemOutput, Stage, StageCode, StageError, StageHost};
@@ -78,6 +78,12 @@ impl StageCode for LaunchStages {
     }
 
     fn check(&self, command: Command, config: &Value, run: &dyn StageHost) -> Result<(), StageError> {
+        let needs_site = matches!(command, Command::Validate | Command::FixNext | Command::Publish);
+        if needs_site && run.state() != "LINKING" && !run.folder().work().join("site").is_dir() {
+            let message = "the run's working copy of the site is missing; start another run";
+            let error = StageError::new("ILLEGAL_STATE", message).with("state", run.state());
+            return Err(error.with("allowed", machine::allowed(&LAUNCH, command)).with("reason", "worktree_missing"));
+        }
         match command {
             Command::FixNext => checks::check_fix(&parsed(config)?, run),
             _ => Ok(()),
@@ -94,7 +100,7 @@ impl StageCode for LaunchStages {
 
     fn work(&self, stage: &Stage<'_>, item: &WorkItemSpec) -> Result<ItemOutput, StageError> {
         tool_log::begin();
-        let done = self.work_on(stage, item);
+        let done = self.work_on(stage, item).map_err(|error| without_folder(error, stage.folder));
         processes(stage, tool_log::end(), &stage.trace);
         done
     }
@@ -105,7 +111,7 @@ impl StageCode for LaunchStages {
             "validate" => StageResult::Report { ok: result.is_some_and(|result| result["ok"] == true) },
             "fix" => {
                 // The fix is recorded, so it is not undone any more.
-                Work::of(self, stage)?.keep_fix()?;
+                Work::of(self, stage)?.keep_fix().map_err(|error| without_folder(error, stage.folder))?;
                 let has_fixed = result.is_some_and(|result| result["fixed_issue_id"].is_string());
                 if has_fixed { StageResult::Done } else { StageResult::Unchanged }
             }
@@ -120,6 +126,14 @@ impl StageCode for LaunchStages {
             _ => StageResult::Failed,
         }
     }
+}
+
+/// The error without the folder in which the server keeps its runs: clients read it, and it is recorded.
+fn without_folder(mut error: StageError, folder: &RunFolder) -> StageError {
+    if let Some(runs) = folder.top().parent().and_then(Path::to_str) {
+        error.message = error.message.replace(&format!("{runs}/"), "").replace(runs, "the folder of runs");
+    }
+    error
 }
 
 impl LaunchStages {

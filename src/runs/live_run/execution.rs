@@ -170,10 +170,15 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageEr
     })
 }
 
+/// The error of work that was stopped because the run's time is over.
 fn over_time(error: &StageError) -> StageError {
+    let at = match error.code {
+        // The work says that it was stopped, which is no reason of its own.
+        "CANCELLED" => String::new(),
+        _ => format!(", and stopped at: {error}"),
+    };
     let message = format!(
-        "the run took longer than its configuration allows (budgets.max_runtime_s), and stopped at: {error}; start \
-         another run with more time"
+        "the run took longer than its configuration allows (budgets.max_runtime_s){at}; start another run with more time"
     );
     StageError::new("INTERNAL", message).with("cause_class", "budget_exceeded").with("budget", "max_runtime_s")
 }
