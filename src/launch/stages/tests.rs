@@ -511,6 +511,15 @@ fn a_fix_that_succeeds_is_no_attempt() {
     carry_out(&run, Command::Resume).unwrap();
     let product = run.folder().work().join("site").join(&pages_of(&run, PageTemplate::Product)[0].0.path);
     let sound = fs::read_to_string(&product).unwrap();
+    let mut fixed = BTreeSet::new();
+    for _ in 0..3 {
+        fs::write(&product, sound.replacen("\n- Has", "\n* Has", 1)).unwrap();
+        carry_out(&run, Command::Validate).unwrap();
+        carry_out(&run, Command::FixNext).unwrap();
+        assert_eq!((state(&run), fs::read_to_string(&product).unwrap()), ("READY_FOR_PR", sound.clone()));
+        fixed.insert(last_fix(&run)["fixed_issue_id"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(fixed.len(), 1, "it was the same issue each time");
     fs::write(&product, sound.replace("\n- ", "\n* ")).unwrap();
     carry_out(&run, Command::Validate).unwrap();
     let count = report(&run).issues.len();
