@@ -2,7 +2,7 @@
 //!
 //! It clones with real `git`, which runs nothing that the repository brings: no hook, filter, submodule or line-end conversion, so the files hold
 //! exactly the bytes of the commit; links become small files with their target. Invariants: the folder appears as a whole, with the record of what it
-//! holds, or not at all, so a repetition after a crash finds the same without network; a clone over its bounds is stopped; a repository
+//! holds, or not at all, also after a power loss, so a repetition after a crash finds the same without network; a clone over its bounds is stopped; a repository
 //! that needs a password is refused at once. Source: `docs/contract-launch.md#clones`.
 
 use std::cell::Cell;
@@ -11,6 +11,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
+use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::clock::{self, Instant};
 use codeyard_process::git::Git;
 use codeyard_runs::stage::{StageError, StopFlag};
@@ -75,7 +76,7 @@ struct Clone<'c> {
 }
 
 /// Puts the files of `url` at `reference` (a branch, a tag or a full commit) into the folder `target`, whose parent exists. If `target` already
-/// holds them, nothing is contacted.
+/// holds them, nothing is contacted; a `target` that is no whole clone is replaced. The files survive a power failure.
 ///
 /// # Errors
 /// `INVALID_INPUT` with a `reason`: `source_not_allowed`, `invalid_repository_url`, `repository_not_found`, `authentication_required`,
@@ -85,6 +86,21 @@ pub fn check_out(
     url: &str,
     reference: &str,
     target: &Path,
+    stop: &StopFlag,
+) -> Result<CheckedOut, StageError> {
+    check_out_as(settings, url, reference, target, Durability::Power, stop)
+}
+
+/// The same, and says whether the files survive a power failure.
+///
+/// # Errors
+/// As for [`check_out`].
+pub(crate) fn check_out_as(
+    settings: &CheckoutSettings,
+    url: &str,
+    reference: &str,
+    target: &Path,
+    durability: Durability,
     stop: &StopFlag,
 ) -> Result<CheckedOut, StageError> {
     if let Some(record) = load_record(target) {
@@ -107,7 +123,9 @@ pub fn check_out(
     let record = CheckoutRecord { url: url.to_owned(), reference: reference.to_owned(), checked_out };
     let bytes = serde_json::to_vec(&record).unwrap_or_default();
     fs::write(draft.path().join(RECORD), bytes).map_err(|error| of_io("recording a clone", &error))?;
-    fs::rename(draft.path(), target).map_err(|error| of_io("publishing a clone", &error))?;
+    remove_broken(target).map_err(|error| of_io("removing a broken clone", &error))?;
+    atomic_file::publish_folder(draft.path(), target, durability)
+        .map_err(|error| of_io("publishing a clone", &error))?;
     // It has another name now.
     let _ = draft.keep();
     Ok(record.checked_out)
@@ -292,6 +310,16 @@ fn check_reference(reference: &str) -> Result<(), StageError> {
 /// The record of a folder; `None` if there is no folder, or it isn't a clone of this module.
 fn load_record(target: &Path) -> Option<CheckoutRecord> {
     serde_json::from_slice(&fs::read(target.join(RECORD)).ok()?).ok()
+}
+
+/// Removes a folder whose record is missing or can't be read: its files may be lost as well.
+fn remove_broken(target: &Path) -> std::io::Result<()> {
+    match fs::symlink_metadata(target) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(target),
+        Ok(_) => fs::remove_file(target),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// How the names of unfinished clones of `target` begin.

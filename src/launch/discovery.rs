@@ -6,10 +6,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use codeyard_base::atomic_file::Durability;
 use codeyard_files::gate::RootReader;
 use codeyard_runs::stage::{StageError, StopFlag};
 
-use crate::checkout::{CheckoutSettings, check_out};
+use crate::checkout::{CheckoutSettings, check_out_as};
 use crate::git_errors::of_io;
 use crate::limits::MAX_DISCOVERY_README_BYTES;
 use crate::repo_scout::{TreeEntry, TreeEntryKind, readme_of, tree};
@@ -28,7 +29,7 @@ pub struct Discovered {
 /// Reads `repository` at its head. `scratch` is an existing folder.
 ///
 /// # Errors
-/// `REPO_NOT_FOUND` if there is none or it isn't public; otherwise as for [`check_out`].
+/// `REPO_NOT_FOUND` if there is none or it isn't public; otherwise as for [`check_out_as`].
 pub fn discover(
     settings: &CheckoutSettings,
     repository: &GithubRepository,
@@ -39,7 +40,8 @@ pub fn discover(
     let folder = folder.map_err(|error| of_io("making the folder of a clone", &error))?;
     let clone = folder.path().join("clone");
     let url = repository.url();
-    let checkout = check_out(settings, &url, "HEAD", &clone, stop).map_err(|error| not_found(&url, error))?;
+    let checkout = check_out_as(settings, &url, "HEAD", &clone, Durability::Process, stop)
+        .map_err(|error| not_found(&url, error))?;
     let entries = tree(&clone, &checkout.commit, stop)?;
     let is_top = |entry: &&TreeEntry| entry.kind == TreeEntryKind::File && entry.is_utf8 && !entry.path.contains('/');
     let files: Vec<String> = entries.iter().filter(is_top).map(|entry| entry.path.clone()).collect();

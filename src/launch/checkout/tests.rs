@@ -142,11 +142,28 @@ fn what_an_interrupted_clone_left_is_removed() {
     // A clone that fails leaves nothing.
     fixture.check_out("none", "c").unwrap_err();
     assert_eq!(names(fixture.dir.path()), [".ab.clone-x1", "a", "source"]);
-    // A folder that is no clone is never replaced.
-    fs::create_dir(fixture.target("mine")).unwrap();
-    fs::write(fixture.target("mine/file"), "").unwrap();
-    assert_eq!(fixture.check_out("main", "mine").unwrap_err().code, "INTERNAL");
-    assert!(fixture.target("mine/file").exists());
+}
+
+#[test]
+fn a_clone_without_its_record_is_made_again() {
+    let fixture = Fixture::new();
+    fixture.repository.commit(&[("f", b"1\n")], "2026-01-21T10:00:00Z");
+    let whole = fixture.check_out("main", "a").unwrap();
+    // What a power loss can leave: names without contents.
+    for record in [Some(""), Some("{\"url\""), None] {
+        fs::write(fixture.target("a/f"), "").unwrap();
+        match record {
+            Some(text) => fs::write(fixture.target("a").join(RECORD), text).unwrap(),
+            None => fs::remove_dir_all(fixture.target("a/.git")).unwrap(),
+        }
+        assert_eq!(fixture.check_out("main", "a").unwrap(), whole);
+        assert_eq!(fs::read_to_string(fixture.target("a/f")).unwrap(), "1\n");
+    }
+    // What it can't replace by a whole clone stays.
+    fs::remove_file(fixture.target("a").join(RECORD)).unwrap();
+    fixture.check_out("none", "a").unwrap_err();
+    assert!(fixture.target("a/f").exists());
+    assert_eq!(names(fixture.dir.path()), ["a", "source"]);
 }
 
 #[test]
