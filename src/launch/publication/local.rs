@@ -26,7 +26,11 @@ pub(super) fn publish(
     let site = request.config.site.as_ref();
     let url = site.map(|site| site.repo_url.as_str()).unwrap_or_default();
     let settings = request.checkout_settings;
-    let address = RepositoryAddress::resolve(url, &settings.rewrites, &settings.sources)?;
+    // It was allowed when the run was started; now it is the service that fails.
+    let address = RepositoryAddress::resolve(url, &settings.rewrites, &settings.sources).map_err(|mut error| {
+        error.code = "COMMIT_SERVICE_ERROR";
+        error
+    })?;
     if !address.target().starts_with('/') {
         let message = format!(
             "the commit service `local` writes to repositories of this machine, and {} is none; use the commit service `github` or \

@@ -201,9 +201,12 @@ fn a_repository_that_can_not_be_written_is_a_retryable_error_without_its_path() 
     fs::create_dir(scene.origin.path()).unwrap();
     let refused = scene.publish_as(&RunId::new(0, 1)).unwrap_err();
     assert_eq!((refused.code, refused.retryable), ("COMMIT_SERVICE_ERROR", true), "{refused:?}");
+    fs::remove_dir(scene.origin.path()).unwrap();
+    let refused = scene.publish_as(&RunId::new(0, 1)).unwrap_err();
+    assert_eq!((refused.code, &refused.details["reason"]), ("COMMIT_SERVICE_ERROR", &json!("repository_not_found")));
     scene.config = config("https://github.com/example/site", |_| ());
     let refused = scene.publish_as(&RunId::new(0, 1)).unwrap_err();
-    assert_eq!(refused.details["reason"], "source_not_allowed");
+    assert_eq!((refused.code, &refused.details["reason"]), ("COMMIT_SERVICE_ERROR", &json!("source_not_allowed")));
 }
 
 #[test]
