@@ -81,7 +81,6 @@ pub fn from_product_url(sites: &Sites, url: &str) -> Result<RunRequest, StageErr
     config.insert("target_platform".into(), page.platform.clone().into());
     config.insert("locales".into(), json!([page.locale]));
     config.entry("product_slug").or_insert_with(|| page.product_slug.clone().into());
-    config.entry("github_ref").or_insert_with(|| "HEAD".into());
     let config = complete(config)?;
     let digest = digest_of(&config);
     Ok(RunRequest { config, digest, derived: Some(json!(page)) })

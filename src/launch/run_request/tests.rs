@@ -87,6 +87,10 @@ fn a_url_says_product_platform_and_language_and_the_defaults_say_the_rest() {
         missing.details["missing_fields"],
         json!(["product_name", "github_repo_url", "required_sections", "allowed_paths", "site"])
     );
+    assert_eq!(request.config.github_ref, "HEAD");
+    let silent = include_str!("../../../config/sites.toml").replace("github_ref = \"HEAD\"\n", "");
+    let missing = from_product_url(&Sites::parse(&silent).unwrap(), "https://products.aspose.org/3d/en/python/");
+    assert_eq!(missing.unwrap_err().details["missing_fields"][2], "github_ref");
 }
 
 #[test]
