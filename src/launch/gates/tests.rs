@@ -603,6 +603,16 @@ fn very_many_issues_of_a_gate_are_cut_and_the_worst_stay() {
     let first = of("TRAILING_SPACE")[0].clone();
     assert_eq!(first.location.as_ref().unwrap().line, 10, "those at the beginning of the page are shown");
     assert_eq!(bench.fix(&first, &report), Verdict::Fixed);
+    // Blockers that were left out before aren't new.
+    let mut bench = Bench::new();
+    bench.config.budgets.max_lines_per_file = 5_000;
+    let lines: String = (0..max + 2).map(|number| format!("\nIt is the best of {number}.\n")).collect();
+    bench.write(PATH, &bench.text().replacen("tables.\n", &format!("tables.\n{lines}"), 1));
+    let report = bench.report();
+    assert_eq!((report.open_blockers(), report.issues.len()), (max, max + 1));
+    let first = report.issues.iter().find(|issue| issue.severity == Severity::Blocker).unwrap().clone();
+    assert_eq!(bench.fix(&first, &report), Verdict::Fixed);
+    assert_eq!(bench.report().open_blockers(), max, "the next one is shown");
 }
 
 #[test]
@@ -825,6 +835,12 @@ fn a_fix_has_helped_if_its_issue_is_gone_and_no_blocker_is_new() {
         };
         assert_eq!(found, expected, "{after:?}");
     }
+    // A blocker that a gate has had no place for before isn't new.
+    let cut = |gate: GateName| Issue::new(gate, Severity::Info, "MORE_ISSUES", None, "");
+    let helped = |gate: GateName| {
+        fixer::judge(&report_of(&[&fixed, &cut(gate)]), &report_of(&[&new]), &fixed.issue_id) == Verdict::Fixed
+    };
+    assert!(helped(GateName::MarkdownLint) && !helped(GateName::TruthLock));
 }
 
 #[test]
