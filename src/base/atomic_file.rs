@@ -1,4 +1,4 @@
-//! Replacing a file as a whole: a reader sees the old content or the new one, never a part. A folder can be published as a whole too.
+//! Replacing a file as a whole: a reader sees the old content or the new one, never a part.
 //!
 //! The content is written to a new file beside the target and renamed over it. Invariants: the new file has mode 0600; a failure leaves
 //! the old file as it was and removes the new one.
@@ -52,19 +52,6 @@ pub fn publish(draft: &Path, file: File, path: &Path, durability: Durability) ->
     sync_folder(path, durability)
 }
 
-/// Renames the folder `draft`, which is complete with all that is below it, to `path`, which doesn't exist or is an empty folder. For
-/// [`Durability::Power`] the whole file system is written once, which costs less than each of many files.
-///
-/// # Errors
-/// If it can't be synchronised or renamed. Then `draft` remains.
-pub fn publish_folder(draft: &Path, path: &Path, durability: Durability) -> io::Result<()> {
-    if durability == Durability::Power {
-        rustix::fs::syncfs(File::open(draft)?)?;
-    }
-    std::fs::rename(draft, path)?;
-    sync_folder(path, durability)
-}
-
 fn sync_folder(path: &Path, durability: Durability) -> io::Result<()> {
     match durability {
         Durability::Process => Ok(()),
@@ -104,21 +91,5 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "three");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside it");
         assert!(replace_with(&dir.path().join("missing/file"), Durability::Process, b"").is_err());
-    }
-
-    #[test]
-    fn a_folder_is_published_whole_or_not_at_all() {
-        let dir = tempfile::tempdir().unwrap();
-        let (draft, path) = (dir.path().join("draft"), dir.path().join("folder"));
-        for durability in [Durability::Process, Durability::Power] {
-            std::fs::create_dir(&draft).unwrap();
-            std::fs::write(draft.join("file"), "one").unwrap();
-            publish_folder(&draft, &path, durability).unwrap();
-            assert_eq!(std::fs::read_to_string(path.join("file")).unwrap(), "one");
-            std::fs::create_dir(&draft).unwrap();
-            assert!(publish_folder(&draft, &path, durability).is_err() && draft.exists(), "it isn't empty");
-            std::fs::remove_dir_all(&path).unwrap();
-            std::fs::remove_dir(&draft).unwrap();
-        }
     }
 }

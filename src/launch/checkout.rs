@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use codeyard_base::atomic_file::{self, Durability};
+use codeyard_base::atomic_file::Durability;
 use codeyard_base::clock::{self, Instant};
 use codeyard_process::git::Git;
 use codeyard_runs::stage::{StageError, StopFlag};
@@ -124,8 +124,7 @@ pub(crate) fn check_out_as(
     let bytes = serde_json::to_vec(&record).unwrap_or_default();
     fs::write(draft.path().join(RECORD), bytes).map_err(|error| of_io("recording a clone", &error))?;
     remove_broken(target).map_err(|error| of_io("removing a broken clone", &error))?;
-    atomic_file::publish_folder(draft.path(), target, durability)
-        .map_err(|error| of_io("publishing a clone", &error))?;
+    rename(draft.path(), target, durability).map_err(|error| of_io("publishing a clone", &error))?;
     // It has another name now.
     let _ = draft.keep();
     Ok(record.checked_out)
@@ -310,6 +309,18 @@ fn check_reference(reference: &str) -> Result<(), StageError> {
 /// The record of a folder; `None` if there is no folder, or it isn't a clone of this module.
 fn load_record(target: &Path) -> Option<CheckoutRecord> {
     serde_json::from_slice(&fs::read(target.join(RECORD)).ok()?).ok()
+}
+
+/// Gives a clone its name, after its files are on the disk: the whole file system is written once, which costs less than each of many files.
+fn rename(draft: &Path, target: &Path, durability: Durability) -> std::io::Result<()> {
+    if durability == Durability::Power {
+        rustix::fs::syncfs(fs::File::open(draft)?)?;
+    }
+    fs::rename(draft, target)?;
+    match target.parent() {
+        Some(folder) if durability == Durability::Power => fs::File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
 }
 
 /// Removes a folder whose record is missing or can't be read: its files may be lost as well.
