@@ -21,6 +21,7 @@ use codeyard_base::ids::WorkspaceName;
 use codeyard_runs::event::TraceContext;
 use codeyard_runs::live_run::{CommandError, LiveRun};
 use codeyard_runs::machine::Work;
+use codeyard_runs::observer::RunStatus;
 use codeyard_runs::stage::StageError;
 
 /// The actor of one open run.
@@ -28,6 +29,7 @@ pub(crate) struct RunActor {
     live: Arc<LiveRun>,
     workspace: WorkspaceName,
     service: Arc<RunService>,
+    status: watch::Receiver<RunStatus>,
     pending: VecDeque<(Work, TraceContext)>,
     /// Becomes false when no thread works on the run any more.
     working: watch::Sender<bool>,
@@ -47,6 +49,7 @@ impl RunActor {
             live: live.clone(),
             workspace,
             service: service.clone(),
+            status: status.clone(),
             pending: VecDeque::new(),
             working: watch::Sender::new(false),
             stopping: watch::Sender::new(false),
@@ -63,11 +66,13 @@ impl RunActor {
         self.working.send_replace(true);
         let mut turn = self.service.queue().enter(&self.workspace, self.live.id());
         let (live, service, mut stopping) = (self.live.clone(), self.service.clone(), self.stopping.subscribe());
+        let mut status = self.status.clone();
         let work = async move {
-            // A run that is stopped doesn't wait for its turn.
+            // A run that is stopped doesn't wait for its turn, and one that was cancelled makes room for another.
             tokio::select! {
                 () = turn.granted() => {}
                 _ = stopping.wait_for(|stopping| *stopping) => return,
+                Ok(_) = status.wait_for(|status| !status.view.progress.is_active()) => return,
             }
             let mut next = Some(work);
             while let Some(work) = next {
