@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -155,14 +156,38 @@ fn a_repository_with_a_password_is_refused_without_a_question() {
             (&stream).write_all(answer.as_bytes()).ok();
         }
     });
+    // Programs that git asks for a password leave a mark.
+    let (asker, mark) = (sample.top().join("ask"), sample.top().join("asked"));
+    fs::write(&asker, format!("#!/bin/sh\necho \"$*\" >> {mark:?}\necho secret\n")).unwrap();
+    fs::set_permissions(&asker, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = asker.to_str().unwrap();
+    let environment = [
+        ("GIT_ASKPASS", program),
+        ("SSH_ASKPASS", program),
+        ("SSH_ASKPASS_REQUIRE", "force"),
+        ("DISPLAY", ":0"),
+        ("GIT_TERMINAL_PROMPT", "1"),
+    ];
+    let url = format!("http://{address}/owner/private");
+    #[expect(clippy::disallowed_methods, reason = "shows that git would ask")]
+    let plain = std::process::Command::new("git").args(["ls-remote", &url]).envs(environment).output().unwrap();
+    assert!(!plain.status.success() && mark.exists(), "git doesn't ask by itself: {plain:?}");
+    fs::remove_file(&mark).unwrap();
+
     let sources = format!("sources = [\"http://{address}\", ");
-    let yard = Yard::serve(&sample.configuration().replace("sources = [", &sources));
+    let configuration = sample.configuration().replace("sources = [", &sources);
+    let rewrite = format!("rewrites = [{{ from = \"https://github.com/\", to = \"http://{address}/\" }}]\n");
+    let yard = Yard::serve_in(&(configuration + &rewrite), &[], &environment);
     let mut client = Client::of(&yard);
     let mut config = sample.run_config();
-    config["github_repo_url"] = json!(format!("http://{address}/owner/private"));
+    config["github_repo_url"] = json!(url);
     let run = run_of(&client.ok("launch_start_run", &json!({"run_config": config})));
     let error = failure(&mut client, &run);
     assert_eq!(error["details"]["reason"], "authentication_required", "{error}");
+    // A start that reads the repository first doesn't say whether there is one.
+    let repository = json!({"github_repo_url": "https://github.com/owner/private"});
+    assert_eq!(client.refused("launch_start_run_from_github_repo_url", &repository)["code"], "REPO_NOT_FOUND");
+    assert!(!mark.exists(), "{}", fs::read_to_string(&mark).unwrap_or_default());
     yard.stop();
     std::net::TcpStream::connect(address).unwrap().write_all(b"END\r\n").unwrap();
     server.join().unwrap();

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 /// A connection with a session.
 pub(crate) struct Mcp {
     stream: BufReader<TcpStream>,
-    address: String,
-    path: String,
-    headers: String,
+    pub(crate) address: String,
+    pub(crate) path: String,
+    /// The header lines of each request, the session's included.
+    pub(crate) headers: String,
     next_id: u64,
 }
 
