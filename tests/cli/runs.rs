@@ -122,6 +122,75 @@ fn a_run_is_started_broken_repaired_and_published() {
 }
 
 #[test]
+fn a_run_that_stops_at_each_boundary_is_resumed_to_its_end() {
+    let sandbox = Sandbox::new();
+    let server = sample_in(&sandbox);
+    let _serving = sandbox.serve(&["--config", &server]);
+    let mut config = sample::run_config(&sandbox.path("sample"), false);
+    config["advance"] = json!("step");
+    fs::write(sandbox.path("step.json"), config.to_string()).unwrap();
+    let started = runs(&sandbox, &["start", "../../step.json", "--no-follow"]).code(0);
+    let id = started.stdout.trim();
+    assert_eq!(started.stdout, format!("{id}\n"), "the identifier alone");
+    let next = format!("next      codeyard runs resume {id}");
+    let shown = runs(&sandbox, &["show", id, "--follow"]).code(0);
+    prints(&shown, &["state     PLAN_READY", "docs OUTLINED", &next]);
+    prints(&runs(&sandbox, &["resume", id]).code(0), &["state     DRAFT_READY", "docs DRAFTED", &next]);
+    prints(&runs(&sandbox, &["resume", id]).code(0), &["state     VALIDATING", "docs DONE", &next]);
+    let ready = runs(&sandbox, &["resume", id]).code(0);
+    prints(&ready, &["state     READY_FOR_PR", &format!("next      codeyard runs open-pr {id}")]);
+    // Once more changes nothing.
+    prints(&runs(&sandbox, &["resume", id]).code(0), &["state     READY_FOR_PR"]);
+    prints(&runs(&sandbox, &["fix", id]).code(1), &["ILLEGAL_STATE", "READY_FOR_PR"]);
+    prints(&runs(&sandbox, &["open-pr", id]).code(0), &["state     DONE"]);
+    prints(&runs(&sandbox, &["resume", id]).code(1), &["ILLEGAL_STATE", "DONE"]);
+}
+
+#[test]
+fn a_configuration_comes_on_standard_input_and_a_fix_repairs_one_issue() {
+    let sandbox = Sandbox::new();
+    let server = sample_in(&sandbox);
+    let _serving = sandbox.serve(&["--config", &server]);
+    let from_input = |file: &str| {
+        let mut command = sandbox.command(&["runs", "start", "--key", "K", "-"]);
+        let input = fs::File::open(sandbox.path(file)).unwrap();
+        run(command.current_dir(sandbox.path("sample/library")).stdin(input))
+    };
+    let started = from_input("run.yaml").code(0);
+    prints(&started, &["state     READY_FOR_PR"]);
+    let listed = runs(&sandbox, &["list", "--json"]).code(0).json();
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 1, "{listed}");
+    let id = listed["runs"][0]["run_id"].as_str().unwrap();
+    // The same in other forms is the same run.
+    for file in ["run.yaml", "run.json"] {
+        prints(&from_input(file).code(0), &["exists already, started with the same key", id]);
+    }
+    fs::write(sandbox.path("bad.yaml"), "product_slug: [\n").unwrap();
+    prints(&from_input("bad.yaml").code(2), &["is no valid configuration", "start again"]);
+
+    let site = sandbox.path("state/runs").join(id).join("work/site");
+    let plan = runs(&sandbox, &["artifact", id, "page_plan.json"]).code(0).json();
+    let mut paths = plan["pages"].as_array().unwrap().iter().map(|page| page["path"].as_str().unwrap());
+    let page = site.join(paths.find(|path| path.ends_with("getting-started.md")).unwrap());
+    let text = fs::read_to_string(&page).unwrap();
+    fs::write(&page, text.replacen("\n## ", "\n#### ", 1) + "\nSee {{TODO}} here.\n").unwrap();
+    let report = runs(&sandbox, &["validate", id]).code(4);
+    prints(&report, &["MarkdownLint", "TemplateTokens"]);
+    let open = |ran: &CommandOutput| {
+        ["MarkdownLint", "TruthLock", "TemplateTokens"].map(|gate| ran.stdout.matches(gate).count())
+    };
+    assert_eq!(open(&report), [1, 1, 1], "{}", report.stdout);
+    // The worst first: the paragraph that nobody has claimed goes, and its token with it.
+    let fixed = runs(&sandbox, &["fix", id]).code(4);
+    prints(&fixed, &["repaired iss_", "state     VALIDATING", &format!("next      codeyard runs fix {id} --all")]);
+    assert_eq!(fixed.stderr.matches("repaired iss_").count(), 1, "{}", fixed.stderr);
+    assert_eq!(open(&fixed), [1, 0, 0], "{}", fixed.stdout);
+    assert!(fs::read_to_string(&page).unwrap().contains("\n#### "), "the other fault is left");
+    prints(&runs(&sandbox, &["fix", id]).code(0), &["repaired iss_", "state     READY_FOR_PR"]);
+    assert_eq!(fs::read_to_string(&page).unwrap(), text);
+}
+
+#[test]
 fn wrong_configurations_are_refused_with_what_to_correct() {
     let sandbox = Sandbox::new();
     let config = sample_in(&sandbox);
