@@ -24,7 +24,7 @@ use crate::git_errors::of_io;
 use crate::issue::{Issue, Severity, ValidationReport};
 use crate::linker;
 use crate::page_blocks::{BlockKind, PageBlock, blocks};
-use crate::validator::{self, GateInput};
+use crate::validator::{self, GateInput, MORE_ISSUES};
 
 /// What a fix would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,16 +66,25 @@ struct UndoRecord {
 /// `NOT_FOUND` if the issue isn't there any more, `NO_FIX` if it has no fix; what stops a comparison of the working copy.
 pub fn fix(issue: &Issue, input: &GateInput<'_>, stop: &StopFlag) -> Result<FixProposal, StageError> {
     let diff = linker::diff_report(input.site, &input.site_context.commit, stop)?;
-    let found = validator::findings(issue.gate, input, &diff);
-    let finding = found.into_iter().find(|finding| finding.issue.issue_id == issue.issue_id);
-    let finding = finding
+    let found = validator::findings(issue.gate, input, &diff, stop);
+    if stop.is_set() {
+        // A gate that was stopped hasn't looked at every page.
+        return Err(StageError::cancelled());
+    }
+    let mut equal = found.into_iter().filter(|finding| finding.issue.issue_id == issue.issue_id);
+    let finding = equal
+        .next()
         .ok_or_else(|| StageError::new("NOT_FOUND", "the issue isn't in the working copy any more; validate again"))?;
     let (Some(edit), Some(location)) = (finding.edit, finding.issue.location) else {
         return Err(StageError::new("NO_FIX", "the issue has no fix"));
     };
     let path = location.path;
     let before = fs::read_to_string(input.site.join(&path)).map_err(|error| of_io("reading a page", &error))?;
-    let after = edited(&before, &edit);
+    // Equal faults are one issue, so one fix removes them all: from the last to the first, which leaves the others where they are.
+    let mut edits: Vec<Edit> = std::iter::once(edit).chain(equal.filter_map(|finding| finding.edit)).collect();
+    edits.sort_by_key(|edit| std::cmp::Reverse(start_of(edit)));
+    edits.dedup();
+    let after = edits.iter().fold(before.clone(), |text, edit| edited(&text, edit));
     let summary = finding.issue.suggested_fix.unwrap_or_default();
     if after == before {
         return Ok(FixProposal { files: Vec::new(), claims: None, summary });
@@ -83,6 +92,14 @@ pub fn fix(issue: &Issue, input: &GateInput<'_>, stop: &StopFlag) -> Result<FixP
     let claims = reclaimed(input.claims, &path, &before, &after);
     let file = PatchedFile { path, sha256_before: Some(sha256hex(&before)), content: Some(after) };
     Ok(FixProposal { files: vec![file], claims, summary })
+}
+
+/// The byte at which an edit begins.
+fn start_of(edit: &Edit) -> usize {
+    match edit {
+        Edit::Replace(range, _) | Edit::Cut(range) => range.start,
+        Edit::FrontMatter(..) => 0,
+    }
 }
 
 /// The text after an edit.
@@ -118,7 +135,8 @@ fn after_fence(text: &str) -> &str {
 fn cut(text: &str, range: &Range<usize>) -> String {
     let page = LoadedPage::of(None, "", text.to_owned());
     let at = page.body_at;
-    let found = page.blocks.iter().find(|block| page.in_file(&block.range) == *range);
+    // An equal block inside of it may be gone already, so only its beginning is the same.
+    let found = page.blocks.iter().find(|block| page.in_file(&block.range).start == range.start);
     let Some(cut) = found else { return text.to_owned() };
     let removed = whole_table(&page, cut).unwrap_or_else(|| cut.range.clone());
     let mut ranges = if cut.kind == BlockKind::Heading { Vec::new() } else { empty_headings(&page, &removed) };
@@ -212,8 +230,9 @@ fn reclaimed(claims: &PageClaims, path: &str, before: &str, after: &str) -> Opti
 /// `ALLOWED_PATHS_VIOLATION` if the file may not be written, `INTERNAL` if it or the journal can't be.
 pub fn apply(site: &Path, allowed: &AllowedPaths, proposal: &FixProposal, journal: &Path) -> Result<(), StageError> {
     let mut records = Vec::new();
-    for file in &proposal.files {
-        let content = match fs::read_to_string(site.join(&file.path)) {
+    let targets = linker::targets(site, allowed, proposal.files.iter().map(|file| file.path.as_str()))?;
+    for (file, target) in proposal.files.iter().zip(targets) {
+        let content = match fs::read_to_string(target) {
             Ok(content) => Some(content),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(of_io("reading a page", &error)),
@@ -234,8 +253,8 @@ pub fn apply(site: &Path, allowed: &AllowedPaths, proposal: &FixProposal, journa
 /// Undoes a fix that wasn't recorded. Does nothing without a journal.
 ///
 /// # Errors
-/// If a file can't be written.
-pub fn roll_back(site: &Path, journal: &Path) -> Result<(), StageError> {
+/// `ALLOWED_PATHS_VIOLATION` if a file may not be written any more, because a link leads elsewhere; `INTERNAL` if it can't be. The journal stays.
+pub fn roll_back(site: &Path, allowed: &AllowedPaths, journal: &Path) -> Result<(), StageError> {
     let text = match fs::read(journal) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -243,12 +262,12 @@ pub fn roll_back(site: &Path, journal: &Path) -> Result<(), StageError> {
     };
     let records: Vec<UndoRecord> = serde_json::from_slice(&text)
         .map_err(|error| of_io("reading the record of a fix", &io::Error::other(error)))?;
-    for record in records {
-        let file = site.join(&record.path);
-        let undone = match record.content {
-            Some(content) => linker::write(site, &file, content.as_bytes()),
-            None => fs::remove_file(&file)
-                .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }),
+    // A link may have come into the working copy since the fix.
+    let targets = linker::targets(site, allowed, records.iter().map(|record| record.path.as_str()))?;
+    for (record, target) in records.iter().zip(targets) {
+        let undone = match &record.content {
+            Some(content) => linker::write(site, &target, content.as_bytes()),
+            None => linker::remove(&target),
         };
         undone.map_err(|error| of_io("undoing a fix", &error))?;
     }
@@ -276,9 +295,11 @@ pub fn judge(before: &ValidationReport, after: &ValidationReport, issue_id: &str
         let message = "the issue is still there after the fix".to_owned();
         return Verdict::Failed { reason: "ISSUE_REMAINS", message };
     }
+    // Where a gate has found very many issues, the next ones appear when some are gone: these are not new.
+    let was_cut = |gate| before.issues.iter().any(|issue| issue.gate == gate && issue.error_code == MORE_ISSUES);
     let blockers = |report: &ValidationReport| -> BTreeSet<String> {
         let open = report.issues.iter().filter(|issue| issue.severity == Severity::Blocker && issue.is_serious());
-        open.map(|issue| issue.issue_id.clone()).collect()
+        open.filter(|issue| !was_cut(issue.gate)).map(|issue| issue.issue_id.clone()).collect()
     };
     match blockers(after).difference(&blockers(before)).next() {
         Some(id) => Verdict::Failed { reason: "NEW_BLOCKER", message: format!("the fix would open the blocker {id}") },

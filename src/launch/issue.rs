@@ -191,7 +191,7 @@ impl Issue {
     }
 
     /// The order of issues of one severity.
-    fn place(&self) -> (GateName, &str, u32, &str) {
+    pub(crate) fn place(&self) -> (GateName, &str, u32, &str) {
         let (path, line) = self.location.as_ref().map_or(("", 0), |location| (location.path.as_str(), location.line));
         (self.gate, path, line, &self.issue_id)
     }

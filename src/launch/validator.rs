@@ -214,12 +214,12 @@ fn timeout(name: GateName, limit: Duration) -> Issue {
     Issue::new(name, Severity::Blocker, "GATE_TIMEOUT", None, "").with_text("A gate took too long", message)
 }
 
-/// Keeps the worst issues of a gate that has found very many.
+/// Keeps the issues of a gate that are fixed first, if it has found very many: those behind them keep their identifiers until then.
 fn cut(name: GateName, found: &mut Vec<Issue>) {
     if found.len() <= MAX_GATE_ISSUES {
         return;
     }
-    found.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
+    found.sort_by(|one, other| other.severity.cmp(&one.severity).then_with(|| one.place().cmp(&other.place())));
     let left = found.split_off(MAX_GATE_ISSUES);
     let issue = Issue::new(name, Severity::Info, MORE_ISSUES, None, "");
     let message = format!("the gate has found {} more issues; they are shown when these are gone", left.len());

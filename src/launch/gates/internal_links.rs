@@ -170,7 +170,8 @@ fn repair(scene: &Scene<'_>, page: &LoadedPage<'_>, link: &Link, issue: Issue) -
         .pages
         .iter()
         .find(|other| is_named(&other.title) && Some(other.locale.as_str()) == locale && other.path != page.path);
-    let text = source.rfind("](").map_or(source, |at| &source[..at]).trim_start_matches('[');
+    // A link by its reference has no target after its text.
+    let text = source.rfind("](").map_or(link.text.as_str(), |at| source[..at].trim_start_matches('['));
     match named.filter(|_| scene.input.site_context.kind == "hugo") {
         Some(other) => {
             let edit = Edit::Replace(range, format!("[{text}]({})", other.url));

@@ -13,7 +13,10 @@ pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     }
     let is_hugo = scene.input.site_context.kind == "hugo";
     for page in scene.pages() {
-        headings(page, is_hugo, &mut findings);
+        // The site's pages of this section have front matter, so this one has, or gets it.
+        let rules = page.plan.and_then(|plan| scene.input.site_context.front_matter.get(&plan.section));
+        let has_title = page.head.as_ref().is_ok_and(|head| head.keys.contains_key("title"));
+        headings(page, is_hugo || has_title || rules.is_some(), &mut findings);
         bullets(page, scene.input.site_context.bullet, &mut findings);
         fences(page, &mut findings);
         lines(page, scene.input.config.budgets.max_lines_per_file, &mut findings);
@@ -29,9 +32,8 @@ fn issue(page: &LoadedPage<'_>, severity: Severity, code: &str, subject: &str, l
 }
 
 /// A page whose title comes from its front matter begins at the second level, and no level is left out.
-fn headings(page: &LoadedPage<'_>, is_hugo: bool, findings: &mut Vec<Finding>) {
-    let has_title = page.head.as_ref().is_ok_and(|head| head.keys.contains_key("title"));
-    let first = if is_hugo || has_title { 2 } else { 1 };
+fn headings(page: &LoadedPage<'_>, has_title: bool, findings: &mut Vec<Finding>) {
+    let first = if has_title { 2 } else { 1 };
     let mut before = first - 1;
     for (number, heading) in page.parts.headings.iter().enumerate() {
         let wanted = heading.level.clamp(first, before + 1);
@@ -73,7 +75,7 @@ fn bullets(page: &LoadedPage<'_>, marker: char, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Every fence that opens a code block closes it.
+/// Every fence that opens a code block closes it. It is a blocker, so it is repaired before the text that the block has taken in is judged.
 fn fences(page: &LoadedPage<'_>, findings: &mut Vec<Finding>) {
     for block in page.blocks.iter().filter(|block| block.kind == BlockKind::Code) {
         let text = &page.body()[block.range.clone()];
@@ -83,17 +85,29 @@ fn fences(page: &LoadedPage<'_>, findings: &mut Vec<Finding>) {
         }
         let last = text.trim_end().lines().skip(1).last().unwrap_or_default().trim();
         let is_closed = last.starts_with(&fence) && last.chars().all(|c| fence.starts_with(c));
-        if is_closed {
+        // A fence with a language opens a block, so the one before it was meant to be closed.
+        let next = opening_fence(text, &fence);
+        if is_closed && next.is_none() {
             continue;
         }
-        let issue = issue(page, Severity::Error, "UNCLOSED_FENCE", &block.sha256[..12], block.line);
+        let issue = issue(page, Severity::Blocker, "UNCLOSED_FENCE", &block.sha256[..12], block.line);
         let issue = issue.with_text("A code block isn't closed", "the fence that opens the code block is never closed");
         // Prose after the first empty line was not meant as code.
-        let end = text.find("\n\n").map_or(text.trim_end().len(), |at| at);
+        let end = text.find("\n\n").into_iter().chain(next).min().unwrap_or(text.trim_end().len());
         let at = block.range.start + end;
         let edit = Edit::Replace(page.in_file(&(at..at)), format!("\n{fence}"));
         findings.push(Finding::fixable(issue, "close the code block before the next empty line", edit));
     }
+}
+
+/// Where a line ends after which a fence with a language follows inside of a code block.
+fn opening_fence(block: &str, fence: &str) -> Option<usize> {
+    let ends = block.match_indices('\n').map(|(at, _)| at);
+    ends.into_iter().find(|at| {
+        let line = block[at + 1..].lines().next().unwrap_or_default().trim();
+        let info = line.strip_prefix(fence).map(|rest| rest.trim_start_matches(|c| fence.starts_with(c)));
+        info.is_some_and(|info| info.starts_with(|c: char| c.is_ascii_alphabetic()) && !info.contains('`'))
+    })
 }
 
 /// No white space at ends of lines, no rows of empty lines, an end of the last line, not too many lines.
