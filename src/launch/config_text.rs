@@ -27,7 +27,7 @@ impl ConfigForm {
     }
 }
 
-/// The value that `text` stands for. Without a form, JSON is tried before YAML.
+/// The value that `text` stands for. Without a form, JSON, YAML and TOML are tried, in this order; what isn't an object in YAML may be TOML.
 ///
 /// # Errors
 /// What is wrong with it, with the place.
@@ -39,7 +39,14 @@ pub fn parse(text: &str, form: Option<ConfigForm>) -> Result<Value, String> {
             serde_saphyr::from_str_with_options(text, serde_saphyr::options! { strict_booleans: true })
                 .map_err(|error| error.to_string())
         }
-        None => serde_json::from_str(text).or_else(|_| parse(text, Some(ConfigForm::Yaml))),
+        None => serde_json::from_str(text).or_else(|_| {
+            let yaml = parse(text, Some(ConfigForm::Yaml));
+            let toml = || parse(text, Some(ConfigForm::Toml)).ok();
+            match yaml {
+                Ok(value) if value.is_object() => Ok(value),
+                yaml => toml().map_or(yaml, Ok),
+            }
+        }),
     }
 }
 
@@ -74,7 +81,10 @@ mod tests {
         for (text, name) in [(json.as_str(), "a.json"), (toml, "a.TOML"), (yaml, "a.yml")] {
             assert_eq!(parse(text, ConfigForm::of_name(name)), Ok(expected.clone()), "{name}");
         }
-        assert_eq!(parse(yaml, None), Ok(expected.clone()));
+        for text in [json.as_str(), toml, yaml] {
+            assert_eq!(parse(text, None), Ok(expected.clone()), "{text}");
+        }
+        assert!(parse("a: [", None).is_err() && parse("a = ", None).is_ok_and(|value| !value.is_object()));
         assert_eq!(parse(&json, None), Ok(expected));
         assert_eq!(ConfigForm::of_name("config"), None);
         assert!(parse("a: [", Some(ConfigForm::Yaml)).is_err() && parse("a = ", Some(ConfigForm::Toml)).is_err());

@@ -33,7 +33,7 @@ pub mod workers {
     pub const PUBLISHER: &str = "PrManager";
 }
 
-/// The status of a run. `position` is the number of runs that work before it, if it waits for its turn. Without a configuration, because another version has
+/// The status of a run. `position` is the number of runs that wait before it, if it waits for its turn. Without a configuration, because another version has
 /// written it, no sections are shown.
 pub fn status(
     run_id: &str,
@@ -96,9 +96,10 @@ fn activity(status: &RunStatus, position: Option<usize>) -> Option<Value> {
 pub fn progress_text(status: &RunStatus, position: Option<usize>) -> String {
     let state = status.view.progress.state.name;
     let Activity::Running(work) = status.view.progress.activity else { return state.to_owned() };
-    match (position.filter(|position| *position > 0), &status.message) {
-        (Some(1), _) => format!("{state}: 1 other run works first"),
-        (Some(position), _) => format!("{state}: {position} other runs work first"),
+    match (position, &status.message) {
+        (Some(0), _) => format!("{state}: waits for its turn, as the next one"),
+        (Some(1), _) => format!("{state}: waits for its turn, 1 other run waits before it"),
+        (Some(position), _) => format!("{state}: waits for its turn, {position} other runs wait before it"),
         (None, Some(message)) => format!("{state}: {message}"),
         (None, None) => format!("{state}: {}", work.stage),
     }

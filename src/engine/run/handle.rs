@@ -35,7 +35,7 @@ impl RunHandle {
         self.live.status()
     }
 
-    /// How many runs work before this one, if it waits for its turn.
+    /// How many runs wait before this one, if it waits for its turn.
     pub fn queue_position(&self) -> Option<usize> {
         self.service.queue().position(self.live.id())
     }

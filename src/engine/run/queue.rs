@@ -49,7 +49,7 @@ impl RunQueue {
         if waiting < self.waiting_per_workspace { Ok(()) } else { Err(QueueFull { waiting }) }
     }
 
-    /// How many runs work before this one, if it waits.
+    /// How many runs wait before this one, if it waits.
     pub fn position(&self, run: &RunId) -> Option<usize> {
         self.state.lock().queue.position(run)
     }

@@ -165,9 +165,9 @@ impl RunWatcher {
     fn activity(&self, status: &Value) -> String {
         let took = format!("{:.0} s", self.began.elapsed().as_secs_f64());
         let activity = &status["activity"];
-        let waits = activity["queue_position"].as_u64().filter(|position| *position > 0);
+        let waits = activity["queue_position"].as_u64();
         match (waits, activity["message"].as_str().or(activity["stage"].as_str())) {
-            (Some(position), _) => format!("{took}, {position} other runs work first"),
+            (Some(position), _) => format!("{took}, waits for its turn, {position} other runs before it"),
             (None, Some(what)) => format!("{took}, {what}"),
             (None, None) => took,
         }
