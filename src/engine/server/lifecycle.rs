@@ -316,12 +316,20 @@ impl Handler<WorkspaceGone> for LanguageServer {
 impl Handler<StopServer> for LanguageServer {
     type Result = ResponseActFuture<Self, Option<StopReport>>;
 
-    fn handle(&mut self, stop: StopServer, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, stop: StopServer, ctx: &mut Self::Context) -> Self::Result {
         self.stopping = true;
         self.stopped("the language server has been stopped".into(), String::new());
         self.loading = None;
         let session = self.session.take();
+        let starting = self.start_task.take().and_then(|start| {
+            ctx.cancel_future(start);
+            self.context.status.process()
+        });
         let stopped = async move {
+            if let Some(process) = starting {
+                // Whoever stops the workspace relies on it that nothing is left.
+                lifecycle::kill(process.as_ref(), stop.0).await;
+            }
             let (client, child) = session?.into_parts();
             let report = lifecycle::stop(&client, child.process().as_ref(), stop.0).await;
             tracing::info!(report = ?report, "language server stopped");

@@ -178,6 +178,14 @@ pub async fn stop(client: &LspClient, process: &dyn Process, pace: StopPace) -> 
     StopReport { stage, exit, group_empty, answered_shutdown, took: began.elapsed() }
 }
 
+/// Ends a server that has no connection yet. Returns whether all its processes have ended.
+pub async fn kill(process: &dyn Process, pace: StopPace) -> bool {
+    let [.., kill_ms] = pace.times();
+    process.kill();
+    within(kill_ms, process).await;
+    until_empty(process, kill_ms).await
+}
+
 /// Sends `shutdown`; returns whether it was answered. Stops waiting when the server exits.
 async fn shutdown(client: &LspClient, process: &dyn Process, ms: u64) -> bool {
     let Ok(reply) = client.request("shutdown", &Value::Null) else { return false };
