@@ -25,3 +25,9 @@ pub(crate) const READ_WAIT: Duration = Duration::from_millis(500);
 
 /// A failed write on a disk with less free space than this means that the disk is full, in bytes. The log's index needs 32 KiB.
 pub(crate) const MIN_DISK_BYTES: u64 = 64 * 1024;
+
+/// How long the files of a process that was killed are waited for: a child that it was just starting holds them for a moment.
+pub(crate) const DEAD_HOLDER_WAIT: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether they are free.
+pub(crate) const DEAD_HOLDER_POLL: Duration = Duration::from_millis(10);

@@ -6,8 +6,11 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use codeyard_base::clock::Instant;
 use codeyard_base::file_lock::FileLock;
 use parking_lot::Mutex;
+
+use crate::limits::{DEAD_HOLDER_POLL, DEAD_HOLDER_WAIT};
 
 /// The name of the lock's file in the state directory.
 pub(crate) const SERVE_LOCK_FILE: &str = "serve.lock";
@@ -42,8 +45,18 @@ pub enum ServeLockError {
 
 impl ServeLock {
     pub(crate) fn take(path: &Path) -> Result<Self, ServeLockError> {
-        let Some(mut lock) = FileLock::try_acquire(path)? else {
-            return Err(ServeLockError::Held(LockHolder { pid: read_pid(path) }));
+        let until = Instant::now() + DEAD_HOLDER_WAIT;
+        let mut lock = loop {
+            if let Some(lock) = FileLock::try_acquire(path)? {
+                break lock;
+            }
+            let holder = LockHolder { pid: read_pid(path) };
+            // A child that a killed process was just starting has its files until it becomes another program.
+            if !holder.is_gone() || Instant::now() >= until {
+                return Err(ServeLockError::Held(holder));
+            }
+            #[expect(clippy::disallowed_methods, reason = "a condition of the system, which nothing reports; bounded")]
+            std::thread::sleep(DEAD_HOLDER_POLL);
         };
         let file = lock.file();
         file.set_len(0)?;
@@ -63,6 +76,14 @@ impl ServeLock {
             return Ok(None);
         }
         Ok(Some(LockHolder { pid: read_pid(&path) }))
+    }
+}
+
+impl LockHolder {
+    /// Whether this machine shows processes and doesn't show this one. One of another container can be alive all the same.
+    fn is_gone(self) -> bool {
+        let is_shown = |process: &str| Path::new("/proc").join(process).exists();
+        is_shown("self") && self.pid.is_some_and(|pid| !is_shown(&pid.to_string()))
     }
 }
 
@@ -107,5 +128,20 @@ mod tests {
         let held = ServeLock::take(&path).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{}\n", std::process::id()));
         drop(held);
+    }
+
+    #[test]
+    fn what_a_dead_holder_has_left_open_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        // No process has such a number.
+        std::fs::write(&path, "999999999\n").unwrap();
+        let left_open = FileLock::try_acquire(&path).unwrap().unwrap();
+        let next = std::thread::spawn({
+            let path = path.clone();
+            move || ServeLock::take(&path).map(drop)
+        });
+        drop(left_open);
+        next.join().unwrap().unwrap();
     }
 }
