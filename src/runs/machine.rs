@@ -227,10 +227,7 @@ impl Run {
                 self.begin(work);
                 Ok(())
             }
-            (Activity::Interrupted(work), Some(check)) if work.stage == check => {
-                self.begin(work);
-                Ok(())
-            }
+            // Also after an interrupted check: what it has found may be older than the call.
             (_, Some(check)) => {
                 self.begin_new(check);
                 Ok(())
