@@ -32,7 +32,7 @@ fn last_half(allowed: &rustix::thread::CpuSet) -> rustix::thread::CpuSet {
 
     let numbers: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect();
     let mut half = CpuSet::new();
-    for &number in &numbers[numbers.len().div_ceil(2).min(numbers.len().saturating_sub(1))..] {
+    for &number in numbers.iter().rev().take((numbers.len() / 2).max(1)) {
         half.set(number);
     }
     half

@@ -10,7 +10,7 @@ pub(crate) async fn run<T: Send + 'static>(name: &str, work: impl FnOnce() -> T 
     run_after(name, priority::give_way, work).await
 }
 
-/// The same with a lower priority than that, for work that takes long: indexes and starts of language servers come first.
+/// The same with a lower priority than that and on half of the processors, for work that takes long: indexes and starts of language servers come first.
 pub(crate) async fn run_long<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     run_after(name, priority::give_way_to_background, work).await
 }

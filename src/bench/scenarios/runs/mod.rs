@@ -136,7 +136,7 @@ impl Scene<'_> {
         let mut hovers = Hovers::new(&self.questions, server.client(&self.questions).await?, self.bench.args.seed);
         hovers.warm_up().await?;
         let without = hovers.ask_until(|began| began.elapsed() >= self.bench.time()).await?;
-        let idle = memory(&server)?;
+        let idle = memory(server.process_id())?;
         let mut clients = Vec::new();
         let count = TOGETHER.min(self.bench.args.runs.max(2));
         for _ in 0..count {
@@ -144,7 +144,7 @@ impl Scene<'_> {
         }
         let begun = RefCell::new(CallTimes::default());
         let (starts, done) = (RefCell::new(CallTimes::default()), Cell::new(false));
-        let watch = MemoryWatch::start(&server)?;
+        let watch = MemoryWatch::start(server.process_id())?;
         let began = Instant::now();
         let log_of = |run: &str| folder.join("s/runs").join(run).join("events.ndjson");
         let work = async {
@@ -162,7 +162,8 @@ impl Scene<'_> {
         let asked = hovers.ask_until(|_| done.get());
         let (settled, with) = tokio::join!(work, asked);
         let took = began.elapsed().as_secs_f64();
-        let (settled, with, largest) = (settled?.len(), with?, watch.stop()?.max(idle));
+        let largest = watch.stop()?.max(idle);
+        let (settled, with) = (settled?.len(), with?);
         let name = format!("{count} runs at once");
         add(
             report,
@@ -312,23 +313,22 @@ impl Hovers {
 struct MemoryWatch {
     /// Set to end it.
     is_over: Arc<AtomicBool>,
-    thread: JoinHandle<Option<u64>>,
+    thread: JoinHandle<Result<u64, Failure>>,
 }
 
 impl MemoryWatch {
-    fn start(server: &CodeyardServer) -> Result<Self, Failure> {
-        let process = server.process_id();
+    fn start(process: Option<u32>) -> Result<Self, Failure> {
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = is_over.clone();
         let watching = move || {
             priority::give_way_to_background();
             let mut largest = 0;
             while !ends.load(Ordering::Relaxed) {
-                largest = largest.max(process.and_then(proc_tree::memory_bytes)?);
+                largest = largest.max(memory(process)?);
                 #[expect(clippy::disallowed_methods, reason = "a measurement is repeated at an interval")]
                 std::thread::sleep(MEMORY_INTERVAL);
             }
-            Some(largest)
+            Ok(largest)
         };
         let started = std::thread::Builder::new().name("memory".to_owned()).spawn(watching);
         let thread = started.map_err(|error| Failure::new(format!("no thread can be started: {error}")))?;
@@ -338,14 +338,13 @@ impl MemoryWatch {
     /// The most that was measured, in bytes.
     fn stop(self) -> Result<u64, Failure> {
         self.is_over.store(true, Ordering::Relaxed);
-        let largest = self.thread.join().ok().flatten();
-        largest.ok_or_else(|| Failure::new("the processes of codeyard can't be read"))
+        self.thread.join().unwrap_or_else(|_| Err(Failure::new("the measurement of memory panicked")))
     }
 }
 
-/// Memory of codeyard and all processes below it, in bytes.
-fn memory(server: &CodeyardServer) -> Result<u64, Failure> {
-    let bytes = server.process_id().and_then(proc_tree::memory_bytes);
+/// Memory of codeyard, whose guard is `process`, and of all processes below it, in bytes.
+fn memory(process: Option<u32>) -> Result<u64, Failure> {
+    let bytes = process.and_then(proc_tree::memory_bytes);
     bytes.ok_or_else(|| Failure::new("the processes of codeyard can't be read"))
 }
 
