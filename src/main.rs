@@ -7,5 +7,9 @@ fn main() -> ExitCode {
     if let Some(code) = codeyard_process::guard::from_command_line(std::env::args_os()) {
         return code;
     }
+    // A reader of git confines itself while it has one thread.
+    if let Some(code) = codeyard_git::reader_process::from_command_line(std::env::args_os()) {
+        return code;
+    }
     codeyard_cli::run(std::env::args_os())
 }

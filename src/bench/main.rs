@@ -10,6 +10,9 @@ fn main() -> ExitCode {
     if let Some(code) = codeyard_process::guard::from_command_line(std::env::args_os()) {
         return code;
     }
+    if let Some(code) = codeyard_git::reader_process::from_command_line(std::env::args_os()) {
+        return code;
+    }
     let is_codeyard =
         std::env::args_os().nth(1).is_some_and(|word| codeyard_bench::OWN_COMMANDS.iter().any(|own| word == *own));
     if is_codeyard { codeyard_cli::run(std::env::args_os()) } else { codeyard_bench::main(std::env::args_os()) }

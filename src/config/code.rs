@@ -2,6 +2,8 @@
 //!
 //! `validate` checks the values. Invariant: each key's default is written once, here or in the model.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use codeyard_model::code::{ExplainLevel, FreshnessPolicy};
@@ -19,6 +21,9 @@ pub struct IndexSection {
     pub max_parsed_file_bytes: u64,
     /// Threads of a job, and of a search. 0 means one per processor, at most 8.
     pub threads: u64,
+    /// Folders outside of the roots in which git directories may lie. A `.git` that leads anywhere else doesn't count, unless git itself
+    /// noted there that the working tree is its own, as for linked worktrees and submodules.
+    pub git_dirs: Vec<PathBuf>,
 }
 
 impl Default for IndexSection {
@@ -28,6 +33,7 @@ impl Default for IndexSection {
             max_file_bytes: MAX_SEARCHED_FILE_BYTES,
             max_parsed_file_bytes: MAX_PARSED_FILE_BYTES,
             threads: 0,
+            git_dirs: Vec::new(),
         }
     }
 }

@@ -51,6 +51,10 @@ fn read(text: &str, table: &DeTable<'_>, source: Source<'_>) -> Result<Config, C
     for (index, template) in config.workspaces_from.iter_mut().enumerate() {
         make_patterns_absolute(template, index, source)?;
     }
+    for (at, path) in config.index.git_dirs.iter_mut().enumerate() {
+        *path = absolute_path(path, source)
+            .map_err(|(problem, remedy)| ConfigError::at(format!("index.git_dirs[{at}]"), problem, remedy))?;
+    }
     config.limits = config.limits.clamped();
     let own = config.workspaces.iter_mut().map(|workspace| &mut workspace.limits);
     for own in own.chain(config.workspaces_from.iter_mut().map(|template| &mut template.limits)).flatten() {

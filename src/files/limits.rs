@@ -3,6 +3,12 @@
 /// Files that the watcher of one workspace follows.
 pub const MAX_WATCHED_FILES: usize = 500_000;
 
+/// Entries of one directory that a walk reads.
+pub const MAX_DIR_ENTRIES: usize = 1_000_000;
+
+/// Files that the walk of the code index lists, before its own limit applies.
+pub const MAX_WALKED_FILES: usize = 4_000_000;
+
 /// Ignored directories that the watcher of one workspace follows for the sources and configuration files in them.
 pub const MAX_WATCHED_IGNORED_DIRS: usize = 2_000;
 
@@ -28,6 +34,16 @@ pub const WALK_WAIT_MS: u64 = 500;
 /// Largest ignore file that is read, in bytes.
 pub const MAX_IGNORE_FILE_BYTES: u64 = 1024 * 1024;
 
+/// Longest line of an ignore file that counts, in bytes.
+pub const MAX_IGNORE_LINE_BYTES: usize = 4_096;
+
+/// Cost of the ignore rules of a directory and all above it: bytes of plain names, and eight times the bytes of patterns that are compiled
+/// to an automaton. The rules of a file that goes beyond it don't apply.
+pub const MAX_IGNORE_COST: u64 = 256 * 1024;
+
+/// The same cost for all directories of a root whose rules are kept at the same time.
+pub const MAX_IGNORE_TOTAL_COST: u64 = 1024 * 1024;
+
 /// Largest file in a `.git` directory that is read to resolve `HEAD`, in bytes.
 pub const MAX_GIT_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
@@ -45,3 +61,12 @@ pub const MAX_GATE_RETRIES: usize = 16;
 
 /// A file that changed less than this many milliseconds ago may change again without a new stamp.
 pub const FRESH_STAMP_MS: u32 = 2_000;
+
+/// Largest `.git`, `commondir` or `gitdir` file that is read, in bytes: one path and a line break.
+pub const MAX_GIT_LINK_BYTES: u64 = 8 * 1024;
+
+/// Largest configuration of a repository that is searched for `core.worktree`, in bytes.
+pub const MAX_GIT_CONFIG_BYTES: u64 = 1024 * 1024;
+
+/// Largest list of alternate object directories that is read, in bytes.
+pub const MAX_ALTERNATES_BYTES: u64 = 256 * 1024;

@@ -1,7 +1,21 @@
 //! Reading git repositories without running `git`: heads, refs, trees and blobs.
 //!
-//! It never writes into a repository and never contacts a remote.
+//! Heads are read here, from a few small files. Everything else is read with a library in a [helper process](reader_process), because a
+//! repository's files can make a library follow links, block or exhaust the memory. It never writes into a repository and never contacts
+//! a remote.
 
+mod head;
+pub mod limits;
+mod protocol;
+pub mod reader_process;
+mod readers;
 mod repository;
+pub mod testing;
 
-pub use repository::{BlobReader, GitRepository, RepositoryHead, TreeFile};
+#[cfg(test)]
+mod tests;
+
+pub use codeyard_files::git_layout::NoRepository;
+pub use head::RepositoryHead;
+pub use readers::GitError;
+pub use repository::{BlobRead, BlobReader, GitRepository, TreeFile};

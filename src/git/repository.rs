@@ -1,31 +1,28 @@
 //! The git repository around a root: its head, its references, and the files of its commits.
 //!
-//! It is read in this process with a library. The `git` program is never run, and so are no programs that the repository's
-//! configuration names. For a root below the top of a repository, only files below the root are returned. Invariant: nothing is written.
+//! The `git` program is never run, and so are no programs that the repository's configuration names. For a root below the top of a
+//! repository, only files below the root are returned. Invariants: nothing is written; only git directories that count are read
+//! ([`GitLayout`]).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use gix::ObjectId;
-use gix::bstr::ByteSlice;
-use gix::object::tree::EntryKind;
+use codeyard_files::git_layout::{GitLayout, NoRepository, top_of};
+
+use crate::head::{self, RepositoryHead};
+use crate::limits::{MAX_REQUEST_BYTES, MAX_TREE_PATH_BYTES};
+use crate::protocol::Request;
+use crate::readers::{GitError, Readers};
 
 /// A repository, as seen from a root in it. Cheap to clone.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct GitRepository {
+    layout: Arc<GitLayout>,
     /// The inode of `.git`, which identifies the repository if another one replaces it at the same path.
     inode: u64,
-    repository: gix::ThreadSafeRepository,
+    readers: Arc<Readers>,
     /// The root's path relative to the top, followed by `/`; empty at the top.
     prefix: String,
-}
-
-/// The branch and commit that are checked out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RepositoryHead {
-    /// The branch's name without `refs/heads/`; `None` if the head is detached.
-    pub branch: Option<String>,
-    /// The commit in hexadecimal digits; `None` before the first commit.
-    pub commit: Option<String>,
 }
 
 /// One file of a commit.
@@ -38,14 +35,19 @@ pub struct TreeFile {
 }
 
 impl GitRepository {
-    /// The repository that contains `root`; `None` if there is none or it can't be opened.
-    pub fn containing(root: &Path) -> Option<Self> {
-        let top = top_of(root)?;
-        let options = gix::open::Options::isolated();
-        let repository = gix::ThreadSafeRepository::open_opts(top, options).ok()?;
-        let below = root.strip_prefix(top).ok()?;
-        let prefix = below.to_str().map(|below| if below.is_empty() { String::new() } else { format!("{below}/") })?;
-        Some(Self { inode: inode(top)?, repository, prefix })
+    /// The repository that contains `root`, a real path. `allowed`: directories outside of the root in which git directories may lie.
+    ///
+    /// # Errors
+    /// There is none, or it doesn't count.
+    pub fn containing(root: &Path, allowed: &[PathBuf]) -> Result<Self, NoRepository> {
+        let allowed: Vec<PathBuf> = allowed.iter().filter_map(|dir| dir.canonicalize().ok()).collect();
+        let layout = GitLayout::of_root(root, &allowed)?;
+        let inode = inode(&layout.top).ok_or(NoRepository::Missing)?;
+        let below = root.strip_prefix(&layout.top).ok().and_then(Path::to_str).ok_or(NoRepository::Invalid)?;
+        let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
+        let mut dirs = vec![layout.git_dir.clone(), layout.common_dir.clone(), root.to_owned()];
+        dirs.extend(allowed.into_iter().filter(|dir| dir.is_dir()));
+        Ok(Self { layout: Arc::new(layout), inode, readers: Arc::new(Readers::new(dirs)), prefix })
     }
 
     /// Whether the repository that contains `root` is still this one.
@@ -54,88 +56,107 @@ impl GitRepository {
     }
 
     /// The git folder that all working trees of the repository share.
-    pub fn common_dir(&self) -> PathBuf {
-        let repository = self.repository.to_thread_local();
-        let dir = repository.common_dir();
-        dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
+    pub fn common_dir(&self) -> &Path {
+        &self.layout.common_dir
     }
 
     /// The branch and commit that are checked out.
     pub fn head(&self) -> RepositoryHead {
-        let repository = self.repository.to_thread_local();
-        let branch = repository.head_name().ok().flatten().map(|name| name.shorten().to_str_lossy().into_owned());
-        RepositoryHead { branch, commit: repository.head_id().ok().map(|id| id.to_string()) }
+        head::read(&self.layout)
     }
 
     /// Resolves a branch, a tag, an abbreviated commit or an expression such as `main~3` to a commit in hexadecimal digits. A branch
     /// takes precedence over a tag of the same name.
-    pub fn resolve(&self, reference: &str) -> Option<String> {
-        if reference.is_empty() || reference.starts_with('-') {
-            return None;
+    ///
+    /// # Errors
+    /// There is no such commit, or the repository can't be read.
+    pub fn resolve(&self, reference: &str) -> Result<String, GitError> {
+        if reference.is_empty() || reference.starts_with('-') || reference.len() > MAX_REQUEST_BYTES {
+            return Err(GitError::Missing);
         }
-        let repository = self.repository.to_thread_local();
-        let full = format!("refs/heads/{reference}");
-        let id = repository.rev_parse_single(full.as_str()).or_else(|_| repository.rev_parse_single(reference)).ok()?;
-        let commit = id.object().ok()?.peel_to_commit().ok()?;
-        Some(commit.id.to_string())
+        let mut commit = Vec::new();
+        self.ask(Request::Resolve, reference.as_bytes(), MAX_ANSWER_BYTES, &mut commit)?;
+        String::from_utf8(commit).map_err(|_| GitError::Missing)
     }
 
-    /// The regular files of a commit, sorted by path. Symbolic links and submodules are excluded, as in working trees. `None` if the
-    /// commit can't be read.
-    pub fn files(&self, commit: &str) -> Option<Vec<TreeFile>> {
-        let repository = self.repository.to_thread_local();
-        let id = ObjectId::from_hex(commit.as_bytes()).ok()?;
-        let tree = repository.find_object(id).ok()?.peel_to_commit().ok()?.tree().ok()?;
-        let mut files = Vec::new();
-        for entry in tree.traverse().breadthfirst.files().ok()? {
-            let is_file = matches!(entry.mode.kind(), EntryKind::Blob | EntryKind::BlobExecutable);
-            let path = entry.filepath.to_str().ok().and_then(|path| path.strip_prefix(&self.prefix));
-            if let (true, Some(path), Ok(oid)) = (is_file, path, <[u8; 20]>::try_from(entry.oid.as_slice())) {
-                files.push(TreeFile { path: path.to_owned(), oid });
-            }
-        }
-        files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-        Some(files)
+    /// The regular files of a commit, sorted by path. Symbolic links and submodules are excluded, as in working trees.
+    ///
+    /// # Errors
+    /// The commit can't be read.
+    pub fn files(&self, commit: &str) -> Result<Vec<TreeFile>, GitError> {
+        let mut listing = Vec::new();
+        let body = format!("{commit}\n{}", self.prefix);
+        // A path may be over the limit by one entry, with its length and id.
+        self.ask(Request::Files, body.as_bytes(), 2 * MAX_TREE_PATH_BYTES as u64, &mut listing)?;
+        parse_listing(&listing).ok_or_else(|| GitError::Unreadable("the list of files is cut".to_owned()))
     }
 
-    /// A reader of blobs for one thread.
+    /// A reader of blobs.
     pub fn reader(&self) -> BlobReader {
-        let mut repository = self.repository.to_thread_local();
-        repository.object_cache_size_if_unset(OBJECT_CACHE);
-        BlobReader(repository)
+        BlobReader(self.clone())
+    }
+
+    fn ask(&self, request: Request, body: &[u8], max_bytes: u64, into: &mut Vec<u8>) -> Result<(), GitError> {
+        if self.layout.borrows_outside {
+            return Err(GitError::Outside);
+        }
+        self.readers.ask(request, body, max_bytes, into)
     }
 }
 
-fn top_of(root: &Path) -> Option<&Path> {
-    root.ancestors().find(|dir| dir.join(".git").exists())
+/// Largest answer other than a blob or a list of files: an id, a size, or the text of an error.
+const MAX_ANSWER_BYTES: u64 = 64 * 1024;
+
+fn parse_listing(mut rest: &[u8]) -> Option<Vec<TreeFile>> {
+    let mut files = Vec::new();
+    while !rest.is_empty() {
+        let (length, after) = rest.split_first_chunk::<4>()?;
+        let (path, after) = after.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+        let (oid, after) = after.split_first_chunk::<20>()?;
+        files.push(TreeFile { path: std::str::from_utf8(path).ok()?.to_owned(), oid: *oid });
+        rest = after;
+    }
+    files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    Some(files)
 }
 
 fn inode(top: &Path) -> Option<u64> {
     use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(top.join(".git")).ok().map(|found| found.ino())
+    top.join(".git").symlink_metadata().ok().map(|found| found.ino())
 }
 
-/// Bytes of objects that a reader caches.
-const OBJECT_CACHE: usize = 8 * 1024 * 1024;
+/// The result of reading a blob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlobRead {
+    /// It was read.
+    Done,
+    /// It is larger than the caller allows.
+    TooLarge,
+    /// It doesn't exist or can't be read.
+    Failed,
+}
 
-/// Reads blobs on one thread. Made by [`GitRepository::reader`].
-pub struct BlobReader(gix::Repository);
+/// Reads blobs. Made by [`GitRepository::reader`].
+#[derive(Debug)]
+pub struct BlobReader(GitRepository);
 
 impl BlobReader {
     /// The length of a blob in bytes, without reading it; `None` if it doesn't exist.
     pub fn size(&self, oid: &[u8; 20]) -> Option<u64> {
-        self.0.find_header(ObjectId::from_bytes_or_panic(oid)).ok().map(|header| header.size())
+        let mut size = Vec::new();
+        self.0.ask(Request::Size, oid, MAX_ANSWER_BYTES, &mut size).ok()?;
+        Some(u64::from_be_bytes(size.try_into().ok()?))
     }
 
-    /// Replaces `into` with the blob's bytes; `false` if it can't be read.
-    pub fn read(&self, oid: &[u8; 20], into: &mut Vec<u8>) -> bool {
-        into.clear();
-        match self.0.find_object(ObjectId::from_bytes_or_panic(oid)) {
-            Ok(object) => {
-                into.extend_from_slice(&object.data);
-                true
+    /// Replaces `into` with the blob's bytes, if there are at most `max_bytes`.
+    pub fn read(&self, oid: &[u8; 20], max_bytes: u64, into: &mut Vec<u8>) -> BlobRead {
+        let body = [oid.as_slice(), &max_bytes.to_be_bytes()].concat();
+        match self.0.ask(Request::Blob, &body, max_bytes.saturating_add(MAX_ANSWER_BYTES), into) {
+            Ok(()) => BlobRead::Done,
+            Err(error) => {
+                into.clear();
+                if error == GitError::TooLarge { BlobRead::TooLarge } else { BlobRead::Failed }
             }
-            Err(_) => false,
         }
     }
 }

@@ -48,9 +48,10 @@ pub(super) struct IndexDir {
 }
 
 impl IndexDir {
-    /// The index of the repository that contains `root`, below `folder`. Reads nothing.
-    pub(crate) fn of(folder: &Path, root: &Path) -> std::io::Result<Self> {
-        let identity = GitRepository::containing(root).map_or_else(|| root.to_owned(), |git| git.common_dir());
+    /// The index of the repository that contains `root`, below `folder`. `git_dirs`: where git directories may lie outside of the root.
+    pub(crate) fn of(folder: &Path, root: &Path, git_dirs: &[PathBuf]) -> std::io::Result<Self> {
+        let repository = GitRepository::containing(root, git_dirs);
+        let identity = repository.map_or_else(|_| root.to_owned(), |git| git.common_dir().to_owned());
         let name = sha256hex(identity.as_os_str().as_encoded_bytes());
         let folder = folder.join(&name[..16]);
         let (readers, symbols, segments) = (Mutex::default(), Mutex::default(), Mutex::default());

@@ -39,6 +39,48 @@ fn index_prints_what_was_indexed_and_left_out() {
 }
 
 #[test]
+fn the_git_directory_of_another_folder_is_not_read() {
+    let (sandbox, victim) = (sandbox(), tempfile::tempdir().unwrap());
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        codeyard_process::git::run_git(victim.path(), &[&identity[..], arguments].concat()).unwrap()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    fs::write(victim.path().join("deleted.txt"), "the deleted secret\n").unwrap();
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "one"]);
+    let commit = git(&["rev-parse", "HEAD"]);
+    fs::write(sandbox.path("repo/.git"), format!("gitdir: {}/.git\n", victim.path().display())).unwrap();
+    for reference in ["main", &commit, &commit[..10]] {
+        sandbox.run(&["index", "--ref", reference]).code(3).says(&["git_dirs"]);
+        let found = sandbox.run(&["search", "--mode", "text", "deleted", "--ref", reference]);
+        assert!(!format!("{}{}", found.stdout, found.stderr).contains("the deleted secret"), "{}", found.stdout);
+    }
+    // The working tree is still indexed.
+    let whole = sandbox.run(&["search", "--mode", "text", "One ship"]).code(0).stdout;
+    assert!(whole.starts_with("notes.md:3:One ship"), "{whole}");
+    // The operator allows it.
+    let allowed = format!("[index]\ngit_dirs = [{:?}]\n", victim.path());
+    fs::write(sandbox.path("allowed.toml"), allowed).unwrap();
+    let config = sandbox.path("allowed.toml");
+    sandbox.run(&["--config", config.to_str().unwrap(), "index", "--ref", "main"]).code(0);
+}
+
+#[test]
+fn ignore_files_that_never_end_stop_no_command() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.path("repo/sub")).unwrap();
+    for name in [".gitignore", ".ignore", ".codeyardignore", "sub/.gitignore"] {
+        std::os::unix::fs::symlink("/dev/zero", sandbox.path("repo").join(name)).unwrap();
+    }
+    sandbox.run(&["index"]).code(0).says(&["3 files"]);
+    sandbox.run(&["search", "admit ship"]).code(0).says(&["harbour.rs"]);
+    let root = sandbox.path("repo");
+    let diagnosis = sandbox.run(&["doctor", root.to_str().unwrap()]);
+    assert!(diagnosis.stdout.contains("rust"), "{}{}", diagnosis.stdout, diagnosis.stderr);
+}
+
+#[test]
 fn search_builds_the_index_itself() {
     let sandbox = sandbox();
     let found = sandbox.run(&["search", "admit ship"]).code(0).stdout;

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use codeyard_files::limits::MAX_WATCHED_FILES;
+pub(crate) use codeyard_files::walk::is_ignored;
+use codeyard_files::walk::{Listing, Walker};
 use codeyard_lsp::install::{Installer, ProgramSource, ProgramStatus, ServerProgram};
 use codeyard_lsp::registry::CachedFiles;
 use codeyard_lsp::registry::{ConsideredServer, ServerChooser, ServerVerdict};
@@ -111,21 +113,13 @@ pub(crate) fn root_for(path: &Path) -> PathBuf {
 
 /// The files below `root` that are not ignored, sorted by their bytes, and whether some were left out because there are more than the limit.
 pub(crate) fn files_below(root: &Path) -> (Vec<PathBuf>, bool) {
-    let walk = ignore::WalkBuilder::new(root).require_git(false).build();
-    let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-    let mut files: Vec<PathBuf> = files.map(ignore::DirEntry::into_path).take(MAX_WATCHED_FILES + 1).collect();
+    let walker = Walker { root, listing: Listing::Servers, threads: 1, only: None, is_stopped: &|| false };
+    let mut files: Vec<PathBuf> =
+        walker.walk().unwrap_or_default().files.into_iter().map(|file| root.join(&*file.path)).collect();
     let cut = files.len() > MAX_WATCHED_FILES;
     files.truncate(MAX_WATCHED_FILES);
     files.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
     (files, cut)
-}
-
-/// Whether the ignore files below `root` exclude `file`.
-pub(crate) fn is_ignored(root: &Path, file: &Path) -> bool {
-    let target = file.to_path_buf();
-    let mut walk = ignore::WalkBuilder::new(root);
-    walk.require_git(false).hidden(false).git_global(false).filter_entry(move |entry| target.starts_with(entry.path()));
-    !walk.build().flatten().any(|entry| entry.path() == file)
 }
 
 impl<'a> ServerDiagnosis<'a> {

@@ -34,5 +34,6 @@ mod tests;
 
 pub use batch_lookup::{BatchLookup, StampedAdmission};
 pub use path_gate::{Gate, GateError};
+pub(crate) use root_reader::DirOpenError;
 pub use root_reader::{DirHandleCache, ReadFailure, RootReader};
 pub use stamp::FileStamp;

@@ -129,6 +129,12 @@ impl OpenMethod {
         Err(OpenError::NoFile)
     }
 
+    /// Opens the directory `root/rest` for listing its entries, if the path contains no link.
+    pub(super) fn open_listing(self, root: &Path, rest: &Path) -> Result<OwnedFd, OpenError> {
+        let dir = self.open(root, rest, DIRECTORY)?;
+        rustix::fs::openat(&dir, ".", READ | OFlags::DIRECTORY, Mode::empty()).map_err(open_error)
+    }
+
     fn open(self, root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
         let opened = match self {
             #[cfg(target_os = "linux")]

@@ -130,18 +130,30 @@ impl RootReader {
         super::open::open_entry(dir, name).map_err(read_failure)
     }
 
-    /// The stamp of the file at `rest`, a name that a walk has just listed: the directories on the path aren't checked again.
-    pub fn stat_listed(&self, rest: &Path) -> Option<FileStamp> {
-        match &self.dir {
-            Some(dir) => super::open::stat_regular(dir, rest.as_os_str()).map(|stat| FileStamp::of(&stat)),
-            None => self.stat(rest),
-        }
+    /// Opens the directory at `rest` for listing; the root if `rest` is empty.
+    pub(crate) fn open_listing(&self, rest: &Path) -> Result<OwnedFd, DirOpenError> {
+        self.method.open_listing(&self.root, rest).map_err(|error| match error {
+            OpenError::Link | OpenError::NoFile => DirOpenError::Missing,
+            OpenError::Denied => DirOpenError::Denied,
+            OpenError::Again | OpenError::Exhausted => DirOpenError::Busy,
+        })
     }
 
     /// The stamp of the file at `rest`.
     pub fn stat(&self, rest: &Path) -> Option<FileStamp> {
         self.method.stat(&self.root, rest).ok().map(|stat| FileStamp::of(&stat))
     }
+}
+
+/// Why a directory can't be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DirOpenError {
+    /// It doesn't exist, or its path contains a link.
+    Missing,
+    /// The permission is missing.
+    Denied,
+    /// Descriptors or memory ran out, or the kernel asks to try again.
+    Busy,
 }
 
 /// The directory of the file that was read last.

@@ -29,7 +29,7 @@ impl FileStamp {
     }
 
     #[expect(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-    pub(super) fn of(stat: &Stat) -> Self {
+    pub(crate) fn of(stat: &Stat) -> Self {
         let ns = |seconds: i128, nanos: i128| seconds * 1_000_000_000 + nanos;
         Self {
             size: u64::try_from(stat.st_size).unwrap_or(0),

@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::ignores::is_configuration;
 use super::queue::{AddError, EventQueue, WatchId};
 use super::routes::{Routes, WatchRole};
+use crate::ignores::is_configuration;
 
 /// What a table needs to add and remove watches.
 pub(super) struct WatchContext<'a> {

@@ -25,12 +25,11 @@
 mod changes;
 mod context;
 mod counters;
-mod dir_listing;
 mod git;
-mod ignores;
+
 mod queue;
 mod routes;
-mod stamp;
+pub(crate) mod stamp;
 mod subscription;
 mod table;
 mod walk_slots;

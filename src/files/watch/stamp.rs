@@ -12,7 +12,7 @@ use codeyard_base::clock::wall_ns;
 
 /// Size, times and inode of a file at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     size: u64,
     mtime_ns: i128,
     ctime_ns: i128,
@@ -49,7 +49,7 @@ impl Stamp {
     }
 
     /// The stamp from `metadata`.
-    pub(super) fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         let ns = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         Self {
             size: metadata.len(),
@@ -61,7 +61,7 @@ impl Stamp {
     }
 
     /// The stamp from `stat`. `None` if a table stores no entries of this kind.
-    pub(super) fn of_stat(stat: &Stat) -> Option<Self> {
+    pub(crate) fn of_stat(stat: &Stat) -> Option<Self> {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let [mtime_ns, ctime_ns] = times_ns(stat);
         let size = u64::try_from(stat.st_size).unwrap_or_default();
@@ -81,7 +81,7 @@ impl Stamp {
 }
 
 /// `mtime` and `ctime` in nanoseconds since 1970.
-pub(super) fn times_ns(stat: &Stat) -> [i128; 2] {
+pub(crate) fn times_ns(stat: &Stat) -> [i128; 2] {
     let ns = |seconds: i128, nanos: i128| seconds * 1_000_000_000 + nanos;
     [(stat.st_mtime as i128, stat.st_mtime_nsec as i128), (stat.st_ctime as i128, stat.st_ctime_nsec as i128)]
         .map(|(seconds, nanos)| ns(seconds, nanos))

@@ -16,11 +16,11 @@ use parking_lot::Mutex;
 use super::changes::{Changes, PendingChanges};
 use super::context::WatchContext;
 use super::git::{self, GitHead};
-use super::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE, REPOSITORY_MARKS};
 use super::queue::{EventKind, WatchId};
 use super::routes::{Route, WatchRole};
 use super::table::{EventFlags, Table};
 use super::watcher::{WatchSpec, Watcher, WatcherShared};
+use crate::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE, REPOSITORY_MARKS};
 use crate::limits::{MAX_WATCH_INBOX, WATCH_BARRIER_MS};
 use codeyard_base::blocking;
 

@@ -17,10 +17,10 @@ use self::change_detection::{counts, record};
 use self::classification::{DirDecision, FollowMode, FollowedEntries};
 use super::changes::PendingChanges;
 use super::context::WatchContext;
-use super::ignores::{Rules, site_packages};
 use super::queue::{AddError, WatchId};
 use super::routes::WatchRole;
 use super::stamp::{KnownFile, Stamp};
+use crate::ignores::{Rules, site_packages};
 use crate::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS, MAX_WATCHED_INDEXED_DIRS};
 
 const TOO_MANY_FILES: &str = "too many files to watch; exclude generated directories with an ignore file";

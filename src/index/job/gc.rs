@@ -9,7 +9,7 @@ use crate::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
 use crate::manifest::ContentNo;
 use crate::store::{FileState, IndexStore, LIVE, ManifestHead, SegmentRow};
 use crate::text;
-use codeyard_git::GitRepository;
+use codeyard_git::{GitError, GitRepository};
 
 /// What a garbage collection removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,8 +31,7 @@ pub(super) fn after_job(run: &JobRun<'_>, store: &mut IndexStore) -> Result<(), 
     let new = given.saturating_sub(collected_at);
     // Runs after every edit, so it counts all contents only if the number can matter.
     if new > MIN_NEW_CONTENTS && new > store.all_contents()?.len() as u64 / 4 {
-        let git = GitRepository::containing(&run.spec.root);
-        delete_unreferenced(run.index_dir, store, &|head| is_unreachable(git.as_ref(), head))?;
+        delete_unreferenced(run.index_dir, store, &|head| is_unreachable(run.git.as_ref().ok(), head))?;
     }
     compact(run, store)
 }
@@ -41,7 +40,8 @@ pub(super) fn after_job(run: &JobRun<'_>, store: &mut IndexStore) -> Result<(), 
 pub(crate) fn is_unreachable(git: Option<&GitRepository>, head: &ManifestHead) -> bool {
     match head.key.reference.as_str() {
         LIVE => !Path::new(&head.key.place).is_dir(),
-        reference => git.is_none_or(|git| git.resolve(reference).is_none()),
+        // What can't be read now may be read again later.
+        reference => git.is_none_or(|git| git.resolve(reference) == Err(GitError::Missing)),
     }
 }
 

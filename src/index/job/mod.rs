@@ -24,7 +24,8 @@ use super::project::settings::IndexSettings;
 use super::ranked::SymbolIndexError;
 use super::scan;
 use super::store::{FileOrigin, IndexStore, LIVE, ListedFile, ManifestHead, ManifestKey, StoreError, StoredJob};
-use codeyard_git::GitRepository;
+use codeyard_files::walk::{Walk, WalkFailure, WalkedFile};
+use codeyard_git::{GitError, GitRepository, NoRepository};
 use codeyard_model::code::{JobMode, JobStatus};
 
 pub use gc::GcReport;
@@ -65,12 +66,29 @@ pub enum JobError {
     /// A commit was requested, but the root is in no git repository.
     #[error("this root is not in a readable git repository; leave `ref` out to index the working tree")]
     NoGit,
+    /// The same, because the git directory lies outside of the root.
+    #[error(
+        "the git directory of this root lies outside of it and doesn't point back; allow its folder with [index] git_dirs, or leave `ref` out"
+    )]
+    GitOutside,
+    /// The commit that a reference names can't be read.
+    #[error("'{0}' can't be indexed: {1}")]
+    UnreadableRef(String, GitError),
     /// The root doesn't exist or can't be read.
     #[error("the root does not exist or is not readable; check its path and permissions")]
     NoRoot,
     /// The index can't be read or written.
     #[error("{0}")]
     Index(String),
+}
+
+impl From<NoRepository> for JobError {
+    fn from(why: NoRepository) -> Self {
+        match why {
+            NoRepository::Outside => Self::GitOutside,
+            NoRepository::Missing | NoRepository::Invalid => Self::NoGit,
+        }
+    }
 }
 
 impl From<StoreError> for JobError {
@@ -154,7 +172,8 @@ pub(super) fn run(
     fail_unfinished_jobs(&mut store, &job)?;
     store.write(|transaction| transaction.put_job(&job))?;
     let done = wait_for_lock(index_dir, stop).and_then(|_lock| {
-        let job_run = JobRun { index_dir, settings, spec, key, progress, stop };
+        let git = GitRepository::containing(&spec.root, &settings.git_dirs);
+        let job_run = JobRun { index_dir, settings, spec, key, progress, stop, git };
         job_run.run(&mut store, &mut job)
     });
     let done = done.map_err(|error| match error {
@@ -199,13 +218,13 @@ fn wait_for_lock(index_dir: &IndexDir, stop: &StopSignal) -> Result<WriterLock, 
 }
 
 /// Fails if a scan is incomplete, so that missing files don't count as deleted.
-fn check_complete(walked: &scan::ScanResult) -> Result<(), JobError> {
-    match walked.failure {
+fn check_complete(walk: &Walk) -> Result<(), JobError> {
+    match walk.failure {
         None => Ok(()),
-        Some(scan::ScanFailure::Root) => Err(JobError::NoRoot),
-        Some(scan::ScanFailure::Io(kind)) => Err(JobError::Index(format!(
-            "could not read a folder of the working tree ({kind}); see `codeyard doctor`, then run `codeyard index`"
-        ))),
+        Some(WalkFailure::Root) => Err(JobError::NoRoot),
+        Some(WalkFailure::Busy) => Err(JobError::Index(
+            "could not read a folder of the working tree; see `codeyard doctor`, then run `codeyard index`".to_owned(),
+        )),
     }
 }
 
@@ -217,6 +236,7 @@ struct JobRun<'j> {
     key: ManifestKey,
     progress: &'j JobProgress,
     stop: &'j StopSignal,
+    git: Result<GitRepository, NoRepository>,
 }
 
 impl JobRun<'_> {
@@ -285,12 +305,14 @@ impl JobRun<'_> {
     ) -> Result<(Vec<PlannedFile>, Option<String>, u64), JobError> {
         self.progress.phase(JobPhase::Listing);
         let at = now();
-        let git = GitRepository::containing(&self.spec.root);
         if let Some(reference) = &self.spec.reference {
-            let git = git.ok_or(JobError::NoGit)?;
-            let missing = || JobError::NoSuchRef(reference.clone());
-            let commit = git.resolve(reference).ok_or_else(missing)?;
-            let files = git.files(&commit).ok_or_else(missing)?;
+            let git = self.git.as_ref().map_err(|why| JobError::from(*why))?;
+            let failed = |error: GitError| match error {
+                GitError::Missing => JobError::NoSuchRef(reference.clone()),
+                error => JobError::UnreadableRef(reference.clone(), error),
+            };
+            let commit = git.resolve(reference).map_err(failed)?;
+            let files = git.files(&commit).map_err(failed)?;
             let planned_files = files
                 .into_iter()
                 .map(|blob| PlannedFile { path: blob.path.into(), origin: FileOrigin::Blob(blob.oid) });
@@ -299,8 +321,8 @@ impl JobRun<'_> {
         if !self.spec.root.is_dir() {
             return Err(JobError::NoRoot);
         }
-        let commit = git.and_then(|git| git.head().commit);
-        let of = |found: scan::ScannedFile| PlannedFile { path: found.path, origin: FileOrigin::Disk(found.stamp) };
+        let commit = self.git.as_ref().ok().and_then(|git| git.head().commit);
+        let of = |found: WalkedFile| PlannedFile { path: found.path, origin: FileOrigin::Disk(found.stamp) };
         if let (Some(only), Some(_)) = (&self.spec.only, head) {
             let scanned = scan::scan_paths(&self.spec.root, only, self.stop).ok_or(JobError::Stopped)?;
             check_complete(&scanned)?;

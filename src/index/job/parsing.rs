@@ -18,7 +18,7 @@ use crate::store::{FileOrigin, FileState, IndexStore, ListedFile, PackedFacts};
 use crate::text;
 use codeyard_base::digest::sha256;
 use codeyard_files::gate::RootReader;
-use codeyard_git::{BlobReader, GitRepository};
+use codeyard_git::{BlobRead, BlobReader, GitRepository};
 
 /// ParseResult contents that may wait for the writer, per worker.
 const QUEUE_PER_WORKER: usize = 64;
@@ -192,8 +192,7 @@ fn run_worker(
         Err(error) => return drop(send.send(Err(error))),
     };
     let root_reader = RootReader::open(&run.spec.root);
-    let blobs =
-        run.spec.reference.as_ref().and_then(|_| GitRepository::containing(&run.spec.root)).map(|git| git.reader());
+    let blobs = run.git.as_ref().ok().map(GitRepository::reader);
     let mut bytes = Vec::new();
     loop {
         let nth = next.fetch_add(1, Ordering::Relaxed);
@@ -230,7 +229,7 @@ fn parse_content(
     }
     let is_read = match &content.file.origin {
         FileOrigin::Disk(_) => root_reader.read(Path::new(&*content.file.path), sizes.parsed, bytes).is_ok(),
-        FileOrigin::Blob(oid) => blobs.is_some_and(|blobs| blobs.read(oid, bytes)),
+        FileOrigin::Blob(oid) => blobs.is_some_and(|blobs| blobs.read(oid, sizes.parsed, bytes) == BlobRead::Done),
     };
     // The file may have changed since its content got its number.
     if !is_read || store.hash_of(content.no)? != Some(sha256(&*bytes)) {

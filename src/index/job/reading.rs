@@ -19,7 +19,7 @@ use crate::text::{self, SegmentWriter};
 use codeyard_base::digest::sha256;
 use codeyard_files::gate::{ReadFailure, RootReader};
 use codeyard_files::limits::FRESH_STAMP_MS;
-use codeyard_git::{BlobReader, GitRepository};
+use codeyard_git::{BlobRead, BlobReader, GitRepository};
 
 /// A file that the manifest will list.
 #[derive(Debug, Clone)]
@@ -206,8 +206,7 @@ impl FileReader<'_> {
         let run = self.run;
         let store = run.index_dir.reader()?;
         let root_reader = RootReader::open(&run.spec.root);
-        let blobs =
-            run.spec.reference.as_ref().and_then(|_| GitRepository::containing(&run.spec.root)).map(|git| git.reader());
+        let blobs = run.git.as_ref().ok().map(GitRepository::reader);
         let (mut read, mut bytes) = (Vec::new(), Vec::new());
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
@@ -259,14 +258,14 @@ impl FileReader<'_> {
                     Some(KnownBlob::Excluded(why, size)) => return Ok(excluded(why, size, planned.origin)),
                     None => {}
                 }
-                let size = blobs.size(&oid).unwrap_or(0);
-                if size > most {
-                    return Ok(excluded(ExclusionReason::TooLarge, size, planned.origin));
+                match blobs.read(&oid, most, bytes) {
+                    BlobRead::Done => (bytes.len() as u64, planned.origin),
+                    BlobRead::TooLarge => {
+                        let size = blobs.size(&oid).unwrap_or(0);
+                        return Ok(excluded(ExclusionReason::TooLarge, size, planned.origin));
+                    }
+                    BlobRead::Failed => return Ok(excluded(ExclusionReason::Unreadable, 0, planned.origin)),
                 }
-                if !blobs.read(&oid, bytes) {
-                    return Ok(excluded(ExclusionReason::Unreadable, size, planned.origin));
-                }
-                (size, planned.origin)
             }
         };
         let outcome = match classify::exclusion_reason(&planned.path, bytes) {

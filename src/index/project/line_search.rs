@@ -22,7 +22,7 @@ use crate::text::{
     TextQuery, UnreadReason, search,
 };
 use codeyard_files::gate::{DirHandleCache, ReadFailure, RootReader};
-use codeyard_git::BlobReader;
+use codeyard_git::{BlobRead, BlobReader};
 use codeyard_model::code::{
     AnswerMetadata, CallArguments, CodeQuery, CodeRefusal, Completeness, DetailLevel, LineCondition, NextAction,
     ResultRow, ResultRows, ResultType, SearchMode, SearchQuery, tools,
@@ -302,11 +302,15 @@ impl ContentSource for BlobSource<'_> {
             return FileReadOutcome::Failed(UnreadReason::Changed);
         };
         let idle = self.idle.lock().pop();
-        let Some(reader) = idle.or_else(|| self.project.git().map(|git| git.reader())) else {
+        let Some(reader) = idle.or_else(|| self.project.git().ok().map(|git| git.reader())) else {
             return FileReadOutcome::Failed(UnreadReason::Unreadable);
         };
-        let is_read = reader.read(&oid, into);
+        let read = reader.read(&oid, MAX_SEARCHED_FILE_BYTES, into);
         self.idle.lock().push(reader);
-        if is_read { FileReadOutcome::Done } else { FileReadOutcome::Failed(UnreadReason::Unreadable) }
+        match read {
+            BlobRead::Done => FileReadOutcome::Done,
+            BlobRead::TooLarge => FileReadOutcome::Failed(UnreadReason::TooLarge),
+            BlobRead::Failed => FileReadOutcome::Failed(UnreadReason::Unreadable),
+        }
     }
 }

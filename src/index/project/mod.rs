@@ -47,7 +47,7 @@ use super::job::{JobError, JobProgress, StopSignal};
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
 use crate::limits::MAX_CACHED_VIEWS;
 use codeyard_base::digest::sha256hex;
-use codeyard_git::{GitRepository, RepositoryHead};
+use codeyard_git::{GitRepository, NoRepository, RepositoryHead};
 use codeyard_model::code::{
     AnswerMetadata, CodeError, CodeRefusal, Completeness, Freshness, FreshnessPolicy, IndexingStatus, InterruptedJob,
     SchemaStatus,
@@ -70,7 +70,7 @@ pub struct Project {
     settings: Mutex<Arc<IndexSettings>>,
     index_dir: Arc<IndexDir>,
     unindexed_changes: UnindexedChanges,
-    git: Mutex<Option<GitRepository>>,
+    git: Mutex<Result<GitRepository, NoRepository>>,
     views: Mutex<LruCache<ManifestKey, Arc<ManifestView>>>,
     facts: row_builder::FactsCache,
     /// The running job of this process, or the last one.
@@ -106,10 +106,10 @@ impl Project {
             id,
             root: root.to_owned(),
             names_root,
+            index_dir: Arc::new(IndexDir::of(indexes, root, &settings.git_dirs)?),
             settings: Mutex::new(Arc::new(settings)),
-            index_dir: Arc::new(IndexDir::of(indexes, root)?),
             unindexed_changes: UnindexedChanges::default(),
-            git: Mutex::default(),
+            git: Mutex::new(Err(NoRepository::Missing)),
             views: Mutex::new(LruCache::new(views)),
             facts: row_builder::FactsCache::default(),
             progress: Mutex::default(),
@@ -192,17 +192,17 @@ impl Project {
         ManifestKey::of(&self.root, reference)
     }
 
-    fn git_head(&self) -> (Option<GitRepository>, RepositoryHead) {
+    fn git_head(&self) -> (Result<GitRepository, NoRepository>, RepositoryHead) {
         let git = self.git();
         let head = git.as_ref().map(GitRepository::head).unwrap_or_default();
         (git, head)
     }
 
     /// The git repository, opened once.
-    fn git(&self) -> Option<GitRepository> {
+    fn git(&self) -> Result<GitRepository, NoRepository> {
         let mut kept = self.git.lock();
-        if !kept.as_ref().is_some_and(|git| git.is_still_at(&self.root)) {
-            *kept = GitRepository::containing(&self.root);
+        if !kept.as_ref().is_ok_and(|git| git.is_still_at(&self.root)) {
+            *kept = GitRepository::containing(&self.root, &self.settings().git_dirs);
         }
         kept.clone()
     }
@@ -253,12 +253,12 @@ impl Project {
         let is_busy = self.active_job().is_some();
         let is_live = self.key(reference).reference == LIVE;
         let found = self
-            .find_view(reference, git.as_ref(), needs_view)
+            .find_view(reference, git.as_ref().ok(), needs_view)
             .map_err(|error| Box::new(refusal_of_open_error(&error).with_metadata(metadata.clone())))?;
         // The commit that the reference names now. A deleted branch names none, even if the index has it.
         let requested = reference.filter(|_| !is_live);
         let current = match requested {
-            Some(requested) => git.as_ref().and_then(|git| git.resolve(requested)),
+            Some(requested) => git.as_ref().ok().and_then(|git| git.resolve(requested).ok()),
             None => head.commit.clone(),
         };
         let Some((store, manifest, view)) = found.filter(|_| is_live || current.is_some()) else {
@@ -267,7 +267,9 @@ impl Project {
             metadata.indexing = if is_busy { IndexingStatus::Indexing } else { IndexingStatus::NotIndexed };
             metadata.retry_after_ms = is_busy.then_some(RETRY_AFTER_MS);
             if !is_live {
-                return Err(Box::new(not_indexed(&metadata.reference.clone(), git.as_ref()).with_metadata(metadata)));
+                return Err(Box::new(
+                    not_indexed(&metadata.reference.clone(), git.as_ref().map_err(|why| *why)).with_metadata(metadata),
+                ));
             }
             let context = QueryContext { view: None, store: None, metadata };
             return self.check_freshness(context, (None, current), policy, requested);
@@ -334,7 +336,7 @@ impl Project {
         let key = self.key(reference);
         let mut found = store.manifest(&key)?;
         if found.is_none() && key.reference != LIVE {
-            let commit = git.and_then(|git| git.resolve(&key.reference));
+            let commit = git.and_then(|git| git.resolve(&key.reference).ok());
             found = commit.map(|commit| store.manifest_of_commit(&commit)).transpose()?.flatten();
         }
         Ok(found.map(|head| (store, head)))

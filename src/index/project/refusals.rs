@@ -1,6 +1,6 @@
 //! Refusals of a query whose index is missing, unreachable, damaged or written by another version.
 
-use codeyard_git::GitRepository;
+use codeyard_git::{GitError, GitRepository, NoRepository};
 use codeyard_model::code::{AnswerMetadata, CodeError, CodeRefusal, IndexingStatus, SchemaStatus};
 use codeyard_model::limits::RETRY_AFTER_MS;
 
@@ -47,17 +47,22 @@ pub(super) fn refusal_of_open_error(error: &IndexOpenError) -> CodeRefusal {
     }
 }
 
-pub(super) fn not_indexed(reference: &str, git: Option<&GitRepository>) -> CodeRefusal {
-    let message = match git {
-        None => format!(
+pub(super) fn not_indexed(reference: &str, git: Result<&GitRepository, NoRepository>) -> CodeRefusal {
+    let message = match git.map(|git| git.resolve(reference)) {
+        Err(NoRepository::Outside) => format!(
+            "'{reference}' isn't indexed, and the git directory of this root lies outside of it. Leave ref out to search the working tree, \
+             or let the operator allow the directory with [index] git_dirs."
+        ),
+        Err(NoRepository::Missing | NoRepository::Invalid) => format!(
             "'{reference}' isn't indexed, and this root is in no git repository. Leave ref out to search the working tree."
         ),
-        Some(git) if git.resolve(reference).is_none() => {
+        Ok(Err(GitError::Missing)) => {
             format!(
                 "No branch, tag or commit '{reference}' in this repository. List the branches with `git branch --all`."
             )
         }
-        Some(_) => format!(
+        Ok(Err(error)) => format!("'{reference}' can't be read: {error}."),
+        Ok(Ok(_)) => format!(
             "'{reference}' isn't indexed. Call index_repo with this ref, or run `codeyard index --ref {reference}`."
         ),
     };

@@ -1,5 +1,7 @@
 //! The settings of a project.
 
+use std::path::PathBuf;
+
 use crate::classify::SizeLimits;
 use codeyard_model::code::{ExplainLevel, FreshnessPolicy, Weights};
 
@@ -16,6 +18,8 @@ pub struct IndexSettings {
     pub freshness: FreshnessPolicy,
     /// The explain level of queries that don't name one.
     pub explain: ExplainLevel,
+    /// Directories outside of the roots in which git directories may lie. Real paths.
+    pub git_dirs: Vec<PathBuf>,
 }
 
 impl IndexSettings {
@@ -27,6 +31,7 @@ impl IndexSettings {
             weights: Weights::default(),
             freshness: FreshnessPolicy::default(),
             explain: ExplainLevel::default(),
+            git_dirs: Vec::new(),
         }
     }
 }

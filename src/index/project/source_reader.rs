@@ -10,7 +10,7 @@ use crate::manifest::ManifestEntry;
 use crate::store::FileOrigin;
 use crate::text;
 use codeyard_files::gate::RootReader;
-use codeyard_git::BlobReader;
+use codeyard_git::{BlobRead, BlobReader};
 use codeyard_model::limits::MAX_SEARCHED_FILE_BYTES;
 
 /// Reads the files of one query on one thread.
@@ -32,9 +32,10 @@ impl<'s> SourceReader<'s> {
         match origin {
             Some(FileOrigin::Blob(oid)) => {
                 if self.blobs.is_none() {
-                    self.blobs = self.project.git().map(|git| git.reader());
+                    self.blobs = self.project.git().ok().map(|git| git.reader());
                 }
-                self.blobs.as_ref().is_some_and(|blobs| blobs.read(&oid, into))
+                let read = self.blobs.as_ref().map(|blobs| blobs.read(&oid, MAX_SEARCHED_FILE_BYTES, into));
+                read == Some(BlobRead::Done)
             }
             Some(FileOrigin::Disk(_)) | None => {
                 self.root_reader.read(Path::new(path), MAX_SEARCHED_FILE_BYTES, into).is_ok()

@@ -173,7 +173,7 @@ impl Project {
     /// The project as `health_check` shows it. Loads no manifest into memory.
     pub fn health(&self, reference: Option<&str>) -> ProjectHealth {
         let (schema, current) = self.schema();
-        let head = self.find_manifest(reference, self.git().as_ref()).ok().flatten().map(|(_, head)| head);
+        let head = self.find_manifest(reference, self.git().as_ref().ok()).ok().flatten().map(|(_, head)| head);
         let metadata = self.state(reference);
         let is_failed = self.failure.lock().is_some() && head.is_none();
         ProjectHealth {
@@ -319,7 +319,7 @@ impl Project {
             return Ok(Some(GcReport::default()));
         }
         let git = self.git();
-        let is_unreachable = |head: &ManifestHead| job::is_unreachable(git.as_ref(), head);
+        let is_unreachable = |head: &ManifestHead| job::is_unreachable(git.as_ref().ok(), head);
         let swept = job::collect_garbage(&self.index_dir, &is_unreachable)?;
         self.views.lock().clear();
         Ok(swept)

@@ -15,6 +15,12 @@ use codeyard_model::code::{
     OutlineQuery, ResultRows, ResultType, RowOptions, SchemaStatus, SearchMode, SearchQuery,
 };
 
+/// The entry of readers of git. As a test it does nothing.
+#[test]
+fn reader_entry() {
+    codeyard_git::testing::run_if_reader();
+}
+
 struct TestRoot {
     dir: tempfile::TempDir,
     root: PathBuf,
@@ -41,6 +47,7 @@ impl TestRoot {
     }
 
     fn project_of(&self, root: &Path) -> Project {
+        codeyard_git::testing::use_test_binary("project::tests::reader_entry");
         Project::new(&self.dir.path().join("state"), root, false, IndexSettings::new(2, 1 << 20, 1 << 18)).unwrap()
     }
 
@@ -265,6 +272,49 @@ fn branches_commits_and_worktrees_share_contents() {
     assert_eq!(project.verify().unwrap(), Vec::<String>::new());
     assert_eq!(lines(&project, "three"), ["a.rs:1:fn three() {}"]);
     assert_eq!(project.metadata().reference, place.git(&["rev-parse", "HEAD"]));
+}
+
+#[test]
+fn the_repository_of_another_folder_is_not_read() {
+    let victim = TestRoot::new(&[("secret.rs", "fn secret() {}\n")]);
+    victim.git(&["init", "-q"]);
+    let commit = victim.commit();
+    let theirs = victim.project();
+    sync(&theirs, None);
+    let place = TestRoot::new(&[("a.rs", "fn one() {}\n")]);
+    let outside = victim.root.join(".git");
+    let dot_git = place.root.join(".git");
+    for (way, expected) in
+        [("file", JobError::GitOutside), ("link", JobError::GitOutside), ("commondir", JobError::GitOutside)]
+    {
+        match way {
+            "file" => fs::write(&dot_git, format!("gitdir: {}\n", outside.display())).unwrap(),
+            "link" => std::os::unix::fs::symlink(&outside, &dot_git).unwrap(),
+            _ => {
+                fs::create_dir(&dot_git).unwrap();
+                fs::write(dot_git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+                fs::write(dot_git.join("commondir"), outside.to_str().unwrap()).unwrap();
+            }
+        }
+        let project =
+            Project::new(&victim.dir.path().join("state"), &place.root, false, IndexSettings::default()).unwrap();
+        assert_eq!(sync_error(&project, "main"), expected, "{way}");
+        assert_eq!(sync_error(&project, &commit), expected, "{way}");
+        let refused = project.status(Some("main")).unwrap_err();
+        assert_eq!(refused.code, CodeError::RefNotIndexed, "{way}");
+        assert!(refused.message.contains("git_dirs"), "{}", refused.message);
+        // It has a folder of its own, so it waits for no lock of the other repository.
+        assert_ne!(project.index_dir.folder(), theirs.index_dir.folder(), "{way}");
+        let _lock = theirs.index_dir.lock().unwrap().unwrap();
+        sync(&project, None);
+        assert_eq!(project.metadata().reference, crate::store::LIVE, "{way}");
+        let _ = fs::remove_file(&dot_git).or_else(|_| fs::remove_dir_all(&dot_git));
+    }
+    // The operator allows it.
+    fs::write(&dot_git, format!("gitdir: {}\n", outside.display())).unwrap();
+    let settings = IndexSettings { git_dirs: vec![victim.root.clone()], ..IndexSettings::default() };
+    let project = Project::new(&place.dir.path().join("state"), &place.root, false, settings).unwrap();
+    assert_eq!(sync(&project, Some("main")).files, 1);
 }
 
 fn sync_error(project: &Project, reference: &str) -> JobError {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Table;
+use crate::dir_listing::DirListing;
+use crate::ignores::{DirRule, PYTHON_ENVIRONMENT, Rules, is_environment};
 use crate::watch::context::WatchContext;
-use crate::watch::dir_listing::DirListing;
-use crate::watch::ignores::{DirRule, PYTHON_ENVIRONMENT, Rules, is_environment};
 use crate::watch::routes::WatchRole;
 use crate::watch::stamp::{FileAudience, KnownFile};
 

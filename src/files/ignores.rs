@@ -7,26 +7,31 @@
 //! not depend on the user. Invariant: a rule in a deeper directory overrides one in a higher directory, as in git.
 //!
 //! The code index uses its own rule ([`Rules::hides`]), the one of git and ripgrep: a `.gitignore` applies only in its own
-//! repository, `.ignore` overrides it, and `.codeyardignore` overrides both. Invariant: the index may list every file that
-//! this rule doesn't hide.
+//! repository, `.ignore` overrides it, and `.codeyardignore` overrides both. Invariant: the watcher follows every file that the
+//! index lists.
+//!
+//! A repository controls these files, so only regular files are read, no link is followed, and the rules of a directory with all
+//! above it have a bounded cost: compiled, patterns need up to a thousand times the memory of their text. The rules of a file over the
+//! bound don't apply; those of the other files do.
 
 use std::ffi::OsStr;
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::git;
-use crate::limits::MAX_IGNORE_FILE_BYTES;
+use crate::gate::{ReadFailure, RootReader};
+use crate::git_layout::GitLayout;
+use crate::limits::{MAX_IGNORE_COST, MAX_IGNORE_FILE_BYTES, MAX_IGNORE_LINE_BYTES, MAX_IGNORE_TOTAL_COST};
 
 /// Files whose change makes a new walk necessary.
-pub(super) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+pub(crate) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 /// codeyard's own ignore file. It applies only to the code index.
-pub(super) const INDEX_IGNORE_FILE: &str = ".codeyardignore";
+pub(crate) const INDEX_IGNORE_FILE: &str = ".codeyardignore";
 /// Entries that mark the top directory of a repository. Creating or deleting one changes which rules apply below.
-pub(super) const REPOSITORY_MARKS: [&str; 2] = [".git", ".jj"];
+pub(crate) const REPOSITORY_MARKS: [&str; 2] = [".git", ".jj"];
 /// Directories of version control systems. The code index never lists them, whatever the rules are.
 const VERSION_CONTROL: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".sl"];
 /// Directories of version control systems and caches of tools. They are never entered.
@@ -80,12 +85,15 @@ const NEVER_ENTERED_IF_IGNORED: [&str; 24] = [
 const CONFIGURATION_ENDINGS: [&str; 2] = ["json", "toml"];
 /// Names of ignored files that may configure a language server and have another extension.
 const CONFIGURATION_NAMES: [&str; 5] = ["go.work", "go.work.sum", "go.mod", "compile_flags.txt", ".clangd"];
+/// The cost of a byte of a pattern that is compiled to an automaton, against a byte of a plain name. Measured with the crate `ignore` 0.4:
+/// about 120 bytes of memory for each byte of a plain name, and 700 to 1,400 for each byte of such a pattern.
+const GLOB_COST: u64 = 8;
 /// The file that marks a Python environment.
-pub(super) const PYTHON_ENVIRONMENT: &str = "pyvenv.cfg";
+pub(crate) const PYTHON_ENVIRONMENT: &str = "pyvenv.cfg";
 
 /// The rules of one directory and all above it.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     /// `.gitignore`.
     git: Gitignore,
     /// `.ignore`.
@@ -101,14 +109,46 @@ pub(super) struct Rules {
     /// This directory is above the root's repository, or above the root if it has no repository. Its rules don't apply to
     /// language servers.
     is_beyond: bool,
-    /// An ignore file here is too large and was not read.
+    /// An ignore file here wasn't read, or some of its lines weren't.
     is_incomplete: bool,
+    /// The cost of the rules of this directory and all above it.
+    chain_cost: u64,
+    /// What all rules that are kept together take from.
+    budget: RulesBudget,
+    /// What the rules of this directory take from it.
+    _shares: Vec<CostShare>,
     above: Option<Arc<Rules>>,
+}
+
+/// The cost of the rules of many directories that are kept at the same time.
+#[derive(Debug, Clone, Default)]
+struct RulesBudget(Arc<AtomicU64>);
+
+/// A part of a budget, given back when it is dropped.
+#[derive(Debug)]
+struct CostShare {
+    budget: RulesBudget,
+    cost: u64,
+}
+
+impl CostShare {
+    /// Takes `cost` from the budget; `None`: that much isn't left.
+    fn take(budget: &RulesBudget, cost: u64) -> Option<Self> {
+        let add = |used: u64| used.checked_add(cost).filter(|used| *used <= MAX_IGNORE_TOTAL_COST);
+        budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
+        Some(Self { budget: budget.clone(), cost })
+    }
+}
+
+impl Drop for CostShare {
+    fn drop(&mut self) {
+        self.budget.0.fetch_sub(self.cost, Ordering::Relaxed);
+    }
 }
 
 /// How the walk treats a directory.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum DirRule {
+pub(crate) enum DirRule {
     /// Enter it.
     Enter,
     /// Enter it; it is ignored with everything below.
@@ -122,7 +162,7 @@ pub(super) enum DirRule {
 impl Rules {
     /// The rules that apply to `root`: its own, and those of its parent directories. For language servers only those up to the
     /// top of its repository count.
-    pub(super) fn of_root(root: &Path) -> Arc<Self> {
+    pub(crate) fn of_root(root: &Path) -> Arc<Self> {
         let top = root.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(root);
         let mut dirs: Vec<&Path> = root.ancestors().collect();
         dirs.reverse();
@@ -142,7 +182,7 @@ impl Rules {
     }
 
     /// As `below`, if the caller already knows the names in `dir`.
-    pub(super) fn among(above: &Arc<Self>, dir: &Path, holds: impl Fn(&str) -> bool) -> Arc<Self> {
+    pub(crate) fn among(above: &Arc<Self>, dir: &Path, holds: impl Fn(&str) -> bool) -> Arc<Self> {
         Self::read(Some(above), dir, false, holds).unwrap_or_else(|| above.clone())
     }
 
@@ -153,15 +193,18 @@ impl Rules {
         if !is_top && !has_rules {
             return None;
         }
-        let mut is_incomplete = false;
+        let mut reader = RuleReader::new(above.map(|above| &**above));
         let mut of = |name: &str| match holds(name) {
-            true => build(dir, &dir.join(name), &mut is_incomplete),
+            true => reader.read(dir, dir, name),
             false => Gitignore::empty(),
         };
         let (git, plain, own) = (of(IGNORE_FILES[0]), of(IGNORE_FILES[1]), of(INDEX_IGNORE_FILE));
-        let exclude = git::exclude_file(dir).filter(|_| is_top);
-        let exclude = exclude.map_or_else(Gitignore::empty, |file| build(dir, &file, &mut is_incomplete));
+        let layout = if is_top { GitLayout::of_root(dir, &[]).ok().filter(|layout| layout.top == dir) } else { None };
+        let exclude =
+            layout.map_or_else(Gitignore::empty, |layout| reader.read(dir, &layout.common_dir, "info/exclude"));
         let is_within = is_top || above.is_some_and(|above| above.is_within);
+        let RuleReader { is_incomplete, chain_cost, budget, shares } = reader;
+        let above = above.cloned();
         Some(Arc::new(Self {
             git,
             plain,
@@ -171,7 +214,10 @@ impl Rules {
             is_within,
             is_beyond,
             is_incomplete,
-            above: above.cloned(),
+            chain_cost,
+            budget,
+            _shares: shares,
+            above,
         }))
     }
 
@@ -179,7 +225,20 @@ impl Rules {
         let empty = || GitignoreBuilder::new(dir).build().unwrap_or_else(|_| Gitignore::empty());
         let (git, plain, own, exclude) = (empty(), empty(), empty(), empty());
         let (is_top, is_within, is_beyond, is_incomplete) = (false, false, false, false);
-        Self { git, plain, own, exclude, is_top, is_within, is_beyond, is_incomplete, above: None }
+        Self {
+            git,
+            plain,
+            own,
+            exclude,
+            is_top,
+            is_within,
+            is_beyond,
+            is_incomplete,
+            chain_cost: 0,
+            budget: RulesBudget::default(),
+            _shares: Vec::new(),
+            above: None,
+        }
     }
 
     /// The rules of this directory and its parents, the deepest first.
@@ -188,7 +247,7 @@ impl Rules {
     }
 
     /// Whether a path in this directory is ignored in the lists for language servers.
-    pub(super) fn ignores(&self, path: &Path, is_dir: bool) -> bool {
+    pub(crate) fn ignores(&self, path: &Path, is_dir: bool) -> bool {
         let own_chain = || self.chain().take_while(|rules| !rules.is_beyond);
         let matched =
             |rules: &Self| rule_match(&rules.plain, path, is_dir).or_else(|| rule_match(&rules.git, path, is_dir));
@@ -196,14 +255,17 @@ impl Rules {
         own_chain().find_map(matched).or_else(excluded).unwrap_or(false)
     }
 
+    /// Whether the code index may leave out `path`, an entry of this directory, which itself isn't left out. `false` if some rules
+    /// couldn't be read: the index may have read them.
+    pub(crate) fn hides(&self, path: &Path, is_dir: bool) -> bool {
+        let is_known = is_version_control(path) || !self.chain().any(|rules| rules.is_incomplete);
+        is_known && self.leaves_out(path, is_dir)
+    }
+
     /// Whether the code index leaves out `path`, an entry of this directory, which itself isn't left out.
-    pub(super) fn hides(&self, path: &Path, is_dir: bool) -> bool {
-        let name = path.file_name().unwrap_or_default();
-        if VERSION_CONTROL.iter().any(|known| name == *known) {
+    pub(crate) fn leaves_out(&self, path: &Path, is_dir: bool) -> bool {
+        if is_version_control(path) {
             return true;
-        }
-        if self.chain().any(|rules| rules.is_incomplete) {
-            return false;
         }
         let by = |rules: fn(&Self) -> &Gitignore| self.chain().find_map(|here| rule_match(rules(here), path, is_dir));
         // A repository's rules end at the top of a repository nested in it.
@@ -219,7 +281,7 @@ impl Rules {
 
     /// How to treat the directory `path` in this directory. `inside_ignored`: this directory is ignored. Below an ignored
     /// directory no rule can re-include a path, as in git.
-    pub(super) fn classify(&self, path: &Path, inside_ignored: bool) -> DirRule {
+    pub(crate) fn classify(&self, path: &Path, inside_ignored: bool) -> DirRule {
         match self.classify_unopened(path, inside_ignored) {
             DirRule::Enter if is_environment(path) => DirRule::Dependencies(site_packages(path)),
             rule => rule,
@@ -228,7 +290,7 @@ impl Rules {
 
     /// As [`Rules::classify`], without reading `path` if no rule names it: when the walk enters it, it must check whether it
     /// is a Python environment.
-    pub(super) fn classify_unopened(&self, path: &Path, inside_ignored: bool) -> DirRule {
+    pub(crate) fn classify_unopened(&self, path: &Path, inside_ignored: bool) -> DirRule {
         let name = path.file_name().unwrap_or_default();
         let is = |names: &[&str]| names.iter().any(|known| name == OsStr::new(known));
         if is(&NEVER_ENTERED) {
@@ -248,12 +310,12 @@ impl Rules {
 }
 
 /// Whether a directory is a Python environment.
-pub(super) fn is_environment(dir: &Path) -> bool {
+pub(crate) fn is_environment(dir: &Path) -> bool {
     dir.join(PYTHON_ENVIRONMENT).is_file()
 }
 
 /// Whether a file is followed though it is ignored and not a source, because it may configure a language server.
-pub(super) fn is_configuration(path: &Path) -> bool {
+pub(crate) fn is_configuration(path: &Path) -> bool {
     let is = |known: &[&str], what: Option<&OsStr>| known.iter().any(|known| what == Some(OsStr::new(known)));
     is(&CONFIGURATION_ENDINGS, path.extension()) || is(&CONFIGURATION_NAMES, path.file_name())
 }
@@ -267,20 +329,75 @@ fn rule_match(rules: &Gitignore, path: &Path, is_dir: bool) -> Option<bool> {
     }
 }
 
-fn build(dir: &Path, file: &Path, is_incomplete: &mut bool) -> Gitignore {
-    let Some(found) = file.metadata().ok().filter(Metadata::is_file) else { return Gitignore::empty() };
-    if found.len() > MAX_IGNORE_FILE_BYTES {
-        *is_incomplete = true;
-        return Gitignore::empty();
+fn is_version_control(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    VERSION_CONTROL.iter().any(|known| name == *known)
+}
+
+/// Reads the ignore files of one directory within the bounds.
+struct RuleReader {
+    is_incomplete: bool,
+    chain_cost: u64,
+    budget: RulesBudget,
+    shares: Vec<CostShare>,
+}
+
+impl RuleReader {
+    fn new(above: Option<&Rules>) -> Self {
+        let budget = above.map(|above| above.budget.clone()).unwrap_or_default();
+        Self { is_incomplete: false, chain_cost: above.map_or(0, |above| above.chain_cost), budget, shares: Vec::new() }
     }
-    let mut builder = GitignoreBuilder::new(dir);
-    // An invalid line is skipped, as in git.
-    let _ = builder.add(file);
-    builder.build().unwrap_or_else(|_| Gitignore::empty())
+
+    /// The rules in the file `name` below `folder`, which apply to paths below `dir`.
+    fn read(&mut self, dir: &Path, folder: &Path, name: &str) -> Gitignore {
+        let mut bytes = Vec::new();
+        match RootReader::open(folder).read(Path::new(name), MAX_IGNORE_FILE_BYTES, &mut bytes) {
+            Ok(_) => self.build(dir, &String::from_utf8_lossy(&bytes)),
+            Err(ReadFailure::Missing) => Gitignore::empty(),
+            Err(ReadFailure::TooLarge(_) | ReadFailure::Failed) => self.give_up(),
+        }
+    }
+
+    fn build(&mut self, dir: &Path, text: &str) -> Gitignore {
+        let lines = || text.trim_start_matches('\u{feff}').lines().filter(|line| line.len() <= MAX_IGNORE_LINE_BYTES);
+        self.is_incomplete |= text.lines().any(|line| line.len() > MAX_IGNORE_LINE_BYTES);
+        let cost = lines().map(cost_of).sum::<u64>();
+        if self.chain_cost + cost > MAX_IGNORE_COST {
+            return self.give_up();
+        }
+        let Some(share) = CostShare::take(&self.budget, cost) else { return self.give_up() };
+        let mut builder = GitignoreBuilder::new(dir);
+        for line in lines() {
+            // An invalid line is skipped, as in git.
+            let _ = builder.add_line(None, line);
+        }
+        let Ok(built) = builder.build() else { return self.give_up() };
+        self.chain_cost += cost;
+        self.shares.push(share);
+        built
+    }
+
+    fn give_up(&mut self) -> Gitignore {
+        self.is_incomplete = true;
+        Gitignore::empty()
+    }
+}
+
+/// The cost of a line: its bytes, and several times as much for a pattern that is compiled to an automaton.
+fn cost_of(line: &str) -> u64 {
+    let line = line.trim_end();
+    if line.is_empty() || line.starts_with('#') {
+        return 0;
+    }
+    // `*.o` is looked up by its extension.
+    let simple = line.strip_prefix("**/").unwrap_or(line);
+    let simple = simple.strip_prefix("*.").unwrap_or(simple);
+    let is_glob = simple.contains(['*', '?', '[', '{']);
+    line.len() as u64 * if is_glob { GLOB_COST } else { 1 }
 }
 
 /// The directories where a Python environment keeps its packages.
-pub(super) fn site_packages(environment: &Path) -> Vec<PathBuf> {
+pub(crate) fn site_packages(environment: &Path) -> Vec<PathBuf> {
     let Ok(entries) = environment.join("lib").read_dir() else { return Vec::new() };
     let versions = entries.flatten().map(|entry| entry.path().join("site-packages"));
     let mut found: Vec<PathBuf> = versions.filter(|path| path.is_dir()).take(8).collect();

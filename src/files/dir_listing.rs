@@ -6,66 +6,88 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
-use rustix::io::Result;
+use std::os::fd::OwnedFd;
 
-use super::stamp::Stamp;
+use rustix::fs::{AtFlags, Dir, FileType, Stat};
+
+use crate::gate::{DirOpenError, FileStamp, RootReader};
+use crate::limits::MAX_DIR_ENTRIES;
+use crate::watch::stamp::Stamp;
 
 /// The entries of a directory at one moment.
-pub(super) struct DirListing {
+pub(crate) struct DirListing {
     dir: Dir,
     /// The later of its `mtime` and `ctime`, in nanoseconds since 1970.
     pub changed_ns: i128,
-    /// In the kernel's order.
+    /// In the kernel's order, at most [`MAX_DIR_ENTRIES`].
     pub entries: Vec<DirListingEntry>,
+    /// There are more entries.
+    pub is_cut: bool,
 }
 
 /// One entry of a directory.
-pub(super) struct DirListingEntry {
+pub(crate) struct DirListingEntry {
     /// File name.
     pub name: OsString,
     /// Whether it is a directory; `false` for a link to one.
     pub is_dir: bool,
+    /// Whether it is a regular file.
+    pub is_file: bool,
 }
 
 impl DirListing {
-    /// Reads the directory `path`.
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut dir = Dir::new(rustix::fs::open(path, flags, Mode::empty())?)?;
+    /// Reads the directory `path`, a real path. A link in its place, or in the place of a directory above it, isn't followed.
+    pub(crate) fn read(path: &Path) -> Result<Self, DirOpenError> {
+        Self::of(RootReader::open(path).open_listing(Path::new(""))?).map_err(|_| DirOpenError::Busy)
+    }
+
+    /// Reads the entries of an open directory.
+    pub(crate) fn of(dir: OwnedFd) -> rustix::io::Result<Self> {
+        let mut dir = Dir::new(dir)?;
         let changed_ns = changed_ns(&dir.stat()?);
-        let mut entries = Vec::new();
+        let (mut entries, mut is_cut) = (Vec::new(), false);
         while let Some(entry) = dir.read() {
             let entry = entry?;
             let name = entry.file_name();
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            let is_dir = match entry.file_type() {
+            if entries.len() == MAX_DIR_ENTRIES {
+                is_cut = true;
+                break;
+            }
+            let kind = match entry.file_type() {
                 // Not every file system reports the type here.
                 FileType::Unknown => rustix::fs::statat(dir.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()),
-                kind => kind.is_dir(),
+                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                kind => kind,
             };
-            entries.push(DirListingEntry { name: OsStr::from_bytes(name.to_bytes()).to_owned(), is_dir });
+            let name = OsStr::from_bytes(name.to_bytes()).to_owned();
+            entries.push(DirListingEntry { name, is_dir: kind.is_dir(), is_file: kind.is_file() });
         }
-        Ok(Self { dir, changed_ns, entries })
+        Ok(Self { dir, changed_ns, entries, is_cut })
     }
 
     /// Whether an entry of this name exists.
-    pub(super) fn holds(&self, name: &str) -> bool {
+    pub(crate) fn holds(&self, name: &str) -> bool {
         self.entries.iter().any(|entry| entry.name == name)
     }
 
     /// The current stamp of an entry. `None` if it is gone, or neither a file nor a link.
-    pub(super) fn stamp(&self, entry: &DirListingEntry) -> Option<Stamp> {
+    pub(crate) fn stamp(&self, entry: &DirListingEntry) -> Option<Stamp> {
         let stat = rustix::fs::statat(self.dir.fd().ok()?, entry.name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Stamp::of_stat(&stat)
+    }
+
+    /// Size, times and identity of an entry. `None` if it is gone, or no regular file.
+    pub(crate) fn file_stamp(&self, entry: &DirListingEntry) -> Option<FileStamp> {
+        let stat = rustix::fs::statat(self.dir.fd().ok()?, entry.name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        FileType::from_raw_mode(stat.st_mode).is_file().then(|| FileStamp::of(&stat))
     }
 }
 
 fn changed_ns(stat: &Stat) -> i128 {
-    super::stamp::times_ns(stat).iter().copied().max().unwrap_or_default()
+    crate::watch::stamp::times_ns(stat).iter().copied().max().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -75,7 +97,7 @@ mod tests {
     #[test]
     fn entries_have_kinds_and_stamps() {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let root = &folder.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("sub")).unwrap();
         std::fs::write(root.join("a.py"), "x").unwrap();
         std::os::unix::fs::symlink("sub", root.join("link")).unwrap();
@@ -94,6 +116,9 @@ mod tests {
         std::fs::remove_file(root.join("a.py")).unwrap();
         let gone = dir_listing.entries.iter().find(|entry| entry.name == "a.py").unwrap();
         assert_eq!(dir_listing.stamp(gone), None);
-        assert!(DirListing::read(&root.join("link")).is_ok() && DirListing::read(&root.join("a.py")).is_err());
+        assert!(DirListing::read(&root.join("sub")).is_ok());
+        for other in ["link", "a.py", "none"] {
+            assert_eq!(DirListing::read(&root.join(other)).err(), Some(DirOpenError::Missing), "{other}");
+        }
     }
 }

@@ -1,0 +1,289 @@
+//! Where the git directory of a working tree lies, and whether it may be read for the workspace.
+//!
+//! A repository controls its own `.git`: a file or link there, `commondir` and `alternates` can name any directory of the machine. This
+//! module decides which of them count. It resolves names and reads a few small files, all strictly: no link is followed in the last
+//! step, only regular files are read, with a bound. It doesn't read objects.
+//!
+//! A git directory counts if one of these holds:
+//! - it is a real directory named `.git` in the root or in a directory above it;
+//! - it lies inside the root, or in a directory that the operator allows (`[index] git_dirs`);
+//! - it points back: git keeps in it the path of this working tree, as for linked worktrees and submodules.
+//!
+//! Invariant: a [`GitLayout`] names only directories that count, by their real paths.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::gate::RootReader;
+use crate::limits::{MAX_ALTERNATES_BYTES, MAX_GIT_CONFIG_BYTES, MAX_GIT_LINK_BYTES};
+
+/// The directories of a repository that may be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitLayout {
+    /// The top directory of the working tree, which holds `.git`.
+    pub top: PathBuf,
+    /// The git directory of this working tree. Real path.
+    pub git_dir: PathBuf,
+    /// The git directory that all working trees share. Real path. Equal to `git_dir` except in a linked worktree.
+    pub common_dir: PathBuf,
+    /// `objects/info/alternates` names a directory that doesn't count, so some objects can't be read.
+    pub borrows_outside: bool,
+}
+
+/// Why a root has no readable repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoRepository {
+    /// No directory from the root upwards has a `.git`.
+    Missing,
+    /// Its git directory lies outside the root, doesn't point back, and isn't allowed.
+    Outside,
+    /// `.git` or one of its files isn't what git makes.
+    Invalid,
+}
+
+impl GitLayout {
+    /// The repository that contains `root`, a real path. `allowed`: real paths of directories in which git directories may lie.
+    ///
+    /// # Errors
+    /// There is none, or it doesn't count.
+    pub fn of_root(root: &Path, allowed: &[PathBuf]) -> Result<Self, NoRepository> {
+        let top = top_of(root).ok_or(NoRepository::Missing)?;
+        let is_allowed = |dir: &Path| dir.starts_with(root) || allowed.iter().any(|allowed| dir.starts_with(allowed));
+        let dot_git = top.join(".git");
+        let kind = dot_git.symlink_metadata().map_err(|_| NoRepository::Missing)?.file_type();
+        let git_dir = match kind {
+            _ if kind.is_dir() => dot_git.clone(),
+            _ if kind.is_symlink() => real_dir(&dot_git)?,
+            _ if kind.is_file() => {
+                let text = small_file(top, ".git", MAX_GIT_LINK_BYTES)?.ok_or(NoRepository::Invalid)?;
+                real_dir(&top.join(path_of_line(text.strip_prefix(b"gitdir:").ok_or(NoRepository::Invalid)?)))?
+            }
+            _ => return Err(NoRepository::Invalid),
+        };
+        let is_own = git_dir == dot_git || is_allowed(&git_dir);
+        if !is_own && !points_back(&git_dir, top) {
+            return Err(NoRepository::Outside);
+        }
+        let common_dir = match small_file(&git_dir, "commondir", MAX_GIT_LINK_BYTES)? {
+            Some(text) => real_dir(&git_dir.join(path_of_line(&text)))?,
+            None => git_dir.clone(),
+        };
+        let is_shared = common_dir == git_dir || is_allowed(&common_dir);
+        if !is_shared && (is_own || !is_worktree_of(&git_dir, &common_dir)) {
+            return Err(NoRepository::Outside);
+        }
+        let counts = |dir: &Path| is_allowed(dir) || dir.starts_with(&common_dir);
+        let borrows_outside = borrows_outside(&common_dir, counts);
+        Ok(Self { top: top.to_owned(), git_dir, common_dir, borrows_outside })
+    }
+
+    /// A small text file of the git directory; `None` if it doesn't exist, isn't a regular file, or is larger than `max_bytes`.
+    pub fn read(&self, name: &str, max_bytes: u64) -> Option<Vec<u8>> {
+        read_small(&self.git_dir, name, max_bytes)
+    }
+
+    /// The same in the shared git directory.
+    pub fn read_common(&self, name: &str, max_bytes: u64) -> Option<Vec<u8>> {
+        read_small(&self.common_dir, name, max_bytes)
+    }
+}
+
+/// The nearest directory from `root` upwards that has an entry `.git`.
+pub fn top_of(root: &Path) -> Option<&Path> {
+    root.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())
+}
+
+fn real_dir(path: &Path) -> Result<PathBuf, NoRepository> {
+    let real = path.canonicalize().map_err(|_| NoRepository::Invalid)?;
+    if real.is_dir() { Ok(real) } else { Err(NoRepository::Invalid) }
+}
+
+fn read_small(dir: &Path, name: &str, max_bytes: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    RootReader::open(dir).read(Path::new(name), max_bytes, &mut bytes).ok().map(|_| bytes)
+}
+
+/// As [`read_small`]; an entry of this name that can't be read is an error.
+fn small_file(dir: &Path, name: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, NoRepository> {
+    match read_small(dir, name, max_bytes) {
+        Some(bytes) => Ok(Some(bytes)),
+        None if dir.join(name).symlink_metadata().is_ok() => Err(NoRepository::Invalid),
+        None => Ok(None),
+    }
+}
+
+fn path_of_line(line: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(line.trim_ascii()))
+}
+
+/// Whether git made `git_dir` for the working tree `top`: a linked worktree's directory has a file `gitdir` with the path of its `.git`,
+/// and a submodule's configuration has `core.worktree`.
+fn points_back(git_dir: &Path, top: &Path) -> bool {
+    let is_top = |dir: &Path| dir.canonicalize().is_ok_and(|real| real == top);
+    if let Some(text) = read_small(git_dir, "gitdir", MAX_GIT_LINK_BYTES) {
+        let dot_git = git_dir.join(path_of_line(&text));
+        return dot_git.file_name() == Some(OsStr::new(".git")) && dot_git.parent().is_some_and(is_top);
+    }
+    let config = read_small(git_dir, "config", MAX_GIT_CONFIG_BYTES).unwrap_or_default();
+    core_worktree(&config).is_some_and(|dir| is_top(&git_dir.join(dir)))
+}
+
+/// Whether `git_dir` is the directory of a linked worktree in `common_dir`, where git alone writes.
+fn is_worktree_of(git_dir: &Path, common_dir: &Path) -> bool {
+    git_dir.parent().is_some_and(|worktrees| worktrees.ends_with("worktrees") && worktrees.parent() == Some(common_dir))
+}
+
+/// The value of `core.worktree`.
+fn core_worktree(config: &[u8]) -> Option<PathBuf> {
+    let mut is_core = false;
+    let mut found = None;
+    for line in config.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
+        if line.starts_with(b"[") {
+            is_core = line.to_ascii_lowercase() == b"[core]";
+        } else if let Some(at) = line.iter().position(|byte| *byte == b'=').filter(|_| is_core) {
+            let (name, value) = (line[..at].trim_ascii(), line[at + 1..].trim_ascii());
+            let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
+            if name.eq_ignore_ascii_case(b"worktree") {
+                found = Some(PathBuf::from(OsStr::from_bytes(value)));
+            }
+        }
+    }
+    found
+}
+
+/// Whether `alternates` names a directory that doesn't count, or can't be read at all.
+fn borrows_outside(common_dir: &Path, counts: impl Fn(&Path) -> bool) -> bool {
+    let objects = common_dir.join("objects");
+    match small_file(common_dir, "objects/info/alternates", MAX_ALTERNATES_BYTES) {
+        Err(_) => true,
+        Ok(None) => false,
+        Ok(Some(text)) => {
+            let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+            let mut named = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+            named.any(|line| objects.join(path_of_line(line)).canonicalize().is_ok_and(|dir| !counts(&dir)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Trees {
+        _dir: tempfile::TempDir,
+        /// The folder of a person's repository, outside of the root.
+        victim: PathBuf,
+        root: PathBuf,
+    }
+
+    fn git(dir: &Path, arguments: &[&str]) {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"];
+        codeyard_process::git::run_git(dir, &[&identity[..], arguments].concat()).unwrap();
+    }
+
+    fn trees() -> Trees {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let (victim, root) = (top.join("victim"), top.join("root"));
+        for folder in [&victim, &root] {
+            fs::create_dir(folder).unwrap();
+        }
+        git(&victim, &["init", "-q", "-b", "main"]);
+        git(&victim, &["commit", "-q", "--allow-empty", "-m", "one"]);
+        Trees { _dir: dir, victim, root }
+    }
+
+    fn refusal(root: &Path) -> Option<NoRepository> {
+        GitLayout::of_root(root, &[]).err()
+    }
+
+    #[test]
+    fn ways_to_another_repository_are_refused() {
+        let Trees { victim, root, _dir } = trees();
+        let (dot_git, outside) = (root.join(".git"), victim.join(".git"));
+        assert_eq!(refusal(&root), Some(NoRepository::Missing));
+        fs::write(&dot_git, format!("gitdir: {}\n", outside.display())).unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Outside), "a file");
+        fs::write(&dot_git, "gitdir: ../victim/.git").unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Outside), "a relative path");
+        fs::remove_file(&dot_git).unwrap();
+        symlink(&outside, &dot_git).unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Outside), "a link");
+        assert!(GitLayout::of_root(&root, std::slice::from_ref(&victim)).is_ok(), "the operator allows it");
+        fs::remove_file(&dot_git).unwrap();
+        fs::create_dir(&dot_git).unwrap();
+        fs::write(dot_git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(dot_git.join("commondir"), "../../victim/.git\n").unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Outside), "commondir");
+        fs::remove_file(dot_git.join("commondir")).unwrap();
+        symlink(outside.join("HEAD"), dot_git.join("commondir")).unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Invalid), "commondir is a link");
+        fs::remove_file(dot_git.join("commondir")).unwrap();
+        fs::create_dir_all(dot_git.join("objects/info")).unwrap();
+        for (alternates, borrows) in [
+            (format!("{}/objects\n", outside.display()), true),
+            ("# none\n\n../../../victim/.git/objects\n".to_owned(), true),
+            ("../modules\n/does/not/exist\n".to_owned(), false),
+        ] {
+            fs::write(dot_git.join("objects/info/alternates"), &alternates).unwrap();
+            assert_eq!(GitLayout::of_root(&root, &[]).unwrap().borrows_outside, borrows, "{alternates}");
+        }
+        fs::remove_file(dot_git.join("objects/info/alternates")).unwrap();
+        symlink("/dev/zero", dot_git.join("objects/info/alternates")).unwrap();
+        assert!(GitLayout::of_root(&root, &[]).unwrap().borrows_outside);
+        // A false worktree inside the root that names a common directory outside.
+        fs::remove_dir_all(&dot_git).unwrap();
+        fs::create_dir_all(root.join("false/worktrees/x")).unwrap();
+        fs::write(&dot_git, "gitdir: false/worktrees/x").unwrap();
+        fs::write(root.join("false/worktrees/x/commondir"), outside.as_os_str().as_bytes()).unwrap();
+        fs::write(root.join("false/worktrees/x/gitdir"), dot_git.as_os_str().as_bytes()).unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Outside), "a false worktree");
+    }
+
+    #[test]
+    fn repositories_that_git_made_count() {
+        let Trees { victim, root, _dir } = trees();
+        let own = GitLayout::of_root(&victim, &[]).unwrap();
+        assert_eq!((own.git_dir.as_path(), &own.common_dir), (victim.join(".git").as_path(), &own.git_dir));
+        fs::create_dir(victim.join("sub")).unwrap();
+        assert_eq!(GitLayout::of_root(&victim.join("sub"), &[]).unwrap().top, victim);
+        let worktree = root.join("worktree");
+        git(&victim, &["worktree", "add", "-q", "--detach", worktree.to_str().unwrap()]);
+        let linked = GitLayout::of_root(&worktree, &[]).unwrap();
+        assert_eq!(linked.common_dir, victim.join(".git"));
+        assert_ne!(linked.git_dir, linked.common_dir);
+        // A copy of the worktree's `.git` in another folder doesn't point back.
+        let copy = root.join("copy");
+        fs::create_dir(&copy).unwrap();
+        fs::copy(worktree.join(".git"), copy.join(".git")).unwrap();
+        assert_eq!(refusal(&copy), Some(NoRepository::Outside));
+        // A submodule.
+        git(&root, &["init", "-q", "whole"]);
+        let whole = root.join("whole");
+        git(&whole, &["submodule", "--quiet", "add", victim.to_str().unwrap(), "part"]);
+        let part = GitLayout::of_root(&whole.join("part"), &[]).unwrap();
+        assert_eq!(part.git_dir, whole.join(".git/modules/part"));
+    }
+
+    #[test]
+    fn a_git_entry_of_another_kind_is_invalid() {
+        let Trees { root, _dir, .. } = trees();
+        let dot_git = root.join(".git");
+        rustix::fs::mknodat(rustix::fs::CWD, &dot_git, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Invalid), "a FIFO");
+        fs::remove_file(&dot_git).unwrap();
+        let sparse = fs::File::create(&dot_git).unwrap();
+        sparse.set_len(50 << 30).unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Invalid), "a sparse file");
+        fs::remove_file(&dot_git).unwrap();
+        symlink("/dev/zero", &dot_git).unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Invalid), "a device");
+        fs::remove_file(&dot_git).unwrap();
+        symlink(".git", &dot_git).unwrap();
+        assert_eq!(refusal(&root), Some(NoRepository::Invalid), "a loop");
+    }
+}

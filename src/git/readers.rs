@@ -1,0 +1,144 @@
+//! The reader processes of one repository: started when needed, reused while they are idle, and given up when they end too often.
+//!
+//! Invariants: a request waits for a bounded time; a reader whose answer was late or broken is never used again; a repository whose
+//! readers end again and again isn't read for [`READER_PAUSE_MS`].
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::limits::{MAX_IDLE_READERS, MAX_READER_FAILURES, READER_ANSWER_MS, READER_IDLE_MS, READER_PAUSE_MS};
+use crate::protocol::{self, Reply, Request};
+use crate::reader_process::ROLE;
+use codeyard_base::clock::Instant;
+use codeyard_process::helper::Helper;
+
+/// Why a repository's objects can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GitError {
+    /// There is no such branch, tag, commit or object.
+    #[error("it does not exist")]
+    Missing,
+    /// It has more files, folders or bytes than are read.
+    #[error("it has more files or larger objects than codeyard reads")]
+    TooLarge,
+    /// The repository borrows objects from a directory outside of the root that isn't allowed.
+    #[error("it borrows objects from a folder outside of the root; allow that folder with [index] git_dirs")]
+    Outside,
+    /// The repository is damaged, or reading it took too long or too much memory.
+    #[error("the repository could not be read ({0}); check it with `git fsck`")]
+    Unreadable(String),
+}
+
+/// The readers of one repository.
+#[derive(Debug)]
+pub(crate) struct Readers {
+    args: Vec<OsString>,
+    idle: Mutex<Vec<Reader>>,
+    failures: Mutex<Failures>,
+}
+
+#[derive(Debug, Default)]
+struct Failures {
+    in_a_row: u32,
+    last: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Reader {
+    helper: Helper,
+    used_at: Instant,
+}
+
+impl Readers {
+    /// Readers that may read these directories: the git directory of the working tree, the shared one, and others.
+    pub(crate) fn new(dirs: Vec<PathBuf>) -> Self {
+        let args = dirs.into_iter().map(PathBuf::into_os_string).collect();
+        Self { args, idle: Mutex::default(), failures: Mutex::default() }
+    }
+
+    /// Sends a request, and reads the answer, of at most `max_bytes`, into `into`.
+    pub(crate) fn ask(
+        &self,
+        request: Request,
+        body: &[u8],
+        max_bytes: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<(), GitError> {
+        self.check_failures()?;
+        // An idle reader may have ended by itself; a new one hasn't.
+        while let Some(mut reader) = self.take_idle() {
+            if let Ok(reply) = reader.exchange(request, body, max_bytes, into) {
+                return self.conclude(reader, reply, into);
+            }
+        }
+        let started = Helper::start(ROLE, &self.args).map(|helper| Reader { helper, used_at: Instant::now() });
+        let asked = started.and_then(|mut reader| {
+            let reply = reader.exchange(request, body, max_bytes, into)?;
+            Ok((reader, reply))
+        });
+        match asked {
+            Ok((reader, reply)) => self.conclude(reader, reply, into),
+            Err(error) => {
+                into.clear();
+                let mut failures = self.failures.lock();
+                failures.in_a_row += 1;
+                failures.last = Some(Instant::now());
+                tracing::warn!(%error, failures = failures.in_a_row, "a reader of a git repository ended");
+                Err(GitError::Unreadable("its reader process ended or took too long".to_owned()))
+            }
+        }
+    }
+
+    fn check_failures(&self) -> Result<(), GitError> {
+        let mut failures = self.failures.lock();
+        let pause = Duration::from_millis(READER_PAUSE_MS);
+        if failures.in_a_row < MAX_READER_FAILURES {
+            return Ok(());
+        }
+        if failures.last.is_some_and(|last| last.elapsed() < pause) {
+            return Err(GitError::Unreadable("its reader processes ended several times".to_owned()));
+        }
+        failures.in_a_row = 0;
+        Ok(())
+    }
+
+    fn take_idle(&self) -> Option<Reader> {
+        let mut idle = self.idle.lock();
+        // Shortly before its time is over, a reader may end while it gets a request.
+        let fresh = Duration::from_millis(READER_IDLE_MS / 2);
+        idle.retain(|reader| reader.used_at.elapsed() < fresh);
+        idle.pop()
+    }
+
+    fn conclude(&self, mut reader: Reader, reply: Reply, bytes: &[u8]) -> Result<(), GitError> {
+        self.failures.lock().in_a_row = 0;
+        reader.used_at = Instant::now();
+        let mut idle = self.idle.lock();
+        if idle.len() < MAX_IDLE_READERS {
+            idle.push(reader);
+        }
+        match reply {
+            Reply::Done => Ok(()),
+            Reply::Missing => Err(GitError::Missing),
+            Reply::TooLarge => Err(GitError::TooLarge),
+            Reply::Failed => Err(GitError::Unreadable(String::from_utf8_lossy(bytes).into_owned())),
+        }
+    }
+}
+
+impl Reader {
+    fn exchange(&mut self, request: Request, body: &[u8], max_bytes: u64, into: &mut Vec<u8>) -> io::Result<Reply> {
+        // A list of files takes as long as the reader's own limit allows.
+        let patience = if request == Request::Files { crate::limits::READER_REQUEST_MS } else { READER_ANSWER_MS };
+        let stream = &mut self.helper.stream;
+        stream.set_read_timeout(Some(Duration::from_millis(patience)))?;
+        stream.set_write_timeout(Some(Duration::from_millis(READER_ANSWER_MS)))?;
+        protocol::write(stream, request.byte(), body)?;
+        let kind = protocol::read(stream, max_bytes, into)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        Reply::of(kind).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+}
