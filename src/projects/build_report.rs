@@ -7,9 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use codeyard_base::atomic_file::{self, Durability};
+use codeyard_files::gate::read_below;
 use serde_json::{Value, json};
 
 use crate::compile_database::DATABASE;
+use crate::limits::MAX_BUILD_FILE_BYTES;
 
 /// The file in the cache folder.
 const FILE: &str = "build-report.json";
@@ -76,7 +78,8 @@ fn find_in_folders(cache: &Path, root: &Path) -> Vec<(BuildReport, PathBuf)> {
 
 /// The report in a cache folder, and the stamp of the build files.
 pub(crate) fn load(cache: &Path) -> Option<(BuildReport, Value)> {
-    let value: Value = serde_json::from_slice(&fs::read(cache.join(FILE)).ok()?).ok()?;
+    let value: Value =
+        serde_json::from_slice(&read_below(cache, &cache.join(FILE), MAX_BUILD_FILE_BYTES).ok()?).ok()?;
     let text = |key: &str| value[key].as_str().map(str::to_owned);
     let report = BuildReport {
         root: text("root")?.into(),

@@ -31,6 +31,9 @@ pub const MAX_BUILD_CONDITIONS: usize = 256;
 /// Build files of one project root that are read.
 pub const MAX_BUILD_FILES: usize = 20_000;
 
+/// Largest file with the includes of a project's files, as the last preparation left it, that is read, in bytes.
+pub const MAX_SCAN_CACHE_BYTES: u64 = 512 * 1024 * 1024;
+
 /// Largest compile database that is read, in bytes.
 pub const MAX_DATABASE_BYTES: u64 = 256 * 1024 * 1024;
 

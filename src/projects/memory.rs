@@ -35,7 +35,7 @@ impl ProjectMemory {
     pub fn is_affected_by_text(&self, inference: ProjectInference, file: &Path, top: &Path) -> bool {
         match inference {
             ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal => {
-                typescript::reads(file) || self.has_new_imports(file, &typescript::read_specifiers)
+                typescript::reads(file) || self.has_new_imports(file, &|file| typescript::read_specifiers(file, top))
             }
             ProjectInference::PythonPaths => {
                 python::reads(file) || self.has_new_imports(file, &|file| python::read_imports(file, top))

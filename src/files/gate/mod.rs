@@ -11,6 +11,7 @@
 //!   its real path.
 //! - If a link is in the path, [`resolve_links`] reads the links to find the real path. The result is opened in the same
 //!   strict way. If a link changes in between, the second open fails. It never succeeds on another file.
+//! - [`open_below`] opens files of a repository that aren't documents, such as manifests, in the same strict way.
 //! - [`BatchLookup`] looks up the many files of one answer. It opens each directory strictly, once.
 //! - Roots are opened again for each decision. A root that was deleted and cloned again is found, and an idle workspace
 //!   holds no descriptor.
@@ -22,6 +23,7 @@
 //! [`CanonicalUri`]: codeyard_model::uri::CanonicalUri
 
 mod batch_lookup;
+mod confined_file;
 mod file_uri;
 mod open;
 mod path_gate;
@@ -33,6 +35,7 @@ mod stamp;
 mod tests;
 
 pub use batch_lookup::{BatchLookup, StampedAdmission};
+pub use confined_file::{FileRefusal, open_below, read_below, read_start_below};
 pub use path_gate::{Gate, GateError};
 pub(crate) use root_reader::DirOpenError;
 pub use root_reader::{DirHandleCache, ReadFailure, RootReader};

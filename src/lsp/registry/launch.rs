@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::schema::ServerSpec;
 use crate::limits::MAX_COPIED_BYTES;
 use codeyard_base::atomic_file::{self, Durability};
+use codeyard_files::gate::{FileRefusal, read_below};
 use codeyard_model::uri::encode_path;
 
 /// The folders that replace the placeholders.
@@ -80,26 +81,29 @@ impl LaunchConfig {
     }
 }
 
-/// Copies the first existing file of `copy_to_cache` into the cache folder if its content changed, and removes the
+/// Copies the first usable file of `copy_to_cache` into the cache folder if its content changed, and removes the
 /// copy when there is no such file any more. Returns whether there is a copy. Relative folders in a compile database
 /// are made absolute, because they are relative to the original's folder.
 ///
 /// # Errors
-/// Errors of the file system, when the cache folder can't be written or the file can't be read.
+/// Errors of the file system, when the cache folder can't be written.
 pub fn refresh_copies(server: &ServerSpec, paths: &LaunchPaths) -> io::Result<bool> {
     let sources = &server.quirks.copy_to_cache;
-    let found = sources.iter().map(|path| paths.root.join(path)).find(|path| path.is_file());
-    let Some(source) = found else {
+    let read = |path: PathBuf| match read_below(&paths.root, &path, MAX_COPIED_BYTES) {
+        Ok(bytes) => Some((path, bytes)),
+        Err(FileRefusal::Missing) => None,
+        Err(why) => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            tracing::warn!(file = name, error = %why, "a file of the project is not used");
+            None
+        }
+    };
+    let Some((source, bytes)) = sources.iter().map(|path| paths.root.join(path)).find_map(read) else {
         for name in sources.iter().filter_map(|path| Path::new(path).file_name()) {
             remove(&paths.cache.join(name))?;
         }
         return Ok(false);
     };
-    let mut bytes = Vec::new();
-    fs::File::open(&source)?.take(MAX_COPIED_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_COPIED_BYTES {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the compile database is too large to copy"));
-    }
     let folder = source.parent().unwrap_or(&paths.root);
     let bytes = absolute_directories(bytes, folder);
     let target = paths.cache.join(source.file_name().unwrap_or_default());

@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
 use std::hash::Hash;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::limits::{MAX_MARKER_BYTES, MAX_MARKER_ENTRIES};
+use codeyard_files::gate::read_start_below;
 
 /// The view of the file system that the rules need.
 pub trait MarkerFiles {
@@ -17,7 +17,7 @@ pub trait MarkerFiles {
     fn exists(&self, path: &Path) -> bool;
     /// The names in a folder; empty if it can't be read.
     fn entries(&self, folder: &Path) -> Rc<[String]>;
-    /// The text of a file; empty if it can't be read, or if a link leads outside `top`.
+    /// The text of a file; empty if it can't be read, isn't a regular file, or a link leads outside `top`.
     fn read_text(&self, file: &Path, top: &Path) -> String;
     /// What `read` finds in a file. The result, of the type `kind`, may be cached.
     fn parsed(&self, _file: &Path, _kind: TypeId, read: &dyn Fn() -> Rc<dyn Any>) -> Rc<dyn Any> {
@@ -78,16 +78,7 @@ impl MarkerFiles for DiskFiles {
     }
 
     fn read_text(&self, file: &Path, top: &Path) -> String {
-        let mut bytes = Vec::new();
-        if !file.canonicalize().is_ok_and(|file| file.starts_with(top)) {
-            return String::new();
-        }
-        // Opening a pipe would wait for a writer, so only regular files are read.
-        if fs::metadata(file).is_ok_and(|meta| meta.is_file())
-            && let Ok(open) = fs::File::open(file)
-        {
-            let _ = open.take(MAX_MARKER_BYTES).read_to_end(&mut bytes);
-        }
+        let bytes = read_start_below(top, file, MAX_MARKER_BYTES).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }

@@ -6,13 +6,12 @@
 //! named.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::Path;
 
 use super::{bazel, cargo_script, clang_flags, cmake, make_file, meson};
 use crate::limits::{MAX_BUILD_FILE_BYTES, MAX_BUILD_FILES, MAX_BUILD_FLAGS, MAX_BUILD_SCRIPT_BYTES};
 use crate::tree::{Tree, file_name, join, parent};
+use codeyard_files::gate::read_below;
 
 /// Flags of one directory and those below it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,7 +74,7 @@ impl BuildHints {
         let built = by_dir.into_values().map(|(kind, _, path)| (path, READERS[kind].1));
         let clangd = tree.named(".clangd").map(|path| (path, clang_flags::read_clangd as Reader));
         for (path, reader) in built.chain(clangd).take(MAX_BUILD_FILES) {
-            let Some(text) = read_script(&root.join(path)) else { continue };
+            let Some(text) = read_script(root, &root.join(path)) else { continue };
             let mut collector = Collector { root, tree, dir: parent(path), flags: BuildFlags::default() };
             reader(&text, &mut collector);
             let (scope, flags) = scoped(tree, path, collector.flags);
@@ -259,7 +258,7 @@ impl Collector<'_> {
 
     /// The text of another file beside the build file.
     pub(super) fn sibling_text(&self, name: &str) -> Option<String> {
-        read_script(&self.root.join(self.dir).join(name))
+        read_script(self.root, &self.root.join(self.dir).join(name))
     }
 
     /// The text of an included `.mk` file in the build file's directory or one above.
@@ -268,7 +267,9 @@ impl Collector<'_> {
         let is_included = [".mk", ".mak"].iter().any(|ending| path.ends_with(ending));
         let dir = parent(&path);
         let is_above = dir.is_empty() || self.dir == dir || self.dir.starts_with(&format!("{dir}/"));
-        (is_included && is_above && self.tree.has(&path)).then(|| read_script(&self.root.join(path))).flatten()
+        (is_included && is_above && self.tree.has(&path))
+            .then(|| read_script(self.root, &self.root.join(path)))
+            .flatten()
     }
 
     /// The project root, for build files that name it.
@@ -277,23 +278,18 @@ impl Collector<'_> {
     }
 }
 
-/// The text of a build file that people write; `None` if it can't be read or is too large.
-pub(super) fn read_script(path: &Path) -> Option<String> {
-    read_at_most(path, MAX_BUILD_SCRIPT_BYTES)
+/// The text of a build file below `root` that people write; `None` if it can't be read or is too large.
+pub(super) fn read_script(root: &Path, path: &Path) -> Option<String> {
+    read_at_most(root, path, MAX_BUILD_SCRIPT_BYTES)
 }
 
-/// The text of a build file, also of one that a build writes; `None` if it can't be read or is too large.
-pub(super) fn read_text(path: &Path) -> Option<String> {
-    read_at_most(path, MAX_BUILD_FILE_BYTES)
+/// The text of a build file below `root`, also of one that a build writes; `None` if it can't be read or is too large.
+pub(super) fn read_text(root: &Path, path: &Path) -> Option<String> {
+    read_at_most(root, path, MAX_BUILD_FILE_BYTES)
 }
 
-fn read_at_most(path: &Path, limit: u64) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(limit + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= limit).then(|| String::from_utf8_lossy(&bytes).into_owned())
+fn read_at_most(root: &Path, path: &Path, limit: u64) -> Option<String> {
+    Some(String::from_utf8_lossy(&read_below(root, path, limit).ok()?).into_owned())
 }
 
 /// Whether a condition in a build file names a system or compiler other than the one here.

@@ -79,7 +79,7 @@ impl BuildStamp {
             });
             let digest = match known {
                 Some(known) => known.digest.clone(),
-                None => sha256hex(read_text(&full).unwrap_or_default()),
+                None => sha256hex(read_text(root, &full).unwrap_or_default()),
             };
             Some((path.to_string(), StampedFile { size: found.size(), modified_ns, digest }))
         });

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserializer as _;
@@ -16,6 +15,7 @@ use serde_json::{Map, Value};
 use super::shell_words;
 use crate::limits::MAX_DATABASE_BYTES;
 use codeyard_base::atomic_file::{self, Durability};
+use codeyard_files::gate::{FileRefusal, read_below};
 
 /// One entry of a database.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,17 +67,15 @@ pub(super) fn normal(path: &Path) -> PathBuf {
     all
 }
 
-/// Reads the database at `path`.
+/// Reads the database at `path`, below the folder `top`.
 ///
 /// # Errors
 /// A sentence that says why it can't be used.
-pub(super) fn read(path: &Path) -> Result<ReadDatabase, String> {
-    let mut bytes = Vec::new();
-    let opened = File::open(path).and_then(|file| file.take(MAX_DATABASE_BYTES + 1).read_to_end(&mut bytes));
-    opened.map_err(|error| format!("it can't be read: {}", error.kind()))?;
-    if bytes.len() as u64 > MAX_DATABASE_BYTES {
-        return Err(format!("it is larger than {} MiB", MAX_DATABASE_BYTES / 1024 / 1024));
-    }
+pub(super) fn read(path: &Path, top: &Path) -> Result<ReadDatabase, String> {
+    let bytes = read_below(top, path, MAX_DATABASE_BYTES).map_err(|error| match error {
+        FileRefusal::TooLarge(limit) => format!("it is larger than {} MiB", limit / 1024 / 1024),
+        error => format!("it can't be read: {error}"),
+    })?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut reader = serde_json::Deserializer::from_slice(text);
@@ -164,26 +162,26 @@ mod tests {
             root.display()
         );
         fs::write(&path, text).unwrap();
-        let found = read(&path).unwrap();
+        let found = read(&path, &root).unwrap();
         assert_eq!((found.commands.len(), found.gone, found.malformed), (3, 1, 2));
         let paths: Vec<PathBuf> = found.commands.iter().map(CompileCommand::path).collect();
         assert_eq!(paths, ["a b.c", "ü.c", "c.c"].map(|name| root.join(name)));
         assert_eq!(found.commands[0].arguments, ["cc", "-Ix y", "-c", "a b.c"]);
         let copy = root.join("copy.json");
         write(&copy, &found.commands).unwrap();
-        assert_eq!(read(&copy).unwrap().commands, found.commands);
+        assert_eq!(read(&copy, &root).unwrap().commands, found.commands);
     }
 
     #[test]
     fn what_is_no_database_is_refused_in_words() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("compile_commands.json");
-        assert_eq!(read(&path).unwrap_err(), "it can't be read: entity not found");
+        assert_eq!(read(&path, folder.path()).unwrap_err(), "it can't be read: no readable regular file is there");
         for text in ["{ not json", "{}", "[{]", "", "[] []", "7"] {
             fs::write(&path, text).unwrap();
-            assert!(read(&path).unwrap_err().starts_with("it is not a JSON array"), "{text}");
+            assert!(read(&path, folder.path()).unwrap_err().starts_with("it is not a JSON array"), "{text}");
         }
         fs::write(&path, "[]").unwrap();
-        assert_eq!(read(&path), Ok(ReadDatabase::default()));
+        assert_eq!(read(&path, folder.path()), Ok(ReadDatabase::default()));
     }
 }

@@ -111,7 +111,7 @@ impl<'a> GeneratedHeaders<'a> {
     }
 
     fn derive(&self, source: &str, name: &str, is_grammar: bool) -> Option<String> {
-        let text = read_script(&self.root.join(source))?;
+        let text = read_script(self.root, &self.root.join(source))?;
         let folder = sha256hex(source)[..FOLDER_CHARS].to_owned();
         if is_grammar {
             return self.make(&folder, name, &grammar_headers::header(&text)?, "grammars");

@@ -5,8 +5,6 @@
 //! a macro has no name and is left out. Invariants: any bytes give a result; at most [`MAX_SCANNED_BYTES`] are read and [`MAX_INCLUDES`] kept.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use memchr::memchr_iter;
@@ -14,6 +12,7 @@ use memchr::memchr_iter;
 use super::build_hints::names_other_system;
 use super::conditions::{Branch, Conditions, first_word};
 use crate::limits::{MAX_INCLUDES, MAX_SCANNED_BYTES};
+use codeyard_files::gate::read_start_below;
 
 /// How an include is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,14 +49,9 @@ pub(super) struct ScannedFile {
     pub is_only_directives: bool,
 }
 
-/// Scans the file at `path`.
-///
-/// # Errors
-/// If it can't be read.
-pub(super) fn scan_file(path: &Path) -> io::Result<ScannedFile> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_SCANNED_BYTES).read_to_end(&mut bytes)?;
-    Ok(scan(&bytes))
+/// Scans the file at `path` below `root`; `None` if it can't be read.
+pub(super) fn scan_file(root: &Path, path: &Path) -> Option<ScannedFile> {
+    Some(scan(&read_start_below(root, path, MAX_SCANNED_BYTES).ok()?))
 }
 
 /// Scans a file's text.

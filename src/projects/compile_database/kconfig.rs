@@ -105,7 +105,7 @@ impl KconfigReader<'_> {
         if self.depth >= MAX_KCONFIG_DEPTH || !self.tree.has(path) || !self.is_new(path) {
             return;
         }
-        let Some(text) = read_script(&self.root.join(path)) else { return };
+        let Some(text) = read_script(self.root, &self.root.join(path)) else { return };
         self.depth += 1;
         self.lines(path, &text.replace("\\\n", " "));
         self.depth -= 1;

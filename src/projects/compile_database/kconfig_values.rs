@@ -53,7 +53,7 @@ fn chosen(root: &Path, tree: &Tree) -> HashMap<String, String> {
         format!("arch/{arch}/defconfig"),
     ];
     let usable = names.iter().filter(|name| tree.has(name) && (arch == "x86" || !name.contains("x86_64")));
-    let text = usable.filter_map(|name| read_script(&root.join(name))).next().unwrap_or_default();
+    let text = usable.filter_map(|name| read_script(root, &root.join(name))).next().unwrap_or_default();
     let values = text.lines().filter_map(|line| {
         if let Some(off) = line.strip_prefix("# CONFIG_").and_then(|line| line.strip_suffix(" is not set")) {
             return Some((off.to_owned(), "n".to_owned()));

@@ -62,7 +62,7 @@ pub(super) fn ninja_file(root: &Path) -> Option<PathBuf> {
 
 /// The folder that `CompilationDatabase` in the root's `.clangd` names.
 fn named_by_clangd(root: &Path) -> Option<PathBuf> {
-    let text = read_script(&root.join(".clangd"))?;
+    let text = read_script(root, &root.join(".clangd"))?;
     let value = text.lines().find_map(|line| line.trim().strip_prefix("CompilationDatabase:"))?;
     let value = value.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']);
     (!value.is_empty() && !["Ancestors", "None"].contains(&value)).then(|| root.join(value))

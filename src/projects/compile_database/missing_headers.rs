@@ -59,7 +59,7 @@ fn made_by_build_files<'a>(missing: &BTreeSet<&'a str>, root: &Path, tree: &Tree
     }
     let build_files = tree.paths().iter().filter(|path| is_build_file(file_name(path)) && !is_probing(path));
     for path in build_files.take(MAX_BUILD_FILES) {
-        let text = read_script(&root.join(&**path)).unwrap_or_default();
+        let text = read_script(root, &root.join(&**path)).unwrap_or_default();
         for line in text.lines().filter(|line| line.contains(".h") || line.contains(".inc") || line.contains(".def")) {
             let lower = line.to_ascii_lowercase();
             if PROBES.iter().any(|probe| lower.contains(probe)) {

@@ -144,7 +144,7 @@ fn built_database(request: &ProjectRequest<'_>, tree: &Tree, info: &mut ProjectI
     let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_path_buf();
     if let Some(path) = locate::database(root) {
         let shown = relative(&path).display().to_string();
-        match database::read(&path) {
+        match database::read(&path, request.top) {
             Err(why) => info.problems.push(format!("{shown} can't be used, so commands are inferred: {why}")),
             Ok(found) => {
                 if found.gone + found.malformed > 0 {
@@ -161,7 +161,7 @@ fn built_database(request: &ProjectRequest<'_>, tree: &Tree, info: &mut ProjectI
         }
     }
     let from_ninja = locate::ninja_file(root).and_then(|path| {
-        let commands = ninja::read(&read_text(&path)?, path.parent()?);
+        let commands = ninja::read(&read_text(request.top, &path)?, path.parent()?);
         let commands: Vec<CompileCommand> = commands.into_iter().filter(|command| command.path().is_file()).collect();
         let from = relative(&path).display().to_string();
         (!commands.is_empty()).then_some(BuiltDatabase { source: ProjectSource::Inferred { from }, commands })

@@ -123,7 +123,7 @@ pub(super) fn commands_within(
             report
         }
     };
-    let found = database::read(&database).map(|found| found.commands).unwrap_or_default();
+    let found = database::read(&database, request.cache).map(|found| found.commands).unwrap_or_default();
     let outcome = outcome(kind, &report, found.len());
     info.build = Some(report);
     info.problems.extend(outcome);
@@ -208,7 +208,7 @@ impl BuildStep<'_> {
         // What an earlier run found must not be taken for this one's.
         let _ = fs::remove_file(&database);
         let observed = self.observe(folder, &database);
-        let has_commands = || database::read(&database).is_ok_and(|found| !found.commands.is_empty());
+        let has_commands = || database::read(&database, self.build).is_ok_and(|found| !found.commands.is_empty());
         if has_commands() {
             return observed.unwrap_or(Ok(()));
         }
@@ -259,7 +259,7 @@ impl BuildStep<'_> {
             .chain(args.iter().map(OsStr::new))
             .collect();
         let _ = self.tool("sh", &args, folder);
-        printed_commands::read(&super::build_hints::read_text(&output).unwrap_or_default(), folder)
+        printed_commands::read(&super::build_hints::read_text(self.build, &output).unwrap_or_default(), folder)
     }
 
     fn tool(&self, program: &str, args: &[&OsStr], folder: &Path) -> Result<(), StepFailure> {

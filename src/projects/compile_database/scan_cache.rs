@@ -15,8 +15,10 @@ use parking_lot::Mutex;
 
 use super::conditions::Branch;
 use super::includes::{Include, IncludeForm, ScannedFile, scan_file};
+use crate::limits::MAX_SCAN_CACHE_BYTES;
 use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::clock::wall_ns;
+use codeyard_files::gate::read_below;
 
 /// The first line of the file. A file of another version is not read.
 const HEAD: &str = "codeyard includes 5";
@@ -45,7 +47,9 @@ pub(super) struct ScanCache {
 impl ScanCache {
     /// Reads the remembered scans from a file; empty if there is none that can be used.
     pub(super) fn load(file: &Path) -> Self {
-        let text = fs::read_to_string(file).unwrap_or_default();
+        let folder = file.parent().unwrap_or(file);
+        let bytes = read_below(folder, file, MAX_SCAN_CACHE_BYTES).unwrap_or_default();
+        let text = String::from_utf8(bytes).unwrap_or_default();
         Self { known: parse(&text).unwrap_or_default(), news: 0 }
     }
 
@@ -133,11 +137,13 @@ fn scan_one(root: &Path, path: &str, known: &HashMap<Box<str>, (Stamp, ScannedFi
     if !found.is_file() {
         return (None, ScannedFile::default());
     }
+    // A header that was made lies in the cache folder.
+    let folder = if full.starts_with(root) { root } else { full.parent().unwrap_or(root) };
     let modified_ns = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
     let stamp = Stamp { size: found.size(), modified_ns };
     match known.get(path) {
         Some((old, scanned)) if *old == stamp => (Some(stamp), scanned.clone()),
-        _ => scan_file(&full).map_or((None, ScannedFile::default()), |scanned| (Some(stamp), scanned)),
+        _ => scan_file(folder, &full).map_or((None, ScannedFile::default()), |scanned| (Some(stamp), scanned)),
     }
 }
 

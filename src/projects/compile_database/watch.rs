@@ -45,7 +45,7 @@ impl CompileWatch {
         if role(below).is_none() {
             return true;
         }
-        let now: Option<ScannedFile> = scan_file(path).ok();
+        let now: Option<ScannedFile> = scan_file(&self.root, path);
         let known = self.scanned.get(&self.hasher.hash_one(below));
         known.copied() != now.map(|scanned| self.hasher.hash_one(&scanned))
     }

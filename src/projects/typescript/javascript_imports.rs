@@ -6,9 +6,9 @@
 //! changes no answer.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use codeyard_files::gate::read_below;
 use codeyard_lsp::registry::MarkerFiles;
 
 use super::module_names::ModuleNames;
@@ -38,7 +38,7 @@ pub(super) struct UnknownImports<'a> {
 pub(super) fn find<'a>(
     assigned: &'a AssignedFiles<'a>,
     packages: &'a Packages,
-    disk: &dyn MarkerFiles,
+    (top, disk): (&Path, &dyn MarkerFiles),
     memory: &ProjectMemory,
 ) -> UnknownImports<'a> {
     let modules: BTreeSet<&'a Path> = assigned.unassigned.iter().copied().filter(|file| is_javascript(file)).collect();
@@ -59,7 +59,7 @@ pub(super) fn find<'a>(
     let mut listed: BTreeSet<&'a Path> = BTreeSet::new();
     memory.with_imports(|known| {
         for (file, leaves_out) in files {
-            let specifiers = known.entry(file.to_path_buf()).or_insert_with(|| read_specifiers(file));
+            let specifiers = known.entry(file.to_path_buf()).or_insert_with(|| read_specifiers(file, top));
             for specifier in specifiers.iter() {
                 let is_unlinked = has_unlinked && names.is_unlinked(file, specifier, disk);
                 for target in names.targets(file, specifier) {
@@ -88,10 +88,9 @@ pub(super) fn find<'a>(
     found
 }
 
-/// The specifiers in a file, as far as its text says: everything relative between quotes, and names behind words that import.
-pub(crate) fn read_specifiers(file: &Path) -> BTreeSet<String> {
-    let is_small = fs::metadata(file).is_ok_and(|metadata| metadata.len() <= MAX_SCANNED_BYTES);
-    let bytes = if is_small { fs::read(file).unwrap_or_default() } else { Vec::new() };
+/// The specifiers in a file below `top`, as far as its text says: everything relative between quotes, and names behind words that import.
+pub(crate) fn read_specifiers(file: &Path, top: &Path) -> BTreeSet<String> {
+    let bytes = read_below(top, file, MAX_SCANNED_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let mut found = BTreeSet::new();
     for (at, quote) in text.match_indices(QUOTES) {

@@ -43,7 +43,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         assigned.by_configuration.values().filter_map(|files| representative(files)).collect();
     opened.truncate(MAX_OPENED_PROJECTS);
     let mut inferred = inferred_files(&assigned);
-    let importers = javascript_imports::find(&assigned, &packages, &disk, request.memory);
+    let importers = javascript_imports::find(&assigned, &packages, (request.top, &disk), request.memory);
     let mut prepared = PreparedProject::default();
     let options = with_aliases(packages.add_to(compiler_options(), &disk), &assigned);
     match (inference, inferred_path(request.top, &disk)) {
