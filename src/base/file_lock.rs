@@ -1,11 +1,11 @@
-//! An exclusive lock on a file, between processes and between openings in one process.
+//! An exclusive lock on a file or folder, between processes and between openings in one process.
 //!
 //! It is the kernel's `flock`: it ends with the process, however that ends. The file is created with mode 0600 and stays when the lock is
 //! released. Invariant: children don't inherit the descriptor.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// A held lock. Dropping it releases it.
@@ -36,6 +36,25 @@ impl FileLock {
         }
     }
 
+    /// Takes the lock of a folder itself, which survives the removal of files in it; `None` if another opening holds it.
+    ///
+    /// # Errors
+    /// If the folder can't be opened or locked.
+    pub fn try_acquire_folder(path: &Path) -> io::Result<Option<Self>> {
+        let folder = OpenOptions::new().read(true).open(path)?;
+        match folder.try_lock() {
+            Ok(()) => Ok(Some(Self(folder))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether `path` still names what is locked.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let same = |found: &Metadata, own: &Metadata| (found.dev(), found.ino()) == (own.dev(), own.ino());
+        matches!((path.metadata(), self.0.metadata()), (Ok(found), Ok(own)) if same(&found, &own))
+    }
+
     /// The locked file, open for reading and writing.
     pub fn file(&mut self) -> &mut File {
         &mut self.0
@@ -64,5 +83,22 @@ mod tests {
         assert!(waiter.join().unwrap());
         assert!(FileLock::try_acquire(&path).unwrap().is_some());
         assert!(FileLock::try_acquire(&dir.path().join("missing/lock")).is_err());
+        assert!(FileLock::try_acquire_folder(&dir.path().join("missing")).is_err());
+    }
+
+    #[test]
+    fn the_lock_of_a_folder_survives_its_files_and_a_removed_file_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let held = FileLock::try_acquire(&path).unwrap().unwrap();
+        let folder = FileLock::try_acquire_folder(dir.path()).unwrap().unwrap();
+        assert!(held.is_at(&path) && folder.is_at(dir.path()));
+        std::fs::remove_file(&path).unwrap();
+        assert!(!held.is_at(&path));
+        std::fs::write(&path, "").unwrap();
+        assert!(!held.is_at(&path), "another file of the same name");
+        assert!(FileLock::try_acquire_folder(dir.path()).unwrap().is_none());
+        drop(folder);
+        assert!(FileLock::try_acquire_folder(dir.path()).unwrap().is_some());
     }
 }

@@ -3,6 +3,22 @@
 /// Most threads that workspaces and their connections run on; fewer where there are fewer processors.
 pub const MAX_WORKSPACE_THREADS: usize = 32;
 
+/// Fewest open files that a process must be allowed to have. Threads, listeners and the state directory take most of them.
+pub const MIN_OPEN_FILES: u64 = 256;
+
+/// Time between two checks that this process still holds the lock of its state directory, in milliseconds.
+pub const LOCK_CHECK_MS: u64 = 2_000;
+
+/// Longest time that a serving process takes to end after SIGTERM, in milliseconds. Then it ends its children and exits, whatever still
+/// runs.
+pub const EXIT_LIMIT_MS: u64 = 20_000;
+
+/// Longest time that a stopping process waits for the tasks of a listener, in milliseconds.
+pub const LISTENER_END_MS: u64 = 4_000;
+
+/// Longest time in which a stopping process removes temporary files and exports telemetry, in milliseconds.
+pub const LAST_EXPORT_MS: u64 = 3_000;
+
 /// Longest time that the MCP client of `call` and `quickstart` waits for one answer, in milliseconds.
 pub const CLIENT_TIMEOUT_MS: u64 = 15_000;
 

@@ -18,7 +18,7 @@ mod warmset;
 
 pub use permission_store::{Grant, PermissionStore};
 pub use roots_epochs::RootsEpochs;
-pub use serve_lock::{LockHolder, ServeLock, ServeLockError};
+pub use serve_lock::{LockHolder, LockState, ServeLock, ServeLockError};
 pub use sqlite::{STATE_FILE, SqliteStore};
 pub use state_dir::{INDEX_FOLDER, StateDir, StateDirError};
 pub use state_store::{ChangeStamp, Namespace, Record, Snapshot, StateError, StateStore, StoreHandle, Write};

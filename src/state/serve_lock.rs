@@ -1,6 +1,7 @@
 //! The lock that gives a state directory to one serving process.
 //!
-//! It ends with the process, however that ends. The file's text, the holder's process id, only serves error messages.
+//! It ends with the process, however that ends. The file's text, the holder's process id, only serves error messages. The directory itself
+//! is locked too, so that a removed lock file lets no second process serve. Invariant: whoever serves holds both.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -22,7 +23,19 @@ static OWN_LOCKS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 #[derive(Debug)]
 pub struct ServeLock {
     path: PathBuf,
-    _lock: FileLock,
+    folder: FileLock,
+    file: Mutex<FileLock>,
+}
+
+/// What became of a lock that this process holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockState {
+    /// It holds.
+    Held,
+    /// Its file had been removed or replaced; there is a new one. The directory was locked throughout.
+    Restored,
+    /// The state directory was removed or replaced: another process may serve from its path.
+    Lost,
 }
 
 /// The process that holds the lock.
@@ -46,9 +59,9 @@ pub enum ServeLockError {
 impl ServeLock {
     pub(crate) fn take(path: &Path) -> Result<Self, ServeLockError> {
         let until = Instant::now() + DEAD_HOLDER_WAIT;
-        let mut lock = loop {
-            if let Some(lock) = FileLock::try_acquire(path)? {
-                break lock;
+        let (folder, mut file) = loop {
+            if let Some(locks) = try_both(path)? {
+                break locks;
             }
             let holder = LockHolder { pid: read_pid(path) };
             // A child that a killed process was just starting has its files until it becomes another program.
@@ -58,12 +71,29 @@ impl ServeLock {
             #[expect(clippy::disallowed_methods, reason = "a condition of the system, which nothing reports; bounded")]
             std::thread::sleep(DEAD_HOLDER_POLL);
         };
-        let file = lock.file();
-        file.set_len(0)?;
-        file.rewind()?;
-        writeln!(file, "{}", std::process::id())?;
+        write_pid(&mut file)?;
         OWN_LOCKS.lock().push(path.to_owned());
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        Ok(Self { path: path.to_owned(), folder, file: Mutex::new(file) })
+    }
+
+    /// Checks that the lock file and the directory are still those that are locked. A lock file that was removed or replaced is made
+    /// again. Reads the disk.
+    ///
+    /// # Errors
+    /// If a new lock file can't be made.
+    pub fn check(&self) -> io::Result<LockState> {
+        if !self.folder.is_at(folder_of(&self.path)) {
+            return Ok(LockState::Lost);
+        }
+        let mut file = self.file.lock();
+        if file.is_at(&self.path) {
+            return Ok(LockState::Held);
+        }
+        // A process of another version that doesn't lock the directory may hold the new file.
+        let Some(mut again) = FileLock::try_acquire(&self.path)? else { return Ok(LockState::Lost) };
+        write_pid(&mut again)?;
+        *file = again;
+        Ok(LockState::Restored)
     }
 
     /// The other process that holds the lock of the state directory `folder`, if there is one.
@@ -72,7 +102,11 @@ impl ServeLock {
     /// If the lock file can't be opened.
     pub(crate) fn other_holder(folder: &Path) -> io::Result<Option<LockHolder>> {
         let path = folder.join(SERVE_LOCK_FILE);
-        if !path.exists() || OWN_LOCKS.lock().contains(&path) || FileLock::try_acquire(&path)?.is_some() {
+        if OWN_LOCKS.lock().contains(&path) {
+            return Ok(None);
+        }
+        let is_file_free = !path.exists() || FileLock::try_acquire(&path)?.is_some();
+        if is_file_free && FileLock::try_acquire_folder(folder)?.is_some() {
             return Ok(None);
         }
         Ok(Some(LockHolder { pid: read_pid(&path) }))
@@ -91,6 +125,23 @@ impl Drop for ServeLock {
     fn drop(&mut self) {
         OWN_LOCKS.lock().retain(|path| *path != self.path);
     }
+}
+
+/// Both locks of the state directory; `None` if another process holds one of them.
+fn try_both(path: &Path) -> io::Result<Option<(FileLock, FileLock)>> {
+    let Some(folder) = FileLock::try_acquire_folder(folder_of(path))? else { return Ok(None) };
+    Ok(FileLock::try_acquire(path)?.map(|file| (folder, file)))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}
+
+fn write_pid(lock: &mut FileLock) -> io::Result<()> {
+    let file = lock.file();
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())
 }
 
 fn read_pid(path: &Path) -> Option<u32> {
@@ -118,6 +169,32 @@ mod tests {
         }
         drop(first);
         assert!(ServeLock::take(&path).is_ok());
+    }
+
+    #[test]
+    fn a_removed_lock_file_lets_nobody_in_and_is_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let first = ServeLock::take(&path).unwrap();
+        assert_eq!(first.check().unwrap(), LockState::Held);
+        for replace in [false, true] {
+            std::fs::remove_file(&path).unwrap();
+            if replace {
+                std::fs::write(&path, "").unwrap();
+            }
+            assert!(matches!(ServeLock::take(&path), Err(ServeLockError::Held(_))));
+            assert_eq!(first.check().unwrap(), LockState::Restored);
+            assert_eq!(first.check().unwrap(), LockState::Held);
+            match ServeLock::take(&path) {
+                Err(ServeLockError::Held(held)) => assert_eq!(held.pid, Some(std::process::id())),
+                other => panic!("{other:?}"),
+            }
+        }
+        std::fs::remove_dir_all(dir.path()).unwrap();
+        std::fs::create_dir(dir.path()).unwrap();
+        assert_eq!(first.check().unwrap(), LockState::Lost);
+        assert!(ServeLock::take(&path).is_ok(), "it is another directory");
+        assert_eq!(first.check().unwrap(), LockState::Lost);
     }
 
     #[test]

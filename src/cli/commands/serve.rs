@@ -8,18 +8,25 @@ use crate::Failure;
 use crate::args::ServeArgs;
 use crate::shared::admin_listener::AdminTcpListener;
 use crate::shared::assemble::{self, AssembledService};
+use crate::shared::exit_limit::ExitLimit;
 use crate::shared::listeners::{self, Listeners};
+use crate::shared::lock_watch::LockWatch;
 use crate::shared::signals::{ControlSignal, ControlSignals, ignore_file_size_signal};
 use crate::shared::workspace_folders::FolderFollower;
-use crate::shared::{logging, output};
+use crate::shared::{logging, open_files, output};
 use codeyard_config::Config;
 
 /// Serves until SIGTERM, SIGINT, or an error.
 pub(crate) fn run(args: ServeArgs) -> Result<(), Failure> {
+    open_files::check()?;
     let config = configuration(&args)?;
     let _flush = logging::install(&config.log);
     ignore_file_size_signal()?;
-    crate::runtime()?.block_on(serve(args, config))
+    let runtime = crate::runtime()?;
+    let done = runtime.block_on(serve(args, config));
+    // A thread that is stuck doesn't hold up the exit.
+    runtime.shutdown_background();
+    done
 }
 
 /// The configuration of the flags. Its patterns of workspaces are not expanded.
@@ -35,9 +42,10 @@ fn configuration(args: &ServeArgs) -> Result<Config, Failure> {
 async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
     // From here on signals are queued, so that a signal during startup is not lost.
     let mut signals = ControlSignals::new()?;
+    let _limit = ExitLimit::watch()?;
     let (mut folders, config) = FolderFollower::start(file);
     let state = assemble::open_state(args.source.state_dir.as_deref())?;
-    let _lock = listeners::lock(&state)?;
+    let lock = LockWatch::start(listeners::lock(&state)?);
     let listen = args.listen.clone().unwrap_or_else(|| config.server.listen.clone());
     let no_auth = args.no_auth || config.server.no_auth;
     let address = listeners::resolve_address(&listen, no_auth).await?;
@@ -52,19 +60,26 @@ async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
     let listeners = Listeners::start(&service, listener, options, admin)?;
     output::eprint_line(format_args!("listening {}", listeners.url));
     let mut active = service.config.clone();
+    let mut failure = None;
     loop {
         tokio::select! {
             signal = signals.next(&listeners) => match signal {
                 ControlSignal::Stop => break,
                 ControlSignal::Reload => reload(&service, &args, &mut folders, &mut active).await,
             },
+            () = lock.lost() => {
+                failure = Some(Failure::new(
+                    "the state directory was removed or replaced, and another process may serve from it; start again",
+                ));
+                break;
+            }
             config = folders.changed() => {
                 apply(&service, config, &mut active, "workspace folders changed").await;
             }
         }
     }
     listeners.shut_down(service).await;
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }
 
 /// Applies the configuration file as it is now. A file that cannot be read or applied changes nothing.

@@ -14,6 +14,7 @@ use codeyard_server::transport::stdio::serve_stdio;
 
 /// Serves until the end of standard input.
 pub(crate) fn run(mut args: StdioArgs) -> Result<(), Failure> {
+    crate::shared::open_files::check()?;
     let group = args.workspace.as_deref().is_some_and(|name| name.starts_with('@'));
     if group && args.catalog != GROUP_CATALOG {
         return Err(Failure::usage(format!(

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::Failure;
 use crate::args::SourceArgs;
@@ -64,7 +65,10 @@ impl AssembledService {
             temp_dirs.close();
             pipeline.shutdown();
         };
-        drop(tokio::task::spawn_blocking(last).await);
+        let limit = Duration::from_millis(limits::LAST_EXPORT_MS);
+        if tokio::time::timeout(limit, tokio::task::spawn_blocking(last)).await.is_err() {
+            tracing::warn!("temporary files or telemetry are left: the time for them is over");
+        }
     }
 }
 

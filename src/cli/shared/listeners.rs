@@ -6,11 +6,14 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::Failure;
+use crate::limits::LISTENER_END_MS;
 use crate::shared::admin_listener::{AdminListeners, AdminTcpListener, service_probes};
 use crate::shared::assemble::{self, AssembledService, error_chain};
 use crate::shared::output;
@@ -80,10 +83,12 @@ impl Listeners {
     /// the sockets are removed last. The caller still holds the lock of the state directory.
     pub(crate) async fn shut_down(self, service: Arc<AssembledService>) {
         self.shutdown.cancel();
-        for ended in [self.http.await.map(|done| done.is_ok()), self.attach.await.map(|done| done.is_ok())] {
-            if !matches!(ended, Ok(true)) {
-                tracing::warn!("a listener ended with an error");
-            }
+        // Connections on a thread that is stuck never end.
+        let limit = Duration::from_millis(LISTENER_END_MS);
+        let http = async { timeout(limit, self.http).await.is_ok_and(|done| matches!(done, Ok(Ok(())))) };
+        let attach = async { timeout(limit, self.attach).await.is_ok_and(|done| matches!(done, Ok(Ok(())))) };
+        if !matches!(tokio::join!(http, attach), (true, true)) {
+            tracing::warn!("a listener ended with an error or not in time");
         }
         let sockets = [service.state.attach_socket(), service.state.admin_socket()];
         match Arc::try_unwrap(service) {
@@ -91,7 +96,9 @@ impl Listeners {
             // The tasks of the listeners have ended, and nothing else holds a reference.
             Err(_) => tracing::warn!("the service is still referenced at shutdown"),
         }
-        self.admin.stop().await;
+        if timeout(limit, self.admin.stop()).await.is_err() {
+            tracing::warn!("the admin API did not end in time");
+        }
         // This process still holds the lock, so no other process has bound these paths.
         for socket in sockets {
             drop(std::fs::remove_file(socket));

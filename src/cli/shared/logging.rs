@@ -22,9 +22,14 @@ pub(crate) struct LogFlush;
 
 impl Drop for LogFlush {
     fn drop(&mut self) {
-        if let Some(queue) = INSTALLED.get() {
-            queue.flush();
-        }
+        flush();
+    }
+}
+
+/// Writes what is queued; waits for a bounded time.
+pub(crate) fn flush() {
+    if let Some(queue) = INSTALLED.get() {
+        queue.flush();
     }
 }
 

@@ -3,10 +3,13 @@
 pub(crate) mod admin_client;
 pub(crate) mod admin_listener;
 pub mod assemble;
+pub(crate) mod exit_limit;
 pub(crate) mod launch_runs;
 pub(crate) mod listeners;
+pub(crate) mod lock_watch;
 pub(crate) mod logging;
 pub(crate) mod mcp_client;
+pub(crate) mod open_files;
 pub mod output;
 pub(crate) mod render;
 pub(crate) mod server_diagnosis;

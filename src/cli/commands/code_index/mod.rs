@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use crate::Failure;
 use crate::args::{IndexLocationArgs, StateArgs};
-use crate::shared::assemble;
 use crate::shared::signals::ignore_file_size_signal;
+use crate::shared::{assemble, open_files};
 use codeyard_catalog::{CatalogId, EncodedReply};
 use codeyard_engine::indexer::policy::IndexPolicy;
 use codeyard_index::project::settings::IndexSettings;
@@ -28,6 +28,7 @@ pub(crate) use search::{outline as run_outline, search as run_search};
 
 /// Opens the index of the root that the flags name.
 fn open(location: &IndexLocationArgs, file: Option<&Path>) -> Result<Project, Failure> {
+    open_files::check()?;
     ignore_file_size_signal()?;
     let root = root_of(location.root.as_deref(), file)?;
     let folder = index_folder(&location.state)?;

@@ -40,6 +40,7 @@ const SHOWN_LINES: usize = 14;
 
 /// Installs, serves, asks and prints.
 pub(crate) fn run(args: QuickstartArgs) -> Result<(), Failure> {
+    crate::shared::open_files::check()?;
     let log = LogSection { format: LogFormat::Text, level: LogLevel::Warn, ..LogSection::default() };
     let _flush = logging::install(&log);
     let samples = samples()?;
@@ -53,7 +54,10 @@ pub(crate) fn run(args: QuickstartArgs) -> Result<(), Failure> {
     for (_, kind) in WORKSPACES {
         install(&context, kind)?;
     }
-    crate::runtime()?.block_on(serve_and_ask(&args, &samples, state))
+    let runtime = crate::runtime()?;
+    let done = runtime.block_on(serve_and_ask(&args, &samples, state));
+    runtime.shutdown_background();
+    done
 }
 
 async fn serve_and_ask(args: &QuickstartArgs, samples: &Path, state: StateDir) -> Result<(), Failure> {
