@@ -96,6 +96,32 @@ pub const BUDGET_TOLERANCE_PERCENT: u64 = 5;
 /// Language servers whose memory is remembered after they have ended.
 pub const MAX_REMEMBERED_SERVER_SIZES: usize = 4_096;
 
+/// Longest time that a draining workspace waits for its code index and its runs, in milliseconds. What still runs then is reported and left
+/// to itself.
+pub const STOP_WORK_MS: u64 = 7_000;
+
+/// The same when codeyard itself ends, in milliseconds.
+pub const PROMPT_STOP_WORK_MS: u64 = 3_000;
+
+/// Time that a draining workspace has beyond that before its thread counts as stuck and its language servers are ended without it, in
+/// milliseconds.
+pub const STUCK_THREAD_MS: u64 = 1_500;
+
+/// Time that each step takes that ends the language servers of a stuck thread, SIGTERM and SIGKILL, in milliseconds.
+pub const STUCK_STOP_STEP_MS: u64 = 1_500;
+
+/// Longest time in which all workspaces drain when codeyard ends, in milliseconds.
+pub const DRAIN_ALL_MS: u64 = 11_000;
+
+/// Longest time that is waited for the threads of the engine when codeyard ends, in milliseconds.
+pub const THREAD_END_MS: u64 = 500;
+
+/// Most plans of one workspace that are reused.
+pub const MAX_REMEMBERED_PLANS: usize = 1_024;
+
+/// Most plans of one workspace that are made at once. Each takes a thread, for ever if the file system hangs.
+pub const MAX_PLAN_JOBS: usize = 32;
+
 /// Most workspaces that drain at once; while there are as many, operators can't change workspaces.
 pub const MAX_WORKSPACES_DRAINING: usize = 256;
 

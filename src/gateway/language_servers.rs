@@ -27,17 +27,21 @@ pub(super) async fn ask(
     status: &WaitStatus,
     call: &CallTrace,
 ) -> Result<Answer, ToolError> {
+    let mut planned = None;
     loop {
         if let Some(subscription) = workspace.watch.get() {
             subscription.barrier().await;
         }
-        let begin = Begin { query: query.clone(), seen: stamp.take(), deadline, call: call.clone() };
+        let begin = Begin { query: query.clone(), seen: stamp.take(), planned, deadline, call: call.clone() };
         let begun = workspace.actor.send(begin).await.map_err(|_| ToolError::internal())??;
         match begun {
             Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
                 return Ok(codeyard_paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
             }
             Begun::Wait(wait) => {
+                if let Wait::Planning { since, .. } = &wait {
+                    planned = planned.or(Some(*since));
+                }
                 // Shortly before the deadline the workspace is asked once more: it then accepts partial answers.
                 let late = gather::linter_cutoff(deadline);
                 let retries_at_cutoff = gather::is_symbol_search(&query) && Instant::now() < late;
@@ -78,7 +82,7 @@ pub(super) async fn ask(
 
 async fn wait_for(wait: Wait, status: &WaitStatus, call: &CallTrace) {
     match wait {
-        Wait::Preparing(preparing) => {
+        Wait::Preparing(preparing) | Wait::Planning { ended: preparing, .. } => {
             status.write(Waiting::Preparing);
             let _waiting = call.wait(CallPhase::Starting);
             preparing.await;

@@ -55,6 +55,11 @@ pub trait Process: Send + Sync {
     fn terminate(&self);
     /// Kills all its processes.
     fn kill(&self);
+    /// Kills all its processes, guard included, without waiting for the runtime that watches them. For a runtime that is stuck, after
+    /// [`kill`](Self::kill).
+    fn kill_unseen(&self) {
+        self.kill();
+    }
     /// Whether all its processes have ended.
     fn group_is_empty(&self) -> bool;
     /// The last 64 KiB of its standard error. It may contain paths, so it is never part of an answer.

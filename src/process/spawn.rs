@@ -271,6 +271,10 @@ impl Process for RealProcess {
         });
     }
 
+    fn kill_unseen(&self) {
+        kill_tree(self.guard, &self.exit);
+    }
+
     fn group_is_empty(&self) -> bool {
         self.has_exited() && !owns_group(self.guard)
     }

@@ -195,6 +195,10 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
                 self.wait_for_change().await;
                 Box::pin(self.attempt()).await
             }
+            SendOutcome::Preparing(ended) => {
+                ended.await;
+                Box::pin(self.attempt()).await
+            }
             SendOutcome::Reply(pending) => self.await_reply(pending, R::METHOD).await,
             SendOutcome::Project(report) => Ok(Attempt::Report(report)),
             SendOutcome::Push(pending) => match (pending.pushed.await, self.request.document()) {

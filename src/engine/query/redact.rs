@@ -15,6 +15,11 @@ pub const REDACTED: &str = "[path outside the workspace]";
 /// A scheme that is redacted together with its path.
 const SCHEME: &str = "file:";
 
+/// Reads what [`redact`] needs to know of this machine, once for the process.
+pub(crate) fn prepare() {
+    top_level();
+}
+
 /// `text` with the paths outside `roots` replaced.
 pub fn redact<'a>(text: &'a str, roots: &RootSet) -> Cow<'a, str> {
     redact_below(text, roots, top_level())

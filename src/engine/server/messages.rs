@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use futures::future::{BoxFuture, Shared};
 
 use crate::server::child_key::ChildKey;
 use crate::server::expiry::ExpiryGuard;
@@ -38,11 +39,16 @@ pub enum SendOutcome {
     Outdated,
     /// Wait for the state to change, then ask again.
     NotReady,
+    /// The projects are prepared again; wait for the end of that, then ask again.
+    Preparing(PreparationEnd),
     /// The server doesn't support this request.
     Unsupported,
     /// The server is not available.
     Down(Unavailable),
 }
+
+/// Resolves when a preparation of projects has ended and its result is in effect.
+pub type PreparationEnd = Shared<BoxFuture<'static, ()>>;
 
 /// A request in flight; dropping it cancels the request at the server.
 pub struct PendingAnswer {

@@ -7,9 +7,12 @@ use std::io;
 use std::sync::Arc;
 
 use actix::prelude::*;
+use futures::FutureExt;
+use tokio::sync::oneshot;
 
 use crate::server::actor::LanguageServer;
-use crate::server::messages::NoticeKind;
+use crate::server::context::ServerContext;
+use crate::server::messages::{NoticeKind, PreparationEnd};
 use crate::server::prepared_projects::{self, PreparedProjects, ProjectUpdate};
 use codeyard_base::blocking;
 use codeyard_files::watch::Changes;
@@ -18,8 +21,34 @@ use codeyard_lsp::registry::MultiRoot;
 
 /// A preparation in progress.
 pub(super) struct RunningPreparation {
-    /// Files changed since it began: it is repeated.
-    is_outdated: bool,
+    /// Dropped at its end.
+    _running: oneshot::Sender<()>,
+    ended: PreparationEnd,
+    /// What happened since it began: it is repeated.
+    later: Option<PreparationCause>,
+}
+
+/// Why projects are prepared again.
+#[derive(Default)]
+struct PreparationCause {
+    /// Files that changed. Most changes don't concern a project, which only their texts show.
+    changes: Changes,
+    /// Projects joined or left.
+    is_certain: bool,
+}
+
+impl PreparationCause {
+    fn merge(&mut self, later: &Self) {
+        self.changes.merge(&later.changes);
+        self.is_certain |= later.is_certain;
+    }
+
+    /// Whether the projects must be prepared again. Reads changed files.
+    fn holds(&self, context: &ServerContext) -> bool {
+        // What is known of the files is updated in any case.
+        let may_change = !self.changes.is_empty() && prepared_projects::may_change(context, &self.changes);
+        may_change || self.is_certain
+    }
 }
 
 impl LanguageServer {
@@ -28,10 +57,15 @@ impl LanguageServer {
         self.preparation.is_some()
     }
 
+    /// The end of the preparation that runs.
+    pub(super) fn preparation_end(&self) -> Option<PreparationEnd> {
+        self.preparation.as_ref().map(|running| running.ended.clone())
+    }
+
     /// Prepares the projects again if these changes may change them.
     pub(super) fn on_project_changes(&mut self, changes: &Changes, ctx: &mut Context<Self>) {
-        if self.session.is_some() && prepared_projects::may_change(&self.context, changes) {
-            self.prepare_again(ctx);
+        if self.session.is_some() && self.context.server.project.is_some() && !changes.is_empty() {
+            self.prepare_again(PreparationCause { changes: changes.clone(), is_certain: false }, ctx);
         }
     }
 
@@ -40,39 +74,57 @@ impl LanguageServer {
         let context = &self.context;
         let is_followed = context.server.project.is_some() && context.multi_root == MultiRoot::WorkspaceFolders;
         if is_followed && self.session.is_some() && !self.projects.are_at(&context.folders.roots()) {
-            self.prepare_again(ctx);
+            // One that runs was begun for these folders, or is repeated for what happened since.
+            if self.preparation.as_ref().is_none_or(|running| running.later.is_none()) {
+                self.prepare_again(PreparationCause { is_certain: true, ..PreparationCause::default() }, ctx);
+            }
         }
         !self.is_preparing()
     }
 
-    fn prepare_again(&mut self, ctx: &mut Context<Self>) {
+    fn prepare_again(&mut self, cause: PreparationCause, ctx: &mut Context<Self>) {
         if let Some(running) = &mut self.preparation {
-            running.is_outdated = true;
+            match &mut running.later {
+                Some(later) => later.merge(&cause),
+                later => *later = Some(cause),
+            }
             return;
         }
         let (context, incarnation) = (self.context.clone(), self.incarnation);
-        let prepared = blocking::spawn(move || PreparedProjects::prepare(&context)).into_actor(self);
+        let prepare =
+            move || if cause.holds(&context) { PreparedProjects::prepare(&context).map(Some) } else { Ok(None) };
+        let prepared = blocking::spawn(prepare).into_actor(self);
         ctx.spawn(prepared.map(move |prepared, server, ctx| {
             let prepared = prepared.unwrap_or_else(|_| Err(io::Error::other("the preparation failed")));
             server.on_prepared(incarnation, prepared, ctx);
         }));
-        self.preparation = Some(RunningPreparation { is_outdated: false });
+        let (running, ended) = oneshot::channel::<()>();
+        let ended = ended.map(drop).boxed().shared();
+        self.preparation = Some(RunningPreparation { _running: running, ended, later: None });
     }
 
-    fn on_prepared(&mut self, incarnation: u64, prepared: io::Result<PreparedProjects>, ctx: &mut Context<Self>) {
+    fn on_prepared(
+        &mut self,
+        incarnation: u64,
+        prepared: io::Result<Option<PreparedProjects>>,
+        ctx: &mut Context<Self>,
+    ) {
         if incarnation != self.incarnation {
             return;
         }
-        let is_outdated = self.preparation.take().is_some_and(|running| running.is_outdated);
+        let Some(RunningPreparation { _running, later, .. }) = self.preparation.take() else { return };
         match prepared {
-            Ok(projects) => self.change_projects(projects, ctx),
+            Ok(Some(projects)) => self.change_projects(projects, ctx),
+            Ok(None) => {}
             Err(error) => {
                 let kind = &self.context.kind;
                 tracing::warn!(server = %kind, error = %error.kind(), "a project could not be prepared again");
             }
         }
-        if is_outdated && self.session.is_some() {
-            self.prepare_again(ctx);
+        if let Some(cause) = later
+            && self.session.is_some()
+        {
+            self.prepare_again(cause, ctx);
         }
     }
 

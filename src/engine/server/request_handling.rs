@@ -64,7 +64,7 @@ impl LanguageServer {
             return SendOutcome::Outdated;
         }
         if !self.update_folders(ctx) {
-            return SendOutcome::NotReady;
+            return self.preparation_end().map_or(SendOutcome::NotReady, SendOutcome::Preparing);
         }
         if let Some(document) = message.request.document().cloned() {
             if self.is_outdated(&document) {

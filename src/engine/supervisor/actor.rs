@@ -273,10 +273,12 @@ impl Supervisor {
         Ok(())
     }
 
-    /// The thread of a workspace, and its heartbeat.
+    /// The thread of a workspace, and its heartbeat. One that is stuck isn't chosen if another one runs.
     fn thread(&self, generation: u64) -> (ArbiterHandle, Arc<Heartbeat>) {
         let count = self.parts.arbiters.len().max(1);
-        let index = usize::try_from(generation).unwrap_or(0) % count;
+        let first = usize::try_from(generation).unwrap_or(0);
+        let runs = |index: &usize| self.heartbeats.get(*index).is_some_and(|heartbeat| heartbeat.stalled().is_none());
+        let index = (0..count).map(|step| (first + step) % count).find(runs).unwrap_or(first % count);
         match (self.parts.arbiters.get(index), self.heartbeats.get(index)) {
             (Some(arbiter), Some(heartbeat)) => (arbiter.clone(), heartbeat.clone()),
             _ => {

@@ -1,7 +1,7 @@
 //! Drains workspaces: calls in flight end, language servers stop, and every waiter gets the report.
 //!
-//! A drain continues even if no caller waits for it. Invariants: calls in flight have until their own deadline and no longer; all
-//! waiters of one drain get the same report.
+//! A drain continues even if no caller waits for it. Invariants: calls in flight have until their own deadline and no longer; no drain waits
+//! for a thread that is stuck: its language servers are ended from here; all waiters of one drain get the same report.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,14 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures::FutureExt;
 
+use crate::limits;
 use crate::status::registry::WorkspaceState;
 use crate::supervisor::actor::{Running, Supervisor};
 use crate::supervisor::drain_state::{CallSlots, DrainReport, Draining, PendingDrain};
 use crate::supervisor::messages::DrainAll;
+use crate::workspace::children::work_limit;
 use crate::workspace::handle::WorkspaceHandle;
-use crate::workspace::messages::Drain;
+use crate::workspace::messages::{Drain, Drained, StoppedServer};
 use codeyard_base::clock::Instant;
 use codeyard_lsp::client::lifecycle::StopPace;
 
@@ -62,10 +64,64 @@ async fn drain_workspace(handle: WorkspaceHandle, places: CallSlots, pace: StopP
     let ended = tokio::time::timeout(DRAIN_CALLS, places.take()).await.is_ok();
     let calls_cut = if ended { 0 } else { places.in_flight() };
     handle.places.close();
-    let servers = handle.actor.send(Drain(pace)).await.unwrap_or_else(|_| {
-        tracing::warn!(workspace = %handle.name, "workspace was gone before it could drain");
-        Vec::new()
-    });
+    let drained = tokio::select! {
+        biased;
+        drained = handle.actor.send(Drain(pace)) => Some(drained),
+        () = stuck_thread(&handle, pace) => None,
+    };
+    let Drained { servers, stuck } = match drained {
+        Some(Ok(drained)) => drained,
+        Some(Err(_)) => {
+            tracing::warn!(workspace = %handle.name, "workspace was gone before it could drain");
+            Drained::default()
+        }
+        None => {
+            let servers = end_servers(&handle).await;
+            Drained { servers, stuck: vec!["the thread of the workspace".to_owned()] }
+        }
+    };
+    if !stuck.is_empty() {
+        let parts = stuck.join(", ");
+        tracing::error!(workspace = %handle.name, stuck = parts, "a drain left behind what did not end in time");
+    }
     tracing::info!(workspace = %handle.name, calls, calls_cut, servers = servers.len(), "workspace drained");
-    Arc::new(DrainReport { name: handle.name, calls, calls_cut, servers, took: began.elapsed() })
+    Arc::new(DrainReport { name: handle.name, calls, calls_cut, servers, stuck, took: began.elapsed() })
+}
+
+/// Resolves when the workspace's thread counts as stuck: it runs nothing, or it has had the time of a drain.
+async fn stuck_thread(handle: &WorkspaceHandle, pace: StopPace) {
+    let heartbeat = handle.status.heartbeat();
+    let margin = Duration::from_millis(limits::STUCK_THREAD_MS);
+    let stalled = async {
+        loop {
+            tokio::time::sleep(margin).await;
+            if heartbeat.stalled().is_some() {
+                return;
+            }
+        }
+    };
+    // The end of the limit and a stall mean the same.
+    tokio::time::timeout(work_limit(pace) + margin, stalled).await.ok();
+}
+
+/// Ends the language servers of a workspace whose thread is stuck. Their connections belong to that thread, so they aren't asked to shut
+/// down; and it would be the thread that sees their end, so each step takes its whole time.
+async fn end_servers(handle: &WorkspaceHandle) -> Vec<StoppedServer> {
+    let statuses = handle.status.servers();
+    let running: Vec<_> = statuses.iter().filter_map(|status| Some((status, status.process()?))).collect();
+    if running.is_empty() {
+        return Vec::new();
+    }
+    let step = Duration::from_millis(limits::STUCK_STOP_STEP_MS);
+    running.iter().for_each(|(_, process)| process.terminate());
+    tokio::time::sleep(step).await;
+    running.iter().for_each(|(_, process)| process.kill());
+    tokio::time::sleep(step).await;
+    running.iter().for_each(|(_, process)| process.kill_unseen());
+    let stopped = running.iter().map(|(status, _)| StoppedServer {
+        id: status.identity().id.clone(),
+        kind: status.identity().kind.to_string(),
+        ended_by: "kill",
+    });
+    stopped.collect()
 }

@@ -23,6 +23,8 @@ pub struct DrainReport {
     pub calls_cut: usize,
     /// Its language servers, with how each ended.
     pub servers: Vec<StoppedServer>,
+    /// What had not ended in time and was left to itself.
+    pub stuck: Vec<String>,
     /// Duration of the drain.
     pub took: Duration,
 }

@@ -4,11 +4,14 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use actix::prelude::*;
 use actix_rt::{Arbiter, System};
 
 use crate::indexer::heap_trim;
+use crate::limits;
+use crate::query::redact;
 use crate::supervisor::actor::{Supervisor, SupervisorParts};
 use crate::supervisor::control::Control;
 use crate::supervisor::directory::Directory;
@@ -78,6 +81,7 @@ impl Engine {
     }
 
     fn start_on(parts: EngineParts, arbiters: Vec<actix_rt::ArbiterHandle>) -> Self {
+        redact::prepare();
         let directory = Arc::new(Directory::default());
         let launcher = parts.shared.launcher.clone();
         let parts = SupervisorParts {
@@ -115,14 +119,21 @@ impl Engine {
         overview.map(|overview| overview.healths.into_iter().flatten().collect()).unwrap_or_default()
     }
 
-    /// Lets calls end, stops all language servers, then the actors and their threads.
+    /// Lets calls end, stops all language servers, then the actors and their threads. A thread that is stuck is left behind.
     pub async fn drain(mut self) {
-        if self.supervisor.send(DrainAll).await.is_err() {
-            tracing::warn!("the supervisor was gone before it could drain");
+        let limit = Duration::from_millis(limits::DRAIN_ALL_MS);
+        match tokio::time::timeout(limit, self.supervisor.send(DrainAll)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => tracing::warn!("the supervisor was gone before it could drain"),
+            Err(_) => tracing::error!("the supervisor is stuck; language servers end with this process"),
         }
         if let Some((system, thread)) = self.threads.take() {
             system.stop();
-            drop(tokio::task::spawn_blocking(move || thread.join()).await);
+            let limit = Duration::from_millis(limits::THREAD_END_MS);
+            let joined = tokio::task::spawn_blocking(move || thread.join());
+            if tokio::time::timeout(limit, joined).await.is_err() {
+                tracing::error!("a thread of the engine is stuck; it ends with this process");
+            }
         }
     }
 }

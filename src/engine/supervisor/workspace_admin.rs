@@ -211,6 +211,6 @@ fn revision(config: &WorkspaceConfig) -> String {
 fn empty_drain(name: &WorkspaceName) -> PendingDrain {
     use futures::FutureExt;
     let (calls, calls_cut, took) = (0, 0, std::time::Duration::ZERO);
-    let report = DrainReport { name: name.clone(), calls, calls_cut, servers: Vec::new(), took };
+    let report = DrainReport { name: name.clone(), calls, calls_cut, servers: Vec::new(), stuck: Vec::new(), took };
     futures::future::ready(std::sync::Arc::new(report)).boxed().shared()
 }

@@ -5,7 +5,6 @@
 //! has seen is counted before a later query is answered.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,11 +14,12 @@ use crate::indexer::heap_trim;
 use crate::query::commonjs::ModuleCache;
 use crate::query::known_files::KnownFiles;
 use crate::query::messages::WeakExecution;
-use crate::query::plan::Plan;
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
 use crate::workspace::messages::Retune;
+use crate::workspace::plans::{PlanJob, PlanKey};
+use crate::workspace::project_jobs::ProjectJob;
 use crate::workspace::runs::OpenRuns;
 use crate::workspace::setup::{Policy, WorkspaceSetup};
 use crate::workspace::shared_servers::PlacementRevision;
@@ -52,9 +52,10 @@ pub struct Workspace {
     pub(super) children: BTreeMap<ChildKey, Child>,
     pub(super) executions: HashMap<String, (WeakExecution, CallTrace)>,
     pub(super) runs: OpenRuns,
-    pub(super) plans: HashMap<(PathBuf, String, bool), Arc<Plan>>,
-    /// With the time until which they are valid, if a server is missing that may be installed.
-    pub(super) workspace_plans: HashMap<bool, (Arc<Plan>, Option<Instant>)>,
+    pub(super) plans: HashMap<PlanKey, PlanJob>,
+    /// Rises when plans that were made before must not be used for later queries.
+    pub(super) plan_revision: u64,
+    pub(super) project_jobs: HashMap<ChildKey, ProjectJob>,
     /// Kinds that have a process for each project root at present, although one could handle all.
     pub(super) separated: BTreeSet<String>,
     pub(super) placement: PlacementRevision,
@@ -85,7 +86,8 @@ impl Workspace {
             executions: HashMap::new(),
             runs: OpenRuns::default(),
             plans: HashMap::new(),
-            workspace_plans: HashMap::new(),
+            plan_revision: 0,
+            project_jobs: HashMap::new(),
             separated: BTreeSet::new(),
             placement: PlacementRevision::default(),
             sweeping: Sweeping::default(),

@@ -15,6 +15,7 @@ use crate::query::{fallback, operations, plan, position_check};
 use crate::server::anchors;
 use crate::server::document::DocumentInput;
 use crate::server::messages::SendRequest;
+use crate::server::programs::PendingLookup;
 use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
 use crate::workspace::code_index::draining;
@@ -36,6 +37,7 @@ struct RunStart<'a> {
     query: Arc<GatedQuery>,
     /// The result of the comparison of its document with the disk.
     document_check: Option<FileCheck>,
+    planned: Option<u64>,
     call: &'a CallTrace,
     deadline: Deadline,
     request_key: String,
@@ -98,6 +100,7 @@ impl Workspace {
         let start = RunStart {
             query,
             document_check,
+            planned: begin.planned,
             call: &call,
             deadline: begin.deadline,
             request_key,
@@ -199,7 +202,7 @@ impl Workspace {
     }
 
     fn start_run(&mut self, start: RunStart<'_>, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
-        let RunStart { query, document_check, call, deadline, request_key, snapshot_key, first_walk } = start;
+        let RunStart { query, document_check, planned, call, deadline, request_key, snapshot_key, first_walk } = start;
         let seen = self.seen;
         let document = self.open_document(&query, document_check)?;
         if let Some(document) = &document {
@@ -207,12 +210,9 @@ impl Workspace {
                 record.language.get_or_insert_with(|| document.language.clone());
             });
         }
-        let plan = match self.plan(&query) {
+        let plan = match self.plan(&query, planned) {
             Ok(plan) => plan,
-            Err(checks) => {
-                let all = futures::future::join_all(checks).map(|_| ()).boxed().shared();
-                return Ok(Begun::Wait(Wait::Preparing(all)));
-            }
+            Err(jobs) => return Ok(Begun::Wait(self.planning(planned, jobs))),
         };
         let plan = if fallback::has_no_fallback(&query) { fallback::without_fallbacks(&plan) } else { plan };
         let plan = self.without_paused(plan);
@@ -224,6 +224,9 @@ impl Workspace {
         if let Some(first_walk) = first_walk.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
             // The anchors of such a server are known only after the walk.
             return Ok(Begun::Wait(Wait::Preparing(first_walk)));
+        }
+        if let Err(jobs) = self.update_all_projects(&plan, planned) {
+            return Ok(Begun::Wait(self.planning(planned, jobs)));
         }
         let waits_for_all = !is_about_one_document(&query);
         let (mut providers, mut unavailable) = self.providers(&plan, &query, deadline, ctx);
@@ -276,6 +279,12 @@ impl Workspace {
             self.executions.insert(snapshot_key, (weak, call.clone()));
         }
         Ok(Begun::Run { run, is_shared: false, request_key })
+    }
+
+    /// The wait of a query for plans, programs and projects.
+    fn planning(&self, planned: Option<u64>, jobs: Vec<PendingLookup>) -> Wait {
+        let ended = futures::future::join_all(jobs).map(drop).boxed().shared();
+        Wait::Planning { since: planned.unwrap_or(self.plan_revision), ended }
     }
 
     /// A server that reads its project only when a document is open must get this one before it is ready.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures::future::BoxFuture;
 
+use crate::limits;
 use crate::query::plan::Choice;
 use crate::server::actor::LanguageServer;
 use crate::server::child_key::ChildKey;
@@ -17,7 +18,7 @@ use crate::server::project_folders::ProjectFolders;
 use crate::status::actor_exit::ExitKind;
 use crate::workspace::actor::Workspace;
 use crate::workspace::admin;
-use crate::workspace::messages::{Drain, StoppedServer, Warm};
+use crate::workspace::messages::{Drain, Drained, Warm};
 use crate::workspace::state::Child;
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::ServerKind;
@@ -38,9 +39,7 @@ impl Workspace {
     /// The server of this choice; starts it if necessary.
     pub(super) fn child(&mut self, choice: &Choice, ctx: &mut Context<Self>) -> &Child {
         let alive = self.children.get(&choice.key).is_some_and(|child| child.actor.connected());
-        if alive {
-            self.update_projects(choice);
-        } else {
+        if !alive {
             let child = self.start_child(choice, ctx);
             self.children.insert(choice.key.clone(), child);
         }
@@ -55,7 +54,15 @@ impl Workspace {
         let status = context.status.clone();
         let (server, state) = LanguageServer::new(context, on_exit);
         let turns = self.setup.request_turns.of_server();
-        Child { actor: server.start_roomy(), status, state, turns, folders, placed: self.placement }
+        Child {
+            actor: server.start_roomy(),
+            status,
+            state,
+            turns,
+            folders,
+            placed: self.placement,
+            placed_at: self.plan_revision,
+        }
     }
 
     fn child_context(&self, choice: &Choice, ctx: &Context<Self>) -> ServerContext {
@@ -143,7 +150,7 @@ impl Handler<Warm> for Workspace {
         }
         let wait = match self.prepare(ctx) {
             Some(walking) => Some(walking),
-            None => match self.plan_workspace(true) {
+            None => match self.plan_workspace(true, None) {
                 Ok(plan) => {
                     let prewarm = self.policy.prewarm.clone();
                     for choice in plan.choices.iter().filter(|choice| prewarm.covers(&choice.key.kind)) {
@@ -164,24 +171,41 @@ impl Handler<Warm> for Workspace {
 }
 
 impl Handler<Drain> for Workspace {
-    type Result = ResponseActFuture<Self, Vec<StoppedServer>>;
+    type Result = ResponseActFuture<Self, Drained>;
 
     fn handle(&mut self, drain: Drain, _: &mut Self::Context) -> Self::Result {
         self.draining = true;
         self.slot.set(None);
-        let stops = std::mem::take(&mut self.children).into_iter().map(|(key, child)| async move {
-            let report = child.actor.send(StopServer(drain.0)).await.ok().flatten();
+        let Drain(pace) = drain;
+        let stops = std::mem::take(&mut self.children).into_iter().map(move |(key, child)| async move {
+            let report = child.actor.send(StopServer(pace)).await.ok().flatten();
             admin::stopped(&key, report.as_ref())
         });
-        let index = self.stop_index();
-        let all = futures::future::join_all(stops);
-        let runs = self.runs.stop();
-        let all = async move { futures::future::join3(all, index, runs).await.0 };
-        Box::pin(all.into_actor(self).map(|stopped, _, ctx| {
+        let limit = work_limit(pace);
+        let index = in_time("the code index", limit, self.stop_index());
+        let runs = in_time("a run", limit, self.runs.stop());
+        let all = async move {
+            let (servers, index, runs) = futures::future::join3(futures::future::join_all(stops), index, runs).await;
+            Drained { servers, stuck: index.into_iter().chain(runs).collect() }
+        };
+        Box::pin(all.into_actor(self).map(|drained, _, ctx| {
             ctx.stop();
-            stopped
+            drained
         }))
     }
+}
+
+/// How long a draining workspace waits for its index and its runs.
+pub(crate) fn work_limit(pace: StopPace) -> Duration {
+    Duration::from_millis(match pace {
+        StopPace::Patient => limits::STOP_WORK_MS,
+        StopPace::Prompt => limits::PROMPT_STOP_WORK_MS,
+    })
+}
+
+/// Waits for the end of `work`; `what` if it doesn't end in time.
+async fn in_time(what: &str, limit: Duration, work: impl Future<Output = ()>) -> Option<String> {
+    tokio::time::timeout(limit, work).await.is_err().then(|| what.to_owned())
 }
 
 /// The name of the cache folder for this project root and program version; two versions must not share one.

@@ -36,6 +36,8 @@ pub struct Begin {
     pub query: Arc<GatedQuery>,
     /// The stamp of the query's document, if the gate has read it for this call.
     pub seen: Option<FileStamp>,
+    /// The `since` of the first [`Wait::Planning`] of this query.
+    pub planned: Option<u64>,
     /// The deadline of the call.
     pub deadline: Deadline,
     /// The call.
@@ -71,8 +73,15 @@ pub enum Begun {
 /// What a query waits for before it can run.
 #[derive(Clone)]
 pub enum Wait {
-    /// The watcher's first walk, or lookups of programs.
+    /// The watcher's first walk.
     Preparing(Shared<BoxFuture<'static, ()>>),
+    /// Plans, projects and lookups of programs.
+    Planning {
+        /// The revision of the plans when the wait began.
+        since: u64,
+        /// Their end.
+        ended: Shared<BoxFuture<'static, ()>>,
+    },
     /// All of these language servers, which are starting or indexing.
     Servers(Vec<state_watch::Receiver>),
     /// One of these language servers.
@@ -94,10 +103,19 @@ pub struct Warm;
 #[rtype(result = "()")]
 pub struct Wake;
 
-/// Stops all language servers, then the actor; returns how each server ended.
+/// Stops all language servers, then the actor. The time of the stop is bounded.
 #[derive(Message)]
-#[rtype(result = "Vec<StoppedServer>")]
+#[rtype(result = "Drained")]
 pub struct Drain(pub StopPace);
+
+/// How the parts of a workspace ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// Its language servers, with how each ended.
+    pub servers: Vec<StoppedServer>,
+    /// What had not ended in time and was left to itself.
+    pub stuck: Vec<String>,
+}
 
 /// Stops the language server with this status to free memory; the next query starts it again.
 #[derive(Message)]

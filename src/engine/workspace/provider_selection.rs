@@ -71,7 +71,7 @@ impl Workspace {
     pub(super) fn fallback_still_applies(&mut self, snapshot: &Snapshot, query: &GatedQuery) -> bool {
         let by_name = &snapshot.result().notes().by_name;
         by_name.is_empty()
-            || self.plan(query).is_ok_and(|plan| {
+            || self.plan(query, None).is_ok_and(|plan| {
                 !plan.fallbacks.is_empty() || by_name.iter().all(|language| plan.by_name.contains(language))
             })
     }

@@ -28,9 +28,9 @@ use codeyard_lsp::registry::{MultiRoot, ServerSpec};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct PlacementRevision {
     /// Changes of the list of files.
-    files: u64,
+    pub(super) files: u64,
     /// Those that created or deleted a marker of a project root.
-    markers: u64,
+    pub(super) markers: u64,
 }
 
 /// Finds the projects of one language server. It reads the disk: a start uses it on the blocking pool, where it holds up no call to the
@@ -70,41 +70,6 @@ impl Workspace {
         }
     }
 
-    /// The projects of this choice, each with its anchors.
-    fn projects_of(&self, choice: &Choice) -> BTreeMap<PathBuf, Vec<PathBuf>> {
-        self.project_finder(choice).projects(choice.projects.clone())
-    }
-
-    /// Brings the projects of a running server up to date: those of this choice join, those that are no project roots any more leave.
-    pub(super) fn update_projects(&mut self, choice: &Choice) {
-        let Some(child) = self.children.get(&choice.key) else { return };
-        let (folders, before, now) = (child.folders.clone(), child.placed, self.placement);
-        match choice.multi_root {
-            MultiRoot::No => return,
-            MultiRoot::WorkspaceFolders => {
-                let new: BTreeSet<PathBuf> =
-                    choice.projects.iter().filter(|root| !folders.contains(root)).cloned().collect();
-                if before.files != now.files {
-                    let context = self.setup.plan_context(&self.separated);
-                    let mut gone = folders.roots();
-                    gone.retain(|root| {
-                        !choice.projects.contains(root) && !plan::is_project_root(context, &choice.server, root)
-                    });
-                    folders.retain(|root| !gone.iter().any(|gone| gone == root));
-                }
-                if !new.is_empty() {
-                    let joining = Choice { projects: new, ..choice.clone() };
-                    self.projects_of(&joining).into_iter().for_each(|(root, anchors)| folders.join(root, anchors));
-                }
-            }
-            MultiRoot::ByFile if before.markers != now.markers => folders.replace(self.projects_of(choice)),
-            MultiRoot::ByFile => {}
-        }
-        if let Some(child) = self.children.get_mut(&choice.key) {
-            child.placed = now;
-        }
-    }
-
     /// Files were created or deleted, or a manifest changed: plans are made again, and projects may join or leave.
     pub(super) fn placement_changed(&mut self, changes: &Changes) {
         self.forget_plans();
@@ -117,12 +82,6 @@ impl Workspace {
         if changes.bulk || changes.files.iter().any(is_marker) {
             self.placement.markers += 1;
         }
-    }
-
-    /// Forgets all plans.
-    pub(super) fn forget_plans(&mut self) {
-        self.plans.clear();
-        self.workspace_plans.clear();
     }
 
     /// A server that handles several project roots crashed too often: from now on each project root has a process of its own.

@@ -27,6 +27,8 @@ pub(super) struct Child {
     pub(super) folders: ProjectFolders,
     /// The revision at which they were determined.
     pub(super) placed: PlacementRevision,
+    /// The revision of the plans then.
+    pub(super) placed_at: u64,
 }
 
 impl Drop for Child {

@@ -4,7 +4,7 @@
 //! The number of documents at a time and the time of each are bounded. A file that changes is swept again. Answers never wait for the
 //! sweep; the summary states its progress.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,13 +58,8 @@ impl Workspace {
     pub(super) fn sweep_child(&mut self, key: &ChildKey) {
         let Some(server) = self.setup.servers.by_kind.get(&key.kind).filter(|_| self.sweeping.begun) else { return };
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-        let (setup, separated) = (&self.setup, &self.separated);
-        let mut folders: BTreeMap<&Path, bool> = BTreeMap::new();
-        let own = files.iter().filter(|path| {
-            let Some(folder) = path.parent().filter(|_| setup.servers.serves(server, path)) else { return false };
-            *folders.entry(folder).or_insert_with(|| plan::is_own(setup.plan_context(separated), server, key, path))
-        });
-        self.sweeping.pending.extend(own.map(|path| (key.clone(), path.clone())));
+        let served = files.iter().filter(|path| self.setup.servers.serves(server, path));
+        self.sweeping.pending.extend(served.map(|path| (key.clone(), path.clone())));
     }
 
     /// A changed file is swept again by the servers that swept it before.
@@ -78,8 +73,7 @@ impl Workspace {
         }
         for key in self.children.keys() {
             let server = self.setup.servers.by_kind.get(&key.kind);
-            let server = server.filter(|server| self.setup.servers.serves(server, path));
-            if server.is_some_and(|server| plan::is_own(self.setup.plan_context(&self.separated), server, key, path)) {
+            if server.is_some_and(|server| self.setup.servers.serves(server, path)) {
                 self.sweeping.pending.insert((key.clone(), path.to_path_buf()));
             }
         }
@@ -115,7 +109,8 @@ impl Workspace {
                 projects: ProviderProjects::default(),
             };
             self.sweeping.running += 1;
-            let work = sweep_one(self.setup.clone(), provider, path, self.children_in_sync(ctx));
+            let document = SweptDocument { key, path, separated: self.separated.clone() };
+            let work = sweep_one(self.setup.clone(), provider, document, self.children_in_sync(ctx));
             ctx.spawn(work.into_actor(self).map(|(), workspace, ctx| {
                 workspace.sweeping.running -= 1;
                 workspace.continue_sweep(ctx);
@@ -131,11 +126,11 @@ impl Workspace {
 async fn sweep_one(
     setup: Arc<WorkspaceSetup>,
     provider: Provider,
-    path: PathBuf,
+    document: SweptDocument,
     children_in_sync: BoxFuture<'static, ()>,
 ) {
     let (gate, origin) = (setup.gate.clone(), RequestOrigin::Background(setup.shared.metrics.clone()));
-    let Ok(Some(document)) = blocking::spawn(move || open(&setup, &path)).await else { return };
+    let Ok(Some(document)) = blocking::spawn(move || document.open(&setup)).await else { return };
     // Changes before this read are sent first, so that no server checks a new text against old ones.
     children_in_sync.await;
     let request = DocumentDiagnosticsRequest(document);
@@ -145,11 +140,25 @@ async fn sweep_one(
     drop(tokio::time::timeout(PER_DOCUMENT, answer).await);
 }
 
-fn open(setup: &WorkspaceSetup, path: &Path) -> Option<DocumentInput> {
-    let language = LanguageId::new(setup.servers.index.language_of(path)?);
-    let uri = setup.gate.path(path).ok()?;
-    let (bytes, _) = setup.gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
-    let hash = sha256(&bytes);
-    let document = Arc::new(Document::new(String::from_utf8(bytes).ok()?));
-    Some(DocumentInput { source: Arc::new(DocumentSource { uri, document, hash, settled: None }), language })
+/// A document that a server sweeps, unless it belongs to the project of another one.
+struct SweptDocument {
+    key: ChildKey,
+    path: PathBuf,
+    separated: BTreeSet<String>,
+}
+
+impl SweptDocument {
+    /// Reads the document; `None` if it can't be read, or another server has it. Blocks.
+    fn open(&self, setup: &WorkspaceSetup) -> Option<DocumentInput> {
+        let server = setup.servers.by_kind.get(&self.key.kind)?;
+        if !plan::is_own(setup.plan_context(&self.separated), server, &self.key, &self.path) {
+            return None;
+        }
+        let language = LanguageId::new(setup.servers.index.language_of(&self.path)?);
+        let uri = setup.gate.path(&self.path).ok()?;
+        let (bytes, _) = setup.gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
+        let hash = sha256(&bytes);
+        let document = Arc::new(Document::new(String::from_utf8(bytes).ok()?));
+        Some(DocumentInput { source: Arc::new(DocumentSource { uri, document, hash, settled: None }), language })
+    }
 }

@@ -202,6 +202,9 @@ pub struct RemovalDocument {
     pub calls_cut: Option<usize>,
     /// The language servers, and how each ended.
     pub servers: Vec<StoppedDocument>,
+    /// What had not ended in time and still runs. Its language servers have been ended.
+    #[serde(default)]
+    pub stuck: Vec<String>,
     /// The duration in milliseconds.
     pub took_ms: Option<u64>,
 }

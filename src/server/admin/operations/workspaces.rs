@@ -76,9 +76,9 @@ pub(crate) async fn delete(api: Arc<Api>, request: RouteRequest) -> Result<Respo
     match tokio::time::timeout(Duration::from_millis(ADMIN_REMOVAL_WAIT_MS), report).await {
         Ok(report) => Ok(json(StatusCode::OK, &removal(&report))),
         Err(_) => {
-            let (calls, calls_cut, servers, took_ms) = (None, None, Vec::new(), None);
+            let (calls, calls_cut, servers, stuck, took_ms) = (None, None, Vec::new(), Vec::new(), None);
             let name = name.to_string();
-            let document = RemovalDocument { name, finished: false, calls, calls_cut, servers, took_ms };
+            let document = RemovalDocument { name, finished: false, calls, calls_cut, servers, stuck, took_ms };
             Ok(json(StatusCode::ACCEPTED, &document))
         }
     }
@@ -190,6 +190,7 @@ fn removal(report: &DrainReport) -> RemovalDocument {
         calls: Some(report.calls),
         calls_cut: Some(report.calls_cut),
         servers: servers.collect(),
+        stuck: report.stuck.clone(),
         took_ms: u64::try_from(report.took.as_millis()).ok(),
     }
 }
