@@ -131,3 +131,98 @@ fn supervision_settings_are_applied() {
 pub(crate) fn uri(sandbox: &Sandbox) -> serde_json::Value {
     serde_json::json!({"uri": format!("file://{}", sandbox.path("repo/a.tiny").display())})
 }
+
+#[test]
+fn a_removed_lock_file_lets_no_second_server_start() {
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--root", "."]);
+    let lock = sandbox.path("state/serve.lock");
+    std::fs::remove_file(&lock).unwrap();
+    let second = sandbox.run(&["serve", "--root", ".", "--listen", "127.0.0.1:0"]).code(1);
+    second.says(&["another process serves from this state directory", "--state-dir"]);
+    let pid = format!("{}\n", serving.pid());
+    let is_made_again = || std::fs::read_to_string(&lock).is_ok_and(|text| text == pid);
+    assert!(until(20_000, is_made_again), "{}", serving.log());
+    let second = sandbox.run(&["serve", "--root", ".", "--listen", "127.0.0.1:0"]).code(1);
+    second.says(&[&format!("process {}", serving.pid())]);
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn a_server_whose_state_directory_was_replaced_stops() {
+    let sandbox = Sandbox::new();
+    let mut serving = sandbox.serve(&["--root", "."]);
+    std::fs::rename(sandbox.path("state"), sandbox.path("moved")).unwrap();
+    let next = sandbox.serve(&["--root", "."]);
+    assert_eq!(serving.ended(), 1, "{}", serving.log());
+    assert!(serving.log().contains("the state directory was removed or replaced"), "{}", serving.log());
+    assert_eq!(next.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn too_few_open_files_are_refused_with_the_command_that_helps() {
+    let sandbox = Sandbox::new();
+    for words in [
+        &["serve", "--root", ".", "--listen", "127.0.0.1:0"][..],
+        &["stdio", "--root", "."],
+        &["index", "--root", "."],
+        &["search", "--mode", "text", "def", "--root", "."],
+    ] {
+        let mut command = sandbox.limited("ulimit -n 24", words);
+        let refused = crate::harness::run(&mut command).code(1);
+        refused.says(&["24 open files", "at least 256", "`ulimit -n 1024`"]);
+        assert!(!refused.stderr.contains("panicked"), "{refused:#?}");
+    }
+}
+
+/// The tiny language server, whose start writes a file into its cache folder.
+fn with_shim(sandbox: &Sandbox) -> String {
+    let config = sandbox.configure("[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{text}quirks = {{ shims = [\"substitute\"] }}\n")).unwrap();
+    config
+}
+
+#[test]
+fn a_thread_that_is_stuck_on_a_fifo_holds_up_neither_a_removal_nor_the_exit() {
+    let sandbox = Sandbox::new();
+    let config = with_shim(&sandbox);
+    let serving = sandbox.serve(&["--config", &config, "--no-auth"]);
+    serving.client("repo").ask("vscode.lsp.documentSymbols", &uri(&sandbox)).unwrap();
+    assert_eq!(serving.stop(Signal::TERM), 0);
+    let made = crate::harness::files_below(&sandbox.path("state/cache"));
+    let shim = made.iter().find(|path| path.ends_with("shims/substitute")).expect("the cache folder holds it");
+    std::fs::remove_file(shim).unwrap();
+    // Whoever opens it to write waits for a reader.
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR | rustix::fs::Mode::XUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, shim, mode).unwrap();
+    for is_removed in [false, true] {
+        let serving = sandbox.serve(&["--config", &config, "--no-auth"]);
+        let refused = serving.client("repo").call("vscode.lsp.documentSymbols", &uri(&sandbox));
+        assert!(refused.is_err(), "the start of the language server never ends: {refused:?}");
+        if is_removed {
+            let removed = sandbox.run(&["workspaces", "delete", "repo", "--json"]).code(0).json();
+            assert_eq!((&removed["finished"], &removed["calls_cut"]), (&true.into(), &0.into()), "{removed}");
+        }
+        assert_eq!(serving.stop(Signal::TERM), 0, "{}", serving.log());
+    }
+}
+
+#[test]
+fn a_language_server_that_ignores_every_signal_is_gone_after_the_exit() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configured();
+    let serving = sandbox.serve(&["--config", &config, "--no-auth"]);
+    serving.client("repo").ask("vscode.lsp.documentSymbols", &uri(&sandbox)).unwrap();
+    let children = descendants(serving.pid());
+    assert!(!children.is_empty());
+    // It runs nothing any more: neither `shutdown` nor SIGTERM reaches it.
+    let stopped = |pid: &u32| rustix::process::Pid::from_raw(i32::try_from(*pid).unwrap()).unwrap();
+    for pid in &children {
+        rustix::process::kill_process(stopped(pid), Signal::STOP).ok();
+    }
+    assert_eq!(serving.stop(Signal::TERM), 0, "{}", serving.log());
+    let is_alive =
+        |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    assert!(until(20_000, || !children.iter().any(is_alive)), "{children:?}");
+}

@@ -4,6 +4,7 @@
 
 mod citations;
 mod crates;
+mod disk;
 mod files;
 mod glossary;
 mod invariants;

@@ -145,8 +145,10 @@ async fn delete(client: &AdminClient, name: &str, json: bool) -> Result<(), Fail
             let servers: Vec<String> =
                 done.servers.iter().map(|server| format!("{} ({})", server.kind, server.ended_by)).collect();
             let servers = if servers.is_empty() { "none ran".to_owned() } else { servers.join(", ") };
+            let stuck = done.stuck.join(", ");
+            let stuck = if stuck.is_empty() { stuck } else { format!("; still stuck: {stuck}") };
             format!(
-                "workspace {name} removed; finished calls: {}{cut}; language servers: {servers}\n",
+                "workspace {name} removed; finished calls: {}{cut}; language servers: {servers}{stuck}\n",
                 done.calls.unwrap_or(0)
             )
         }

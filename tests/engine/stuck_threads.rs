@@ -1,0 +1,159 @@
+//! A thread that is stuck: removing its workspaces and stopping the service end in time all the same, and leave no language server.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeyard_base::ids::WorkspaceName;
+use codeyard_config::{Config, WorkspaceConfig};
+use codeyard_engine::server::programs::{Locate, Program, Programs};
+use codeyard_engine::status::server_state::Unavailable;
+use codeyard_engine::supervisor::engine::{Engine, EngineParts};
+use codeyard_engine::supervisor::messages::Condition;
+use codeyard_engine::workspace::setup::EngineShared;
+use codeyard_gateway::router::Gateway;
+use codeyard_gateway::service::{Endpoint, Principal, Service, ToolCall, ToolReply, TraceContext, TransportKind};
+use codeyard_lsp::client::frame::FrameBudget;
+use codeyard_lsp::registry::ServerSpec;
+use codeyard_process::launch::{LaunchSpec, Launcher};
+use codeyard_state::StateDir;
+use codeyard_telemetry::{Counts, Telemetry};
+use parking_lot::{Condvar, Mutex};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout};
+
+use crate::fake_server::*;
+use crate::harness::*;
+
+/// Longest time that a removal or a stop may take, with much room for a busy machine.
+const LIMIT: Duration = Duration::from_secs(40);
+
+/// Blocks whoever waits, until it is opened.
+#[derive(Default)]
+struct Barrier(Mutex<BarrierState>, Condvar);
+
+#[derive(Default)]
+struct BarrierState {
+    is_reached: bool,
+    is_open: bool,
+}
+
+impl Barrier {
+    fn wait(&self) {
+        let mut state = self.0.lock();
+        state.is_reached = true;
+        while !state.is_open {
+            self.1.wait(&mut state);
+        }
+    }
+
+    fn open(&self) {
+        self.0.lock().is_open = true;
+        self.1.notify_all();
+    }
+}
+
+struct Everywhere;
+
+impl Locate for Everywhere {
+    fn locate(&self, kind: &str, _: &ServerSpec, _: &std::path::Path) -> Result<Program, Unavailable> {
+        let program = PathBuf::from("/fake").join(kind);
+        let (args, env) = (Vec::new(), Default::default());
+        Ok(Program { program, args, env, install: None, bin: None, version: None })
+    }
+}
+
+fn config(sites: &[&Site]) -> Config {
+    let mut config = Config {
+        languages: "fake = { extensions = [\"fake\"] }\nother = { extensions = [\"other\"] }".parse().unwrap(),
+        ..Config::default()
+    };
+    for kind in ["fake", "other"] {
+        let entry = format!("languages = [\"{kind}\"]\ngroup = \"{kind}\"\ncommand = [\"{kind}\"]");
+        config.servers.insert(kind.into(), entry.parse::<toml::Table>().unwrap().into());
+    }
+    for (number, site) in sites.iter().enumerate() {
+        let name = WorkspaceName::new(&format!("w{number}")).unwrap();
+        config.workspaces.push(WorkspaceConfig::new(name, vec![site.root.clone()]));
+    }
+    config
+}
+
+async fn hover(gateway: &Gateway, workspace: &str, site: &Site, file: &str) -> ToolReply {
+    let endpoint =
+        Endpoint { workspace: WorkspaceName::new(workspace), group: None, catalogs: Arc::from(["lsp-v1".to_owned()]) };
+    let call = ToolCall {
+        endpoint,
+        principal: Principal::local(),
+        tool: HOVER.to_owned(),
+        arguments: Some(RawValue::from_string(site.at(file, 0, 0).to_string()).unwrap()),
+        progress: None,
+        prompts: None,
+        trace: TraceContext::default(),
+        request_id_text: "1".into(),
+        session: None,
+        transport: TransportKind::Pipe,
+    };
+    gateway.call(call).await
+}
+
+#[test]
+fn a_stuck_thread_holds_up_neither_a_removal_nor_a_stop() {
+    in_real_time(|| async {
+        let site = || Site::new(&[("a.fake", "alpha\n"), ("b.other", "beta\n")]);
+        let (first, second) = (site(), site());
+        let fake = FakeServer::new()
+            .capabilities(json!({"hoverProvider": true, "textDocumentSync": 1}))
+            .answer("textDocument/hover", json!({"contents": "known"}))
+            .launcher();
+        let barrier = Arc::new(Barrier::default());
+        let (blocking, starts) = (barrier.clone(), fake.clone());
+        let launcher = Arc::new(LaunchBy(move |spec: &LaunchSpec| {
+            if spec.label == "w0/other" {
+                // On the thread of the workspace.
+                blocking.wait();
+            }
+            starts.launch(spec)
+        }));
+        let state = StateDir::open(&first.base().join("state")).unwrap();
+        let counts = Arc::new(Counts::default());
+        let shared = EngineShared {
+            programs: Programs::new(Arc::new(Everywhere)),
+            launcher,
+            frames: Arc::new(FrameBudget::default()),
+            watcher: None,
+            environment: Arc::default(),
+            metrics: counts.clone(),
+            runs: Err("this test has none".into()),
+        };
+        let (store, path) = (state.store().unwrap(), state.path().to_path_buf());
+        let parts = EngineParts { shared, store, state: path, cache: first.base().join("cache"), chosen: vec![] };
+        let engine = Engine::start(parts, 2).unwrap();
+        engine.configure(config(&[&first, &second])).await.unwrap();
+        let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(counts)));
+        let is_known = |reply: ToolReply| matches!(&reply, ToolReply::Result(_)).then_some(()).ok_or(reply);
+        is_known(hover(&gateway, "w0", &first, "a.fake").await).unwrap();
+        is_known(hover(&gateway, "w1", &second, "a.fake").await).unwrap();
+        assert_eq!(fake.alive(), 2);
+        let (asked, site) = (gateway.clone(), first);
+        let stuck = tokio::spawn(async move {
+            drop(hover(&asked, "w0", &site, "b.other").await);
+            site
+        });
+        while !barrier.0.lock().is_reached {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let control = engine.control();
+        let began = Instant::now();
+        let removed = control.remove(WorkspaceName::new("w0").unwrap(), Condition::None).await.unwrap().unwrap();
+        let report = timeout(LIMIT, removed).await.expect("the removal ends");
+        assert_eq!(report.stuck, ["the thread of the workspace"], "after {:?}", began.elapsed());
+        let ended: Vec<_> = report.servers.iter().map(|server| (server.kind.as_str(), server.ended_by)).collect();
+        assert_eq!(ended, [("fake", "kill")]);
+        is_known(hover(&gateway, "w1", &second, "a.fake").await).unwrap();
+        timeout(LIMIT, engine.drain()).await.expect("the stop ends");
+        barrier.open();
+        timeout(LIMIT, stuck).await.expect("the thread goes on").unwrap();
+    });
+}
