@@ -77,22 +77,6 @@ impl Sandbox {
         command
     }
 
-    /// The same command with limits that this line of the shell sets first.
-    pub(crate) fn limited(&self, limits: &str, words: &[&str]) -> Command {
-        let plain = self.command(words);
-        #[expect(clippy::disallowed_methods, reason = "the binary under test")]
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\"")]).arg(plain.get_program()).args(plain.get_args());
-        command.current_dir(self.path("repo")).stdin(Stdio::null());
-        for (name, value) in plain.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        command
-    }
-
     /// Runs a command to its end.
     pub(crate) fn run(&self, words: &[&str]) -> CommandOutput {
         run(&mut self.command(words))
@@ -214,12 +198,6 @@ impl ServeProcess {
         answer.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
-    /// Waits until it ends by itself; its exit code.
-    pub(crate) fn ended(&mut self) -> i32 {
-        assert!(until(40_000, || self.child.try_wait().unwrap().is_some()), "it doesn't end:\n{}", self.log());
-        self.child.wait().unwrap().code().unwrap_or(-1)
-    }
-
     /// Asks it to end; its exit code.
     pub(crate) fn stop(mut self, signal: Signal) -> i32 {
         let family = descendants(self.pid());
@@ -244,12 +222,6 @@ impl Drop for ServeProcess {
             assert!(gone, "children are left of {family:?}");
         }
     }
-}
-
-/// All files below a folder.
-pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
 /// Processes below `root`, without it.

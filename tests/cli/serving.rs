@@ -151,11 +151,11 @@ fn a_removed_lock_file_lets_no_second_server_start() {
 #[test]
 fn a_server_whose_state_directory_was_replaced_stops() {
     let sandbox = Sandbox::new();
-    let mut serving = sandbox.serve(&["--root", "."]);
+    let serving = sandbox.serve(&["--root", "."]);
     std::fs::rename(sandbox.path("state"), sandbox.path("moved")).unwrap();
     let next = sandbox.serve(&["--root", "."]);
-    assert_eq!(serving.ended(), 1, "{}", serving.log());
-    assert!(serving.log().contains("the state directory was removed or replaced"), "{}", serving.log());
+    serving.wait_for("the state directory was removed or replaced");
+    assert_eq!(serving.stop(Signal::TERM), 1);
     assert_eq!(next.stop(Signal::TERM), 0);
 }
 
@@ -168,7 +168,7 @@ fn too_few_open_files_are_refused_with_the_command_that_helps() {
         &["index", "--root", "."],
         &["search", "--mode", "text", "def", "--root", "."],
     ] {
-        let mut command = sandbox.limited("ulimit -n 24", words);
+        let mut command = limited(&sandbox, "ulimit -n 24", words);
         let refused = crate::harness::run(&mut command).code(1);
         refused.says(&["24 open files", "at least 256", "`ulimit -n 1024`"]);
         assert!(!refused.stderr.contains("panicked"), "{refused:#?}");
@@ -190,7 +190,7 @@ fn a_thread_that_is_stuck_on_a_fifo_holds_up_neither_a_removal_nor_the_exit() {
     let serving = sandbox.serve(&["--config", &config, "--no-auth"]);
     serving.client("repo").ask("vscode.lsp.documentSymbols", &uri(&sandbox)).unwrap();
     assert_eq!(serving.stop(Signal::TERM), 0);
-    let made = crate::harness::files_below(&sandbox.path("state/cache"));
+    let made = files_below(&sandbox.path("state/cache"));
     let shim = made.iter().find(|path| path.ends_with("shims/substitute")).expect("the cache folder holds it");
     std::fs::remove_file(shim).unwrap();
     // Whoever opens it to write waits for a reader.
@@ -204,7 +204,7 @@ fn a_thread_that_is_stuck_on_a_fifo_holds_up_neither_a_removal_nor_the_exit() {
             let removed = sandbox.run(&["workspaces", "delete", "repo", "--json"]).code(0).json();
             assert_eq!((&removed["finished"], &removed["calls_cut"]), (&true.into(), &0.into()), "{removed}");
         }
-        assert_eq!(serving.stop(Signal::TERM), 0, "{}", serving.log());
+        assert_eq!(serving.stop(Signal::TERM), 0);
     }
 }
 
@@ -221,8 +221,30 @@ fn a_language_server_that_ignores_every_signal_is_gone_after_the_exit() {
     for pid in &children {
         rustix::process::kill_process(stopped(pid), Signal::STOP).ok();
     }
-    assert_eq!(serving.stop(Signal::TERM), 0, "{}", serving.log());
+    assert_eq!(serving.stop(Signal::TERM), 0);
     let is_alive =
         |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
     assert!(until(20_000, || !children.iter().any(is_alive)), "{children:?}");
+}
+
+/// The same command with limits that this line of the shell sets first.
+fn limited(sandbox: &Sandbox, limits: &str, words: &[&str]) -> std::process::Command {
+    let plain = sandbox.command(words);
+    #[expect(clippy::disallowed_methods, reason = "the binary under test")]
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\"")]).arg(plain.get_program()).args(plain.get_args());
+    command.current_dir(sandbox.path("repo")).stdin(std::process::Stdio::null());
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
+/// All files below a folder.
+fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }

@@ -39,7 +39,7 @@ const DISK_ALLOWED: [(&str, &str); 8] = [
 ];
 
 /// Calls of the path gate that open a file.
-const GATE: [&str; 9] = [
+const GATE: [&str; 8] = [
     "gate.read(",
     "gate.stat(",
     "gate.path(",
@@ -48,7 +48,6 @@ const GATE: [&str; 9] = [
     "gate.document_stamped(",
     "gate.agent_path_stamped(",
     "gate.batch_lookup(",
-    "observe(",
 ];
 
 /// The modules that call the gate. It opens regular files only and never waits for a FIFO or a device; a file system that hangs does hold
