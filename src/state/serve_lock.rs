@@ -1,10 +1,11 @@
 //! The lock that gives a state directory to one serving process.
 //!
-//! It ends with the process, however that ends. The file's text, the holder's process id, only serves error messages. The directory itself
-//! is locked too, so that a removed lock file lets no second process serve. Invariant: whoever serves holds both.
+//! It ends with the process, however that ends. The file's text, the holder's process id, only serves error messages. Its folder `run`
+//! is locked too, so that a removed lock file lets no second process serve; the directory itself is locked by whoever opens the database. Invariant: whoever serves holds both.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use codeyard_base::clock::Instant;
@@ -15,6 +16,9 @@ use crate::limits::{DEAD_HOLDER_POLL, DEAD_HOLDER_WAIT};
 
 /// The name of the lock's file in the state directory.
 pub(crate) const SERVE_LOCK_FILE: &str = "serve.lock";
+
+/// The folder of the state directory that is locked too. It holds the sockets of the serving process.
+pub(crate) const RUN_FOLDER: &str = "run";
 
 /// The locks that this process holds. A process id doesn't prove it: processes of two containers can have the same one.
 static OWN_LOCKS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -32,9 +36,9 @@ pub struct ServeLock {
 pub enum LockState {
     /// It holds.
     Held,
-    /// Its file had been removed or replaced; there is a new one. The directory was locked throughout.
+    /// Its file had been removed or replaced; there is a new one. The folder `run` was locked throughout.
     Restored,
-    /// The state directory was removed or replaced: another process may serve from its path.
+    /// The state directory or its folder `run` was removed or replaced: another process may serve from its path.
     Lost,
 }
 
@@ -82,7 +86,7 @@ impl ServeLock {
     /// # Errors
     /// If a new lock file can't be made.
     pub fn check(&self) -> io::Result<LockState> {
-        if !self.folder.is_at(folder_of(&self.path)) {
+        if !self.folder.is_at(&run_folder(&self.path)) {
             return Ok(LockState::Lost);
         }
         let mut file = self.file.lock();
@@ -106,7 +110,8 @@ impl ServeLock {
             return Ok(None);
         }
         let is_file_free = !path.exists() || FileLock::try_acquire(&path)?.is_some();
-        if is_file_free && FileLock::try_acquire_folder(folder)?.is_some() {
+        let run = folder.join(RUN_FOLDER);
+        if is_file_free && (!run.exists() || FileLock::try_acquire_folder(&run)?.is_some()) {
             return Ok(None);
         }
         Ok(Some(LockHolder { pid: read_pid(&path) }))
@@ -129,12 +134,14 @@ impl Drop for ServeLock {
 
 /// Both locks of the state directory; `None` if another process holds one of them.
 fn try_both(path: &Path) -> io::Result<Option<(FileLock, FileLock)>> {
-    let Some(folder) = FileLock::try_acquire_folder(folder_of(path))? else { return Ok(None) };
+    let folder = run_folder(path);
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    let Some(folder) = FileLock::try_acquire_folder(&folder)? else { return Ok(None) };
     Ok(FileLock::try_acquire(path)?.map(|file| (folder, file)))
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(path)
+fn run_folder(path: &Path) -> PathBuf {
+    path.with_file_name(RUN_FOLDER)
 }
 
 fn write_pid(lock: &mut FileLock) -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::serve_lock::{SERVE_LOCK_FILE, ServeLock, ServeLockError};
+use crate::serve_lock::{RUN_FOLDER, SERVE_LOCK_FILE, ServeLock, ServeLockError};
 use crate::sqlite::SqliteStore;
 use crate::state_store::{StateError, StoreHandle};
 use codeyard_base::ids::WorkspaceName;
@@ -133,7 +133,7 @@ impl StateDir {
 
     /// The folder of sockets and other files of a running process.
     pub fn run(&self) -> PathBuf {
-        self.path.join("run")
+        self.path.join(RUN_FOLDER)
     }
 
     /// The socket through which `codeyard stdio` attaches to a running server.

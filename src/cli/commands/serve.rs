@@ -69,7 +69,7 @@ async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
             },
             () = lock.lost() => {
                 failure = Some(Failure::new(
-                    "the state directory was removed or replaced, and another process may serve from it; start again",
+                    "the state directory was removed or replaced, or its folder `run`; another process may serve from it; start again",
                 ));
                 break;
             }
