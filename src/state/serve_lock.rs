@@ -1,7 +1,8 @@
 //! The lock that gives a state directory to one serving process.
 //!
-//! It ends with the process, however that ends. The file's text, the holder's process id, only serves error messages. Its folder `run`
-//! is locked too, so that a removed lock file lets no second process serve; the directory itself is locked by whoever opens the database. Invariant: whoever serves holds both.
+//! It ends with the process, however that ends. The file's text, the holder's process id, only serves error messages. The folder `run` of
+//! the directory is locked too, so that a removed lock file lets no second process serve; whoever opens the database locks the directory
+//! itself for a moment. Invariant: whoever serves holds both locks.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Seek, Write};
