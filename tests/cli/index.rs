@@ -73,8 +73,10 @@ fn ignore_files_that_never_end_stop_no_command() {
     for name in [".gitignore", ".ignore", ".codeyardignore", "sub/.gitignore"] {
         std::os::unix::fs::symlink("/dev/zero", sandbox.path("repo").join(name)).unwrap();
     }
-    sandbox.run(&["index"]).code(0).says(&["3 files"]);
-    sandbox.run(&["search", "admit ship"]).code(0).says(&["harbour.rs"]);
+    let indexed = sandbox.run(&["index"]).code(0).stdout;
+    assert!(indexed.contains("3 files"), "{indexed}");
+    let found = sandbox.run(&["search", "admit ship"]).code(0).stdout;
+    assert!(found.starts_with("harbour.rs"), "{found}");
     let root = sandbox.path("repo");
     let diagnosis = sandbox.run(&["doctor", root.to_str().unwrap()]);
     assert!(diagnosis.stdout.contains("rust"), "{}{}", diagnosis.stdout, diagnosis.stderr);
