@@ -24,8 +24,19 @@ pub const FRAME_BUFFER_BYTES: usize = 64 * 1024;
 /// A frame larger than the read buffer must be complete within this many milliseconds of its header.
 pub const FRAME_TIME_LIMIT_MS: u64 = 30_000;
 
-/// The longest time, in milliseconds, that a frame waits for room in the budget of frames in flight.
-pub const FRAME_BUDGET_WAIT_MS: u64 = 2_000;
+/// The part of the frames in flight that one language server may always use, in bytes. With many servers it is less: a
+/// sixth of the budget is divided equally among them.
+pub const FRAME_SHARE_BYTES: usize = 1024 * 1024;
+
+/// The longest time, in milliseconds, that a frame waits for room in the budget of frames in flight. Nothing is read
+/// meanwhile. Then the frame is skipped, and the connection goes on.
+pub const FRAME_BUDGET_WAIT_MS: u64 = 60_000;
+
+/// A frame that holds room which others wait for must receive `MIN_FRAME_PROGRESS_BYTES` in this time, in milliseconds.
+pub const FRAME_PROGRESS_MS: u64 = 5_000;
+
+/// Bytes that such a frame must receive in `FRAME_PROGRESS_MS`.
+pub const MIN_FRAME_PROGRESS_BYTES: usize = 16 * 1024;
 
 /// Frames of one language server that are not a JSON-RPC message, before the connection is closed.
 pub const MAX_MALFORMED_MESSAGES: u64 = 64;
@@ -42,16 +53,34 @@ pub const MAX_EVENT_QUEUE: usize = 4_096;
 /// Events of one language server that may wait for their consumer, in bytes. One event alone may be larger.
 pub const MAX_EVENT_QUEUE_BYTES: usize = 16 * 1024 * 1024;
 
+/// Events of one language server that may always wait, in bytes, however many events of others wait.
+pub const EVENT_QUEUE_SHARE_BYTES: usize = 256 * 1024;
+
+/// Events of all language servers that may wait for their consumers, in bytes, besides that share.
+pub const MAX_QUEUED_EVENTS_BYTES: usize = 64 * 1024 * 1024;
+
 /// How long, in milliseconds, the reader waits once for a slow consumer of events before it drops and counts events.
 pub const EVENT_WAIT_MS: u64 = 1_000;
 
 /// Items of one `workspace/configuration` request.
 pub const MAX_CONFIGURATION_ITEMS: usize = 1_024;
 
-/// Options of all dynamic registrations of one language server, in bytes.
-pub const MAX_REGISTRATION_BYTES: usize = 8 * 1024 * 1024;
+/// Answer to one `workspace/configuration` request, in bytes.
+pub const MAX_CONFIGURATION_BYTES: usize = 4 * 1024 * 1024;
 
-/// Globs of watched files of one language server.
+/// Answers to the requests of one language server that may wait to be written, in bytes. One answer alone may be larger.
+pub const MAX_ANSWER_QUEUE_BYTES: usize = 8 * 1024 * 1024;
+
+/// The result of `initialize`, in bytes.
+pub const MAX_INITIALIZE_BYTES: usize = 1024 * 1024;
+
+/// All dynamic registrations of one language server, in bytes: ids, methods and options.
+pub const MAX_REGISTRATION_BYTES: usize = 2 * 1024 * 1024;
+
+/// Globs of watched files of one language server, in bytes. A server with more globs or longer ones is sent all changes.
+pub const MAX_WATCH_PATTERN_BYTES: usize = 512 * 1024;
+
+/// Globs of watched files of one language server. A server with more is sent all changes.
 pub const MAX_WATCH_PATTERNS: usize = 4_096;
 
 /// Stopping a language server: the time for `shutdown`, in milliseconds.

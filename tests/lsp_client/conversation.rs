@@ -1,15 +1,17 @@
 //! Requests of the server and their responses, and full pipes in both directions.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_lsp::client::capabilities::{SyncKind, WatchPattern};
 use codeyard_lsp::client::events::{CloseReason, ServerEvent};
+use codeyard_lsp::client::server_requests::StaticClientHost;
 use codeyard_lsp::limits;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::fake_server::*;
-use crate::support::{bare, connect, framed, options, settle};
+use crate::support::{bare, connect, connect_with, framed, options, settle};
 
 async fn answer_to(method: &str, params: Value) -> Value {
     let fake = FakeServer::new().launcher();
@@ -144,12 +146,14 @@ async fn registrations_are_bounded() {
     fake.push([
         ask("client/registerCapability", json!({"registrations": many})),
         register("fat", "m", json!(fat)),
+        register(&fat, "m", json!({})),
+        register("id", &fat, json!({})),
         register("fits", "m", json!({})),
     ]);
-    fake.record().wait_for_answers("client/registerCapability", 3).await;
+    fake.record().wait_for_answers("client/registerCapability", 5).await;
     let refused: Vec<_> =
         fake.record().answers("client/registerCapability").iter().map(|answer| answer.get("error").is_some()).collect();
-    assert_eq!(refused, [true, true, false]);
+    assert_eq!(refused, [true, true, true, true, false]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -257,4 +261,42 @@ async fn a_server_that_never_reads_is_disconnected() {
     assert_eq!(client.closed().await, CloseReason::NotReading);
     request.await.unwrap();
     settle().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_globs_become_one_for_all_files() {
+    let fake = FakeServer::new().launcher();
+    let connected = connect(&fake).await;
+    let watchers = |pattern: String, count: usize| json!({"watchers": vec![json!({"globPattern": pattern}); count]});
+    let long = "a".repeat(limits::MAX_WATCH_PATTERN_BYTES / 2);
+    for (number, (options, expected)) in [
+        (watchers("**/*.py".into(), limits::MAX_WATCH_PATTERNS), limits::MAX_WATCH_PATTERNS),
+        (watchers("**/*.py".into(), limits::MAX_WATCH_PATTERNS + 1), 1),
+        (watchers(long, 3), 1),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        fake.push([register("globs", "workspace/didChangeWatchedFiles", options)]);
+        fake.record().wait_for_answers("client/registerCapability", number + 1).await;
+        let patterns = connected.client.capabilities().watch_patterns();
+        assert_eq!(patterns.len(), expected);
+        assert_eq!(patterns[0] == WatchPattern::all_files(), number > 0, "more than it wanted, not less");
+    }
+}
+
+/// The settings of the test's host are small; those of a real server may be large, and one request may name them often.
+#[tokio::test(start_paused = true)]
+async fn answers_to_a_servers_requests_are_bounded_in_bytes() {
+    let mut options = options();
+    let host = StaticClientHost { settings: json!({"s": "x".repeat(100_000)}), ..StaticClientHost::default() };
+    options.host = Arc::new(host);
+    let fake = FakeServer::new().launcher();
+    let _connected = connect_with(&fake, options).await;
+    for (items, refused) in [(10, false), (1_000, true)] {
+        fake.push([ask("workspace/configuration", json!({"items": vec![json!({"section": "s"}); items]}))]);
+        fake.record().wait_for_answers("workspace/configuration", if refused { 2 } else { 1 }).await;
+        let answers = fake.record().answers("workspace/configuration");
+        assert_eq!(answers.last().unwrap().get("error").is_some(), refused);
+    }
 }

@@ -1,13 +1,15 @@
 //! The event queue and its overflow policy.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_lsp::client::events::{CloseReason, ServerEvent};
+use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::limits;
 use serde_json::{Value, json};
 
 use crate::fake_server::*;
-use crate::support::{connect, settle};
+use crate::support::{connect, connect_with, options, settle};
 
 #[tokio::test(start_paused = true)]
 async fn wanted_notifications_arrive_in_order_and_unknown_ones_do_not() {
@@ -141,4 +143,44 @@ async fn requests_work_without_a_consumer() {
     let began = tokio::time::Instant::now();
     connected.client.request("go", &json!({})).unwrap().await.unwrap();
     assert!(began.elapsed().is_zero());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_queues_of_all_connections_are_bounded_together_and_each_has_its_share() {
+    let budget = Arc::new(FrameBudget::default());
+    let with_budget = || {
+        let mut options = options();
+        options.frames = budget.clone();
+        options
+    };
+    // What a flood holds: texts of requests and names of methods count like those of notifications.
+    let text = "x".repeat(1 << 20);
+    let floods = [
+        notify("custom/wanted", json!({ "text": text })),
+        ask("window/showMessageRequest", json!({ "message": text })),
+        ask(&format!("workspace/{text}/refresh"), json!({})),
+        register("id", &text, json!({})),
+    ];
+    let mut flooded = Vec::new();
+    for number in 0..12 {
+        let fake = FakeServer::new().launcher();
+        let connected = connect_with(&fake, with_budget()).await;
+        fake.push((0..30).flat_map(|_| [floods[number % 4].clone(), wait_ms(1)]));
+        flooded.push((fake, connected));
+    }
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    let held = budget.queued_events();
+    assert!(held > limits::MAX_QUEUED_EVENTS_BYTES / 2, "{held}");
+    assert!(held <= limits::MAX_QUEUED_EVENTS_BYTES + 13 * limits::EVENT_QUEUE_SHARE_BYTES, "{held}");
+    let lost: u64 = flooded.iter().map(|(_, connected)| connected.client.counters().lost_events).sum();
+    assert!(lost > 0, "it is counted");
+
+    let quiet = FakeServer::new().launcher();
+    let mut connected = connect_with(&quiet, with_budget()).await;
+    quiet.push([diagnostics("file:///a", None, json!([]))]);
+    settle().await;
+    assert!(matches!(connected.events.try_recv(), Some(ServerEvent::Notification { .. })), "it has its share");
+    drop(flooded);
+    settle().await;
+    assert_eq!(budget.queued_events(), 0);
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_lsp::client::events::{CloseReason, ServerEvent};
+use codeyard_lsp::client::LspClient;
+use codeyard_lsp::client::events::{CloseReason, ServerEvent, ServerEvents};
 use codeyard_lsp::client::frame::{FrameBudget, FrameError};
-use codeyard_lsp::client::pending_requests::RequestError;
+use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
 use codeyard_lsp::limits;
 use serde_json::Value;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWriteExt, DuplexStream};
 
 use crate::support::{bare, framed, options, settle};
 
@@ -155,40 +156,93 @@ async fn memory_grows_with_received_bytes_not_with_the_header() {
     assert_eq!(budget.in_flight(), 0);
 }
 
+/// A connection of a shared budget, with one request that waits for its reply.
+struct Sharing {
+    client: LspClient,
+    events: ServerEvents,
+    server: DuplexStream,
+    reply: PendingReply,
+}
+
+fn sharing(budget: &Arc<FrameBudget>) -> Sharing {
+    let mut options = options();
+    options.frames = budget.clone();
+    let (client, events, server) = bare(1 << 20, options);
+    let reply = client.request("x", &Value::Null).unwrap();
+    Sharing { client, events, server, reply }
+}
+
+/// The frame of a reply of about `bytes`.
+fn reply_of(bytes: usize) -> Vec<u8> {
+    framed(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(bytes)))
+}
+
 #[tokio::test(start_paused = true)]
-async fn all_connections_share_one_budget_and_release_it() {
+async fn a_frame_waits_for_room_and_small_ones_are_not_delayed() {
     let budget = Arc::new(FrameBudget::new(1_000_000));
-    let shared = || {
-        let mut options = options();
-        options.frames = budget.clone();
-        options
-    };
-    let big = framed(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(700_000)));
-
-    // One stalled frame holds 700 kB. A second one of that size exceeds the budget; a small one isn't affected.
-    let (hog, _hog_events, mut hog_server) = bare(1 << 20, shared());
-    let hog_reply = hog.request("x", &Value::Null).unwrap();
-    hog_server.write_all(&big[..650_000]).await.unwrap();
+    let big = reply_of(700_000);
+    let mut first = sharing(&budget);
+    first.server.write_all(&big[..650_000]).await.unwrap();
     settle().await;
-    let (second, _events, mut second_server) = bare(1 << 20, shared());
-    let second_reply = second.request("x", &Value::Null).unwrap();
-    second_server.write_all(&big).await.unwrap();
-    let (small, _small_events, mut small_server) = bare(1 << 20, shared());
-    let small_reply = small.request("x", &Value::Null).unwrap();
-    small_server.write_all(&framed(r#"{"jsonrpc":"2.0","id":1,"result":1}"#)).await.unwrap();
-    assert_eq!(small_reply.await.unwrap().get(), "1");
-    let no_room = CloseReason::Frame(FrameError::NoRoom);
-    assert_eq!(second_reply.await.unwrap_err(), RequestError::Closed(no_room));
-    assert!(!hog.is_closed());
+    let (mut second, mut small) = (sharing(&budget), sharing(&budget));
+    second.server.write_all(&big).await.unwrap();
+    small.server.write_all(&reply_of(1)).await.unwrap();
+    assert_eq!(small.reply.await.unwrap().get(), "\"x\"");
+    // The wait of the second isn't its silence.
+    tokio::time::sleep(Duration::from_millis(limits::FRAME_PROGRESS_MS - 500)).await;
+    assert!(second.client.last_byte_at().elapsed().is_zero());
+    first.server.write_all(&big[650_000..]).await.unwrap();
+    drop(first.reply.await.unwrap());
+    assert_eq!(second.reply.await.unwrap().len(), 700_002);
+    assert!(!first.client.is_closed() && !second.client.is_closed());
+    assert_eq!(budget.in_flight(), 0);
+}
 
-    // A wait succeeds when the budget is released in time.
-    let (third, _third_events, mut third_server) = bare(1 << 20, shared());
-    let third_reply = third.request("x", &Value::Null).unwrap();
-    third_server.write_all(&big).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(limits::FRAME_BUDGET_WAIT_MS / 2)).await;
-    hog_server.write_all(&big[650_000..]).await.unwrap();
-    drop(hog_reply.await.unwrap());
-    assert_eq!(third_reply.await.unwrap().len(), 700_002);
+#[tokio::test(start_paused = true)]
+async fn holders_without_progress_are_at_fault_and_who_waits_for_them_is_not() {
+    let budget = Arc::new(FrameBudget::default());
+    let (mut silent, mut dripping) = (sharing(&budget), sharing(&budget));
+    silent.server.write_all(b"Content-Length: 20000000\r\n\r\n{").await.unwrap();
+    dripping.server.write_all(b"Content-Length: 22000000\r\n\r\n{").await.unwrap();
+    let mut drips = dripping.server;
+    tokio::spawn(async move {
+        while drips.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(2 * limits::FRAME_PROGRESS_MS)).await;
+    assert!(!silent.client.is_closed() && !dripping.client.is_closed(), "nobody waits for them");
+    let mut innocent = sharing(&budget);
+    let began = tokio::time::Instant::now();
+    let mut server = innocent.server;
+    tokio::spawn(async move {
+        server.write_all(&reply_of(10_000_000)).await.unwrap();
+        std::future::pending::<()>().await;
+    });
+    assert_eq!(innocent.reply.await.unwrap().len(), 10_000_002);
+    assert!(began.elapsed() <= Duration::from_millis(2 * limits::FRAME_PROGRESS_MS), "{:?}", began.elapsed());
+    assert!(innocent.events.try_recv().is_none() && !innocent.client.is_closed());
+    let stalled = CloseReason::Frame(FrameError::Stalled);
+    assert!([silent.client, dripping.client].iter().any(LspClient::is_closed));
+    assert_eq!(silent.reply.await.unwrap_err(), RequestError::Closed(stalled));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frame_without_room_for_too_long_is_skipped_and_the_connection_goes_on() {
+    let budget = Arc::new(FrameBudget::new(1_000_000));
+    let mut first = sharing(&budget);
+    first.server.write_all(&reply_of(700_000)).await.unwrap();
+    // A reply that this side keeps holds room, too, and no server is at fault for that.
+    let kept = first.reply.await.unwrap();
+    let mut second = sharing(&budget);
+    second.server.write_all(&reply_of(700_000)).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(limits::FRAME_BUDGET_WAIT_MS + 100)).await;
+    assert!(matches!(second.events.recv().await, Some(ServerEvent::Lost { count: 1 })));
+    assert!(budget.rejected().contains(&("no_room", 1)));
+    second.server.write_all(&reply_of(5)).await.unwrap();
+    assert_eq!(second.reply.await.unwrap().get(), "\"xxxxx\"");
+    assert!(!first.client.is_closed() && !second.client.is_closed());
+    drop(kept);
     assert_eq!(budget.in_flight(), 0);
 }
 

@@ -59,6 +59,13 @@ pub struct WatchPattern {
     pub kind: u8,
 }
 
+impl WatchPattern {
+    /// Matches every change of every file.
+    pub fn all_files() -> Self {
+        Self { base: None, pattern: "**/*".to_owned(), kind: 7 }
+    }
+}
+
 /// One `client/registerCapability` item.
 #[derive(Debug, Deserialize)]
 pub(super) struct Registration<'a> {
@@ -66,6 +73,12 @@ pub(super) struct Registration<'a> {
     method: String,
     #[serde(borrow, default, rename = "registerOptions")]
     options: Option<&'a RawValue>,
+}
+
+impl Registration<'_> {
+    fn bytes(&self) -> usize {
+        self.id.len() + self.method.len() + self.options.map_or(0, |raw| raw.get().len())
+    }
 }
 
 /// One `client/unregisterCapability` item.
@@ -196,27 +209,36 @@ impl Capabilities {
         is_supported && are_changes_wanted || registered.next().is_some()
     }
 
-    /// All globs of files whose changes the server wants to know, at most `MAX_WATCH_PATTERNS`.
+    /// All globs of files whose changes the server wants to know. If they are more than `MAX_WATCH_PATTERNS` or longer than
+    /// `MAX_WATCH_PATTERN_BYTES` together, one glob for all files takes their place.
     pub fn watch_patterns(&self) -> Vec<WatchPattern> {
         let state = self.0.read();
         let watchers = state
             .registrations_of("workspace/didChangeWatchedFiles")
             .filter_map(|registration| registration.options.get("watchers").and_then(Value::as_array))
             .flatten();
-        watchers.filter_map(watch_pattern).take(limits::MAX_WATCH_PATTERNS).collect()
+        let (mut patterns, mut bytes) = (Vec::new(), 0);
+        for pattern in watchers.filter_map(watch_pattern) {
+            bytes += pattern.pattern.len() + pattern.base.as_ref().map_or(0, String::len);
+            if patterns.len() >= limits::MAX_WATCH_PATTERNS || bytes > limits::MAX_WATCH_PATTERN_BYTES {
+                return vec![WatchPattern::all_files()];
+            }
+            patterns.push(pattern);
+        }
+        patterns
     }
 
     /// Adds dynamic registrations and returns their methods. One with a known id replaces the earlier one.
     pub(super) fn register(&self, items: &[Registration<'_>]) -> Result<Vec<String>, TooManyRegistrations> {
         let mut state = self.0.write();
-        let incoming: usize = items.iter().map(|item| item.options.map_or(0, |raw| raw.get().len())).sum();
+        let incoming: usize = items.iter().map(Registration::bytes).sum();
         if state.registered.len() + items.len() > limits::MAX_REGISTRATIONS
             || state.registered_bytes + incoming > limits::MAX_REGISTRATION_BYTES
         {
             return Err(TooManyRegistrations);
         }
         for item in items {
-            let bytes = item.options.map_or(0, |raw| raw.get().len());
+            let bytes = item.bytes();
             let options = item.options.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null);
             state.unsupported.remove(&item.method);
             state.registered_bytes += bytes;

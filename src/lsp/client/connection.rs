@@ -20,7 +20,8 @@ use tracing::debug;
 use super::capabilities::Capabilities;
 use super::counters::{ConnectionCounters, LiveCounters, increment};
 use super::events::{self, CloseReason, EventCloser, EventSender, ServerEvent, ServerEvents};
-use super::frame::{FrameBudget, FramePermit, FrameReader};
+use super::frame::{Frame, FrameBudget, FrameError, FrameReader};
+use super::frame_budget::FramePermit;
 use super::message::{self, ErrorObject, IncomingMessage};
 use super::outgoing_queue::{OutgoingQueue, QueueShare, write_frames};
 use super::pending_requests::{CancelAction, PendingReply, PendingRequests, RequestError, ServerReply};
@@ -102,7 +103,7 @@ impl LspClient {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let (sender, closer, events) = events::channel();
+        let (sender, closer, events) = events::channel(options.frames.clone());
         let shared = Arc::new(ConnectionState {
             options,
             pending: Arc::default(),
@@ -114,7 +115,7 @@ impl LspClient {
             reason: Mutex::new(None),
             broken: AtomicBool::new(false),
         });
-        let frames = FrameReader::new(reader, shared.options.frames.clone(), shared.counters.clone());
+        let frames = FrameReader::new(reader, &shared.options.frames, shared.counters.clone());
         tokio::spawn(read_task(shared.clone(), frames, sender));
         tokio::spawn(write_task(shared.clone(), writer));
         (LspClient { _owner: Arc::new(CloseOnDrop(shared.clone())), shared }, events)
@@ -296,6 +297,12 @@ impl MessageReader<'_> {
                     return CloseReason::Frame(error);
                 }
             };
+            if matches!(frame, Frame::Skipped) {
+                self.shared.options.frames.count_rejected(Some(FrameError::NoRoom));
+                increment(&self.shared.counters.lost_events);
+                self.events.lose();
+                continue;
+            }
             let mut permit = frame.take_permit();
             // A server may send text that isn't UTF-8 for some file. That must not end the connection.
             let text = match std::str::from_utf8(&frame) {
@@ -339,7 +346,7 @@ impl MessageReader<'_> {
         shared.outgoing.push(frame, None, QueueShare::Responses).map_err(|_| CloseReason::NotReading)?;
         increment(&shared.counters.answered);
         if let Some(event) = event {
-            self.send_event(event, method.len(), Droppable(false)).await;
+            self.send_event(event, Droppable(false)).await;
         }
         Ok(())
     }
@@ -349,12 +356,12 @@ impl MessageReader<'_> {
             increment(&self.shared.counters.ignored_notifications);
             return;
         };
-        let size = method.len() + params.map_or(0, |params| params.get().len());
         let event = ServerEvent::Notification { method: method.to_owned(), params: params.map(ToOwned::to_owned) };
-        self.send_event(event, size, droppable).await;
+        self.send_event(event, droppable).await;
     }
 
-    async fn send_event(&mut self, event: ServerEvent, size: usize, droppable: Droppable) {
+    async fn send_event(&mut self, event: ServerEvent, droppable: Droppable) {
+        let size = event.bytes();
         if !self.events.send(event, size, droppable.0).await {
             increment(&self.shared.counters.lost_events);
         }

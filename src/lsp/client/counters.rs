@@ -2,7 +2,7 @@
 //!
 //! They only count; nothing is decided here. Invariant: counters never decrease.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use codeyard_base::clock::Instant;
@@ -38,11 +38,11 @@ macro_rules! counters {
     ($($name:ident),*) => {
         /// The live counters, shared by the reader, the writer and the handles.
         #[derive(Debug)]
-        pub(super) struct LiveCounters { started: Instant, last_byte: AtomicU64, $(pub(super) $name: AtomicU64),* }
+        pub(super) struct LiveCounters { started: Instant, last_byte: AtomicU64, is_waiting: AtomicBool, $(pub(super) $name: AtomicU64),* }
 
         impl LiveCounters {
             pub(super) fn new() -> Self {
-                Self { started: Instant::now(), last_byte: AtomicU64::new(0), $($name: AtomicU64::new(0)),* }
+                Self { started: Instant::now(), last_byte: AtomicU64::new(0), is_waiting: AtomicBool::new(false), $($name: AtomicU64::new(0)),* }
             }
 
             pub(super) fn snapshot(&self) -> ConnectionCounters {
@@ -74,8 +74,17 @@ impl LiveCounters {
         self.last_byte.store(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// When the server last wrote; before its first byte, when the connection was opened.
+    /// The reader waits for room and reads nothing, or has ended its wait. The silence meanwhile is not the server's.
+    pub(super) fn set_waiting(&self, is_waiting: bool) {
+        self.is_waiting.store(is_waiting, Relaxed);
+        self.received(0);
+    }
+
+    /// When the server last wrote; before its first byte, when the connection was opened. Now, while the reader waits.
     pub(super) fn last_byte_at(&self) -> Instant {
+        if self.is_waiting.load(Relaxed) {
+            return Instant::now();
+        }
         self.started + Duration::from_nanos(self.last_byte.load(Relaxed))
     }
 }

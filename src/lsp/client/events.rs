@@ -1,6 +1,6 @@
 //! The queue of events that a server causes: bounded, with a fixed overflow policy.
 //!
-//! The queue doesn't interpret events. It is full by messages or by bytes. When it is full, log messages are dropped.
+//! The queue doesn't interpret events. It is full by messages, by bytes, or because all queues together are full by bytes. When it is full, log messages are dropped.
 //! For any other event the reader waits once, `EVENT_WAIT_MS` at most. If there is still no room, it drops and counts
 //! events until there is, and then puts [`ServerEvent::Lost`] in their place. Invariants: the reader never waits
 //! longer than that for a consumer; dynamic registrations are never lost (the capabilities hold them);
@@ -15,8 +15,13 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
 
-use super::frame::FrameError;
+use super::frame::{FrameBudget, FrameError};
 use crate::limits;
+
+/// Places that an empty queue keeps.
+const KEPT_CAPACITY: usize = 64;
+/// How often the reader checks whether other queues have made room.
+const SHARED_ROOM_POLL: Duration = Duration::from_millis(50);
 
 /// Something that a server did on its own.
 #[derive(Debug)]
@@ -81,6 +86,34 @@ pub enum CloseReason {
     Internal,
 }
 
+impl CloseReason {
+    /// Whether this side closed the connection because the server broke a rule of the protocol or a limit. Otherwise the
+    /// server closed it, or it was closed on purpose.
+    pub fn is_violation(self) -> bool {
+        match self {
+            Self::Frame(error) => !matches!(error, FrameError::Truncated | FrameError::Io(_)),
+            Self::Malformed | Self::NotReading => true,
+            Self::EndOfOutput | Self::Write(_) | Self::Ours | Self::Internal => false,
+        }
+    }
+}
+
+impl ServerEvent {
+    /// Its memory.
+    pub(super) fn bytes(&self) -> usize {
+        let texts = |texts: &[String]| texts.iter().map(|text| size_of::<String>() + text.len()).sum();
+        size_of::<Self>()
+            + match self {
+                Self::Notification { method, params } => {
+                    method.len() + params.as_ref().map_or(0, |raw| raw.get().len())
+                }
+                Self::Refresh { method } => method.len(),
+                Self::Registered { methods } | Self::Unregistered { methods } => texts(methods),
+                Self::Lost { .. } | Self::Closed(_) => 0,
+            }
+    }
+}
+
 #[derive(Default)]
 struct QueuedEvents {
     events: VecDeque<(ServerEvent, usize)>,
@@ -95,8 +128,9 @@ struct QueuedEvents {
     handled: u64,
 }
 
-#[derive(Default)]
 struct EventChannel {
+    /// Bounds the queues of all connections.
+    budget: Arc<FrameBudget>,
     queue: Mutex<QueuedEvents>,
     readable: Notify,
     writable: Notify,
@@ -149,16 +183,18 @@ pub struct ServerEvents {
     channel: Arc<EventChannel>,
 }
 
-/// A new queue.
-pub(super) fn channel() -> (EventSender, EventCloser, ServerEvents) {
-    let channel = Arc::new(EventChannel::default());
+/// A new queue; `budget` bounds the queues of all connections together.
+pub(super) fn channel(budget: Arc<FrameBudget>) -> (EventSender, EventCloser, ServerEvents) {
+    let (queue, [readable, writable, handled]) = Default::default();
+    let channel = Arc::new(EventChannel { budget, queue, readable, writable, handled });
     (EventSender { channel: channel.clone(), lagging: false }, EventCloser(channel.clone()), ServerEvents { channel })
 }
 
 impl QueuedEvents {
-    fn has_room(&self, size: usize) -> bool {
-        self.events.is_empty()
-            || self.events.len() < limits::MAX_EVENT_QUEUE && self.bytes + size <= limits::MAX_EVENT_QUEUE_BYTES
+    fn has_room(&self, size: usize, budget: &FrameBudget) -> bool {
+        let has_own = self.events.is_empty()
+            || self.events.len() < limits::MAX_EVENT_QUEUE && self.bytes + size <= limits::MAX_EVENT_QUEUE_BYTES;
+        has_own && budget.has_event_room(self.bytes, size)
     }
 
     fn push(&mut self, event: ServerEvent, size: usize) {
@@ -179,10 +215,11 @@ impl EventChannel {
         if queue.receiver_gone {
             return Ok(());
         }
-        if !queue.has_room(size) {
+        if !queue.has_room(size, &self.budget) {
             return Err(event);
         }
         queue.push(event, size);
+        self.budget.event_queued(size);
         drop(queue);
         self.readable.notify_one();
         Ok(())
@@ -208,6 +245,8 @@ impl EventSender {
                 tokio::select! {
                     biased;
                     () = room => {}
+                    // Other queues that get shorter don't wake this one.
+                    () = tokio::time::sleep(SHARED_ROOM_POLL) => {}
                     () = &mut wait => break,
                 }
             }
@@ -217,6 +256,14 @@ impl EventSender {
             self.channel.queue.lock().lost += 1;
         }
         false
+    }
+}
+
+impl EventSender {
+    /// An event was lost before it could be put in.
+    pub(super) fn lose(&self) {
+        self.channel.queue.lock().lost += 1;
+        self.channel.readable.notify_one();
     }
 }
 
@@ -267,6 +314,11 @@ impl ServerEvents {
         if let Some((event, size)) = queue.events.pop_front() {
             queue.bytes -= size;
             queue.taken += 1;
+            if queue.events.is_empty() {
+                // A flood must not leave its capacity behind.
+                queue.events.shrink_to(KEPT_CAPACITY);
+            }
+            self.channel.budget.event_taken(size);
             drop(queue);
             self.channel.writable.notify_one();
             return Some(Some(event));
@@ -290,8 +342,8 @@ impl Drop for ServerEvents {
     fn drop(&mut self) {
         let mut queue = self.channel.queue.lock();
         queue.receiver_gone = true;
-        queue.events.clear();
-        queue.bytes = 0;
+        queue.events = VecDeque::new();
+        self.channel.budget.event_taken(std::mem::take(&mut queue.bytes));
         drop(queue);
         self.channel.writable.notify_one();
         self.channel.handled.notify_waiters();
@@ -310,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_position_is_reached_when_earlier_events_are_handled() {
-        let (mut sender, closer, mut events) = channel();
+        let (mut sender, closer, mut events) = channel(Arc::default());
         let mut send = |method: &str| sender.send(event(method), 1, false).now_or_never();
         assert!(closer.position().reached().now_or_never().is_some(), "nothing came before");
         assert_eq!(send("one"), Some(true));

@@ -3,8 +3,9 @@
 //! This module knows nothing of JSON. The reader treats its input as hostile: every fault is a typed [`FrameError`],
 //! and after one the stream is not read again. Invariants: a header block is at most 8 KiB; a body is at most
 //! `MAX_FRAME_BYTES`; the memory of a body grows with the bytes that arrived, not with the announced length; a body
-//! larger than the read buffer is charged to the [`FrameBudget`], which all connections share, by its capacity and
-//! before it is allocated.
+//! larger than the read buffer is admitted by the [`FrameBudget`], which all connections share, before it is read. While
+//! it waits for that, nothing is read, so the server is slowed down and not blamed. A server that holds room which others
+//! wait for, and makes no progress, is.
 //!
 //! The frame readers of `lsp-server` and `async-lsp` are not used: they allocate the announced length at once, without
 //! a limit, a shared budget or a time limit.
@@ -12,15 +13,17 @@
 use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use bytes::BufMut;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::counters::{LiveCounters, increment};
+pub use super::frame_budget::FrameBudget;
+use super::frame_budget::{BudgetMember, FramePermit};
 use crate::limits;
+use codeyard_base::clock::Instant;
 
 /// Why reading a stream of frames failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
@@ -46,111 +49,16 @@ pub enum FrameError {
     /// The stream ended inside a frame.
     #[error("the output ended inside a frame")]
     Truncated,
-    /// The budget of all frames in flight had no room for this one in time.
+    /// The budget of all frames in flight had no room for this one in time, or there was no memory. In the first case
+    /// the frame is skipped, and the connection goes on.
     #[error("the memory budget for frames in flight is exhausted")]
     NoRoom,
-    /// A large frame was not complete in time.
+    /// A large frame was not complete in time, or made no progress while others waited for its room.
     #[error("the frame was not complete in time")]
     Stalled,
     /// Reading failed.
     #[error("reading failed: {0}")]
     Io(io::ErrorKind),
-}
-
-/// The byte budget of large frames in flight, shared by all connections, and the counts of rejected frames.
-#[derive(Debug, Clone)]
-pub struct FrameBudget {
-    room: Arc<Semaphore>,
-    total: usize,
-    rejected: Arc<[AtomicU64; REJECTIONS.len()]>,
-}
-
-/// The reasons for rejecting a frame, as [`FrameBudget::rejected`] names them.
-const REJECTIONS: [&str; 11] = [
-    "garbage",
-    "header_too_long",
-    "length_missing",
-    "length_repeated",
-    "length_invalid",
-    "too_large",
-    "truncated",
-    "no_room",
-    "stalled",
-    "io",
-    "malformed",
-];
-
-/// A part of the budget; released on drop.
-#[derive(Debug)]
-pub(super) struct FramePermit(OwnedSemaphorePermit);
-
-impl Default for FrameBudget {
-    fn default() -> Self {
-        Self::new(limits::MAX_FRAMES_IN_FLIGHT_BYTES)
-    }
-}
-
-impl FrameBudget {
-    /// A budget of `bytes`, at most `MAX_FRAMES_IN_FLIGHT_BYTES`.
-    pub fn new(bytes: usize) -> Self {
-        let total = bytes.min(limits::MAX_FRAMES_IN_FLIGHT_BYTES);
-        Self { room: Arc::new(Semaphore::new(total)), total, rejected: Arc::default() }
-    }
-
-    /// How many frames were rejected so far, by reason: a [`FrameError`], or `malformed` for a body that is not a
-    /// message.
-    pub fn rejected(&self) -> Vec<(&'static str, u64)> {
-        REJECTIONS.iter().zip(&*self.rejected).map(|(reason, count)| (*reason, count.load(Relaxed))).collect()
-    }
-
-    /// Counts a frame that ended its connection, or with `None` one that is not a message.
-    pub(super) fn count_rejected(&self, error: Option<FrameError>) {
-        increment(&self.rejected[error.map_or(REJECTIONS.len() - 1, FrameError::index)]);
-    }
-
-    /// Bytes in flight now.
-    pub fn in_flight(&self) -> usize {
-        self.total - self.room.available_permits()
-    }
-
-    /// Adds `bytes` to `permit`; waits at most `FRAME_BUDGET_WAIT_MS` for room.
-    async fn extend(&self, permit: &mut Option<FramePermit>, bytes: usize) -> Result<(), FrameError> {
-        let amount = u32::try_from(bytes).map_err(|_| FrameError::TooLarge)?;
-        if bytes > self.total {
-            return Err(FrameError::NoRoom);
-        }
-        let wait = Duration::from_millis(limits::FRAME_BUDGET_WAIT_MS);
-        let acquired = match self.room.clone().try_acquire_many_owned(amount) {
-            Ok(acquired) => acquired,
-            Err(_) => match tokio::time::timeout(wait, self.room.clone().acquire_many_owned(amount)).await {
-                Ok(Ok(acquired)) => acquired,
-                _ => return Err(FrameError::NoRoom),
-            },
-        };
-        match permit {
-            Some(held) => held.0.merge(acquired),
-            None => *permit = Some(FramePermit(acquired)),
-        }
-        Ok(())
-    }
-}
-
-impl FrameError {
-    /// Its index in [`REJECTIONS`].
-    fn index(self) -> usize {
-        match self {
-            Self::Garbage => 0,
-            Self::HeaderTooLong => 1,
-            Self::LengthMissing => 2,
-            Self::LengthRepeated => 3,
-            Self::LengthInvalid => 4,
-            Self::TooLarge => 5,
-            Self::Truncated => 6,
-            Self::NoRoom => 7,
-            Self::Stalled => 8,
-            Self::Io(_) => 9,
-        }
-    }
 }
 
 /// One complete body.
@@ -160,6 +68,8 @@ pub(super) enum Frame<'a> {
     Small(&'a [u8]),
     /// In its own memory, with its part of the budget.
     Large(Vec<u8>, Option<FramePermit>),
+    /// There was no room for it in time. It was read and not kept.
+    Skipped,
 }
 
 impl Deref for Frame<'_> {
@@ -169,6 +79,7 @@ impl Deref for Frame<'_> {
         match self {
             Frame::Small(body) => body,
             Frame::Large(body, _) => body,
+            Frame::Skipped => &[],
         }
     }
 }
@@ -177,7 +88,7 @@ impl Frame<'_> {
     /// Takes the part of the budget out, so that it can live as long as what was parsed from the frame.
     pub(super) fn take_permit(&mut self) -> Option<FramePermit> {
         match self {
-            Frame::Small(_) => None,
+            Frame::Small(_) | Frame::Skipped => None,
             Frame::Large(_, permit) => permit.take(),
         }
     }
@@ -189,14 +100,14 @@ pub(super) struct FrameReader<R> {
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
-    budget: Arc<FrameBudget>,
+    member: BudgetMember,
     counters: Arc<LiveCounters>,
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
-    pub(super) fn new(reader: R, budget: Arc<FrameBudget>, counters: Arc<LiveCounters>) -> Self {
+    pub(super) fn new(reader: R, budget: &FrameBudget, counters: Arc<LiveCounters>) -> Self {
         let buffer = vec![0; limits::FRAME_BUFFER_BYTES].into_boxed_slice();
-        Self { reader, buffer, start: 0, end: 0, budget, counters }
+        Self { reader, buffer, start: 0, end: 0, member: budget.join(), counters }
     }
 
     /// The next frame, or `None` when the stream ended between two frames.
@@ -206,11 +117,13 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             return Err(FrameError::TooLarge);
         }
         if length > self.buffer.len() {
+            let permit = self.member.admit(length, &self.counters).await;
+            // The wait for room is not the server's time.
             let limit = Duration::from_millis(limits::FRAME_TIME_LIMIT_MS);
-            let (body, permit) =
-                tokio::time::timeout(limit, self.read_large_body(length)).await.map_err(|_| FrameError::Stalled)??;
+            let read = tokio::time::timeout(limit, self.read_or_skip(length, permit));
+            let frame = read.await.map_err(|_| FrameError::Stalled)??;
             increment(&self.counters.frames_read);
-            return Ok(Some(Frame::Large(body, permit)));
+            return Ok(Some(frame));
         }
         self.make_room(length);
         while self.end - self.start < length {
@@ -261,30 +174,66 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         }
     }
 
+    async fn read_or_skip<'a>(&mut self, length: usize, permit: Option<FramePermit>) -> Result<Frame<'a>, FrameError> {
+        match permit {
+            Some(mut permit) => {
+                let body = self.read_large_body(length, &mut permit).await?;
+                Ok(Frame::Large(body, Some(permit)))
+            }
+            None => self.skip(length).await.map(|()| Frame::Skipped),
+        }
+    }
+
     /// Reads a body that doesn't fit into the buffer. Its memory doubles as bytes arrive.
-    async fn read_large_body(&mut self, length: usize) -> Result<(Vec<u8>, Option<FramePermit>), FrameError> {
-        let mut permit = None;
+    async fn read_large_body(&mut self, length: usize, permit: &mut FramePermit) -> Result<Vec<u8>, FrameError> {
         let mut body = Vec::new();
         let have = self.end - self.start;
         let first = limits::FRAME_BUFFER_BYTES.min(length);
-        self.budget.extend(&mut permit, first).await?;
         reserve(&mut body, first)?;
+        permit.set_allocated(body.capacity());
         body.extend_from_slice(&self.buffer[self.start..self.end][..have.min(length)]);
         (self.start, self.end) = (0, 0);
+        let mut progress = FrameProgress::new();
         while body.len() < length {
             if body.len() == body.capacity() {
                 let more = body.len().min(length - body.len());
-                self.budget.extend(&mut permit, more).await?;
                 reserve(&mut body, more)?;
+                permit.set_allocated(body.capacity());
             }
             let room = (body.capacity() - body.len()).min(length - body.len());
-            let got = self.reader.read_buf(&mut (&mut body).limit(room)).await.map_err(io_error)?;
+            let interval = Duration::from_millis(limits::FRAME_PROGRESS_MS);
+            let mut limited = (&mut body).limit(room);
+            let got = match tokio::time::timeout(interval, self.reader.read_buf(&mut limited)).await {
+                Ok(got) => got.map_err(io_error)?,
+                Err(_) if self.member.is_awaited() => return Err(FrameError::Stalled),
+                Err(_) => continue,
+            };
             if got == 0 {
                 return Err(FrameError::Truncated);
             }
             self.counters.received(got);
+            if progress.is_too_slow(got) && self.member.is_awaited() {
+                return Err(FrameError::Stalled);
+            }
         }
-        Ok((body, permit))
+        Ok(body)
+    }
+
+    /// Reads a body without keeping it.
+    async fn skip(&mut self, length: usize) -> Result<(), FrameError> {
+        let mut left = length;
+        loop {
+            let buffered = left.min(self.end - self.start);
+            self.start += buffered;
+            left -= buffered;
+            if left == 0 {
+                return Ok(());
+            }
+            (self.start, self.end) = (0, 0);
+            if self.fill().await? == 0 {
+                return Err(FrameError::Truncated);
+            }
+        }
     }
 
     /// Reads once into the buffer. The caller has made room.
@@ -305,6 +254,28 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
+    }
+}
+
+/// How fast the body of a large frame arrives.
+struct FrameProgress {
+    since: Instant,
+    bytes: usize,
+}
+
+impl FrameProgress {
+    fn new() -> Self {
+        Self { since: Instant::now(), bytes: 0 }
+    }
+
+    /// Records `got` bytes. Returns whether too few came in the interval that ends with them.
+    fn is_too_slow(&mut self, got: usize) -> bool {
+        self.bytes += got;
+        if self.since.elapsed() < Duration::from_millis(limits::FRAME_PROGRESS_MS) {
+            return false;
+        }
+        let interval = std::mem::replace(self, Self::new());
+        interval.bytes < limits::MIN_FRAME_PROGRESS_BYTES
     }
 }
 

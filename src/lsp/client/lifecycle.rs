@@ -67,6 +67,9 @@ pub enum InitializeError {
     /// The result doesn't follow the protocol.
     #[error("the result of initialize is malformed")]
     Malformed,
+    /// The result is larger than the limit.
+    #[error("the result of initialize is too large")]
+    TooLarge,
     /// The server chose an unknown position encoding.
     #[error("the server chose an unknown position encoding")]
     Encoding,
@@ -131,6 +134,9 @@ pub async fn initialize(client: &LspClient, spec: &InitializeSpec) -> Result<Ini
         server_info: Option<Value>,
     }
     let reply = client.request("initialize", &initialize_params(spec))?.await?;
+    if reply.len() > limits::MAX_INITIALIZE_BYTES {
+        return Err(InitializeError::TooLarge);
+    }
     let answer: HandshakeResult = reply.decode().map_err(|_| InitializeError::Malformed)?;
     if !answer.capabilities.is_object() {
         return Err(InitializeError::Malformed);

@@ -8,6 +8,7 @@ mod connection;
 mod counters;
 pub mod events;
 pub mod frame;
+mod frame_budget;
 pub mod lifecycle;
 mod message;
 mod outgoing_queue;

@@ -18,12 +18,16 @@ use crate::limits;
 /// Small frames are written together, up to this many bytes.
 const BATCH_BYTES: usize = 16 * 1024;
 
+/// Places that an empty queue keeps.
+const KEPT_CAPACITY: usize = 64;
+
 /// Which share of the queue a frame may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueueShare {
     /// Our own messages.
     Client,
-    /// Responses to the server. They may use twice the room, so that a full queue doesn't drop them.
+    /// Responses to the server. They have room of their own, so that our messages don't keep them out, and a server that
+    /// makes requests and reads nothing can't fill ours.
     Responses,
 }
 
@@ -35,12 +39,14 @@ struct QueuedFrame {
     frame: EncodedFrame,
     /// Set for a request of ours.
     id: Option<u64>,
+    share: QueueShare,
 }
 
 #[derive(Default)]
 struct FrameQueue {
     items: VecDeque<QueuedFrame>,
-    bytes: usize,
+    /// Bytes of our messages, and of responses.
+    bytes: [usize; 2],
 }
 
 /// The frames that wait to be written.
@@ -58,16 +64,18 @@ impl OutgoingQueue {
         id: Option<u64>,
         share: QueueShare,
     ) -> Result<(), OutgoingQueueFull> {
-        let factor = if share == QueueShare::Responses { 2 } else { 1 };
+        let (frames, most) = match share {
+            QueueShare::Client => (limits::MAX_OUTGOING_QUEUE, limits::MAX_OUTGOING_QUEUE_BYTES),
+            QueueShare::Responses => (2 * limits::MAX_OUTGOING_QUEUE, limits::MAX_ANSWER_QUEUE_BYTES),
+        };
         let size = frame.as_bytes().len();
         let mut queue = self.queue.lock();
-        let too_many = queue.items.len() >= limits::MAX_OUTGOING_QUEUE * factor;
-        let too_large = !queue.items.is_empty() && queue.bytes + size > limits::MAX_OUTGOING_QUEUE_BYTES * factor;
-        if too_many || too_large {
+        let queued = queue.bytes[share as usize];
+        if queue.items.len() >= frames || queued > 0 && queued + size > most {
             return Err(OutgoingQueueFull);
         }
-        queue.bytes += size;
-        queue.items.push_back(QueuedFrame { frame, id });
+        queue.bytes[share as usize] += size;
+        queue.items.push_back(QueuedFrame { frame, id, share });
         drop(queue);
         self.filled.notify_one();
         Ok(())
@@ -84,7 +92,11 @@ impl OutgoingQueue {
             return None;
         }
         let item = queue.items.pop_front()?;
-        queue.bytes -= item.frame.as_bytes().len();
+        queue.bytes[item.share as usize] -= item.frame.as_bytes().len();
+        if queue.items.is_empty() {
+            // A flood must not leave its capacity behind.
+            queue.items.shrink_to(KEPT_CAPACITY);
+        }
         Some(item)
     }
 

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::connection::ConnectionState;
 use super::events::{CloseReason, EventPosition};
-use super::frame::FramePermit;
+use super::frame_budget::FramePermit;
 use crate::limits;
 
 /// A result, not decoded. It may be `null`.

@@ -137,8 +137,15 @@ fn configuration(host: &dyn ClientHost, params: &str) -> RequestResult {
     if params.items.len() > limits::MAX_CONFIGURATION_ITEMS {
         return Err((REQUEST_FAILED, "too many items"));
     }
-    let values = params.items.iter().map(|item| host.configuration(item.section.as_deref(), item.scope.as_deref()));
-    Ok(Value::Array(values.collect()))
+    let mut values = Vec::with_capacity(params.items.len());
+    let mut room = limits::MAX_CONFIGURATION_BYTES;
+    for item in &params.items {
+        let value = host.configuration(item.section.as_deref(), item.scope.as_deref());
+        // The same large section may be requested many times in one request.
+        room = room.checked_sub(value.to_string().len()).ok_or((REQUEST_FAILED, "the answer is too large"))?;
+        values.push(value);
+    }
+    Ok(Value::Array(values))
 }
 
 fn folders(host: &dyn ClientHost) -> Value {

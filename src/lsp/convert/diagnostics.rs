@@ -71,6 +71,13 @@ pub fn publish_diagnostics(params: &RawValue) -> Result<(RawFileDiagnostics, Opt
     Ok((file, fields.version))
 }
 
+/// Decodes only what a `textDocument/publishDiagnostics` notification is about: the file's URI, and the document's
+/// version if there is one.
+pub fn publish_target(params: &RawValue) -> Result<(Arc<str>, Option<i32>), ConvertError> {
+    let ObjectOnly(fields) = list::read_one::<ObjectOnly<TargetFields<'_>>>("published diagnostics", params)?;
+    Ok(((*fields.uri.0).into(), fields.version))
+}
+
 /// Decodes the answer to `textDocument/diagnostic`.
 pub fn document_diagnostic_report(raw: &RawValue) -> Result<DocumentDiagnosticReport, ConvertError> {
     list::read_one::<DecodedReport>("diagnostic report", raw).map(|read| read.0)
@@ -94,6 +101,13 @@ struct PublishFields<'a> {
     uri: TextField<'a>,
     version: Option<i32>,
     diagnostics: DiagnosticList,
+}
+
+#[derive(Debug, Deserialize)]
+struct TargetFields<'a> {
+    #[serde(borrow)]
+    uri: TextField<'a>,
+    version: Option<i32>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -24,7 +24,7 @@ mod symbols;
 pub use calls::{RawCall, RawCallItem, call_items, incoming_calls, outgoing_calls};
 pub use diagnostics::{
     DocumentDiagnosticReport, FileDiagnosticReport, WorkspaceDiagnosticReport, document_diagnostic_report,
-    publish_diagnostics, workspace_diagnostic_report,
+    publish_diagnostics, publish_target, workspace_diagnostic_report,
 };
 pub use error::ConvertError;
 pub use hover::hover;
