@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::EncodedReply;
 use crate::dialect::error_reply;
 use codeyard_base::budget::{BudgetExceeded, to_json_bounded};
-use codeyard_model::answer::Answer;
+use codeyard_model::answer::{Answer, AnswerNotes};
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::lsp_items::{LspAnswer, LspItems};
@@ -73,7 +73,7 @@ struct Metadata<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    partial: Vec<PartialView<'a>>,
+    partial: Vec<PartialEntry<'a>>,
     #[serde(skip_serializing_if = "is_zero")]
     outside: usize,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -84,6 +84,28 @@ struct Metadata<'a> {
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorBody<'a>>,
+}
+
+/// What may be missing from a result.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PartialEntry<'a> {
+    View(PartialView<'a>),
+    /// A server that failed, so nothing of it is in the result.
+    Failed {
+        server: &'a str,
+        unavailable: &'a str,
+    },
+}
+
+/// Reasons of servers that offer the operation and may be back later.
+const FAILED: [&str; 7] = ["crashed", "indexing", "overloaded", "quarantined", "server_error", "starting", "timeout"];
+
+fn partial(notes: &AnswerNotes, is_empty: bool) -> Vec<PartialEntry<'_>> {
+    let views = notes.known_files.partial(is_empty).map(PartialView::of).map(PartialEntry::View);
+    let skipped = notes.skipped_providers.iter().filter_map(|provider| provider.split_once(": "));
+    let failed = skipped.filter(|(_, reason)| FAILED.contains(reason));
+    views.chain(failed.map(|(server, unavailable)| PartialEntry::Failed { server, unavailable })).collect()
 }
 
 /// A server and project with a partial view (`docs/contract-agent.md#partial-views`).
@@ -158,7 +180,7 @@ fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
         total: (!matches!(answer.found, LspItems::Hover(_))).then_some(answer.total),
         next_cursor: answer.next_cursor.as_deref(),
         hint: sentence::hint(answer),
-        partial: notes.known_files.partial(is_empty).map(PartialView::of).collect(),
+        partial: partial(notes, is_empty),
         outside: notes.outside,
         passed_over: &notes.skipped_providers,
         by_name: &notes.by_name,

@@ -140,7 +140,13 @@ fn notes_are_in_the_metadata() {
     let reply = encode(Ok(&answer(Operation::FindReferences, locations(3), notes, 0)), MAX_RESPONSE_BYTES);
     let mut metadata = reply["structuredContent"]["metadata"].clone();
     metadata.as_object_mut().unwrap().remove("result");
-    assert_eq!(metadata, json!({"total": 3, "outside": 3, "passedOver": ["ruff: timeout"]}));
+    assert_eq!(
+        metadata,
+        json!({
+            "total": 3, "outside": 3, "passedOver": ["ruff: timeout"],
+            "partial": [{"server": "ruff", "unavailable": "timeout"}]
+        })
+    );
     assert_eq!(reply["structuredContent"]["title"], "findReferences a.ts:1:1");
     let members: Vec<&String> = reply.as_object().unwrap().keys().collect();
     assert_eq!(members, ["content", "isError", "structuredContent"]);
