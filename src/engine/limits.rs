@@ -33,8 +33,29 @@ pub const MAX_SERVER_ANCHORS: usize = 128;
 /// Files with diagnostics kept for one language server.
 pub const MAX_DIAGNOSTIC_FILES: usize = 20_000;
 
-/// Diagnostics kept for one file.
+/// Diagnostics kept for one file. A longer list isn't kept.
 pub const MAX_DIAGNOSTICS_PER_FILE: usize = 10_000;
+
+/// Diagnostics kept for one file, in bytes. A larger list isn't kept.
+pub const MAX_FILE_DIAGNOSTICS_BYTES: usize = 4 * 1024 * 1024;
+
+/// Diagnostics kept for one language server, in bytes.
+pub const MAX_SERVER_DIAGNOSTICS_BYTES: usize = 32 * 1024 * 1024;
+
+/// Diagnostics that one language server may always keep, in bytes, however much the others have reported.
+pub const SERVER_DIAGNOSTICS_SHARE_BYTES: usize = 1024 * 1024;
+
+/// Diagnostics kept for all language servers, in bytes, besides the share that each may always keep.
+pub const MAX_DIAGNOSTICS_BYTES: usize = 128 * 1024 * 1024;
+
+/// Time between two warnings about diagnostics that aren't kept, in milliseconds.
+pub const DROP_WARNING_MS: u64 = 60_000;
+
+/// Memory of diagnostics that was freed, after which the heap is trimmed, in bytes.
+pub const TRIM_AFTER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Time from then until it is trimmed, in milliseconds: a flood frees memory all the time.
+pub const TRIM_DELAY_MS: u64 = 2_000;
 
 /// Longest time that a language server which loads its project keeps other starts waiting, in milliseconds.
 pub const MAX_LOAD_MS: u64 = 10_000;
@@ -49,7 +70,10 @@ pub const FAILURE_LINES: usize = 3;
 pub const FAILURE_LINE_CHARS: usize = 240;
 
 /// How long the exit of a language server is awaited after its connection has closed, in milliseconds.
-pub const EXIT_WAIT_MS: u64 = 250;
+pub const EXIT_WAIT_MS: u64 = 1_000;
+
+/// A server that was ready for this long, in milliseconds, before it was killed from outside is restarted at once.
+pub const KILL_FORGOTTEN_MS: u64 = 30_000;
 
 /// Calls in flight in one workspace.
 pub const MAX_CALLS_PER_WORKSPACE: usize = 256;

@@ -161,6 +161,7 @@ pub const REASONS: &[&str] = &[
     "cancelled",
     "commit_service_error",
     "crashed",
+    "diagnostics_not_kept",
     "document_too_large",
     "draining",
     "duplicate",

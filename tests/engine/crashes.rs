@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::fake_server::{FakeLauncher, FakeServer, exit, fail, half_reply, signalled};
+use crate::fake_server::{FakeLauncher, FakeServer, exit, fail, half_reply, raw, signalled};
 use crate::harness::*;
 
 fn good(site: &Site) -> FakeServer {
@@ -169,5 +169,103 @@ fn a_document_that_crashed_the_server_twice_is_refused_until_it_changes() {
         yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
         let asked = fake.record().params("textDocument/hover");
         assert_eq!(asked.iter().map(|p| p["textDocument"]["uri"].as_str().unwrap()).collect::<Vec<_>>(), [&b, &a]);
+    });
+}
+
+#[test]
+fn kills_from_outside_are_no_failures_and_never_end_in_quarantine() {
+    // Between two frames, inside one, and as some shells report it.
+    let ends = [vec![signalled(9)], vec![half_reply(), signalled(9)], vec![exit(137)]];
+    for end in ends {
+        paused(|| async move {
+            let site = Site::usual();
+            let fake = good(&site).launcher();
+            let yard = Plan::one(site, fake.clone()).open().await;
+            for kills in 1..=28_usize {
+                yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+                pass(31_000).await;
+                fake.push(end.clone());
+                while fake.launches() == kills {
+                    pass(10).await;
+                }
+                assert_eq!(
+                    yard.counts.restarts().get("killed_outside"),
+                    Some(&(kills as u64)),
+                    "{:?}",
+                    yard.counts.restarts()
+                );
+            }
+            yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+            assert_eq!(fake.launches(), 29);
+            let health = yard.health().await[0].servers[0].clone();
+            assert_eq!(health.last_end.map(|end| end.reason), Some("killed_outside"));
+        });
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_whenever_it_starts_waits_longer_each_time_and_says_why() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = good(&site).on("initialize", [signalled(9)]).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        let details = called.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+        assert_eq!(details["signal"], 9);
+        let text = format!("{called:?}");
+        assert!(text.contains("killed by signal 9 from outside (often the out-of-memory killer)"), "{text}");
+        pass(600_000).await;
+        let launches = fake.launches();
+        assert!((10..25).contains(&launches), "{launches}");
+        assert_eq!(yard.counts.restarts()["killed_outside"], launches as u64);
+        pass(600_000).await;
+        assert!(fake.launches() <= launches + 11, "once a minute at most");
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+    });
+}
+
+#[test]
+fn a_connection_that_codeyard_closes_is_reported_as_such() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = good(&site).on("textDocument/definition", [raw(b"a stack trace\n")]).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+        let health = serde_json::to_value(&yard.health().await[0].servers[0]).unwrap();
+        let message = health["message"].as_str().unwrap();
+        assert!(message.starts_with("codeyard closed the connection") && message.contains("not a header"), "{message}");
+        assert_eq!(yard.counts.restarts()["protocol_error"], 2);
+        assert!(!yard.counts.restarts().contains_key("crashed"));
+    });
+}
+
+#[test]
+fn an_empty_list_of_symbols_is_no_answer_while_a_server_is_quarantined() {
+    paused(|| async {
+        let site = Site::new(&[("a.fake", "alpha\n"), ("b.other", "beta\n")]);
+        let symbol = json!([{"name": "alpha", "kind": 12, "location": site.location("a.fake", 0)}]);
+        let knowing = FakeServer::new().capabilities(json!({"workspaceSymbolProvider": true})).answer_with(
+            "workspace/symbol",
+            move |params, _| {
+                if params["query"] == "alpha" { symbol.clone() } else { json!([]) }
+            },
+        );
+        let dying = FakeServer::new().on("initialize", [exit(1)]);
+        let plan = Plan::new(site)
+            .kind(Entry::new("first", knowing.launcher()))
+            .kind(Entry::new("second", dying.launcher()).other());
+        let yard = plan.open().await;
+        let ask = |query: &str| yard.call(WORKSPACE_SYMBOLS, json!({ "query": query }));
+        drop(ask("alpha").await);
+        pass(10_000).await;
+        let found = ask("alpha").await;
+        assert_eq!(found.ok()["items"].as_array().unwrap().len(), 1);
+        assert!(found.summary().contains("Passed over second: quarantined."), "{}", found.summary());
+        let details = ask("beta").await.failed_as("PROVIDER_UNAVAILABLE", "quarantined");
+        assert_eq!(details["server"], "second");
+
+        let agent = crate::lsp_tool::named(&yard, "alpha").await;
+        assert_eq!(agent.metadata()["partial"], json!([{"server": "second", "unavailable": "quarantined"}]));
+        crate::lsp_tool::named(&yard, "beta").await.failed("PROVIDER_UNAVAILABLE", "quarantined");
     });
 }

@@ -19,6 +19,7 @@ mod diagnostics;
 mod documents;
 mod drain;
 mod flights;
+mod floods;
 mod fresh;
 mod groups;
 mod hangs;

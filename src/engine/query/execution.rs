@@ -313,10 +313,19 @@ impl Execution {
                 Err(ProviderFailure::Unsupported) => {
                     collected.skipped.push(Unavailable::unsupported(provider.kind.as_str()))
                 }
-                Err(ProviderFailure::Unavailable(unavailable)) => collected.skipped.push(unavailable),
+                Err(ProviderFailure::Unavailable(unavailable)) => {
+                    // An empty list of the other servers doesn't prove that nothing exists.
+                    if !provider.is_linter && collected.error_if_empty.is_none() {
+                        collected.error_if_empty = Some(unavailable.to_error());
+                    }
+                    collected.skipped.push(unavailable);
+                }
                 Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
                 Err(ProviderFailure::Failed(error)) => return Err(error.into()),
             }
+        }
+        if collected.error_if_empty.is_none() {
+            collected.error_if_empty = self.unavailable.iter().find(|why| why.has_failed()).map(Unavailable::to_error);
         }
         if collected.answers.is_empty() {
             return Err(none_available(&collected.skipped).into());
@@ -326,7 +335,11 @@ impl Execution {
 }
 
 fn has_nothing(result: &CanonicalResult) -> bool {
-    matches!(result, CanonicalResult::Lsp(result) if result.found.is_empty())
+    match result {
+        CanonicalResult::Lsp(result) => result.found.is_empty(),
+        CanonicalResult::WorkspaceSymbols(list) => list.items.is_empty(),
+        _ => false,
+    }
 }
 
 fn none_available(skipped: &[Unavailable]) -> ToolError {

@@ -106,6 +106,7 @@ fn collected<O: QueryOperation>(
     let mut is_cut = false;
     let mut by_name = BTreeSet::new();
     let mut known_files = Vec::new();
+    let crashed = unavailable.iter().find(|why| why.has_failed()).map(failed);
     let missing = unavailable.iter().find(|why| !why.kind.is_empty()).map(failed);
     for (provider, outcome) in providers.iter().zip(outcomes) {
         match outcome {
@@ -136,7 +137,7 @@ fn collected<O: QueryOperation>(
     skipped.retain(|why| !why.kind.is_empty());
     // A search of the whole workspace needs every language: if the server of one failed, an empty result proves nothing.
     let error_if_empty = match operation {
-        Operation::WorkspaceSymbol if failure.is_some() => failure,
+        Operation::WorkspaceSymbol if failure.is_some() || crashed.is_some() => failure.or(crashed),
         _ => missing.or(failure).filter(|_| !is_answered),
     };
     OperationOutcome::Answers(Collected {

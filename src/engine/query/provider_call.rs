@@ -23,7 +23,7 @@ use codeyard_lsp::convert::DecodedReply;
 use codeyard_lsp::methods;
 use codeyard_lsp::text::encoding::PositionEncoding;
 use codeyard_model::diagnostic::RawFileDiagnostics;
-use codeyard_model::error::ToolError;
+use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::uri::UriAdmission;
 use codeyard_telemetry::{LspCall, RequestOrigin, RpcOutcome};
 
@@ -202,7 +202,11 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
             SendOutcome::Reply(pending) => self.await_reply(pending, R::METHOD).await,
             SendOutcome::Project(report) => Ok(Attempt::Report(report)),
             SendOutcome::Push(pending) => match (pending.pushed.await, self.request.document()) {
-                (Ok(diagnostics), Some(document)) => {
+                (Ok(Err(_)), _) => {
+                    pending.expiry.answered();
+                    Err(self.not_kept(1))
+                }
+                (Ok(Ok(diagnostics)), Some(document)) => {
                     pending.expiry.answered();
                     let file = RawFileDiagnostics {
                         uri: document.source.uri.text(),
@@ -310,6 +314,13 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         // The decoder's message could quote the reply, so it is not logged.
         tracing::warn!(server = %self.provider.kind, "language server's answer is malformed");
         self.unavailable("server_error", "the language server gave a malformed answer")
+    }
+
+    /// The failure of a query for diagnostics that the server has reported and that aren't kept, of this many files at least.
+    pub(crate) fn not_kept(&self, files: usize) -> ProviderFailure {
+        let message = "the language server has reported more diagnostics than are kept; ask for one document, or restart the server";
+        let error = ToolError::new(ErrorCode::CapExceeded, message).with("reason", "diagnostics_not_kept");
+        ProviderFailure::Failed(error.with("server", self.provider.kind.as_str()).with("files", files))
     }
 
     /// The failure for a reply that is an error.

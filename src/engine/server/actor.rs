@@ -2,7 +2,7 @@
 //!
 //! A message handler never waits. The actor changes no epoch: it sends a notice to its workspace. It knows no tool.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +27,9 @@ use codeyard_model::uri::CanonicalUri;
 
 /// Capacity of the mailbox. When it is full, senders wait.
 const MAILBOX: usize = 4_096;
+
+/// Time until notices are sent again to a workspace whose mailbox was full.
+const NOTICE_RETRY: Duration = Duration::from_millis(5);
 
 /// A document with an open request when the server process ended.
 pub(super) struct CrashSuspect {
@@ -70,6 +73,8 @@ pub struct LanguageServer {
     pub(super) supervision: SupervisionTimer,
     /// Changes on disk since the current process was launched, kept while it may still register for them.
     pub(super) early_changes: Changes,
+    /// Notices that the workspace's mailbox had no room for.
+    pub(super) waiting_notices: BTreeSet<NoticeKind>,
     pub(super) _exit: ExitGuard,
 }
 
@@ -105,6 +110,7 @@ impl LanguageServer {
             retry: None,
             supervision: SupervisionTimer::default(),
             early_changes: Changes::default(),
+            waiting_notices: BTreeSet::new(),
             _exit: ExitGuard::new(on_exit),
         };
         (server, watcher)
@@ -134,15 +140,23 @@ impl LanguageServer {
         }
     }
 
-    /// Sends a notice to the workspace in the background. A full mailbox delays it; no notice is lost.
-    pub(super) fn notify_workspace(&self, kind: NoticeKind, ctx: &mut Context<Self>) {
-        let sent = self.context.notices.send(ServerNotice { from: self.context.key.clone(), kind });
-        ctx.spawn(
-            async move {
-                sent.await.ok();
+    /// Sends a notice to the workspace. A full mailbox delays it. A notice that waits serves for later ones of its kind, so that a server
+    /// that causes many costs no memory; none is lost.
+    pub(super) fn notify_workspace(&mut self, kind: NoticeKind, ctx: &mut Context<Self>) {
+        if self.waiting_notices.insert(kind) && self.waiting_notices.len() == 1 {
+            self.send_notices(ctx);
+        }
+    }
+
+    fn send_notices(&mut self, ctx: &mut Context<Self>) {
+        while let Some(kind) = self.waiting_notices.first().copied() {
+            let notice = ServerNotice { from: self.context.key.clone(), kind };
+            if let Err(SendError::Full(_)) = self.context.notices.try_send(notice) {
+                ctx.run_later(NOTICE_RETRY, |server, ctx| server.send_notices(ctx));
+                return;
             }
-            .into_actor(self),
-        );
+            self.waiting_notices.remove(&kind);
+        }
     }
 
     /// It isn't running and will not start without a request.

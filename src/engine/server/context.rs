@@ -12,6 +12,7 @@ use actix::Recipient;
 
 use crate::server::child_key::ChildKey;
 use crate::server::client_host::FolderSource;
+use crate::server::diagnostics_budget::DiagnosticsBudget;
 use crate::server::messages::ServerNotice;
 use crate::server::prepared_projects::ProjectContext;
 use crate::server::programs::Program;
@@ -87,6 +88,8 @@ pub struct ServerContext {
     pub launcher: Arc<dyn Launcher>,
     /// Bounds the frames of all children together.
     pub frames: Arc<FrameBudget>,
+    /// Bounds the diagnostics that are kept of all children.
+    pub diagnostics: Arc<DiagnosticsBudget>,
     /// When it may be restarted.
     pub restart: RestartRule,
     /// How long it may take.

@@ -2,84 +2,76 @@
 //!
 //! A push applies to a document's current content if it carries the document's version or, from a server that sends no versions, if it
 //! came after the last sync. A push that was computed before another file changed is outdated: the document is reopened to get a new one.
-//! Invariant: an old or empty list is never returned in place of one that has not arrived yet.
+//! What is kept is bounded in bytes. Over the bound, lists are dropped in this order: those of files that aren't open, the one reported
+//! longest ago first; those of open files that no request waits for, likewise; the new list. Invariants: an old or empty list is never
+//! returned in place of one that has not arrived yet; a file whose list was dropped is known as such until it is reported again.
+
+mod file;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use self::file::{
+    DropRank, ENTRY_BYTES, FileDiagnostics, ListKind, Push, Report, SyncPoint, heap_bytes, within_file_limits,
+};
 use crate::limits;
+use crate::server::diagnostics_budget::{BudgetShare, DiagnosticsBudget, DropReason};
 use codeyard_base::clock::Instant;
-use codeyard_model::diagnostic::{Diagnostic, RawDiagnostic, RawFileDiagnostics};
+use codeyard_base::digest::sha256;
+use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::uri::CanonicalUri;
 
-/// After a document was closed and reopened, an empty push without a version may belong to the close. It counts only if no other push
-/// follows within this time.
-const CLOSE_QUIET: Duration = Duration::from_millis(300);
-
-/// A request that waits for the push after a sync.
-type Waiter = oneshot::Sender<Arc<Vec<RawDiagnostic>>>;
-
-/// The last sync of an open document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct SyncPoint {
-    /// The version sent.
-    version: i32,
-    /// The server's change counter at that time.
-    content: u64,
-    /// The event counter at that time.
-    event: u64,
-}
-
-#[derive(Debug)]
-struct Push {
-    diagnostics: Arc<Vec<RawDiagnostic>>,
-    version: Option<i32>,
-    event: u64,
-    at: Instant,
-}
-
-#[derive(Debug, Default)]
-struct FileDiagnostics {
-    synced: Option<SyncPoint>,
-    push: Option<Push>,
-    waiters: Vec<Waiter>,
-    reported: Option<ReportedDiagnostics>,
-    /// The document was closed, and every push since may belong to the close.
-    just_closed: bool,
-}
-
-#[derive(Debug)]
-struct ReportedDiagnostics {
-    raw: Arc<Vec<RawDiagnostic>>,
-    canonical: Vec<Diagnostic>,
-}
+pub(super) use self::file::PushedList;
 
 /// The diagnostics of one incarnation of one server.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Diagnostics {
     files: BTreeMap<CanonicalUri, FileDiagnostics>,
+    /// The files with a list, by [`DropRank`].
+    order: BTreeMap<DropRank, CanonicalUri>,
+    share: BudgetShare,
     event: u64,
     content: u64,
     versioned: bool,
+    /// Files were reported that aren't even known by name.
+    has_unknown_files: bool,
 }
 
 /// The state of the push that a request asks for.
 pub(super) enum PushState {
     /// It has arrived.
-    Current(Arc<Vec<RawDiagnostic>>),
+    Current(PushedList),
     /// It will arrive on this channel.
-    Awaited(oneshot::Receiver<Arc<Vec<RawDiagnostic>>>),
-    /// It was computed before another file changed: reopen the document, then ask again.
+    Awaited(oneshot::Receiver<PushedList>),
+    /// It was computed before another file changed, or was dropped: reopen the document, then ask again.
     Outdated,
+}
+
+/// Everything that a server has reported.
+#[derive(Debug, Default)]
+pub(super) struct Reported {
+    /// The lists that are kept.
+    pub files: Vec<RawFileDiagnostics>,
+    /// Files whose lists were dropped.
+    pub dropped: Vec<Arc<str>>,
+    /// There are more such files, whose names aren't known.
+    pub has_unknown_files: bool,
 }
 
 impl Diagnostics {
     /// An empty set. `versioned`: the server's pushes for open documents carry a version.
-    pub(super) fn of_server(versioned: bool) -> Self {
-        Self { versioned, ..Self::default() }
+    pub(super) fn of_server(versioned: bool, budget: Arc<DiagnosticsBudget>) -> Self {
+        Self {
+            files: BTreeMap::new(),
+            order: BTreeMap::new(),
+            share: BudgetShare::new(budget),
+            event: 0,
+            content: 0,
+            versioned,
+            has_unknown_files: false,
+        }
     }
 
     /// Something on disk or in another document changed: earlier pushes may be out of date.
@@ -91,7 +83,9 @@ impl Diagnostics {
     pub(super) fn synced(&mut self, uri: &CanonicalUri, version: i32) {
         self.event += 1;
         let (content, event) = (self.content, self.event);
-        self.file(uri).synced = Some(SyncPoint { version, content, event });
+        let file = self.file(uri);
+        file.synced = Some(SyncPoint { version, content, event });
+        file.is_push_gone = false;
     }
 
     /// A document was closed at the server by us.
@@ -105,7 +99,25 @@ impl Diagnostics {
 
     /// A file is gone.
     pub(super) fn deleted(&mut self, uri: &str) {
-        self.files.remove(uri);
+        if let Some((_, file)) = self.files.remove_entry(uri) {
+            self.forget(file.reported);
+        }
+    }
+
+    /// Events of the server were lost: no list that it pushed is known to be current.
+    pub(super) fn events_lost(&mut self) {
+        self.surroundings_changed();
+        self.order.clear();
+        let mut lists = 0;
+        for file in self.files.values_mut() {
+            file.push = None;
+            file.is_push_gone = file.synced.is_some();
+            if let Some(report) = file.reported.take() {
+                lists += 1;
+                self.share.release(report.bytes);
+            }
+        }
+        self.share.budget().count(DropReason::EventsLost, lists);
     }
 
     /// Records a push. Returns whether the file's canonical diagnostics changed.
@@ -113,46 +125,53 @@ impl Diagnostics {
         &mut self,
         uri: &CanonicalUri,
         version: Option<i32>,
-        raw: Vec<RawDiagnostic>,
+        pushed: Result<Vec<RawDiagnostic>, DropReason>,
         now: Instant,
     ) -> bool {
-        if !self.files.contains_key(uri) && self.files.len() >= limits::MAX_DIAGNOSTIC_FILES {
-            return false;
+        if !self.admits(uri) {
+            return self.drop_unknown();
         }
         self.event += 1;
         let event = self.event;
-        let diagnostics = Arc::new(raw);
+        let is_empty = pushed.as_ref().is_ok_and(Vec::is_empty);
         let versioned = self.versioned;
         let file = self.file(uri);
         if let Some(synced) = file.synced
-            && (version.is_some_and(|version| version < synced.version)
-                || versioned && version.is_none() && diagnostics.is_empty())
+            && (version.is_some_and(|version| version < synced.version) || versioned && version.is_none() && is_empty)
         {
             // It belongs to an older text or to the close; the current push is still to come.
             return false;
         }
-        file.just_closed &= version.is_none() && diagnostics.is_empty();
-        if file.synced.is_none() && diagnostics.is_empty() && file.reported.is_some() {
+        file.just_closed &= version.is_none() && is_empty;
+        if file.synced.is_none() && is_empty && file.reported.is_some() {
             // The server clears a closed document; its report stays valid until the file changes.
             return false;
         }
-        file.push = Some(Push { diagnostics: diagnostics.clone(), version, event, at: now });
-        self.report(uri, diagnostics)
+        let (differs, diagnostics) = self.report(uri, pushed);
+        if let Some(file) = self.files.get_mut(uri.as_str()) {
+            file.push = Some(Push { diagnostics, version, event, at: now });
+            file.is_push_gone = false;
+        }
+        differs
     }
 
     /// Records a pulled report. Returns whether it differs from the previous one.
     pub(super) fn pulled(&mut self, uri: &CanonicalUri, raw: Vec<RawDiagnostic>) -> bool {
-        if !self.files.contains_key(uri) && self.files.len() >= limits::MAX_DIAGNOSTIC_FILES {
-            return false;
+        if !self.admits(uri) {
+            return self.drop_unknown();
         }
-        self.report(uri, Arc::new(raw))
+        self.event += 1;
+        let file = self.file(uri);
+        // The list would be kept twice. A server that is pulled from isn't asked for pushes.
+        file.is_push_gone = file.push.take().is_some() || file.is_push_gone;
+        self.report(uri, Ok(raw)).0
     }
 
     /// The push for a document's current content, once no other push came for `settle`.
     pub(super) fn push_of(&mut self, uri: &CanonicalUri, settle: std::time::Duration, now: Instant) -> PushState {
         let content = self.content;
         let file = self.file(uri);
-        if file.synced.is_none_or(|synced| synced.content != content) {
+        if file.is_push_gone || file.synced.is_none_or(|synced| synced.content != content) {
             return PushState::Outdated;
         }
         if let Some(current) = file.current(settle, now) {
@@ -180,138 +199,146 @@ impl Diagnostics {
     }
 
     /// All reported diagnostics.
-    pub(super) fn reported(&self) -> Vec<RawFileDiagnostics> {
-        let reported = self.files.iter().filter_map(|(uri, file)| Some((uri, file.reported.as_ref()?)));
-        reported
-            .map(|(uri, report)| RawFileDiagnostics { uri: uri.text(), diagnostics: report.raw.as_ref().clone() })
-            .collect()
+    pub(super) fn reported(&self) -> Reported {
+        let mut all = Reported { has_unknown_files: self.has_unknown_files, ..Reported::default() };
+        for (uri, file) in &self.files {
+            match file.reported.as_ref().map(|report| &report.list) {
+                Some(Ok(list)) => {
+                    all.files.push(RawFileDiagnostics { uri: uri.text(), diagnostics: list.as_ref().clone() });
+                }
+                Some(Err(_)) => all.dropped.push(uri.text()),
+                None => {}
+            }
+        }
+        all
     }
 
     fn file(&mut self, uri: &CanonicalUri) -> &mut FileDiagnostics {
         self.files.entry(uri.clone()).or_default()
     }
 
-    fn report(&mut self, uri: &CanonicalUri, raw: Arc<Vec<RawDiagnostic>>) -> bool {
-        let kept: Vec<RawDiagnostic> = raw.iter().take(limits::MAX_DIAGNOSTICS_PER_FILE).cloned().collect();
-        let canonical = codeyard_canon::diagnostics(uri, kept).into_items();
-        let file = self.file(uri);
-        let before = file.reported.as_ref().map(|report| &report.canonical);
-        let differs = before.map_or(!canonical.is_empty(), |before| *before != canonical);
-        file.reported = Some(ReportedDiagnostics { raw, canonical });
-        differs
+    /// Whether a report on this file has a place. An empty report of a file that isn't open makes place.
+    fn admits(&mut self, uri: &CanonicalUri) -> bool {
+        if self.files.contains_key(uri) || self.files.len() < limits::MAX_DIAGNOSTIC_FILES {
+            return true;
+        }
+        let empty =
+            self.order.range(..(ListKind::Kept, 0)).find(|(_, uri)| !self.is_open(uri)).map(|(_, uri)| uri.clone());
+        empty.inspect(|uri| self.deleted(uri.as_str())).is_some()
+    }
+
+    fn is_open(&self, uri: &CanonicalUri) -> bool {
+        self.files.get(uri.as_str()).is_some_and(|file| file.synced.is_some())
+    }
+
+    fn drop_unknown(&mut self) -> bool {
+        self.has_unknown_files = true;
+        self.warn(DropReason::TooManyFiles, 1);
+        false
+    }
+
+    fn warn(&self, reason: DropReason, lists: usize) {
+        if self.share.budget().count(reason, lists) {
+            tracing::warn!(
+                reason = reason.as_str(),
+                files = self.files.len(),
+                "diagnostics of a language server are not kept: it reports more than the budget; queries for them fail"
+            );
+        }
+    }
+
+    /// Replaces the report on a file. Returns whether it differs, and the list as far as it is kept.
+    fn report(&mut self, uri: &CanonicalUri, raw: Result<Vec<RawDiagnostic>, DropReason>) -> (bool, PushedList) {
+        let before = self.files.get_mut(uri.as_str()).and_then(|file| {
+            file.push = None;
+            file.reported.take()
+        });
+        let digest_before = before.as_ref().map(|report| report.digest);
+        self.forget(before);
+        let list = raw.and_then(within_file_limits);
+        let digest = list.as_ref().map_or([0; 32], |raw| digest_of(uri, raw));
+        let is_empty = list.as_ref().is_ok_and(Vec::is_empty);
+        let entry = uri.as_str().len() + ENTRY_BYTES;
+        let mut taken =
+            list.and_then(|raw| self.take(uri, entry + heap_bytes(&raw)).map(|bytes| (Ok(Arc::new(raw)), bytes)));
+        if let Err(reason) = taken {
+            self.warn(reason, 1);
+            taken = self.share.take(entry).map(|()| (Err(reason), entry));
+        }
+        let Ok((list, bytes)) = taken else {
+            // There is no room even for the name.
+            self.has_unknown_files = true;
+            return (digest_before.is_some(), taken.map(|_| Arc::default()));
+        };
+        let kind = match &list {
+            Ok(_) if is_empty => ListKind::Empty,
+            Ok(_) => ListKind::Kept,
+            Err(_) => ListKind::Dropped,
+        };
+        let rank = (kind, self.event);
+        self.order.insert(rank, uri.clone());
+        let differs = digest_before.map_or(!is_empty, |before| before != digest);
+        self.file(uri).reported = Some(Report { list: list.clone(), digest, bytes, rank });
+        (differs, list)
+    }
+
+    /// Takes `bytes` for the list of `uri`; drops lists of other files in the defined order if that is necessary.
+    fn take(&mut self, uri: &CanonicalUri, bytes: usize) -> Result<usize, DropReason> {
+        let Err(mut reason) = self.share.take(bytes) else { return Ok(bytes) };
+        for keeps_open in [true, false] {
+            let mut after = (ListKind::Kept, 0);
+            while let Some((rank, dropped)) = self.next_list(after) {
+                after = (ListKind::Kept, rank.1 + 1);
+                let Some(file) = self.files.get(dropped.as_str()) else { continue };
+                let is_needed = dropped == *uri || !file.waiters.is_empty() || keeps_open && file.synced.is_some();
+                if is_needed {
+                    continue;
+                }
+                self.drop_list(&dropped, reason);
+                match self.share.take(bytes) {
+                    Ok(()) => return Ok(bytes),
+                    Err(still) => reason = still,
+                }
+            }
+        }
+        Err(reason)
+    }
+
+    fn next_list(&self, after: DropRank) -> Option<(DropRank, CanonicalUri)> {
+        self.order.range(after..(ListKind::Dropped, 0)).next().map(|(rank, uri)| (*rank, uri.clone()))
+    }
+
+    /// Drops the list of a file, and remembers that it was there.
+    fn drop_list(&mut self, uri: &CanonicalUri, reason: DropReason) {
+        let Some(file) = self.files.get_mut(uri.as_str()) else { return };
+        file.push = None;
+        file.is_push_gone = file.synced.is_some();
+        let Some(report) = &mut file.reported else { return };
+        let entry = (uri.as_str().len() + ENTRY_BYTES).min(report.bytes);
+        report.list = Err(reason);
+        report.digest = [0; 32];
+        self.order.remove(&report.rank);
+        report.rank.0 = ListKind::Dropped;
+        self.order.insert(report.rank, uri.clone());
+        let freed = report.bytes - entry;
+        report.bytes = entry;
+        self.share.release(freed);
+        self.warn(reason, 1);
+    }
+
+    fn forget(&mut self, report: Option<Report>) {
+        if let Some(report) = report {
+            self.order.remove(&report.rank);
+            self.share.release(report.bytes);
+        }
     }
 }
 
-impl FileDiagnostics {
-    fn current(&self, settle: std::time::Duration, now: Instant) -> Option<Arc<Vec<RawDiagnostic>>> {
-        let (synced, push) = (self.synced?, self.push.as_ref()?);
-        let of_present = match push.version {
-            Some(version) => version >= synced.version,
-            None => push.event > synced.event,
-        };
-        let quiet = self.quiet_at(settle).is_some_and(|at| at <= now);
-        (of_present && quiet).then(|| push.diagnostics.clone())
-    }
-
-    /// When the last push counts as settled.
-    fn quiet_at(&self, settle: Duration) -> Option<Instant> {
-        let wait = if self.just_closed { settle.max(CLOSE_QUIET) } else { settle };
-        self.push.as_ref().map(|push| push.at + wait)
-    }
+/// Digest of the canonical list: the id of a diagnostic depends on all of its fields.
+fn digest_of(uri: &CanonicalUri, raw: &[RawDiagnostic]) -> [u8; 32] {
+    let canonical = codeyard_canon::diagnostics(uri, raw.to_vec()).into_items();
+    sha256(canonical.iter().map(|diagnostic| diagnostic.id.as_str()).collect::<String>())
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-    use std::time::Duration;
-
-    use super::*;
-    use codeyard_model::position::Range;
-
-    fn uri() -> CanonicalUri {
-        CanonicalUri::of_gated_path(Path::new("/w/a.c"))
-    }
-
-    fn finding(message: &str) -> RawDiagnostic {
-        RawDiagnostic {
-            range: Range::new(0, 0, 0, 1),
-            severity: Some(1),
-            code: None,
-            source: None,
-            message: message.into(),
-        }
-    }
-
-    #[test]
-    fn an_older_versions_push_is_not_taken() {
-        let mut known = Diagnostics::default();
-        let now = Instant::now();
-        known.synced(&uri(), 2);
-        assert!(!known.pushed(&uri(), Some(1), vec![finding("old")], now), "late word is no news");
-        let PushState::Awaited(mut waits) = known.push_of(&uri(), Duration::ZERO, now) else { panic!("must wait") };
-        assert!(known.pushed(&uri(), Some(2), vec![finding("new")], now));
-        assert_eq!(known.settle(Duration::ZERO, now), None);
-        assert_eq!(waits.try_recv().unwrap()[0].message, "new");
-    }
-
-    #[test]
-    fn unversioned_pushes_must_follow_the_sync_and_be_quiet() {
-        let mut known = Diagnostics::default();
-        let (now, settle) = (Instant::now(), Duration::from_millis(100));
-        known.pushed(&uri(), None, vec![finding("before")], now);
-        known.synced(&uri(), 1);
-        let PushState::Awaited(mut waits) = known.push_of(&uri(), settle, now) else { panic!("must wait") };
-        known.pushed(&uri(), None, vec![finding("after")], now);
-        assert_eq!(known.settle(settle, now), Some(now + settle));
-        assert!(waits.try_recv().is_err());
-        assert_eq!(known.settle(settle, now + settle), None);
-        assert_eq!(waits.try_recv().unwrap()[0].message, "after");
-    }
-
-    #[test]
-    fn tidying_up_after_our_close_is_not_taken_for_an_empty_result() {
-        let now = Instant::now();
-        for (versioned, held_ms) in [(false, Some(300)), (true, None)] {
-            let mut known = Diagnostics::of_server(versioned);
-            known.synced(&uri(), 1);
-            known.pushed(&uri(), Some(1), vec![finding("a")], now);
-            known.closed(uri().as_str());
-            known.synced(&uri(), 2);
-            let PushState::Awaited(mut waits) = known.push_of(&uri(), Duration::ZERO, now) else { panic!("must wait") };
-            known.pushed(&uri(), None, vec![], now);
-            let held = known.settle(Duration::ZERO, now);
-            assert_eq!(held, held_ms.map(|ms| now + Duration::from_millis(ms)), "versioned: {versioned}");
-            assert!(waits.try_recv().is_err());
-            known.pushed(&uri(), None, vec![finding("b")], now);
-            assert_eq!(known.settle(Duration::ZERO, now), None);
-            assert_eq!(waits.try_recv().unwrap()[0].message, "b");
-        }
-    }
-
-    #[test]
-    fn changed_surroundings_outdate_a_push() {
-        let mut known = Diagnostics::default();
-        let now = Instant::now();
-        known.synced(&uri(), 1);
-        known.pushed(&uri(), Some(1), vec![], now);
-        assert!(matches!(known.push_of(&uri(), Duration::ZERO, now), PushState::Current(_)));
-        known.surroundings_changed();
-        assert!(matches!(known.push_of(&uri(), Duration::ZERO, now), PushState::Outdated));
-    }
-
-    #[test]
-    fn only_a_different_canonical_list_is_news() {
-        let mut known = Diagnostics::default();
-        let now = Instant::now();
-        known.synced(&uri(), 1);
-        assert!(!known.pushed(&uri(), None, vec![], now), "nothing before, nothing now");
-        assert!(known.pushed(&uri(), None, vec![finding("a"), finding("b")], now));
-        assert!(!known.pushed(&uri(), None, vec![finding("b"), finding("a"), finding("a")], now));
-        assert!(known.pushed(&uri(), None, vec![finding("b")], now));
-        known.closed(uri().as_str());
-        assert!(!known.pushed(&uri(), None, vec![], now), "clearing after our own close is not news");
-        assert_eq!(known.reported().len(), 1);
-        known.deleted(uri().as_str());
-        assert!(known.reported().is_empty());
-    }
-}
+mod tests;

@@ -16,7 +16,7 @@ use crate::server::messages::{KillServer, NoticeKind, StopServer, WorkspaceGone}
 use crate::server::restart_rule::RestartDecision;
 use crate::server::session::LiveServer;
 use crate::server::startup::{self, StartFailure, StartedServer};
-use crate::status::server_failure::ServerFailure;
+use crate::status::server_failure::{KILLED_FROM_OUTSIDE, ServerFailure, is_kill_from_outside};
 use crate::status::server_state::{CRASHED, Down, QUARANTINED, ServerState};
 use crate::status::server_status::LastEnd;
 use codeyard_base::clock::Instant;
@@ -30,8 +30,10 @@ use codeyard_process::launch::ProcessExit;
 
 /// Largest number of crash suspects.
 const MAX_CRASH_SUSPECTS: usize = 256;
-/// The signal that kills a process from outside.
-const SIGKILL: i32 = 9;
+/// The reason of an end by a signal that codeyard didn't send.
+const KILLED: &str = "killed_outside";
+/// The reason of an end because codeyard closed the connection: the server broke the protocol or a limit.
+const PROTOCOL_ERROR: &str = "protocol_error";
 
 /// How a server process ended or failed.
 pub(super) struct ServerEnd {
@@ -80,7 +82,11 @@ impl LanguageServer {
         match result {
             Err(failed) => {
                 let StartFailure { message, stderr, exit, ran } = failed;
-                self.after_exit(ServerEnd { reason: "start_failed", message, stderr, exit, ran }, ctx);
+                let (reason, message) = match is_kill_from_outside(exit) {
+                    true => (KILLED, killed_message()),
+                    false => ("start_failed", message),
+                };
+                self.after_exit(ServerEnd { reason, message, stderr, exit, ran }, ctx);
             }
             Ok(started) => {
                 let events = futures::stream::unfold(started.events, |mut events| async move {
@@ -182,6 +188,7 @@ impl LanguageServer {
         let failure = Some(failure);
         let decision = match reason {
             MEMORY_LIMIT => self.history.on_memory_limit(served),
+            KILLED => self.history.on_killed(served, self.jitter()),
             _ => self.history.on_exit(Instant::now(), was_ready, self.jitter()),
         };
         match decision {
@@ -235,30 +242,43 @@ impl LanguageServer {
         let Some(session) = self.session.take() else { return };
         self.remember_open(&session);
         let exit = session.child.process().exited().now_or_never();
-        if exit.is_some() || reason != CloseReason::EndOfOutput {
-            return self.on_exited(&session, exit, ctx);
+        if exit.is_some() || reason.is_violation() {
+            return self.on_exited(&session, exit, reason, ctx);
         }
-        // The process has closed its output and is about to end.
+        // The process has closed its pipes and is about to end.
         let exited = timeout(Duration::from_millis(limits::EXIT_WAIT_MS), session.child.process().exited());
         let waited = async move { (exited.await.ok(), session) };
         let incarnation = self.incarnation;
         ctx.spawn(waited.into_actor(self).map(move |(exit, session), server, ctx| {
             if incarnation == server.incarnation {
-                server.on_exited(&session, exit, ctx);
+                server.on_exited(&session, exit, reason, ctx);
             }
         }));
     }
 
-    fn on_exited(&mut self, session: &LiveServer, exit: Option<ProcessExit>, ctx: &mut Context<Self>) {
+    fn on_exited(
+        &mut self,
+        session: &LiveServer,
+        exit: Option<ProcessExit>,
+        closed: CloseReason,
+        ctx: &mut Context<Self>,
+    ) {
         self.record_crash_suspects(session, exit);
         let (stderr, ran) = (session.child.process().stderr_tail(), session.started_at.elapsed());
-        let message = "the language server ended by itself".into();
-        self.after_exit(ServerEnd { reason: "crashed", message, stderr, exit, ran }, ctx);
+        let (reason, message) = match exit {
+            _ if closed.is_violation() => {
+                (PROTOCOL_ERROR, format!("codeyard closed the connection to the language server: {closed}"))
+            }
+            _ if is_kill_from_outside(exit) => (KILLED, killed_message()),
+            Some(_) => (CRASHED, "the language server ended by itself".to_owned()),
+            None => (CRASHED, "the language server closed its connection and did not exit".to_owned()),
+        };
+        self.after_exit(ServerEnd { reason, message, stderr, exit, ran }, ctx);
     }
 
     /// Records which documents may have crashed the server; none if it was killed from outside.
     fn record_crash_suspects(&mut self, session: &LiveServer, exit: Option<ProcessExit>) {
-        if exit.is_some_and(|exit| exit.signal == Some(SIGKILL) || exit.code == Some(128 + SIGKILL)) {
+        if is_kill_from_outside(exit) {
             return;
         }
         let now = Instant::now();
@@ -279,6 +299,10 @@ impl LanguageServer {
             self.reopen = session.open_paths(&self.context);
         }
     }
+}
+
+fn killed_message() -> String {
+    format!("the language server {KILLED_FROM_OUTSIDE}")
 }
 
 impl StreamHandler<Tagged> for LanguageServer {

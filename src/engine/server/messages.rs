@@ -6,6 +6,7 @@ use actix::prelude::*;
 use futures::future::{BoxFuture, Shared};
 
 use crate::server::child_key::ChildKey;
+use crate::server::diagnostics_budget::DropReason;
 use crate::server::expiry::ExpiryGuard;
 use crate::server::request::ServerRequest;
 use crate::status::server_state::Unavailable;
@@ -64,8 +65,8 @@ pub struct PendingAnswer {
 
 /// An awaited push.
 pub struct PendingPush {
-    /// Resolves to the diagnostics of the current content; fails when the server goes away.
-    pub pushed: tokio::sync::oneshot::Receiver<Arc<Vec<RawDiagnostic>>>,
+    /// Resolves to the diagnostics of the current content, or to why they aren't kept; fails when the server goes away.
+    pub pushed: tokio::sync::oneshot::Receiver<Result<Arc<Vec<RawDiagnostic>>, DropReason>>,
     /// The encoding of their positions.
     pub encoding: PositionEncoding,
     /// Counts the wait as expired if it is dropped after its deadline.
@@ -76,6 +77,10 @@ pub struct PendingPush {
 pub struct ProjectReport {
     /// Files whose diagnostics are known and current.
     pub files: Vec<RawFileDiagnostics>,
+    /// Files whose diagnostics aren't kept, because the server has reported more than the budget.
+    pub dropped: Vec<Arc<str>>,
+    /// There are more such files, whose names aren't known.
+    pub has_unknown_files: bool,
     /// Pulls of open documents, by URI.
     pub pulls: Vec<(Arc<str>, PendingAnswer)>,
     /// `workspace/diagnostic`, where supported.
@@ -130,7 +135,7 @@ pub struct ServerNotice {
 }
 
 /// What a [`ServerNotice`] reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoticeKind {
     /// It became ready or asked for a refresh: answers and diagnostics may have changed.
     AnswersMayDiffer,

@@ -13,6 +13,7 @@ pub mod child_key;
 mod client_host;
 pub mod context;
 mod diagnostics;
+pub mod diagnostics_budget;
 pub mod document;
 mod document_loading;
 mod document_sync;

@@ -1,11 +1,13 @@
 //! Decides when a language server that exited is restarted: at once if it was ready and this is the first exit within the window, otherwise
 //! after a back-off, then a quarantine, then one try. Pure; the time is passed in.
 //!
-//! Invariant: never more than `max_restarts` restarts within `window`, whatever the server does.
+//! A process that was killed from outside hasn't failed: it is restarted at once, and after a back-off if it is killed again soon, but never
+//! quarantined for it. Invariant: never more than `max_restarts` restarts within `window`, whatever the server does.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::limits;
 use codeyard_base::clock::Instant;
 
 /// The parameters of the restart rule.
@@ -52,6 +54,8 @@ pub(crate) struct RestartHistory {
     /// Whether the first exit was followed by an immediate restart.
     first_was_immediate: bool,
     on_probation: bool,
+    /// Kills from outside, each before the server had served for long.
+    kills: u32,
     /// It exceeded its memory limit before it had served for long, and hasn't served for long since then.
     exceeds_limit: bool,
 }
@@ -59,7 +63,14 @@ pub(crate) struct RestartHistory {
 impl RestartHistory {
     /// No exits yet.
     pub(crate) fn new(rule: RestartRule) -> Self {
-        Self { rule, exits: VecDeque::new(), first_was_immediate: false, on_probation: false, exceeds_limit: false }
+        Self {
+            rule,
+            exits: VecDeque::new(),
+            first_was_immediate: false,
+            on_probation: false,
+            kills: 0,
+            exceeds_limit: false,
+        }
     }
 
     /// Records an exit. `was_ready`: the server had been ready. `jitter` in [0, 1) spreads restarts of many servers over
@@ -82,9 +93,25 @@ impl RestartHistory {
             }
         }
         let waited = self.exits.len() - 1 - usize::from(self.first_was_immediate).min(self.exits.len() - 1);
-        let doublings = u32::try_from(waited).unwrap_or(u32::MAX).min(16);
-        let wait = self.rule.backoff_first.saturating_mul(1 << doublings).min(self.rule.backoff_max);
-        RestartDecision::Restart(wait.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 10.0))
+        RestartDecision::Restart(self.backoff(u32::try_from(waited).unwrap_or(u32::MAX), jitter))
+    }
+
+    /// Records that the process was killed from outside. `served`: how long it had been ready without an interruption. One that is killed
+    /// again and again as soon as it has started, for example because the machine lacks memory, waits longer each time.
+    pub(crate) fn on_killed(&mut self, served: Duration, jitter: f64) -> RestartDecision {
+        if served >= Duration::from_millis(limits::KILL_FORGOTTEN_MS) {
+            self.kills = 0;
+        }
+        self.kills = self.kills.saturating_add(1);
+        match self.kills {
+            1 => RestartDecision::Restart(Duration::ZERO),
+            kills => RestartDecision::Restart(self.backoff(kills - 2, jitter)),
+        }
+    }
+
+    fn backoff(&self, doublings: u32, jitter: f64) -> Duration {
+        let wait = self.rule.backoff_first.saturating_mul(1 << doublings.min(16)).min(self.rule.backoff_max);
+        wait.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 10.0)
     }
 
     /// Records an end over the memory limit. `served`: how long it had been ready without an interruption. A server that has served for a
@@ -104,6 +131,7 @@ impl RestartHistory {
     /// Forgets all failures: an operator has asked for a restart.
     pub(crate) fn forget(&mut self) {
         self.on_stable();
+        self.kills = 0;
         self.exceeds_limit = false;
     }
 
@@ -162,6 +190,18 @@ mod tests {
         assert_eq!([late, early].map(|served| history.on_memory_limit(served)), [again; 2]);
         history.forget();
         assert_eq!(history.on_memory_limit(early), again);
+    }
+
+    #[test]
+    fn kills_from_outside_wait_longer_each_time_and_never_end_in_quarantine() {
+        let mut history = RestartHistory::new(RestartRule::default());
+        let waits: Vec<_> = (0..40).map(|_| history.on_killed(Duration::ZERO, 0.0)).collect();
+        let ms = |ms| RestartDecision::Restart(Duration::from_millis(ms));
+        assert_eq!(waits[..5], [ms(0), ms(500), ms(1_000), ms(2_000), ms(4_000)]);
+        assert!(waits[10..].iter().all(|wait| *wait == ms(60_000)), "{waits:?}");
+        let served = Duration::from_millis(limits::KILL_FORGOTTEN_MS);
+        assert_eq!([served; 3].map(|served| history.on_killed(served, 0.0)), [ms(0); 3]);
+        assert_eq!(history.on_exit(Instant::now(), true, 0.0), ms(0), "they aren't failures");
     }
 
     #[test]

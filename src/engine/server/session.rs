@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::limits;
 use crate::server::context::ServerContext;
-use crate::server::diagnostics::Diagnostics;
+use crate::server::diagnostics::{Diagnostics, Reported};
+use crate::server::diagnostics_budget::DropReason;
 use crate::server::document::DocumentInput;
 use crate::server::expiry::{ExpiryGuard, REQUEST_ENDED};
 use crate::server::folder_changes::AnnouncedFolders;
@@ -109,7 +110,7 @@ impl LiveServer {
             encoding,
             readiness,
             documents,
-            diagnostics: Diagnostics::of_server(context.server.quirks.push_versioned),
+            diagnostics: Diagnostics::of_server(context.server.quirks.push_versioned, context.diagnostics.clone()),
             expired: Arc::default(),
             started_at: now,
             incarnation,
@@ -213,8 +214,11 @@ impl LiveServer {
 
     /// All reported diagnostics, and new pulls where the server supports them.
     pub(super) fn project_report(&mut self, deadline: Deadline) -> Result<SendOutcome, RequestError> {
+        let Reported { files, dropped, has_unknown_files } = self.diagnostics.reported();
         let mut report = ProjectReport {
-            files: self.diagnostics.reported(),
+            files,
+            dropped,
+            has_unknown_files,
             pulls: vec![],
             workspace: None,
             encoding: self.encoding,
@@ -300,8 +304,9 @@ impl LiveServer {
                 effect.readiness = true;
             }
             ServerEvent::Lost { .. } => {
-                self.diagnostics.surroundings_changed();
+                self.diagnostics.events_lost();
                 effect.refresh = true;
+                effect.diagnostics_changed = true;
             }
             ServerEvent::Closed(_) => {}
         }
@@ -315,14 +320,22 @@ impl LiveServer {
         now: Instant,
         effect: &mut EventEffect,
     ) {
-        let Ok((mut file, version)) = convert::publish_diagnostics(params) else {
-            tracing::warn!(server = %context.kind, "language server pushed malformed diagnostics");
+        // The decoded list would be larger still.
+        let is_too_large = params.get().len() > limits::MAX_FILE_DIAGNOSTICS_BYTES;
+        let decoded = match is_too_large {
+            true => convert::publish_target(params).map(|(uri, version)| (uri, version, Err(DropReason::FileTooLarge))),
+            false => {
+                convert::publish_diagnostics(params).map(|(file, version)| (file.uri, version, Ok(file.diagnostics)))
+            }
+        };
+        context.diagnostics.freed(params.get().len());
+        let Ok((uri, version, diagnostics)) = decoded else {
+            tracing::debug!(server = %context.kind, "language server pushed malformed diagnostics");
             return;
         };
-        let UriAdmission::Inside(uri) = context.gate.admit(&file.uri) else { return };
-        file.diagnostics.truncate(limits::MAX_DIAGNOSTICS_PER_FILE);
+        let UriAdmission::Inside(uri) = context.gate.admit(&uri) else { return };
         effect.readiness = self.pending_indexing.pushed(&uri, version);
-        effect.diagnostics_changed = self.diagnostics.pushed(&uri, version, file.diagnostics, now);
+        effect.diagnostics_changed = self.diagnostics.pushed(&uri, version, diagnostics, now);
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::server::context::ServerContext;
 use codeyard_files::watch::{ChangeKind, Changes};
 use codeyard_lsp::client::capabilities::{Capabilities, WatchPattern};
+use codeyard_lsp::limits::MAX_WATCH_PATTERNS;
 use codeyard_model::uri::{encode_path, percent_decode};
 
 /// The parameters of `workspace/didChangeWatchedFiles`.
@@ -51,7 +52,12 @@ impl WatchGlobs {
                 let count = if is_relative(pattern) { folders.len() } else { 1 };
                 folders.iter().take(count).filter_map(|folder| compile(pattern, folder)).collect()
             };
-            self.patterns = capabilities.watch_patterns().iter().flat_map(compiled).collect();
+            let patterns = capabilities.watch_patterns();
+            let compilations = |pattern: &WatchPattern| if is_relative(pattern) { folders.len() } else { 1 };
+            // Relative patterns are compiled once for each folder.
+            let is_too_many = patterns.iter().map(compilations).sum::<usize>() > MAX_WATCH_PATTERNS;
+            let patterns = if is_too_many { vec![WatchPattern::all_files()] } else { patterns };
+            self.patterns = patterns.iter().flat_map(compiled).collect();
             self.revision = revision;
         }
         let wanted = changes.files.iter().filter_map(|change| {

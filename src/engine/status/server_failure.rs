@@ -20,6 +20,16 @@ use codeyard_process::launch::ProcessExit;
 const HIDDEN: &str = "(hidden)";
 /// Shorter values of the environment, such as `1`, occur by chance.
 const MIN_HIDDEN_BYTES: usize = 4;
+/// The signal that can't be caught.
+const SIGKILL: i32 = 9;
+/// What is told of a server that ended by it. The exit of a server that codeyard ends itself is never recorded.
+pub(crate) const KILLED_FROM_OUTSIDE: &str = "was killed by signal 9 from outside (often the out-of-memory killer)";
+
+/// Whether a process was killed from outside; some shells report that as an exit code.
+pub(crate) fn is_kill_from_outside(exit: Option<ProcessExit>) -> bool {
+    exit.is_some_and(|exit| exit.signal == Some(SIGKILL) || exit.code == Some(128 + SIGKILL))
+}
+
 /// How a server failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerFailure {
@@ -58,6 +68,7 @@ impl ServerFailure {
     pub fn summary(&self) -> String {
         let how = match (self.exit_code, self.signal) {
             (Some(code), _) => format!("exited with code {code}"),
+            (None, Some(SIGKILL)) => KILLED_FROM_OUTSIDE.to_owned(),
             (None, Some(signal)) => format!("was ended by signal {signal}"),
             (None, None) if self.ran_ms == 0 => return "did not start".to_owned(),
             (None, None) => "was still running".to_owned(),
@@ -141,12 +152,14 @@ mod tests {
         let summaries = [
             failure(exit(Some(1), None), 345, "").summary(),
             failure(exit(None, Some(11)), 61_000, "").summary(),
+            failure(exit(None, Some(9)), 61_000, "").summary(),
             failure(None, 2_000, "").summary(),
             failure(None, 0, "").summary(),
         ];
         let expected = [
             "exited with code 1 after 0.3 s",
             "was ended by signal 11 after 61.0 s",
+            "was killed by signal 9 from outside (often the out-of-memory killer) after 61.0 s",
             "was still running after 2.0 s",
             "did not start",
         ];

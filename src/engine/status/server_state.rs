@@ -157,6 +157,11 @@ impl Unavailable {
         }
     }
 
+    /// Whether it is the failure of a server that is there, which may hold more than the answers of the others.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.reason, CRASHED | QUARANTINED)
+    }
+
     /// The same, of a cause that passes.
     pub fn retry_after(self, ms: u64) -> Self {
         Self { retry_after_ms: Some(ms), ..self }

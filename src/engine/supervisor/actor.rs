@@ -229,6 +229,7 @@ impl Supervisor {
             request_turns: self.request_turns.clone(),
             start_queue: self.parts.directory.start_queue().clone(),
             memory: self.parts.directory.memory().clone(),
+            diagnostics: self.parts.directory.diagnostics().clone(),
             snapshots: snapshots.clone(),
             indexes: self.indexes.clone(),
             shared: self.parts.shared.clone(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use crate::server::diagnostics_budget::DiagnosticsBudget;
 use crate::server::start_queue::StartQueue;
 use crate::status::memory_gate::MemoryGate;
 use crate::status::registry::StatusRegistry;
@@ -21,6 +22,7 @@ pub struct Directory {
     status_registry: Arc<StatusRegistry>,
     memory: Arc<MemoryGate>,
     start_queue: StartQueue,
+    diagnostics: Arc<DiagnosticsBudget>,
     listing: RwLock<Arc<WorkspaceListing>>,
 }
 
@@ -28,8 +30,8 @@ impl Default for Directory {
     fn default() -> Self {
         let status_registry = Arc::<StatusRegistry>::default();
         let memory = Arc::new(MemoryGate::new(status_registry.clone()));
-        let (table, start_queue, listing) = Default::default();
-        Self { table, status_registry, memory, start_queue, listing }
+        let (table, start_queue, diagnostics, listing) = Default::default();
+        Self { table, status_registry, memory, start_queue, diagnostics, listing }
     }
 }
 
@@ -84,6 +86,11 @@ impl Directory {
     /// Admits starts of language servers within the memory budget.
     pub fn memory(&self) -> &Arc<MemoryGate> {
         &self.memory
+    }
+
+    /// Bounds the diagnostics that are kept of all language servers.
+    pub fn diagnostics(&self) -> &Arc<DiagnosticsBudget> {
+        &self.diagnostics
     }
 
     /// The configured and the draining workspaces, as the supervisor published them last.

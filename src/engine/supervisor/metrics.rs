@@ -53,6 +53,14 @@ pub fn observe(
         let waiting = source.all().first().map_or(0, |workspace| workspace.indexes.waiting());
         sink.record(waiting as u64, &[]);
     });
+    let source = directory.clone();
+    observers.observe(&known::DIAGNOSTICS_SIZE, move |sink| sink.record(source.diagnostics().held() as u64, &[]));
+    let source = directory.clone();
+    observers.observe(&known::DIAGNOSTICS_DROPPED, move |sink| {
+        source.diagnostics().dropped().iter().for_each(|(reason, count)| sink.record(*count, &[reason]));
+    });
+    let events = frames.clone();
+    observers.observe(&known::EVENTS_QUEUED, move |sink| sink.record(events.queued_events() as u64, &[]));
     let frames = frames.clone();
     observers.observe(&known::FRAMES_REJECTED, move |sink| {
         frames.rejected().iter().for_each(|(reason, count)| sink.record(*count, &[reason]));

@@ -88,6 +88,7 @@ impl Workspace {
             gate: setup.gate.clone(),
             launcher: setup.shared.launcher.clone(),
             frames: setup.shared.frames.clone(),
+            diagnostics: setup.diagnostics.clone(),
             restart: self.policy.restart,
             times: self.policy.times,
             notices: ctx.address().recipient(),

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use crate::indexer::indexes::Indexes;
 use crate::indexer::policy::IndexPolicy;
 use crate::server::context::ServerTimes;
+use crate::server::diagnostics_budget::DiagnosticsBudget;
 use crate::server::programs::Programs;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request_turns::RequestTurns;
@@ -104,6 +105,8 @@ pub struct WorkspaceSetup {
     pub start_queue: StartQueue,
     /// Admits starts of servers within the memory budget.
     pub memory: Arc<MemoryGate>,
+    /// Bounds the diagnostics that are kept of all servers.
+    pub diagnostics: Arc<DiagnosticsBudget>,
     /// The retained results. Operators read their number and size; the actor alone adds and removes them.
     pub snapshots: Arc<Mutex<SnapshotStore>>,
     /// The resources that the code indexes share.

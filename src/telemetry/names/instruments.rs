@@ -116,6 +116,12 @@ instruments! {
         "Time that starts of language servers were queued.";
     FRAMES_REJECTED = "codeyard.frames.rejected", Kind::Counter, "{frame}", [REASON],
         "Frames of language servers that were rejected.";
+    EVENTS_QUEUED = "codeyard.events.queued.size", Kind::UpDown, "By", [],
+        "Bytes of events of language servers that wait to be handled.";
+    DIAGNOSTICS_SIZE = "codeyard.diagnostics.size", Kind::UpDown, "By", [],
+        "Bytes of the diagnostics that language servers have reported and that are kept.";
+    DIAGNOSTICS_DROPPED = "codeyard.diagnostics.dropped", Kind::Counter, "{list}", [REASON],
+        "Lists of diagnostics of files that are not kept, by reason. Queries for them fail.";
     MEMORY = "codeyard.memory.usage", Kind::UpDown, "By", [COMPONENT],
         "Memory of codeyard itself, and of the process trees of language servers by kind. A kind that was not measured yet is missing.";
     MEMORY_BUDGET = "codeyard.memory.budget", Kind::Gauge, "By", [],
@@ -244,13 +250,17 @@ pub const RESTART_WORDS: &[&str] = &[
     "configuration_changed",
     "crashed",
     "hung",
+    "killed_outside",
     "memory_limit",
     "missed_change",
     "operator",
+    "protocol_error",
     "queue_full",
     "start_failed",
     "other",
 ];
+/// Why diagnostics of a file are not kept.
+pub const DROP_WORDS: &[&str] = &["events_lost", "file_too_large", "server_budget", "too_many_files", "total_budget"];
 /// Kinds of telemetry.
 pub const SIGNAL_WORDS: &[&str] = &["logs", "metrics", "traces"];
 /// Requests that clients make; any other is `_OTHER`.

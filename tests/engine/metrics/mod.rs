@@ -253,7 +253,9 @@ fn crashes_and_malformed_messages_are_counted_by_kind_and_reason() {
         let read = measured.read();
         assert_eq!(read.sum("codeyard_frames_rejected_total", &[("codeyard_reason", "garbage")]), 1.0);
         let crashed = [("codeyard_server_kind", "fake"), ("codeyard_reason", "crashed")];
-        assert_eq!(read.sum("codeyard_server_restarts_total", &crashed), 2.0);
+        assert_eq!(read.sum("codeyard_server_restarts_total", &crashed), 1.0);
+        let garbled = [("codeyard_server_kind", "fake"), ("codeyard_reason", "protocol_error")];
+        assert_eq!(read.sum("codeyard_server_restarts_total", &garbled), 1.0);
         assert_eq!(read.sum("codeyard_servers", &[("codeyard_state", "restarting")]), 1.0);
         assert_eq!(read.sum("codeyard_memory_usage_bytes", &[("codeyard_component", "fake")]), 0.0);
     });

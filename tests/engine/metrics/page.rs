@@ -64,6 +64,7 @@ fn page() -> String {
         ("`codeyard_state` of `codeyard_index_job_duration_seconds`", known::JOB_WORDS),
         ("`codeyard_permission`", known::PERMISSION_WORDS),
         ("`codeyard_reason` of `codeyard_calls_shed_total`", known::SHED_BY),
+        ("`codeyard_reason` of `codeyard_diagnostics_dropped_total`", known::DROP_WORDS),
         ("`codeyard_reason` of `codeyard_path_denials_total`", known::DENIAL_WORDS),
         ("`codeyard_reason` of `codeyard_requests_rejected_total`", known::REJECTION_WORDS),
         ("`codeyard_reason` of `codeyard_server_restarts_total`", known::RESTART_WORDS),

@@ -142,6 +142,10 @@ async fn merged(
         let Some(whole) = workspace_report(call, request, pending).await? else { return Ok(None) };
         files.extend(whole.into_iter().map(|file| (file.uri.to_string(), file)));
     }
+    let dropped = report.dropped.iter().filter(|uri| !files.contains_key(&***uri)).count();
+    if dropped > 0 || report.has_unknown_files {
+        return Err(call.not_kept(dropped.max(1)));
+    }
     let mut all: Vec<RawFileDiagnostics> = files.into_values().collect();
     all.sort_by(|a, b| a.uri.cmp(&b.uri));
     Ok(Some(all))
