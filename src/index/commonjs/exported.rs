@@ -80,8 +80,8 @@ impl LinkReader<'_> {
         if object.kind() != "object" {
             return;
         }
-        for at in 0..object.named_child_count() {
-            let Some(part) = object.named_child(at as _) else { continue };
+        let mut cursor = object.walk();
+        for part in object.named_children(&mut cursor) {
             let (key, value) = match part.kind() {
                 "shorthand_property_identifier" => (self.place(part), ExportedValue::Name(self.place(part))),
                 "method_definition" => match part.child_by_field_name("name") {
@@ -124,8 +124,8 @@ impl LinkReader<'_> {
             }
             "Object.assign" if self.is_exports(first) => {
                 let key = self.range(first);
-                for at in 1..arguments.named_child_count() {
-                    let Some(part) = argument(at) else { continue };
+                let mut cursor = arguments.walk();
+                for part in arguments.named_children(&mut cursor).skip(1) {
                     let value = self.value(part);
                     if !matches!(value, ExportedValue::Own(_) | ExportedValue::Object) {
                         self.links.exports.push(ModuleExport { name: None, key, value });

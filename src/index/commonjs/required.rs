@@ -63,8 +63,8 @@ impl LinkReader<'_> {
     /// The names of an object pattern, each with its variable.
     fn names(&self, pattern: Node<'_>) -> Vec<(NamePlace, NamePlace)> {
         let mut names = Vec::new();
-        for at in 0..pattern.named_child_count() {
-            let Some(part) = pattern.named_child(at as _) else { continue };
+        let mut cursor = pattern.walk();
+        for part in pattern.named_children(&mut cursor) {
             let simple = match part.kind() {
                 "object_assignment_pattern" => part.child_by_field_name("left").unwrap_or(part),
                 _ => part,
