@@ -13,6 +13,8 @@ pub struct Facts {
     pub references: Vec<Reference>,
     /// The source has syntax errors or exceeds a limit, so symbols or references may be missing.
     pub has_errors: bool,
+    /// The source costs more work or memory than one source may, so it has no symbols and no references.
+    pub is_too_complex: bool,
 }
 
 /// One definition, declaration or import.
@@ -44,6 +46,14 @@ pub struct Symbol {
     pub name_column: u32,
     /// It is defined here: false for a prototype, a forward declaration, an abstract method, or an import.
     pub is_definition: bool,
+}
+
+impl Symbol {
+    /// The bytes of its texts.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let scope = self.scope.as_ref().map_or(0, String::len);
+        self.name.len() + scope + self.marker.len() + self.signature.len() + self.doc.len()
+    }
 }
 
 /// One use of a name.
@@ -90,6 +100,26 @@ pub const MAX_SIGNATURE: usize = 400;
 pub const MAX_DOC: usize = 2_000;
 
 impl Facts {
+    /// The facts of a source that is too complex.
+    pub fn too_complex() -> Self {
+        Self { has_errors: true, is_too_complex: true, ..Self::default() }
+    }
+
+    /// Roughly the bytes that the facts take, with the names of all symbols around each symbol, because searches know these too.
+    pub(crate) fn approximate_bytes(&self) -> usize {
+        let mut scopes: Vec<usize> = Vec::with_capacity(self.symbols.len());
+        let mut bytes = 0;
+        for symbol in &self.symbols {
+            // A parent precedes its children.
+            let around = symbol.parent.and_then(|parent| scopes.get(parent as usize)).copied().unwrap_or(0);
+            let around = around + symbol.scope.as_ref().map_or(0, String::len);
+            scopes.push(around + symbol.name.len());
+            bytes += size_of::<Symbol>() + symbol.text_bytes() + around;
+        }
+        let references = self.references.iter();
+        bytes + references.map(|reference| size_of::<Reference>() + reference.name.len()).sum::<usize>()
+    }
+
     /// The names of a symbol's containers and its own name, joined with `::`.
     pub fn qualified_name(&self, index: usize) -> String {
         let mut names = Vec::new();

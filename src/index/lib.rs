@@ -40,6 +40,8 @@ mod language;
 pub mod limits;
 mod lock;
 mod manifest;
+#[cfg(test)]
+mod parser_bombs;
 pub mod project;
 pub mod ranked;
 mod scan;

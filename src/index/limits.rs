@@ -51,6 +51,9 @@ pub const MAX_NEAREST_TERMS: usize = 32;
 /// Longest ranked query, in bytes; longer ones are cut.
 pub const MAX_RANKED_TEXT_BYTES: usize = 1_024;
 
+/// Symbols and facts of parsed contents that wait for the index's writer, in bytes. Beyond it, only the next content is parsed.
+pub const MAX_WAITING_RESULT_BYTES: usize = 96 * 1024 * 1024;
+
 /// Files of one root that are indexed.
 pub const MAX_INDEXED_FILES: usize = 1_000_000;
 
@@ -90,12 +93,12 @@ pub const MAX_RELATED: usize = 5;
 /// Largest source that is parsed for symbols, in bytes; a larger one is searched as text only.
 pub const MAX_PARSED_BYTES: usize = 16 * 1024 * 1024;
 
-/// Parser steps for a source of any size, in hundreds. Steps are counted instead of time, so that the same source always gives the same
-/// symbols. This many take about two seconds.
-pub const PARSE_STEPS: usize = 40_000;
+/// Work that a source of any size may cost, in units of roughly a microsecond. Work is counted and not timed, so that the same source
+/// always gives the same symbols. A source above it is too complex: it is searched as text only.
+pub const WORK_PER_SOURCE: u64 = 300_000;
 
-/// Bytes of source that add a hundred parser steps: several times what sources without errors need.
-pub const PARSE_BYTES_PER_STEP: usize = 40;
+/// Work that each byte of a source adds: several times what ordinary sources cost.
+pub const WORK_PER_BYTE: u64 = 5;
 
 /// Levels of nested macros of Rust whose items are seen.
 pub const MAX_ITEM_MACRO_LEVELS: usize = 8;
@@ -105,6 +108,12 @@ pub const MAX_FILE_SYMBOLS: usize = 100_000;
 
 /// References kept of one source.
 pub const MAX_FILE_REFERENCES: usize = 400_000;
+
+/// Names, signatures, comments and references of one source, in bytes; a source with more is too complex.
+pub const MAX_FILE_FACT_BYTES: usize = 32 * 1024 * 1024;
+
+/// Symbols around a symbol that it is nested in. Deeper ones belong to the last of these.
+pub const MAX_SYMBOL_DEPTH: usize = 40;
 
 /// Keys kept of one data file (JSON, YAML, TOML); the first ones are kept.
 pub const MAX_FILE_KEYS: usize = 5_000;

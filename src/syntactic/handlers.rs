@@ -55,13 +55,26 @@ impl HandlerContext<'_> {
             .map_err(|()| SyntacticError::Failed("the root path has no file URI".into()))
     }
 
+    /// The file at a path, relative to the root; `None`: it isn't indexed.
+    ///
+    /// # Errors
+    /// The file is too complex to parse, or those of the fact source.
+    fn parsed_file(&self, path: &str) -> Result<Option<FileFacts>, SyntacticError> {
+        match self.source.file(path)? {
+            Some(file) if file.facts.is_too_complex => Err(SyntacticError::Failed(format!(
+                "{path} is too complex to parse: it nests too deeply or is ambiguous in too many places; search its text instead"
+            ))),
+            file => Ok(file),
+        }
+    }
+
     /// The word at a position; `None`: the file isn't indexed, or there is no word.
     ///
     /// # Errors
     /// Those of the fact source.
     pub(crate) fn word_at(&self, at: &lsp::TextDocumentPositionParams) -> Result<Option<CursorWord>, SyntacticError> {
         let path = self.path(&at.text_document.uri)?;
-        let (Some(file), Some(document)) = (self.source.file(&path)?, self.source.text(&path)) else {
+        let (Some(file), Some(document)) = (self.parsed_file(&path)?, self.source.text(&path)) else {
             return Ok(None);
         };
         let position = Position { line: at.position.line, character: at.position.character };
@@ -288,7 +301,7 @@ impl HandlerContext<'_> {
     /// Those of the fact source.
     pub(crate) fn document_symbols(&self, uri: &lsp::Url) -> Result<Vec<lsp::DocumentSymbol>, SyntacticError> {
         let path = self.path(uri)?;
-        let Some(file) = self.source.file(&path)? else { return Ok(Vec::new()) };
+        let Some(file) = self.parsed_file(&path)? else { return Ok(Vec::new()) };
         let converter = PositionConverter::with_text(self.source, &path, self.encoding);
         Ok(nest_symbols(&file.facts, &converter))
     }

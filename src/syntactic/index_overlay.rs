@@ -21,7 +21,12 @@ pub(crate) struct OpenDocument {
     pub facts: FileFacts,
     /// Its present text.
     pub document: Arc<Document>,
+    /// The size in bytes at which it was found too complex to parse.
+    complex_at: Option<usize>,
 }
+
+/// A document that is too complex is parsed again when it has lost this part of its text, so that not every edit costs a whole budget.
+const LOST_PART: usize = 8;
 
 impl OpenDocument {
     /// The document at `path`, relative to the root, with this text. Parses the text, unless it is larger than `MAX_DOCUMENT_BYTES`.
@@ -31,8 +36,19 @@ impl OpenDocument {
             Some(language) => extract(language, &text),
             None => Default::default(),
         };
+        let complex_at = facts.is_too_complex.then_some(text.len());
         let facts = FileFacts { path: path.into(), language, facts: Arc::new(facts) };
-        Self { facts, document: Arc::new(Document::new(text)) }
+        Self { facts, document: Arc::new(Document::new(text)), complex_at }
+    }
+
+    /// The document with another text.
+    pub(crate) fn edited(&self, text: String) -> Self {
+        match self.complex_at {
+            Some(bytes) if text.len() > bytes - bytes / LOST_PART => {
+                Self { document: Arc::new(Document::new(text)), ..self.clone() }
+            }
+            _ => Self::new(&self.facts.path, text),
+        }
     }
 }
 
@@ -117,5 +133,23 @@ impl FactSource for IndexOverlay<'_> {
         let mut texts = self.texts.borrow_mut();
         let read = || self.index.text(path).map(|text| Arc::new(Document::new(text)));
         texts.entry(path.to_owned()).or_insert_with(read).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_that_is_too_complex_is_parsed_again_when_it_is_smaller() {
+        let deep = format!("{}a:\n", " ".repeat(2_000));
+        let open = OpenDocument::new("a.py", deep.clone());
+        assert!(open.facts.facts.is_too_complex);
+        let same = open.edited(format!("{deep} "));
+        assert!(same.facts.facts.is_too_complex);
+        let smaller = same.edited("def f(): pass\n".to_owned());
+        assert!(!smaller.facts.facts.is_too_complex);
+        assert_eq!(smaller.facts.facts.symbols[0].name, "f");
+        assert!(smaller.edited(deep).facts.facts.is_too_complex);
     }
 }

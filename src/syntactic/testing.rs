@@ -36,7 +36,7 @@ pub(crate) fn reference(name: &str, role: ReferenceRole, at: (u32, u32), within:
 /// A file with these facts.
 pub(crate) fn file(path: &str, symbols: Vec<Symbol>, references: Vec<Reference>) -> FileFacts {
     let language = Language::of_file(path, b"");
-    FileFacts { path: path.into(), language, facts: Arc::new(Facts { symbols, references, has_errors: false }) }
+    FileFacts { path: path.into(), language, facts: Arc::new(Facts { symbols, references, ..Facts::default() }) }
 }
 
 /// Files by path, each with its facts and its text.

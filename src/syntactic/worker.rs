@@ -93,7 +93,7 @@ impl IndexWorker {
     fn edit(&mut self, path: String, changes: &[TextChange]) {
         let Some(open) = self.open.get(&path) else { return };
         let text = apply_changes(&open.document, changes, self.encoding);
-        let open = OpenDocument::new(&path, text);
+        let open = open.edited(text);
         self.open.insert(path, open);
     }
 

@@ -16,6 +16,13 @@ pub(super) struct ByteSpan {
     pub(super) end: u32,
 }
 
+impl ByteSpan {
+    /// Its length in bytes.
+    pub(super) fn len(self) -> usize {
+        self.end.saturating_sub(self.start) as usize
+    }
+}
+
 /// A symbol that the query matched.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SymbolCapture {
@@ -62,6 +69,8 @@ pub(super) struct Captures {
     pub(super) exported: Vec<ByteSpan>,
     /// A limit on symbols or references was reached.
     pub(super) is_cut: bool,
+    /// The last symbol's node, by its id, and where its body begins. `int a, b, c;` is one node for many symbols.
+    last_body: Option<(usize, Option<u32>)>,
 }
 
 /// The node's byte range. Sources are smaller than 4 GiB: [`super::extract`] checks the size.
@@ -115,8 +124,10 @@ impl Captures {
             return;
         }
         let whole = span(node);
-        let body = body.or_else(|| node.child_by_field_id(compiled.body?.get())).map(|body| span(body).start);
-        let body = compiled.initializer_start(node).or(body);
+        let body = match body {
+            Some(body) => compiled.initializer_start(node).or(Some(span(body).start)),
+            None => self.body_of(node, compiled),
+        };
         let (first, last) = (node.start_position(), node.end_position());
         // A node that ends with a line break ends on the row before.
         let last = if last.column == 0 && last.row > first.row { last.row - 1 } else { last.row };
@@ -134,6 +145,19 @@ impl Captures {
             scope,
             pattern,
         });
+    }
+
+    /// Where the body of a symbol begins that the query doesn't capture.
+    fn body_of(&mut self, node: Node<'_>, compiled: &CompiledGrammar) -> Option<u32> {
+        if let Some((id, body)) = self.last_body
+            && id == node.id()
+        {
+            return body;
+        }
+        let field = || node.child_by_field_id(compiled.body?.get()).map(|body| span(body).start);
+        let body = compiled.initializer_start(node).or_else(field);
+        self.last_body = Some((node.id(), body));
+        body
     }
 
     fn add_reference(&mut self, node: Node<'_>, role: ReferenceRole, pattern: u32) {
@@ -163,10 +187,9 @@ fn declared_name<'t>(outer: Node<'t>, compiled: &CompiledGrammar) -> Option<(Nod
         }
         let inner = compiled.declarator.and_then(|field| node.child_by_field_id(field.get()));
         node = inner.or_else(|| {
-            (0..node.named_child_count()).rev().find_map(|at| {
-                let child = node.named_child(u32::try_from(at).ok()?)?;
-                (compiled.declarator_node(child) != DeclaratorNode::Modifier).then_some(child)
-            })
+            let mut cursor = node.walk();
+            let is_modifier = |child: &Node<'_>| compiled.declarator_node(*child) == DeclaratorNode::Modifier;
+            node.named_children(&mut cursor).filter(|child| !is_modifier(child)).last()
         })?;
     }
     None

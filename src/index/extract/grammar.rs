@@ -112,8 +112,8 @@ impl CompiledGrammar {
         if self.initializers.is_empty() {
             return None;
         }
-        let found = (0..node.child_count()).filter_map(|at| node.child(at));
-        let start = found.into_iter().find(|child| self.initializers.contains(&child.kind_id()))?.start_byte();
+        let mut cursor = node.walk();
+        let start = node.children(&mut cursor).find(|child| self.initializers.contains(&child.kind_id()))?.start_byte();
         u32::try_from(start).ok()
     }
 

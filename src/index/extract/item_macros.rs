@@ -6,15 +6,17 @@
 //! stay as they are, because what they declare is local.
 //!
 //! Invariants: the text keeps its length and its line breaks, so all offsets stay valid. Each level of nested macros is read once, the
-//! levels are limited, and all bodies of a source share one number of parser steps, so the work is linear in the size of the source.
+//! levels are limited, and all bodies share the work budget of the source.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
-use tree_sitter::{Node, ParseOptions, Parser, Point, Tree};
+use tree_sitter::{Node, Parser, Point, Tree};
 
 use super::captures::{ByteSpan, ReferenceCapture};
+use super::parsing;
+use super::work_budget::WorkBudget;
 use crate::facts::ReferenceRole;
-use crate::limits::{MAX_ITEM_MACRO_LEVELS, PARSE_BYTES_PER_STEP, PARSE_STEPS};
+use crate::limits::MAX_ITEM_MACRO_LEVELS;
 
 /// A source whose macros are opened.
 pub(super) struct OpenedMacros {
@@ -44,9 +46,9 @@ struct Invocation {
 }
 
 /// Opens the macros of `source`, whose tree is `tree`. `None` if none of them contains items.
-pub(super) fn open(parser: &mut Parser, tree: &Tree, source: &str) -> Option<OpenedMacros> {
+pub(super) fn open(parser: &mut Parser, tree: &Tree, source: &str, budget: &WorkBudget) -> Option<OpenedMacros> {
     let mut pending = invocations(tree.root_node(), source, 0);
-    let mut reader = BodyReader { parser, source, steps: PARSE_STEPS / 4 + source.len() / PARSE_BYTES_PER_STEP };
+    let mut reader = BodyReader { parser, source, budget };
     let mut text: Option<Vec<u8>> = None;
     let mut names = Vec::new();
     while let Some(found) = pending.pop() {
@@ -80,8 +82,7 @@ fn blank(text: &mut [u8], range: Range<usize>) {
 struct BodyReader<'p> {
     parser: &'p mut Parser,
     source: &'p str,
-    /// Parser steps that are left.
-    steps: usize,
+    budget: &'p WorkBudget,
 }
 
 impl BodyReader<'_> {
@@ -102,7 +103,7 @@ impl BodyReader<'_> {
 
     /// Whether there are items in braces, and the invocations among them. `None` if there is anything else.
     fn read(&mut self, braced: &Braced, level: usize) -> Option<(bool, Vec<Invocation>)> {
-        if !braced.may_be_items || self.steps == 0 {
+        if !braced.may_be_items || self.budget.is_spent() {
             return None;
         }
         let range = tree_sitter::Range {
@@ -112,16 +113,7 @@ impl BodyReader<'_> {
             end_point: braced.points.1,
         };
         self.parser.set_included_ranges(&[range]).ok()?;
-        let (source, steps) = (self.source.as_bytes(), &mut self.steps);
-        let mut progress = |_: &tree_sitter::ParseState| {
-            *steps = steps.saturating_sub(1);
-            if *steps == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let options = ParseOptions::new().progress_callback(&mut progress);
-        let text = &mut |at: usize, _| source.get(at..).unwrap_or_default();
-        let tree = self.parser.parse_with_options(text, None, Some(options));
-        // Discards the state of an interrupted parse.
-        self.parser.reset();
+        let tree = parsing::parse(self.parser, self.source.as_bytes(), self.budget);
         self.parser.set_included_ranges(&[]).ok()?;
         let tree = tree?;
         let root = tree.root_node();

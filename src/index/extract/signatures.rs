@@ -37,7 +37,9 @@ pub(super) fn of_symbol(
     let name = inside(found.name.start)..inside(found.name.end);
     let declaration = Declaration { text, body: found.body.map(inside), name, kind };
     let first = comments.partition_point(|(span, _)| span.start < start);
-    let comments = comments[first..].iter().filter(|(_, is_attribute)| !is_attribute);
+    // Only a bounded part of the source is read, however many attributes follow it.
+    let read = comments[first..].iter().take_while(|(span, _)| inside(span.start) < SIGNATURE_SOURCE_BYTES);
+    let comments = read.filter(|(_, is_attribute)| !is_attribute);
     signature(&declaration, comments.map(|(span, _)| inside(span.start)..inside(span.end)))
 }
 

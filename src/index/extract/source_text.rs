@@ -157,37 +157,48 @@ fn push_line(out: &mut String, line: &str) {
     out.push_str(if line.is_empty() { "\n" } else { line });
 }
 
-/// Converts byte columns to UTF-16 columns. Cheap if called in source order.
+/// Converts byte columns to UTF-16 columns. Cheap in any order: it counts from the nearest checkpoint.
 pub(super) struct Utf16Columns<'a> {
     source: &'a [u8],
-    is_ascii: bool,
-    row: u32,
-    bytes: usize,
-    units: u32,
+    /// The UTF-16 units before every [`CHECKPOINT_BYTES`] bytes of the source; empty if it is ASCII.
+    checkpoints: Vec<u32>,
 }
+
+/// Bytes between two checkpoints.
+const CHECKPOINT_BYTES: usize = 256;
 
 impl<'a> Utf16Columns<'a> {
     pub(super) fn new(source: &'a str) -> Self {
-        Self { source: source.as_bytes(), is_ascii: source.is_ascii(), row: u32::MAX, bytes: 0, units: 0 }
+        let is_ascii = source.is_ascii();
+        let source = source.as_bytes();
+        let parts = source.chunks(CHECKPOINT_BYTES).take_while(|_| !is_ascii);
+        let checkpoints = parts.scan(0, |units, part| Some(std::mem::replace(units, *units + utf16_units(part))));
+        Self { source, checkpoints: checkpoints.collect() }
     }
 
-    /// The UTF-16 column of the byte at offset `at`, whose row and byte column are `(row, column)`.
-    pub(super) fn of(&mut self, at: u32, (row, column): (u32, u32)) -> u32 {
-        if self.is_ascii {
+    /// The UTF-16 column of the byte at offset `at`, whose byte column is `column`.
+    pub(super) fn of(&self, at: u32, column: u32) -> u32 {
+        if self.checkpoints.is_empty() {
             return column;
         }
         let (at, column) = (at as usize, column as usize);
-        if row != self.row || column < self.bytes {
-            (self.row, self.bytes, self.units) = (row, 0, 0);
-        }
         let line = at.saturating_sub(column);
-        for byte in self.source.get(line + self.bytes..at).unwrap_or_default() {
-            // Counts each character at its first byte, and twice beyond the basic multilingual plane.
-            self.units += u32::from(byte & 0xC0 != 0x80) + u32::from(*byte >= 0xF0);
+        if column <= CHECKPOINT_BYTES {
+            return utf16_units(self.source.get(line..at).unwrap_or_default());
         }
-        self.bytes = column;
-        self.units
+        self.units_before(at) - self.units_before(line)
     }
+
+    /// The UTF-16 units before this offset.
+    fn units_before(&self, at: usize) -> u32 {
+        let part = (at / CHECKPOINT_BYTES).min(self.checkpoints.len() - 1);
+        self.checkpoints[part] + utf16_units(self.source.get(part * CHECKPOINT_BYTES..at).unwrap_or_default())
+    }
+}
+
+/// The UTF-16 units of these bytes. Each character counts at its first byte, and twice beyond the basic multilingual plane.
+fn utf16_units(bytes: &[u8]) -> u32 {
+    bytes.iter().map(|byte| u32::from(byte & 0xC0 != 0x80) + u32::from(*byte >= 0xF0)).sum()
 }
 
 #[cfg(test)]
@@ -219,10 +230,16 @@ mod tests {
     #[test]
     fn columns_count_utf16_units() {
         let source = "aä😀b c\näx";
-        let mut columns = Utf16Columns::new(source);
-        assert_eq!(columns.of(7, (0, 7)), 4);
-        assert_eq!(columns.of(9, (0, 9)), 6);
-        assert_eq!(columns.of(1, (0, 1)), 1);
-        assert_eq!(columns.of(13, (1, 2)), 1);
+        let columns = Utf16Columns::new(source);
+        assert_eq!(columns.of(7, 7), 4);
+        assert_eq!(columns.of(9, 9), 6);
+        assert_eq!(columns.of(1, 1), 1);
+        assert_eq!(columns.of(13, 2), 1);
+        let long = format!("x\n{}", "ä😀b".repeat(1_000));
+        let columns = Utf16Columns::new(&long);
+        for count in [0, 1, 36, 37, 500, 999] {
+            assert_eq!(columns.of(2 + 7 * count, 7 * count), 4 * count);
+            assert_eq!(columns.of(4 + 7 * count, 7 * count + 2), 4 * count + 1);
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::source_text::{self, Utf16Columns};
 use super::visibility::{self, EnclosingSymbol};
 use crate::facts::{Facts, Reference, Symbol};
 use crate::language::Language;
-use crate::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
+use crate::limits::{MAX_FILE_FACT_BYTES, MAX_FILE_KEYS, MAX_KEY_DEPTH, MAX_SYMBOL_DEPTH};
 use codeyard_model::code::{SymbolKind, Visibility};
 
 /// The most consecutive comments that document one symbol.
@@ -40,6 +40,8 @@ struct OpenRange {
     /// Its contents are local to a function or block.
     is_local: bool,
     depth: usize,
+    /// Bytes of the names of the symbols around symbols that begin in this range.
+    scope_bytes: usize,
 }
 
 struct TreeBuilder<'a> {
@@ -51,6 +53,10 @@ struct TreeBuilder<'a> {
     columns: Utf16Columns<'a>,
     open_ranges: Vec<OpenRange>,
     facts: Facts,
+    /// Bytes of the facts so far. Beyond [`MAX_FILE_FACT_BYTES`], nothing is added.
+    bytes: usize,
+    /// Where the last symbol with a comment begins, and the comment. `int a, b, c;` are many symbols that begin at one place.
+    last_comment: Option<(u32, String)>,
     /// One for each symbol in `facts`.
     spans: Vec<ByteSpan>,
     access: Vec<Option<Visibility>>,
@@ -64,8 +70,8 @@ struct TreeBuilder<'a> {
     assigned: HashSet<(Option<u32>, String)>,
 }
 
-/// Builds the facts of `source`. Sorts `captures`.
-pub(super) fn build(language: Language, source: &str, parsed_text: &str, captures: &mut Captures) -> Facts {
+/// Builds the facts of `source`. Sorts `captures`. `None`: the facts take too many bytes.
+pub(super) fn build(language: Language, source: &str, parsed_text: &str, captures: &mut Captures) -> Option<Facts> {
     // If several patterns match one name, the first pattern in the query wins.
     captures.symbols.sort_unstable_by_key(|found| (found.name.start, found.pattern, found.span));
     captures.symbols.dedup_by_key(|found| found.name.start);
@@ -86,6 +92,8 @@ pub(super) fn build(language: Language, source: &str, parsed_text: &str, capture
         columns: Utf16Columns::new(source),
         open_ranges: Vec::new(),
         facts: Facts::default(),
+        bytes: 0,
+        last_comment: None,
         spans: Vec::new(),
         access: Vec::new(),
         wrapper: None,
@@ -96,7 +104,7 @@ pub(super) fn build(language: Language, source: &str, parsed_text: &str, capture
     builder.add_symbols();
     builder.publish_exported();
     builder.add_references(&references);
-    builder.facts
+    (!builder.is_full()).then_some(builder.facts)
 }
 
 /// Removes ranges from a stack.
@@ -119,6 +127,10 @@ fn holds_members(kind: SymbolKind) -> bool {
 }
 
 impl TreeBuilder<'_> {
+    fn is_full(&self) -> bool {
+        self.bytes > MAX_FILE_FACT_BYTES
+    }
+
     /// Adds the references, each with the innermost symbol around it. `references` are sorted by position.
     fn add_references(&mut self, references: &[ReferenceCapture]) {
         let mut open: Vec<(u32, u32)> = Vec::new();
@@ -133,7 +145,11 @@ impl TreeBuilder<'_> {
                 next += 1;
             }
             open.pop_ended(start);
-            let column = self.columns.of(start, reference.position);
+            if self.is_full() {
+                return;
+            }
+            let column = self.columns.of(start, reference.position.1);
+            self.bytes += size_of::<Reference>() + reference.span.len();
             self.facts.references.push(Reference {
                 name: source_text::one_line(slice(self.source, reference.span), MAX_NAME),
                 role: reference.role,
@@ -183,6 +199,7 @@ impl TreeBuilder<'_> {
                     parent: top.and_then(|top| top.parent),
                     is_local: true,
                     depth: top.map_or(0, |top| top.depth),
+                    scope_bytes: top.map_or(0, |top| top.scope_bytes),
                 }),
                 RangeKind::Access => {
                     let parent = top.and_then(|top| top.parent);
@@ -230,15 +247,22 @@ impl TreeBuilder<'_> {
             return;
         }
         let Ok(at) = u32::try_from(self.facts.symbols.len()) else { return };
+        // The whole name is read, also where only a part of it is kept.
+        let scope_bytes = top.map_or(0, |top| top.scope_bytes);
+        self.bytes += found.name.len() + found.scope.map_or(0, ByteSpan::len) + scope_bytes;
+        if self.is_full() {
+            return;
+        }
         self.push_symbol(found, kind, parent, at, named);
         if !found.is_flat {
             let is_local = is_local && !holds_members(kind);
             self.open_ranges.push(OpenRange {
                 end: found.span.end,
                 start: found.span.start,
-                parent: Some(at),
+                parent: if depth < MAX_SYMBOL_DEPTH { Some(at) } else { parent },
                 is_local,
                 depth: depth + 1,
+                scope_bytes: scope_bytes + self.facts.symbols[at as usize].name.len(),
             });
         }
     }
@@ -282,7 +306,7 @@ impl TreeBuilder<'_> {
         };
         let visibility = visibility::visibility_of(self.language, kind, &name, &marker, self.enclosing(parent));
         let skipped = name_at - found.name.start;
-        let column = self.columns.of(name_at, (found.position.0, found.position.1 + skipped));
+        let column = self.columns.of(name_at, found.position.1 + skipped);
         let signature = signatures::of_symbol(source, &found, (start, kind), &self.captures.comments);
         if found.is_rest {
             // Only Scala allows several package clauses; each is nested in the one before it.
@@ -294,6 +318,7 @@ impl TreeBuilder<'_> {
             scope.clone_from(&self.package);
         }
         let is_extern = matches!(self.language, Language::C | Language::CPP) && marker.contains("extern");
+        let doc = self.comments_before(start);
         self.facts.symbols.push(Symbol {
             kind,
             name,
@@ -302,13 +327,14 @@ impl TreeBuilder<'_> {
             marker,
             visibility,
             signature,
-            doc: self.comments_before(start),
+            doc,
             line_start: first_row + 1,
             line_end: found.rows.1.max(found.position.0) + 1,
             name_line: found.position.0 + 1,
             name_column: column,
             is_definition: found.is_definition && !(is_extern && kind == SymbolKind::Variable),
         });
+        self.bytes += size_of::<Symbol>() + self.facts.symbols[at as usize].text_bytes();
         self.spans.push(ByteSpan { start, end: found.span.end });
         self.access.push(None);
     }
@@ -326,7 +352,18 @@ impl TreeBuilder<'_> {
     }
 
     /// The text of the comments directly above `start`.
-    fn comments_before(&self, start: u32) -> String {
+    fn comments_before(&mut self, start: u32) -> String {
+        match &self.last_comment {
+            Some((at, text)) if *at == start => text.clone(),
+            _ => {
+                let text = self.read_comments_before(start);
+                self.last_comment = Some((start, text.clone()));
+                text
+            }
+        }
+    }
+
+    fn read_comments_before(&self, start: u32) -> String {
         let comments = &self.captures.comments;
         let bytes = self.source.as_bytes();
         let mut at = comments.partition_point(|(span, _)| span.start < start);

@@ -12,6 +12,7 @@ mod gc;
 mod parsing;
 mod progress;
 mod reading;
+mod result_window;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -8,13 +8,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use super::result_window::ResultWindow;
 use super::{JobError, JobPhase, JobRun};
 use crate::extract::{EXTRACTOR_VERSION, extract};
 use crate::facts::Facts;
 use crate::language::Language;
 use crate::manifest::ContentNo;
 use crate::ranked::{SymbolDocuments, SymbolWriter};
-use crate::store::{FileOrigin, FileState, IndexStore, ListedFile, PackedFacts};
+use crate::store::{FileOrigin, FileState, IndexStore, ListedFile, PackedFacts, ParsedContent};
 use crate::text;
 use codeyard_base::digest::sha256;
 use codeyard_files::gate::RootReader;
@@ -38,11 +39,14 @@ struct ParseResult {
     /// `None`: the bytes have changed or are gone; the next job indexes the new ones.
     symbols: Option<EncodedSymbols>,
     bytes: u64,
+    /// Roughly the size of `symbols` in bytes.
+    waiting: usize,
 }
 
 /// A content's symbols in the form in which they are written.
 struct EncodedSymbols {
     count: u32,
+    is_too_complex: bool,
     documents: SymbolDocuments,
     packed: PackedFacts,
 }
@@ -96,20 +100,22 @@ pub(super) fn parse(
     let next = AtomicUsize::new(0);
     let workers = run.settings.threads.min(open.len());
     let (send, receive) = sync_channel(QUEUE_PER_WORKER * workers);
+    let window = ResultWindow::new();
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let (next, send) = (&next, send.clone());
+            let (next, send, window) = (&next, send.clone(), &window);
             scope.spawn(move || {
                 codeyard_base::priority::give_way();
-                run_worker(run, open, next, &send)
+                run_worker(run, open, next, (&send, window));
             });
         }
         drop(send);
-        let to = ResultWriter { writer: &mut writer, replaces, publishes };
+        let to = ResultWriter { writer: &mut writer, window: &window, replaces, publishes };
         let written = write(run, store, to, open, receive);
         if written.is_err() {
             // Makes the workers stop: no content is left for them.
             next.store(open.len(), Ordering::Relaxed);
+            window.close();
         }
         written
     })
@@ -118,6 +124,7 @@ pub(super) fn parse(
 /// Where results are written.
 struct ResultWriter<'w> {
     writer: &'w mut SymbolWriter,
+    window: &'w ResultWindow,
     /// The symbol index may hold symbols of the same contents.
     replaces: bool,
     publishes: bool,
@@ -143,8 +150,11 @@ fn write(
                 }
                 to.writer.add(symbols.documents)?;
                 run.progress.symbols(u64::from(symbols.count));
-                batch.push((content.no, symbols.count, symbols.packed));
+                bytes += symbols.packed.size() as u64;
+                let (no, is_too_complex) = (content.no, symbols.is_too_complex);
+                batch.push((ParsedContent { no, symbols: symbols.count, is_too_complex }, symbols.packed));
             }
+            to.window.written(nth, parsed.waiting);
             bytes += parsed.bytes;
             run.progress.step(content.file.size);
             nth += 1;
@@ -161,15 +171,15 @@ fn write(
     commit(store, &mut to, &mut batch)
 }
 
-/// Contents that wait for a commit: the number of symbols and the facts of each.
-type ParsedBatch = Vec<(ContentNo, u32, PackedFacts)>;
+/// Contents that wait for a commit, each with its facts.
+type ParsedBatch = Vec<(ParsedContent, PackedFacts)>;
 
 fn commit(store: &mut IndexStore, to: &mut ResultWriter<'_>, batch: &mut ParsedBatch) -> Result<(), JobError> {
     to.writer.commit()?;
-    let parsed: Vec<(ContentNo, u32)> = batch.iter().map(|(no, symbols, _)| (*no, *symbols)).collect();
+    let parsed: Vec<ParsedContent> = batch.iter().map(|(content, _)| *content).collect();
     store.write(|transaction| {
-        for (no, _, packed) in batch.iter() {
-            transaction.put_facts(*no, packed)?;
+        for (content, packed) in batch.iter() {
+            transaction.put_facts(content.no, packed)?;
         }
         transaction.set_features(EXTRACTOR_VERSION)?;
         transaction.mark_parsed(&parsed)?;
@@ -184,8 +194,9 @@ fn run_worker(
     run: &JobRun<'_>,
     open: &[UnparsedContent<'_>],
     next: &AtomicUsize,
-    send: &SyncSender<Result<ParseResult, JobError>>,
+    (send, window): (&SyncSender<Result<ParseResult, JobError>>, &ResultWindow),
 ) {
+    let mut window = window.worker();
     let opened = run.index_dir.reader().map_err(JobError::from);
     let (store, symbols) = match opened.and_then(|store| Ok((store, run.index_dir.symbols()?))) {
         Ok(opened) => opened,
@@ -196,17 +207,25 @@ fn run_worker(
     let mut bytes = Vec::new();
     loop {
         let nth = next.fetch_add(1, Ordering::Relaxed);
-        let Some(content) = open.get(nth) else { return };
+        let Some(content) = open.get(nth) else {
+            window.is_finished = true;
+            return;
+        };
+        window.wait(nth);
         if run.stop.is_set() {
             return;
         }
         let parsed = parse_content(run, content, &store, &root_reader, blobs.as_ref(), &mut bytes).map(|facts| {
+            let waiting = facts.as_ref().map_or(0, Facts::approximate_bytes);
+            window.add(waiting);
             let encode = |facts: Facts| EncodedSymbols {
                 count: facts.symbols.len() as u32,
+                is_too_complex: facts.is_too_complex,
                 documents: symbols.documents(content.no, content.language, &facts),
                 packed: PackedFacts::of(&facts),
             };
-            ParseResult { nth, bytes: facts.as_ref().map_or(0, |_| content.file.size), symbols: facts.map(encode) }
+            let bytes = facts.as_ref().map_or(0, |_| content.file.size);
+            ParseResult { nth, bytes, waiting, symbols: facts.map(encode) }
         });
         if send.send(parsed).is_err() {
             return;

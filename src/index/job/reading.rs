@@ -14,7 +14,9 @@ use crate::classify;
 use crate::language::Language;
 use crate::limits::MAX_LOOSE_CONTENTS;
 use crate::manifest::ContentNo;
-use crate::store::{ContentKey, ExclusionReason, FileOrigin, FileState, IndexStore, KnownBlob, ListedFile, NewContent};
+use crate::store::{
+    ContentKey, ExclusionReason, FileOrigin, FileState, IndexStore, KnownBlob, ListedFile, NewContent, ParsedContent,
+};
 use crate::text::{self, SegmentWriter};
 use codeyard_base::digest::sha256;
 use codeyard_files::gate::{ReadFailure, RootReader};
@@ -112,8 +114,9 @@ pub(super) fn read(
             }
         }
         // A content without a language has no symbols and isn't parsed.
-        let plain: Vec<(ContentNo, u32)> =
-            new.iter().filter(|content| content.key.language.is_none()).map(|content| (content.no, 0)).collect();
+        let plain = new.iter().filter(|content| content.key.language.is_none());
+        let plain: Vec<ParsedContent> =
+            plain.map(|content| ParsedContent { no: content.no, symbols: 0, is_too_complex: false }).collect();
         transaction.mark_parsed(&plain)
     })?;
     Ok(ReadResult { listing, changed })

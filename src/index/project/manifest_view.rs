@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::index_dir::{IndexDir, IndexOpenError};
-use crate::manifest::Manifest;
+use crate::manifest::{ContentNo, Manifest};
 use crate::ranked;
 use crate::store::listing;
 use crate::store::{ExclusionReason, FileOrigin, FileState, IndexStore, ManifestHead};
@@ -22,6 +22,8 @@ pub(crate) struct ManifestView {
     pub origins: Box<[FileOrigin]>,
     /// The number of files that aren't searched, by reason.
     pub left_out: BTreeMap<ExclusionReason, u64>,
+    /// The contents that are too complex to parse, ordered.
+    pub too_complex: Vec<ContentNo>,
     /// The text segments.
     pub segments: Vec<Arc<Segment>>,
     /// The symbol index, restricted to this manifest.
@@ -45,11 +47,12 @@ impl ManifestView {
                 FileState::Excluded(why) => *left_out.entry(why).or_insert(0) += 1,
             }
         }
+        let too_complex = store.too_complex_contents()?;
         let segments = store.segments()?.iter().map(|row| repository.segment(&row.file)).collect::<Result<_, _>>()?;
         let symbols = repository.symbols()?;
         symbols.reload()?;
         let ranked = symbols.view(manifest.clone())?;
-        Ok(Self { stamp, head, manifest, origins: origins.into(), left_out, segments, ranked })
+        Ok(Self { stamp, head, manifest, origins: origins.into(), left_out, too_complex, segments, ranked })
     }
 
     /// The source of the bytes of the file at this path.

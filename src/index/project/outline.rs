@@ -20,7 +20,10 @@ impl Project {
         let facts =
             context.facts(&self.facts, view, entry.content).map_err(|error| refuse_store_error(&error, &context))?;
         let mut metadata = context.metadata.clone();
-        if facts.has_errors {
+        if facts.is_too_complex {
+            metadata.warnings.push("This file is too complex to parse; it is searched as text only.".to_owned());
+            metadata.completeness = Completeness::Partial;
+        } else if facts.has_errors {
             metadata.warnings.push("This file has syntax errors; symbols may be missing.".to_owned());
         }
         if entry.language.is_some() && entry.size > self.settings().sizes.parsed {

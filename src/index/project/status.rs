@@ -4,6 +4,7 @@ use super::Project;
 use super::refusals::refusal_of_store_error;
 use crate::job::{self, GcReport, JobError};
 use crate::limits::MAX_RECENT_JOBS;
+use crate::manifest::ContentNo;
 use crate::store::{FileState, LIVE, ListedFile, ManifestHead, StoreError, StoredJob};
 use crate::{SCHEMA_VERSION, language};
 use codeyard_base::clock::utc;
@@ -60,9 +61,13 @@ impl Project {
         let failed = |error: StoreError| Box::new(refusal_of_store_error(&error));
         let Some((store, head)) = self.find_manifest(None, None).map_err(failed)? else { return Ok(Vec::new()) };
         let (most, mut seen) = (self.settings().sizes.parsed, std::collections::HashSet::new());
+        let complex = store.too_complex_contents().map_err(failed)?;
         let shown = |file: ListedFile| {
             let (is_parsed, left_out) = match file.state {
-                FileState::Content(no, language) => (language.is_some() && file.size <= most && seen.insert(no), None),
+                FileState::Content(no, language) => {
+                    let is_parsed = language.is_some() && file.size <= most && complex.binary_search(&no).is_err();
+                    (is_parsed && seen.insert(no), None)
+                }
                 FileState::Excluded(why) => (false, Some(why.as_str())),
             };
             IndexedFile { path: file.path, size: file.size, is_parsed, left_out }
@@ -93,6 +98,11 @@ impl Project {
                 view.manifest.entries().iter().filter(|entry| entry.language.is_some() && entry.size > most).count();
             if unparsed > 0 {
                 left_out.push(("too_large_to_parse", unparsed as u64));
+            }
+            let is_complex = |content: &ContentNo| view.too_complex.binary_search(content).is_ok();
+            let complex = view.manifest.entries().iter().filter(|entry| is_complex(&entry.content)).count();
+            if complex > 0 {
+                left_out.push(("too_complex", complex as u64));
             }
             left_out.sort_unstable();
         }

@@ -30,6 +30,17 @@ pub(crate) struct NewContent {
     pub size: u64,
 }
 
+/// A content whose facts are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ParsedContent {
+    /// Its number.
+    pub no: ContentNo,
+    /// The number of its symbols.
+    pub symbols: u32,
+    /// Parsing it costs more than one source may cost, so it has no facts.
+    pub is_too_complex: bool,
+}
+
 /// What a git blob, read as one language, is in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KnownBlob {
@@ -133,6 +144,12 @@ impl IndexStore {
         Ok(statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
     }
 
+    /// The contents that are too complex, ordered.
+    pub(crate) fn too_complex_contents(&self) -> Result<Vec<ContentNo>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE is_too_complex ORDER BY no")?;
+        Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
     /// All contents, ordered.
     pub(crate) fn all_contents(&self) -> Result<Vec<ContentNo>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT no FROM contents ORDER BY no")?;
@@ -161,8 +178,13 @@ pub(crate) struct PackedFacts(Option<Vec<u8>>);
 impl PackedFacts {
     /// Encodes the facts of a content.
     pub(crate) fn of(facts: &Facts) -> Self {
-        let is_empty = facts.symbols.is_empty() && facts.references.is_empty();
+        let is_empty = facts.symbols.is_empty() && facts.references.is_empty() && !facts.is_too_complex;
         Self((!is_empty).then(|| pack(&encode(facts))))
+    }
+
+    /// Their size in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.0.as_ref().map_or(0, Vec::len)
     }
 }
 
@@ -217,11 +239,12 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Marks contents as parsed and stores the number of symbols of each.
-    pub(crate) fn mark_parsed(&self, contents: &[(ContentNo, u32)]) -> Result<(), StoreError> {
-        let mut statement = self.0.prepare_cached("UPDATE contents SET symbols = ? WHERE no = ?")?;
-        for (no, symbols) in contents {
-            statement.execute(params![symbols, no])?;
+    /// Marks contents as parsed and stores the number of symbols of each, and whether it is too complex.
+    pub(crate) fn mark_parsed(&self, contents: &[ParsedContent]) -> Result<(), StoreError> {
+        let mut statement =
+            self.0.prepare_cached("UPDATE contents SET symbols = ?, is_too_complex = ? WHERE no = ?")?;
+        for content in contents {
+            statement.execute(params![content.symbols, content.is_too_complex, content.no])?;
         }
         Ok(())
     }

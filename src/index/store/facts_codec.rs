@@ -7,7 +7,7 @@ use codeyard_model::code::{SymbolKind, Visibility};
 /// Encodes facts.
 pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 * facts.symbols.len());
-    put_varint(&mut out, u64::from(facts.has_errors));
+    put_varint(&mut out, u64::from(facts.has_errors) | u64::from(facts.is_too_complex) << 1);
     put_varint(&mut out, facts.symbols.len() as u64);
     for symbol in &facts.symbols {
         out.push(symbol.kind as u8);
@@ -39,11 +39,12 @@ pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
 /// The inverse of [`encode`].
 pub(crate) fn decode(bytes: &[u8]) -> Result<Facts, DamagedBytes> {
     let mut from = ByteReader(bytes);
-    let has_errors = from.number()? != 0;
+    let flags = from.number()?;
+    let (has_errors, is_too_complex) = (flags & 1 != 0, flags & 2 != 0);
     let symbols = (0..from.count()?).map(|_| symbol(&mut from)).collect::<Result<_, _>>()?;
     let mut line = 0;
     let references = (0..from.count()?).map(|_| reference(&mut from, &mut line)).collect::<Result<_, _>>()?;
-    if from.0.is_empty() { Ok(Facts { symbols, references, has_errors }) } else { Err(DamagedBytes) }
+    if from.0.is_empty() { Ok(Facts { symbols, references, has_errors, is_too_complex }) } else { Err(DamagedBytes) }
 }
 
 /// Encoded facts that are decoded symbol by symbol. A query about one symbol of a file doesn't decode the others.
@@ -161,7 +162,9 @@ mod tests {
             symbols: vec![other, symbol],
             references: vec![named(9), named(4), Reference { within: None, ..named(70_000) }],
             has_errors: true,
+            is_too_complex: false,
         };
+        assert_eq!(decode(&encode(&Facts::too_complex())), Ok(Facts::too_complex()));
         let bytes = encode(&facts);
         let lazy = LazyFacts::new(bytes.clone()).unwrap();
         assert_eq!(decode(&bytes), Ok(facts.clone()));

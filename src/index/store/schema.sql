@@ -9,9 +9,11 @@ CREATE TABLE contents (
     size INTEGER NOT NULL,
     segment INTEGER,
     symbols INTEGER,
+    is_too_complex INTEGER NOT NULL DEFAULT 0,
     UNIQUE (hash, language)
 );
 CREATE INDEX loose ON contents (no) WHERE segment IS NULL;
+CREATE INDEX complex ON contents (no) WHERE is_too_complex;
 -- The facts of contents that have symbols or references.
 CREATE TABLE facts (no INTEGER PRIMARY KEY, packed BLOB NOT NULL);
 -- The content of a git blob; number 0 means that the blob is excluded for this reason.

@@ -1,0 +1,20 @@
+//! Parses a text within a work budget.
+
+use tree_sitter::{ParseOptions, Parser, Tree};
+
+use super::work_budget::{LEXER_PIECE_BYTES, LEXER_UNITS, PARSER_UNITS, WorkBudget};
+
+/// The tree of `text`, or of the ranges that the parser includes. `None`: the budget is spent.
+pub(super) fn parse(parser: &mut Parser, text: &[u8], budget: &WorkBudget) -> Option<Tree> {
+    let mut progress = |_: &tree_sitter::ParseState| budget.spend(PARSER_UNITS);
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    // A spent budget ends the text, so that a scanner that looks far ahead ends too.
+    let mut piece = |at: usize, _| match budget.spend(LEXER_UNITS).is_break() {
+        true => &[][..],
+        false => text.get(at..text.len().min(at + LEXER_PIECE_BYTES)).unwrap_or_default(),
+    };
+    let tree = parser.parse_with_options(&mut piece, None, Some(options));
+    // Discards the state of an interrupted parse.
+    parser.reset();
+    tree.filter(|_| !budget.is_spent())
+}

@@ -1,0 +1,63 @@
+//! The work that one source may cost.
+//!
+//! Work is counted and not timed, so that the same source is too complex on every machine or on none. Everything that may cost more than
+//! linear time takes units from the budget: the parser's operations, the bytes that its lexer reads, the states of the query, and the
+//! bytes that predicates compare. Whoever finds the budget spent stops; the source then has no facts and counts as too complex.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+use crate::limits::{WORK_PER_BYTE, WORK_PER_SOURCE};
+
+/// Units for 100 operations of the parser, the interval of its progress callback.
+pub(super) const PARSER_UNITS: u64 = 100;
+/// Bytes that the lexer gets at a time. It asks again for each piece that it reads again, so small pieces show how far a scanner looks
+/// ahead and how often it goes back.
+pub(super) const LEXER_PIECE_BYTES: usize = 1_024;
+/// Units for one piece.
+pub(super) const LEXER_UNITS: u64 = 10;
+/// Units for 1,000 steps of the query cursor, the interval of its progress callback. A step is a node, or a state at a node.
+pub(super) const QUERY_UNITS: u64 = 15;
+/// Bytes that a predicate compares for one unit.
+const PREDICATE_BYTES: usize = 256;
+
+/// The units that are left for a source, and those that are spent.
+#[derive(Debug)]
+pub(super) struct WorkBudget {
+    allowed: u64,
+    spent: Cell<u64>,
+}
+
+impl WorkBudget {
+    /// The budget of a source of this size.
+    pub(super) fn of_source(bytes: usize) -> Self {
+        Self { allowed: WORK_PER_SOURCE + WORK_PER_BYTE * bytes as u64, spent: Cell::new(0) }
+    }
+
+    /// Takes units. `Break`: nothing is left.
+    pub(super) fn spend(&self, units: u64) -> ControlFlow<()> {
+        self.spent.set(self.spent.get().saturating_add(units));
+        if self.is_spent() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Takes everything that is left.
+    pub(super) fn exhaust(&self) {
+        self.spent.set(self.spent.get().max(self.allowed));
+    }
+
+    /// Takes the units for the text of a node that a predicate compares.
+    pub(super) fn spend_predicate(&self, bytes: usize) -> ControlFlow<()> {
+        self.spend((bytes / PREDICATE_BYTES) as u64)
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_spent(&self) -> bool {
+        self.spent.get() >= self.allowed
+    }
+
+    /// The units that were spent, and those that were allowed.
+    #[cfg(test)]
+    pub(super) fn figures(&self) -> (u64, u64) {
+        (self.spent.get(), self.allowed)
+    }
+}
