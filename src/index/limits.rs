@@ -93,12 +93,15 @@ pub const MAX_RELATED: usize = 5;
 /// Largest source that is parsed for symbols, in bytes; a larger one is searched as text only.
 pub const MAX_PARSED_BYTES: usize = 16 * 1024 * 1024;
 
+/// Sources larger than this are parsed one at a time, in bytes, because the tree of one may take hundreds of megabytes.
+pub const LARGE_SOURCE_BYTES: usize = 512 * 1024;
+
 /// Work that a source of any size may cost, in units of roughly a microsecond. Work is counted and not timed, so that the same source
 /// always gives the same symbols. A source above it is too complex: it is searched as text only.
 pub const WORK_PER_SOURCE: u64 = 300_000;
 
 /// Work that each byte of a source adds: several times what ordinary sources cost.
-pub const WORK_PER_BYTE: u64 = 5;
+pub const WORK_PER_BYTE: u64 = 4;
 
 /// Levels of nested macros of Rust whose items are seen.
 pub const MAX_ITEM_MACRO_LEVELS: usize = 8;

@@ -3,6 +3,8 @@
 //! A scanner serializes its open constructs (indentation, heredocs) into a buffer of 1,024 bytes. Some scanners write past its end,
 //! and tree-sitter then aborts the process. Real sources stay far below this depth; a source above it is not parsed.
 
+use std::collections::VecDeque;
+
 use crate::language::Language;
 
 /// Columns of indentation in YAML. Each level takes at least one column, and 253 levels fit.
@@ -14,14 +16,40 @@ const TAB: usize = 8;
 /// Bytes of the names of all heredocs that one line of Ruby opens, plus four for each heredoc.
 const RUBY_HEREDOCS: usize = 400;
 
+/// Heredocs of Bash that are open at a time. Its scanner copies all of them at each token, and forgets them where they don't fit.
+const BASH_HEREDOCS: usize = 250;
+
 /// Whether `source` may have more open constructs than its language's scanner can serialize.
 pub(super) fn exceeds_scanner(language: Language, source: &str) -> bool {
     match language {
         Language::YAML => source.lines().any(|line| columns(line, "-?: \t") > YAML_COLUMNS),
         Language::PYTHON => source.lines().any(|line| columns(line, " \t\u{c}") > PYTHON_COLUMNS),
         Language::RUBY => source.lines().any(|line| heredocs(line) > RUBY_HEREDOCS),
+        Language::BASH => opens_many_heredocs(source),
         _ => false,
     }
+}
+
+/// Whether more than [`BASH_HEREDOCS`] heredocs are open at a time.
+fn opens_many_heredocs(source: &str) -> bool {
+    let mut open: VecDeque<&str> = VecDeque::new();
+    for line in source.lines() {
+        if open.front().is_some_and(|first| line.trim_start_matches('\t') == *first) {
+            open.pop_front();
+            continue;
+        }
+        for (at, _) in line.match_indices("<<") {
+            let name = line[at + 2..].trim_start_matches(['-', '"', '\'', '\\', ' ']);
+            let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+            if end > 0 {
+                open.push_back(&name[..end]);
+            }
+        }
+        if open.len() > BASH_HEREDOCS {
+            return true;
+        }
+    }
+    false
 }
 
 /// The width of a line's leading characters that may open a level.

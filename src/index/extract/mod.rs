@@ -14,6 +14,7 @@
 mod c_macros;
 mod captures;
 mod depth;
+mod doc_comments;
 mod grammar;
 mod item_macros;
 mod names;
@@ -32,11 +33,12 @@ mod tests;
 use std::borrow::Cow;
 use std::cell::RefCell;
 
+use parking_lot::Mutex;
 use tree_sitter::{Parser, Tree};
 
 use super::facts::Facts;
 use super::language::Language;
-use crate::limits::MAX_PARSED_BYTES;
+use crate::limits::{LARGE_SOURCE_BYTES, MAX_PARSED_BYTES};
 use captures::Captures;
 use query_run::QueryRunner;
 pub use syntax::first_syntax_error;
@@ -82,6 +84,9 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
         Language::C | Language::CPP => c_macros::blank_macros(source, language == Language::CPP),
         _ => Cow::Borrowed(source),
     };
+    // One at a time, because the tree of such a source may take hundreds of megabytes.
+    static LARGE_SOURCE: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = (source.len() > LARGE_SOURCE_BYTES).then(|| LARGE_SOURCE.lock());
     PARSER.with_borrow_mut(|(parser, query)| {
         let mut captures = Captures::default();
         let tree = parser.set_language(&compiled.grammar).ok().and_then(|()| {

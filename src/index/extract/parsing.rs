@@ -2,11 +2,12 @@
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
-use super::work_budget::{LEXER_PIECE_BYTES, LEXER_UNITS, PARSER_UNITS, WorkBudget};
+use super::work_budget::{LEXER_PIECE_BYTES, LEXER_UNITS, PARSER_UNITS, RECOVERY_UNITS, WorkBudget};
 
 /// The tree of `text`, or of the ranges that the parser includes. `None`: the budget is spent.
 pub(super) fn parse(parser: &mut Parser, text: &[u8], budget: &WorkBudget) -> Option<Tree> {
-    let mut progress = |_: &tree_sitter::ParseState| budget.spend(PARSER_UNITS);
+    let mut progress =
+        |state: &tree_sitter::ParseState| budget.spend(if state.has_error() { RECOVERY_UNITS } else { PARSER_UNITS });
     let options = ParseOptions::new().progress_callback(&mut progress);
     // A spent budget ends the text, so that a scanner that looks far ahead ends too.
     let mut piece = |at: usize, _| match budget.spend(LEXER_UNITS).is_break() {

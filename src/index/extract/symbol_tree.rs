@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::captures::{ByteSpan, Captures, ReferenceCapture, SymbolCapture};
+use super::doc_comments::DocComments;
 use super::names::{MAX_NAME, slice, symbol_name};
 use super::signatures;
 use super::source_text::{self, Utf16Columns};
@@ -15,9 +16,6 @@ use crate::facts::{Facts, Reference, Symbol};
 use crate::language::Language;
 use crate::limits::{MAX_FILE_FACT_BYTES, MAX_FILE_KEYS, MAX_KEY_DEPTH, MAX_SYMBOL_DEPTH};
 use codeyard_model::code::{SymbolKind, Visibility};
-
-/// The most consecutive comments that document one symbol.
-const MAX_COMMENTS: usize = 200;
 
 /// A kind of captured range. Where several begin at the same offset, they are handled in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,8 +53,7 @@ struct TreeBuilder<'a> {
     facts: Facts,
     /// Bytes of the facts so far. Beyond [`MAX_FILE_FACT_BYTES`], nothing is added.
     bytes: usize,
-    /// Where the last symbol with a comment begins, and the comment. `int a, b, c;` are many symbols that begin at one place.
-    last_comment: Option<(u32, String)>,
+    doc_comments: DocComments<'a>,
     /// One for each symbol in `facts`.
     spans: Vec<ByteSpan>,
     access: Vec<Option<Visibility>>,
@@ -93,7 +90,7 @@ pub(super) fn build(language: Language, source: &str, parsed_text: &str, capture
         open_ranges: Vec::new(),
         facts: Facts::default(),
         bytes: 0,
-        last_comment: None,
+        doc_comments: DocComments::new(source, parsed_text, &captures.comments),
         spans: Vec::new(),
         access: Vec::new(),
         wrapper: None,
@@ -318,7 +315,7 @@ impl TreeBuilder<'_> {
             scope.clone_from(&self.package);
         }
         let is_extern = matches!(self.language, Language::C | Language::CPP) && marker.contains("extern");
-        let doc = self.comments_before(start);
+        let doc = self.doc_comments.before(start);
         self.facts.symbols.push(Symbol {
             kind,
             name,
@@ -349,53 +346,6 @@ impl TreeBuilder<'_> {
         let implements = symbol.kind == SymbolKind::Impl && symbol.signature.contains(" for ");
         let (kind, visibility) = (symbol.kind, symbol.visibility);
         Some(EnclosingSymbol { kind, visibility, access: self.access[parent], implements })
-    }
-
-    /// The text of the comments directly above `start`.
-    fn comments_before(&mut self, start: u32) -> String {
-        match &self.last_comment {
-            Some((at, text)) if *at == start => text.clone(),
-            _ => {
-                let text = self.read_comments_before(start);
-                self.last_comment = Some((start, text.clone()));
-                text
-            }
-        }
-    }
-
-    fn read_comments_before(&self, start: u32) -> String {
-        let comments = &self.captures.comments;
-        let bytes = self.source.as_bytes();
-        let mut at = comments.partition_point(|(span, _)| span.start < start);
-        let mut edge = start as usize;
-        let mut texts = Vec::new();
-        while at > 0 && texts.len() < MAX_COMMENTS {
-            at -= 1;
-            let (span, is_attribute) = comments[at];
-            let text = slice(self.source, span).trim_end();
-            let end = span.start as usize + text.len();
-            // Blanked macros belong to the declaration, so they don't separate it from its comment.
-            let (Some(gap), Some(blanked)) = (self.source.get(end..edge), self.parsed_text.get(end..edge)) else {
-                break;
-            };
-            // Stops at the first character that isn't blank: the gap to the comment may be very long.
-            if !blanked.chars().all(char::is_whitespace) {
-                break;
-            }
-            // The whole lines of the gap lie between its first and its last line break.
-            let within = gap.split_once('\n').and_then(|(_, rest)| rest.rsplit_once('\n'));
-            let has_empty_line = within.is_some_and(|(lines, _)| lines.split('\n').any(|line| line.trim().is_empty()));
-            let line = bytes[..span.start as usize].iter().rev().take_while(|byte| **byte != b'\n');
-            // A comment after code on the same line belongs to that code.
-            if has_empty_line || !line.clone().all(u8::is_ascii_whitespace) {
-                break;
-            }
-            if !is_attribute && !text.starts_with("//!") && !text.starts_with("#!") {
-                texts.push(text);
-            }
-            edge = span.start as usize;
-        }
-        source_text::comments(texts.into_iter().rev())
     }
 
     /// Makes the symbols public that a separate `export { name }` statement exports.

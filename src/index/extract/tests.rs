@@ -167,10 +167,13 @@ fn sources_too_deep_for_a_scanner_are_not_parsed() {
         (Language::YAML, steps.clone()),
         (Language::PYTHON, steps),
         (Language::RUBY, format!("f({words})\n")),
+        (Language::BASH, "cat <<A\n".repeat(300)),
         (Language::RUBY, format!("f(<<{})\n", "A".repeat(1_013))),
     ] {
         assert!(extract(language, &source).has_errors, "{}", language.name());
     }
+    let closed = extract(Language::BASH, &"cat <<A\nb\nA\n".repeat(300));
+    assert!(!closed.has_errors && !closed.is_too_complex);
     let fine = extract(Language::RUBY, "class A\n  def b\n    c(<<-X, <<~Y)\n    X\n    Y\n  end\nend\n");
     assert!(!fine.has_errors && fine.symbols.len() == 2);
 }

@@ -11,13 +11,15 @@ use crate::limits::{WORK_PER_BYTE, WORK_PER_SOURCE};
 
 /// Units for 100 operations of the parser, the interval of its progress callback.
 pub(super) const PARSER_UNITS: u64 = 100;
+/// Units for 100 operations after the first syntax error. Each further error makes the parser try all tokens, which isn't counted.
+pub(super) const RECOVERY_UNITS: u64 = 150;
 /// Bytes that the lexer gets at a time. It asks again for each piece that it reads again, so small pieces show how far a scanner looks
 /// ahead and how often it goes back.
 pub(super) const LEXER_PIECE_BYTES: usize = 1_024;
 /// Units for one piece.
 pub(super) const LEXER_UNITS: u64 = 10;
 /// Units for 1,000 steps of the query cursor, the interval of its progress callback. A step is a node, or a state at a node.
-pub(super) const QUERY_UNITS: u64 = 15;
+pub(super) const QUERY_UNITS: u64 = 35;
 /// Bytes that a predicate compares for one unit.
 const PREDICATE_BYTES: usize = 256;
 
