@@ -94,7 +94,7 @@ pub const MAX_RELATED: usize = 5;
 pub const MAX_PARSED_BYTES: usize = 16 * 1024 * 1024;
 
 /// Sources larger than this are parsed one at a time, in bytes, because the tree of one may take hundreds of megabytes.
-pub const LARGE_SOURCE_BYTES: usize = 512 * 1024;
+pub const LARGE_SOURCE_BYTES: usize = 256 * 1024;
 
 /// Work that a source of any size may cost, in units of roughly a microsecond. Work is counted and not timed, so that the same source
 /// always gives the same symbols. A source above it is too complex: it is searched as text only.

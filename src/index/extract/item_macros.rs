@@ -113,7 +113,7 @@ impl BodyReader<'_> {
             end_point: braced.points.1,
         };
         self.parser.set_included_ranges(&[range]).ok()?;
-        let tree = parsing::parse(self.parser, self.source.as_bytes(), self.budget);
+        let tree = parsing::parse(self.parser, self.source.as_bytes().get(..braced.bytes.end)?, self.budget);
         self.parser.set_included_ranges(&[]).ok()?;
         let tree = tree?;
         let root = tree.root_node();

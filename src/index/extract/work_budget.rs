@@ -16,8 +16,8 @@ pub(super) const RECOVERY_UNITS: u64 = 150;
 /// Bytes that the lexer gets at a time. It asks again for each piece that it reads again, so small pieces show how far a scanner looks
 /// ahead and how often it goes back.
 pub(super) const LEXER_PIECE_BYTES: usize = 1_024;
-/// Units for one piece.
-pub(super) const LEXER_UNITS: u64 = 10;
+/// Bytes of a piece for one unit.
+const LEXER_BYTES: usize = 113;
 /// Units for 1,000 steps of the query cursor, the interval of its progress callback. A step is a node, or a state at a node.
 pub(super) const QUERY_UNITS: u64 = 35;
 /// Bytes that a predicate compares for one unit.
@@ -45,6 +45,11 @@ impl WorkBudget {
     /// Takes everything that is left.
     pub(super) fn exhaust(&self) {
         self.spent.set(self.spent.get().max(self.allowed));
+    }
+
+    /// Takes the units for a piece of text that the lexer reads.
+    pub(super) fn spend_piece(&self, bytes: usize) -> ControlFlow<()> {
+        self.spend(1 + (bytes / LEXER_BYTES) as u64)
     }
 
     /// Takes the units for the text of a node that a predicate compares.

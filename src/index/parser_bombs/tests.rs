@@ -7,7 +7,7 @@ use super::shapes::{ParserBomb, bombs};
 use crate::Project;
 use crate::extract::extract_counted;
 use crate::language::Language;
-use crate::limits::MAX_FILE_FACT_BYTES;
+use crate::limits::{MAX_FILE_FACT_BYTES, MAX_SYMBOL_DEPTH};
 use crate::project::settings::IndexSettings;
 use codeyard_model::code::{SearchMode, SearchQuery};
 
@@ -155,4 +155,15 @@ fn a_repository_of_bombs_is_indexed() {
         status_mib("VmHWM:")
     );
     assert_eq!(found, count);
+}
+
+#[test]
+fn symbols_nest_only_so_deeply() {
+    let source = format!("{}fn f() {{}}{}", "mod m { ".repeat(3_000), " }".repeat(3_000));
+    let (facts, _) = extract_counted(Language::RUST, &source);
+    let mut depths: Vec<usize> = Vec::new();
+    for symbol in &facts.symbols {
+        depths.push(symbol.parent.map_or(0, |parent| depths[parent as usize] + 1));
+    }
+    assert_eq!((depths.len(), depths.iter().max()), (3_001, Some(&MAX_SYMBOL_DEPTH)));
 }

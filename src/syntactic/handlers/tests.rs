@@ -83,3 +83,16 @@ fn incoming_and_outgoing_calls_are_found() {
     let foreign = lsp::CallHierarchyItem { data: None, ..items[0].clone() };
     assert!(matches!(request.incoming(&foreign), Err(SyntacticError::InvalidParams(_))));
 }
+
+#[test]
+fn a_file_that_is_too_complex_is_an_error_that_says_so() {
+    let mut complex = file("a.ts", vec![], vec![]);
+    complex.facts = std::sync::Arc::new(Facts::too_complex());
+    let source = InMemoryFacts::new(vec![(complex, "a")]);
+    let request = HandlerContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
+    let uri = lsp::Url::from_file_path("/w/a.ts").unwrap();
+    for error in [request.document_symbols(&uri).unwrap_err(), request.definition(&at(0, 0)).unwrap_err()] {
+        let SyntacticError::Failed(why) = error else { panic!("{error:?}") };
+        assert!(why.starts_with("a.ts is too complex to parse"), "{why}");
+    }
+}
