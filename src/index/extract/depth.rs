@@ -1,4 +1,4 @@
-//! Detects sources that are nested too deeply for a grammar's external scanner.
+//! Detects sources that are nested too deeply for the parser, or for a grammar's external scanner.
 //!
 //! A scanner serializes its open constructs (indentation, heredocs) into a buffer of 1,024 bytes. Some scanners write past its end,
 //! and tree-sitter then aborts the process. Real sources stay far below this depth; a source above it is not parsed.
@@ -19,8 +19,28 @@ const RUBY_HEREDOCS: usize = 400;
 /// Heredocs of Bash that are open at a time. Its scanner copies all of them at each token, and forgets them where they don't fit.
 const BASH_HEREDOCS: usize = 250;
 
+/// Brackets that are open at a time. The parser merges the stacks of ambiguous syntax recursively, a level for each, so a source with very
+/// many overflows the thread's stack.
+const OPEN_BRACKETS: usize = 10_000;
+
+/// Whether so many brackets are open at a time that the parser may overflow its stack.
+fn opens_many_brackets(source: &str) -> bool {
+    let mut open = 0_usize;
+    source.bytes().any(|byte| {
+        match byte {
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open > OPEN_BRACKETS
+    })
+}
+
 /// Whether `source` may have more open constructs than its language's scanner can serialize.
 pub(super) fn exceeds_scanner(language: Language, source: &str) -> bool {
+    if opens_many_brackets(source) {
+        return true;
+    }
     match language {
         Language::YAML => source.lines().any(|line| columns(line, "-?: \t") > YAML_COLUMNS),
         Language::PYTHON => source.lines().any(|line| columns(line, " \t\u{c}") > PYTHON_COLUMNS),

@@ -168,6 +168,7 @@ fn sources_too_deep_for_a_scanner_are_not_parsed() {
         (Language::PYTHON, steps),
         (Language::RUBY, format!("f({words})\n")),
         (Language::BASH, "cat <<A\n".repeat(300)),
+        (Language::GO, "[{".repeat(100_000)),
         (Language::RUBY, format!("f(<<{})\n", "A".repeat(1_013))),
     ] {
         assert!(extract(language, &source).has_errors, "{}", language.name());
