@@ -140,7 +140,7 @@ fn core_worktree(config: &[u8]) -> Option<PathBuf> {
     let mut found = None;
     for line in config.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
         if line.starts_with(b"[") {
-            is_core = line.to_ascii_lowercase() == b"[core]";
+            is_core = line.eq_ignore_ascii_case(b"[core]");
         } else if let Some(at) = line.iter().position(|byte| *byte == b'=').filter(|_| is_core) {
             let (name, value) = (line[..at].trim_ascii(), line[at + 1..].trim_ascii());
             let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);

@@ -63,7 +63,7 @@ fn the_git_directory_of_another_folder_is_not_read() {
     let allowed = format!("[index]\ngit_dirs = [{:?}]\n", victim.path());
     fs::write(sandbox.path("allowed.toml"), allowed).unwrap();
     let config = sandbox.path("allowed.toml");
-    sandbox.run(&["--config", config.to_str().unwrap(), "index", "--ref", "main"]).code(0);
+    sandbox.run(&["index", "--config", config.to_str().unwrap(), "--ref", "main"]).code(0);
 }
 
 #[test]
