@@ -104,7 +104,7 @@ fn place(kind: &str, path: &Path, outside: &Path) {
         "sparse" => fs::File::create(path).unwrap().set_len(50 << 30).unwrap(),
         "unreadable" => {
             fs::write(path, "[]").unwrap();
-            fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o0)).unwrap();
         }
         "directory" => fs::create_dir_all(path.join("inner")).unwrap(),
         "loop" => symlink(path, path).unwrap(),
