@@ -17,14 +17,14 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::gate::{ReadFailure, RootReader};
 use crate::git_layout::GitLayout;
-use crate::limits::{MAX_IGNORE_COST, MAX_IGNORE_FILE_BYTES, MAX_IGNORE_LINE_BYTES, MAX_IGNORE_TOTAL_COST};
+use crate::ignore_cost::{CostShare, RulesBudget, cost_of};
+use crate::limits::{MAX_IGNORE_COST, MAX_IGNORE_FILE_BYTES, MAX_IGNORE_LINE_BYTES};
 
 /// Files whose change makes a new walk necessary.
 pub(crate) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
@@ -85,9 +85,6 @@ const NEVER_ENTERED_IF_IGNORED: [&str; 24] = [
 const CONFIGURATION_ENDINGS: [&str; 2] = ["json", "toml"];
 /// Names of ignored files that may configure a language server and have another extension.
 const CONFIGURATION_NAMES: [&str; 5] = ["go.work", "go.work.sum", "go.mod", "compile_flags.txt", ".clangd"];
-/// The cost of a byte of a pattern that is compiled to an automaton, against a byte of a plain name. Measured with the crate `ignore` 0.4:
-/// about 120 bytes of memory for each byte of a plain name, and 700 to 1,400 for each byte of such a pattern.
-const GLOB_COST: u64 = 8;
 /// The file that marks a Python environment.
 pub(crate) const PYTHON_ENVIRONMENT: &str = "pyvenv.cfg";
 
@@ -118,32 +115,6 @@ pub(crate) struct Rules {
     /// What the rules of this directory take from it.
     _shares: Vec<CostShare>,
     above: Option<Arc<Rules>>,
-}
-
-/// The cost of the rules of many directories that are kept at the same time.
-#[derive(Debug, Clone, Default)]
-struct RulesBudget(Arc<AtomicU64>);
-
-/// A part of a budget, given back when it is dropped.
-#[derive(Debug)]
-struct CostShare {
-    budget: RulesBudget,
-    cost: u64,
-}
-
-impl CostShare {
-    /// Takes `cost` from the budget; `None`: that much isn't left.
-    fn take(budget: &RulesBudget, cost: u64) -> Option<Self> {
-        let add = |used: u64| used.checked_add(cost).filter(|used| *used <= MAX_IGNORE_TOTAL_COST);
-        budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
-        Some(Self { budget: budget.clone(), cost })
-    }
-}
-
-impl Drop for CostShare {
-    fn drop(&mut self) {
-        self.budget.0.fetch_sub(self.cost, Ordering::Relaxed);
-    }
 }
 
 /// How the walk treats a directory.
@@ -381,19 +352,6 @@ impl RuleReader {
         self.is_incomplete = true;
         Gitignore::empty()
     }
-}
-
-/// The cost of a line: its bytes, and several times as much for a pattern that is compiled to an automaton.
-fn cost_of(line: &str) -> u64 {
-    let line = line.trim_end();
-    if line.is_empty() || line.starts_with('#') {
-        return 0;
-    }
-    // `*.o` is looked up by its extension.
-    let simple = line.strip_prefix("**/").unwrap_or(line);
-    let simple = simple.strip_prefix("*.").unwrap_or(simple);
-    let is_glob = simple.contains(['*', '?', '[', '{']);
-    line.len() as u64 * if is_glob { GLOB_COST } else { 1 }
 }
 
 /// The directories where a Python environment keeps its packages.

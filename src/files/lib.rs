@@ -6,6 +6,7 @@
 mod dir_listing;
 pub mod gate;
 pub mod git_layout;
+mod ignore_cost;
 mod ignores;
 pub mod limits;
 pub mod walk;

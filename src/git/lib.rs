@@ -1,6 +1,6 @@
 //! Reading git repositories without running `git`: heads, refs, trees and blobs.
 //!
-//! Heads are read here, from a few small files. Everything else is read with a library in a [helper process](reader_process), because a
+//! Heads are read here, from a few small files. Everything else is read with a library in a [confined process](reader_process), because a
 //! repository's files can make a library follow links, block or exhaust the memory. It never writes into a repository and never contacts
 //! a remote.
 

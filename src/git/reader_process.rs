@@ -1,6 +1,6 @@
 //! The reader process: opens one repository with a library and answers requests about its objects.
 //!
-//! It is a [helper](codeyard_process::helper): the kernel lets it read only the git directories that count and the root, so no link in
+//! It is a [confined process](codeyard_process::confined): the kernel lets it read only the git directories that count and the root, so no link in
 //! them leads anywhere else, and bounds its memory. A file that blocks, a tree that expands without end or an object that is made to
 //! exhaust the memory ends this process at most. It writes nothing and runs nothing.
 
@@ -22,25 +22,25 @@ use crate::limits::{
     MAX_TREE_PATH_BYTES, OBJECT_CACHE_BYTES, READER_IDLE_MS, READER_MEMORY_BYTES, READER_REQUEST_MS,
 };
 use crate::protocol::{self, Reply, Request};
-use codeyard_process::helper::{self, Confinement, RequestTimer};
+use codeyard_process::confined::{self, Confinement, RequestTimer};
 
 /// The hidden subcommand.
 pub const ROLE: &str = "__git-reader";
 
 /// Runs the reader if the command line names its subcommand. Must be called early in `main`, while the process has one thread.
 pub fn from_command_line(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
-    helper::role_arguments(ROLE, args).map(|args| helper::exit_code(reader_main(args)))
+    confined::role_arguments(ROLE, args).map(|args| confined::exit_code(reader_main(args)))
 }
 
 /// The reader itself. Arguments: the git directory of the working tree, the shared one, and further directories that it may read.
 fn reader_main(args: Vec<OsString>) -> io::Result<()> {
     let dirs: Vec<PathBuf> = args.into_iter().map(PathBuf::from).collect();
     let git_dir = dirs.first().ok_or(io::ErrorKind::InvalidInput)?.clone();
-    let stream = helper::connection()?;
+    let stream = confined::connection()?;
     let mut unique: Vec<PathBuf> = dirs.clone();
     unique.sort();
     unique.dedup();
-    if helper::confine(&unique, READER_MEMORY_BYTES)? == Confinement::LimitsOnly {
+    if confined::confine(&unique, READER_MEMORY_BYTES)? == Confinement::LimitsOnly {
         refuse_links(dirs.get(1).unwrap_or(&git_dir))?;
     }
     let timer = RequestTimer::start()?;

@@ -14,7 +14,7 @@ use crate::limits::{MAX_IDLE_READERS, MAX_READER_FAILURES, READER_ANSWER_MS, REA
 use crate::protocol::{self, Reply, Request};
 use crate::reader_process::ROLE;
 use codeyard_base::clock::Instant;
-use codeyard_process::helper::Helper;
+use codeyard_process::confined::ConfinedProcess;
 
 /// Why a repository's objects can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +49,7 @@ struct Failures {
 
 #[derive(Debug)]
 struct Reader {
-    helper: Helper,
+    process: ConfinedProcess,
     used_at: Instant,
 }
 
@@ -75,7 +75,8 @@ impl Readers {
                 return self.conclude(reader, reply, into);
             }
         }
-        let started = Helper::start(ROLE, &self.args).map(|helper| Reader { helper, used_at: Instant::now() });
+        let started =
+            ConfinedProcess::start(ROLE, &self.args).map(|process| Reader { process, used_at: Instant::now() });
         let asked = started.and_then(|mut reader| {
             let reply = reader.exchange(request, body, max_bytes, into)?;
             Ok((reader, reply))
@@ -134,7 +135,7 @@ impl Reader {
     fn exchange(&mut self, request: Request, body: &[u8], max_bytes: u64, into: &mut Vec<u8>) -> io::Result<Reply> {
         // A list of files takes as long as the reader's own limit allows.
         let patience = if request == Request::Files { crate::limits::READER_REQUEST_MS } else { READER_ANSWER_MS };
-        let stream = &mut self.helper.stream;
+        let stream = &mut self.process.stream;
         stream.set_read_timeout(Some(Duration::from_millis(patience)))?;
         stream.set_write_timeout(Some(Duration::from_millis(READER_ANSWER_MS)))?;
         protocol::write(stream, request.byte(), body)?;

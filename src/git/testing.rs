@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::iter;
 
 use crate::reader_process::{self, ROLE};
-use codeyard_process::helper;
+use codeyard_process::confined;
 
 /// Makes readers run this test binary, whose test `entry` calls [`run_if_reader`].
 ///
@@ -15,7 +15,7 @@ use codeyard_process::helper;
 pub fn use_test_binary(entry: &str) {
     #[expect(clippy::unwrap_used, reason = "for tests only")]
     let own = std::env::current_exe().unwrap();
-    helper::use_program(own, [entry, "--exact", "--nocapture"].map(OsString::from).to_vec());
+    confined::use_program(own, [entry, "--exact", "--nocapture"].map(OsString::from).to_vec());
 }
 
 /// Runs the reader and ends the process if the test binary was started as one.

@@ -1,15 +1,15 @@
 //! Child processes: starts language servers under a guard, runs tools to their end, measures memory, ends process trees.
 //!
 //! It knows no protocol and no workspace. All child processes of codeyard are started here: language servers by [`spawn`] and
-//! [`guard`], tools by [`tool`], helpers by [`helper`], programs that replace this process by [`sibling`]. Invariants: every child has its own
+//! [`guard`], tools by [`tool`], confined processes by [`confined`], programs that replace this process by [`sibling`]. Invariants: every child has its own
 //! process group; a language server has an allow-listed environment; when codeyard ends in any way, no language server and
 //! no process that a language server started stays alive.
 
 mod cgroup;
+pub mod confined;
 pub mod environment;
 pub mod git;
 pub mod guard;
-pub mod helper;
 pub mod launch;
 pub mod ledger;
 pub mod limits;

@@ -37,8 +37,8 @@ pub const MAX_GIT_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
 /// Most runs of tools that a thread records for its spans.
 pub(crate) const MAX_LOGGED_TOOLS: usize = 500;
 
-/// Open files of a helper: the packs and loose objects of one repository.
-pub const HELPER_OPEN_FILES: u64 = 512;
+/// Open files of a confined process: the packs and loose objects of one repository.
+pub const CONFINED_OPEN_FILES: u64 = 512;
 
-/// Pause between two looks at ended helpers, and at the time of a helper's request, in milliseconds.
-pub const HELPER_REAP_INTERVAL_MS: u64 = 200;
+/// Pause between two looks at ended confined processes, and at the time of a confined process's request, in milliseconds.
+pub const CONFINED_REAP_INTERVAL_MS: u64 = 200;

@@ -53,7 +53,7 @@ fn run<F: Future<Output = ()>>(paused: bool, test: impl FnOnce() -> F) {
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
     }
     // Readers of git are processes, and a test binary has no such role.
-    codeyard_process::helper::use_program(env!("CARGO_BIN_EXE_codeyard").into(), Vec::new());
+    codeyard_process::confined::use_program(env!("CARGO_BIN_EXE_codeyard").into(), Vec::new());
     let runtime = move || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         builder.enable_all().start_paused(paused).build().expect("a runtime")

@@ -76,8 +76,9 @@ impl World {
                 self.watcher.run_once();
             }
             Event::Edit => self.edit(),
-            Event::Kill => self.hit_a_server(|server| {
-                server.finish(ProcessExit { code: None, signal: Some(if server.number % 2 == 0 { 9 } else { 11 }) })
+            Event::Kill => self.hit_a_server(|server| match server.number % 2 {
+                0 => server.kill_from_outside(),
+                _ => server.finish(ProcessExit { code: None, signal: Some(11) }),
             }),
             Event::Upset => {
                 let again = self.dice.chance(60);
@@ -284,7 +285,7 @@ impl World {
         for server in self.fleet.alive() {
             let is_unable = !self.stage.lock().lives[server.number].unable.is_empty();
             if is_unable {
-                server.finish(ProcessExit { code: None, signal: Some(9) });
+                server.kill_from_outside();
             }
         }
         sleep(Duration::from_secs(QUARANTINE_S + 15)).await;

@@ -60,6 +60,7 @@ impl Fleet {
             stopping: false,
             silent: false,
             panicked: fault == StartFault::Panics,
+            killed_outside: false,
             unable: Default::default(),
             up: false,
             has_read: false,

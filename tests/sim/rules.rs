@@ -70,6 +70,10 @@ impl History {
             *self = Self { last: self.last, ..Self::default() };
             return None;
         }
+        if before.killed_outside {
+            // A kill from outside is no crash. How long the server waits then depends on how long it had been ready, which can't be seen.
+            return None;
+        }
         if before.up && ended.saturating_duration_since(before.began) >= Duration::from_secs(WINDOW_S) {
             self.deaths.clear();
             self.on_probation = false;

@@ -85,6 +85,14 @@ impl Server {
         self.stopped.cancel();
     }
 
+    /// Kills it as an operator or the system would.
+    pub(crate) fn kill_from_outside(&self) {
+        if self.exit().is_none() {
+            self.stage.lock().lives[self.number].killed_outside = true;
+        }
+        self.finish(ProcessExit { code: None, signal: Some(9) });
+    }
+
     pub(crate) fn name(&self) -> String {
         format!("w{}/{}#{}", self.workspace, self.kind, self.number)
     }

@@ -49,6 +49,8 @@ pub(crate) struct Life {
     pub silent: bool,
     /// Starting it panicked in the test's code.
     pub panicked: bool,
+    /// It was killed, and not by codeyard.
+    pub killed_outside: bool,
     /// Methods that it answered with "method not found".
     pub unable: BTreeSet<String>,
     /// It is initialized.

@@ -51,7 +51,7 @@ fn identifiers(text: &str) -> BTreeSet<String> {
 }
 
 /// Names of foreign crates and constants, which are not ours to choose.
-const FOREIGN: [&str; 4] = ["tokio_util", "hyper_util", "http_body_util", "BENEATH"];
+const FOREIGN: [&str; 5] = ["tokio_util", "hyper_util", "http_body_util", "BENEATH", "PathBeneath"];
 
 type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 

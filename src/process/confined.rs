@@ -1,11 +1,11 @@
-//! Helpers: this program again, in a small process of its own, for work on data that may be made to exhaust or crash its reader.
+//! Confined processes: this program again, in a small process of its own, for work on data that may be made to exhaust or crash its
+//! reader.
 //!
-//! A helper is connected by one socket pair, its standard input. It ends when the socket is closed, so also when codeyard is killed; it
-//! ends by itself when a request takes too long; it can read only the directories that it is given, write nothing and reach no network
-//! (Landlock), and use bounded memory. What it does is up to the caller ([`confine`] is called by the helper itself).
+//! One is connected by a socket pair, its standard input. It ends when the socket is closed, so also when codeyard is killed; it ends by
+//! itself when a request takes too long; it can read only the directories that it is given, write nothing and reach no network (Landlock),
+//! and use bounded memory. It confines itself with [`confine`]; what it does then is up to its role.
 //!
-//! Invariants: no helper stays as a zombie; nobody waits for the end of a helper; a signal is only sent to a helper that has not been
-//! waited for.
+//! Invariants: none stays as a zombie; nobody waits for its end; a signal is only sent to one that has not been waited for.
 
 use std::ffi::OsString;
 use std::io;
@@ -26,10 +26,10 @@ use parking_lot::{Condvar, Mutex};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::limits::{HELPER_OPEN_FILES, HELPER_REAP_INTERVAL_MS};
+use crate::limits::{CONFINED_OPEN_FILES, CONFINED_REAP_INTERVAL_MS};
 use codeyard_base::clock::Instant;
 
-/// The command line of a helper, before the arguments of its role.
+/// The command line of a confined process, before the arguments of its role.
 #[derive(Debug, Clone)]
 struct Program {
     path: PathBuf,
@@ -39,21 +39,21 @@ struct Program {
 /// Set by tests whose own executable has no roles.
 static PROGRAM: Mutex<Option<Program>> = Mutex::new(None);
 
-/// Makes later helpers run `path` with these arguments before those of the role. For tests: by default a helper is this program.
+/// Makes later confined processes run `path` with these arguments before those of the role. For tests: by default a confined process is this program.
 pub fn use_program(path: PathBuf, leading: Vec<OsString>) {
     *PROGRAM.lock() = Some(Program { path, leading });
 }
 
-/// A running helper. It is ended when this is dropped.
+/// A running confined process. It is ended when this is dropped.
 #[derive(Debug)]
-pub struct Helper {
+pub struct ConfinedProcess {
     /// The connection.
     pub stream: UnixStream,
     pid: u32,
 }
 
-impl Helper {
-    /// Starts a helper with this role and its arguments.
+impl ConfinedProcess {
+    /// Starts a confined process with this role and its arguments.
     ///
     /// # Errors
     /// Of the operating system.
@@ -61,7 +61,7 @@ impl Helper {
         let (stream, theirs) = UnixStream::pair()?;
         let own = || Program { path: PathBuf::from("/proc/self/exe"), leading: Vec::new() };
         let program = PROGRAM.lock().clone().unwrap_or_else(own);
-        #[expect(clippy::disallowed_methods, reason = "helpers are started only here")]
+        #[expect(clippy::disallowed_methods, reason = "confined processes are started only here")]
         let mut command = Command::new(&program.path);
         command
             .arg0("codeyard")
@@ -86,10 +86,10 @@ impl Helper {
     }
 }
 
-impl Drop for Helper {
+impl Drop for ConfinedProcess {
     fn drop(&mut self) {
         let mut running = RUNNING.lock();
-        // Under the lock: a helper in this list hasn't been waited for, so its id is still its own.
+        // Under the lock: a confined process in this list hasn't been waited for, so its id is still its own.
         for child in running.children.iter_mut().filter(|child| child.id() == self.pid) {
             let _ = child.kill();
         }
@@ -97,22 +97,22 @@ impl Drop for Helper {
     }
 }
 
-/// The helpers that haven't been waited for.
+/// The confined processes that haven't been waited for.
 struct Running {
     children: Vec<Child>,
     has_thread: bool,
 }
 
 static RUNNING: Mutex<Running> = Mutex::new(Running { children: Vec::new(), has_thread: false });
-/// Notified when a helper is killed.
+/// Notified when a confined process is killed.
 static ENDING: Condvar = Condvar::new();
 
-/// Waits for the child on a thread that all helpers share, and that ends with the last of them.
+/// Waits for the child on a thread that all confined processes share, and that ends with the last of them.
 fn reap_when_ended(child: Child) -> io::Result<()> {
     let mut running = RUNNING.lock();
     running.children.push(child);
     if !running.has_thread {
-        std::thread::Builder::new().name("helpers".to_owned()).spawn(reap_all)?;
+        std::thread::Builder::new().name("confined processes".to_owned()).spawn(reap_all)?;
         running.has_thread = true;
     }
     Ok(())
@@ -126,11 +126,11 @@ fn reap_all() {
             running.has_thread = false;
             return;
         }
-        ENDING.wait_for(&mut running, Duration::from_millis(HELPER_REAP_INTERVAL_MS));
+        ENDING.wait_for(&mut running, Duration::from_millis(CONFINED_REAP_INTERVAL_MS));
     }
 }
 
-/// What the system enforces for a helper.
+/// What the system enforces for a confined process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confinement {
     /// Only the given directories can be read, and nothing can be written.
@@ -140,7 +140,7 @@ pub enum Confinement {
 }
 
 /// Confines the calling process: it can read below `readable` only, which are real paths, write nothing and connect to nothing, and it can
-/// use `memory_bytes` of writable memory. Called by a helper before it touches any file, while it has one thread.
+/// use `memory_bytes` of writable memory. Called by a confined process before it touches any file, while it has one thread.
 ///
 /// # Errors
 /// A directory doesn't exist, its path contains a link, or a limit can't be set.
@@ -152,7 +152,7 @@ pub fn confine(readable: &[PathBuf], memory_bytes: u64) -> io::Result<Confinemen
     for (resource, most) in [
         (Resource::Core, 0),
         (Resource::Fsize, 0),
-        (Resource::Nofile, HELPER_OPEN_FILES),
+        (Resource::Nofile, CONFINED_OPEN_FILES),
         (Resource::Data, memory_bytes),
     ] {
         lower(resource, most)?;
@@ -224,7 +224,7 @@ impl Drop for RequestTimer {
 impl Timer {
     fn watch(&self) {
         while !self.is_over.load(Ordering::Relaxed) {
-            std::thread::park_timeout(Duration::from_millis(HELPER_REAP_INTERVAL_MS));
+            std::thread::park_timeout(Duration::from_millis(CONFINED_REAP_INTERVAL_MS));
             let due = self.due_ms.load(Ordering::Relaxed);
             if due != 0 && self.began.elapsed() > Duration::from_millis(due) {
                 std::process::exit(TIMED_OUT);
@@ -233,16 +233,16 @@ impl Timer {
     }
 }
 
-/// Exit code of a helper whose request took too long.
+/// Exit code of a confined process whose request took too long.
 const TIMED_OUT: i32 = 124;
 
-/// The arguments of a helper with this role; `None`: the command line names another one.
+/// The arguments of a confined process with this role; `None`: the command line names another one.
 pub fn role_arguments(role: &str, args: impl IntoIterator<Item = OsString>) -> Option<Vec<OsString>> {
     let mut args = args.into_iter().skip(1);
     (args.next()? == *role).then(|| args.collect())
 }
 
-/// The connection of the calling helper.
+/// The connection of the calling confined process.
 ///
 /// # Errors
 /// Standard input isn't a socket.
@@ -251,7 +251,7 @@ pub fn connection() -> io::Result<UnixStream> {
     stream.peer_addr().map(|_| stream)
 }
 
-/// The exit code of a helper.
+/// The exit code of a confined process.
 pub fn exit_code(done: io::Result<()>) -> ExitCode {
     if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
