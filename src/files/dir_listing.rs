@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
 
-use crate::gate::{DirOpenError, FileStamp, RootReader};
+use crate::gate::{DirOpenError, FileStamp, open_listing};
 use crate::limits::MAX_DIR_ENTRIES;
 use crate::watch::stamp::Stamp;
 
@@ -38,7 +38,7 @@ pub(crate) struct DirListingEntry {
 impl DirListing {
     /// Reads the directory `path`, a real path. A link in its place, or in the place of a directory above it, isn't followed.
     pub(crate) fn read(path: &Path) -> Result<Self, DirOpenError> {
-        Self::of(RootReader::open(path).open_listing(Path::new(""))?).map_err(|_| DirOpenError::Busy)
+        Self::of(open_listing(path, Path::new(""))?).map_err(|_| DirOpenError::Busy)
     }
 
     /// Reads the entries of an open directory.

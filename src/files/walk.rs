@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::{Condvar, Mutex};
 
 use crate::dir_listing::{DirListing, DirListingEntry};
-use crate::gate::{DirOpenError, FileStamp, RootReader};
+use crate::gate::{DirOpenError, FileStamp, open_listing};
 use crate::ignores::Rules;
 use crate::limits::{MAX_PATH_BYTES, MAX_WALKED_FILES};
 
@@ -115,7 +115,7 @@ impl Walker<'_> {
 
     /// Reads directories until none is left.
     fn run_thread(&self, queue: &Mutex<Queue>, changed: &Condvar, found: &AtomicUsize) -> Walk {
-        let (reader, mut own) = (RootReader::open(self.root), Walk::default());
+        let mut own = Walk::default();
         loop {
             let mut locked = queue.lock();
             let next = loop {
@@ -131,7 +131,7 @@ impl Walker<'_> {
             locked.busy += 1;
             drop(locked);
             let before = own.files.len();
-            let children = if (self.is_stopped)() { Vec::new() } else { self.read_dir(&next, &reader, &mut own) };
+            let children = if (self.is_stopped)() { Vec::new() } else { self.read_dir(&next, &mut own) };
             let is_full = found.fetch_add(own.files.len() - before, Ordering::Relaxed) > MAX_WALKED_FILES;
             let mut locked = queue.lock();
             locked.busy -= 1;
@@ -144,8 +144,8 @@ impl Walker<'_> {
     }
 
     /// Adds the files of a directory, and returns the directories in it.
-    fn read_dir(&self, dir: &Waiting, reader: &RootReader, own: &mut Walk) -> Vec<Waiting> {
-        let opened = reader.open_listing(&dir.path);
+    fn read_dir(&self, dir: &Waiting, own: &mut Walk) -> Vec<Waiting> {
+        let opened = open_listing(self.root, &dir.path);
         let listing = match opened.and_then(|opened| DirListing::of(opened).map_err(|_| DirOpenError::Busy)) {
             Ok(listing) => listing,
             Err(error) => {

@@ -22,7 +22,7 @@ const HIDDEN: &str = "(hidden)";
 const MIN_HIDDEN_BYTES: usize = 4;
 /// The signal that can't be caught.
 const SIGKILL: i32 = 9;
-/// What is told of a server that ended by it. The exit of a server that codeyard ends itself is never recorded.
+/// What errors say about a server that it ended. The exit of a server that codeyard ends itself is never recorded.
 pub(crate) const KILLED_FROM_OUTSIDE: &str = "was killed by signal 9 from outside (often the out-of-memory killer)";
 
 /// Whether a process was killed from outside; some shells report that as an exit code.

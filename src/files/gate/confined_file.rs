@@ -6,7 +6,6 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
 
 use super::FileStamp;
 use super::open::{OpenError, OpenMethod};
@@ -34,8 +33,7 @@ pub enum FileRefusal {
 /// # Errors
 /// If there is no such file.
 pub fn open_below(folder: &Path, path: &Path) -> Result<(File, FileStamp), FileRefusal> {
-    static METHOD: OnceLock<OpenMethod> = OnceLock::new();
-    open_by(*METHOD.get_or_init(OpenMethod::detect), folder, path)
+    open_by(OpenMethod::detect(), folder, path)
 }
 
 /// Reads the same file, if it has at most `max_bytes`.
@@ -87,7 +85,7 @@ fn open_by(method: OpenMethod, folder: &Path, path: &Path) -> Result<(File, File
 }
 
 /// The path without `.` and `..`, by its text.
-fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut all = PathBuf::new();
     for part in path.components() {
         match part {

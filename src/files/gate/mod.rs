@@ -35,8 +35,8 @@ mod stamp;
 mod tests;
 
 pub use batch_lookup::{BatchLookup, StampedAdmission};
-pub use confined_file::{FileRefusal, open_below, read_below, read_start_below};
+pub use confined_file::{FileRefusal, normal, open_below, read_below, read_start_below};
 pub use path_gate::{Gate, GateError};
-pub(crate) use root_reader::DirOpenError;
 pub use root_reader::{DirHandleCache, ReadFailure, RootReader};
+pub(crate) use root_reader::{DirOpenError, open_listing};
 pub use stamp::FileStamp;

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
+use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -39,8 +40,13 @@ pub(super) enum OpenMethod {
 }
 
 impl OpenMethod {
-    /// The best method that works here.
+    /// The best method that works here. Tried once.
     pub(super) fn detect() -> Self {
+        static DETECTED: OnceLock<OpenMethod> = OnceLock::new();
+        *DETECTED.get_or_init(Self::try_methods)
+    }
+
+    fn try_methods() -> Self {
         #[cfg(target_os = "linux")]
         if open_inside(Path::new("/"), Path::new(""), DIRECTORY).is_ok() {
             return Self::Openat2;

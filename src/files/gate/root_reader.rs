@@ -130,19 +130,19 @@ impl RootReader {
         super::open::open_entry(dir, name).map_err(read_failure)
     }
 
-    /// Opens the directory at `rest` for listing; the root if `rest` is empty.
-    pub(crate) fn open_listing(&self, rest: &Path) -> Result<OwnedFd, DirOpenError> {
-        self.method.open_listing(&self.root, rest).map_err(|error| match error {
-            OpenError::Link | OpenError::NoFile => DirOpenError::Missing,
-            OpenError::Denied => DirOpenError::Denied,
-            OpenError::Again | OpenError::Exhausted => DirOpenError::Busy,
-        })
-    }
-
     /// The stamp of the file at `rest`.
     pub fn stat(&self, rest: &Path) -> Option<FileStamp> {
         self.method.stat(&self.root, rest).ok().map(|stat| FileStamp::of(&stat))
     }
+}
+
+/// Opens the directory `root/rest` for listing; the root if `rest` is empty. A link in the path isn't followed.
+pub(crate) fn open_listing(root: &Path, rest: &Path) -> Result<OwnedFd, DirOpenError> {
+    OpenMethod::detect().open_listing(root, rest).map_err(|error| match error {
+        OpenError::Link | OpenError::NoFile => DirOpenError::Missing,
+        OpenError::Denied => DirOpenError::Denied,
+        OpenError::Again | OpenError::Exhausted => DirOpenError::Busy,
+    })
 }
 
 /// Why a directory can't be listed.

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde::Deserializer as _;
 use serde::de::{SeqAccess, Visitor};
@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use super::shell_words;
 use crate::limits::MAX_DATABASE_BYTES;
 use codeyard_base::atomic_file::{self, Durability};
+pub(super) use codeyard_files::gate::normal;
 use codeyard_files::gate::{FileRefusal, read_below};
 
 /// One entry of a database.
@@ -52,19 +53,6 @@ impl CompileCommand {
         entry.insert("file".into(), self.file.to_string_lossy().into());
         Value::Object(entry)
     }
-}
-
-/// A path with `.` and `..` resolved by their text.
-pub(super) fn normal(path: &Path) -> PathBuf {
-    let mut all = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(all.pop()),
-            part => all.push(part),
-        }
-    }
-    all
 }
 
 /// Reads the database at `path`, below the folder `top`.
