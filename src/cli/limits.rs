@@ -34,3 +34,6 @@ pub const FOLDER_SCAN_INTERVAL_MS: u64 = 3_000;
 pub(crate) const CLONE_LIMIT_S: u64 = 600;
 /// Time of one request of a launch run to a service, in seconds.
 pub(crate) const SERVICE_REQUEST_LIMIT_S: u64 = 60;
+
+/// The longest time after which a rotated token is removed by itself, in seconds: ten years.
+pub const MAX_REMOVAL_DELAY_S: u64 = 3_650 * 86_400;

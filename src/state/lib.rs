@@ -13,7 +13,9 @@ mod sqlite;
 mod state_dir;
 mod state_store;
 mod token;
+mod token_record;
 mod token_store;
+mod token_uses;
 mod warmset;
 
 pub use permission_store::{Grant, PermissionStore};
@@ -22,6 +24,7 @@ pub use serve_lock::{LockHolder, LockState, ServeLock, ServeLockError};
 pub use sqlite::{STATE_FILE, SqliteStore};
 pub use state_dir::{INDEX_FOLDER, StateDir, StateDirError};
 pub use state_store::{ChangeStamp, Namespace, Record, Snapshot, StateError, StateStore, StoreHandle, Write};
-pub use token::Token;
+pub use token::{Token, TokenId};
+pub use token_record::TokenInfo;
 pub use token_store::{TokenAudience, TokenError, TokenStore};
 pub use warmset::Warmset;

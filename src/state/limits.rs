@@ -8,6 +8,9 @@ pub const MAX_TOKENS: usize = 1_024;
 /// A running server notices a removed token within this time, in milliseconds.
 pub const TOKEN_RELOAD_MS: u64 = 1_000;
 
+/// The last use of a token is stored at most once in this time, in seconds.
+pub const TOKEN_USE_INTERVAL_S: u64 = 60;
+
 /// Permissions in one state directory. The oldest is dropped first.
 pub const MAX_PERMISSIONS: usize = 1_024;
 

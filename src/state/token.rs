@@ -15,9 +15,16 @@ use codeyard_base::digest::{hex, sha256};
 /// The prefix of every token, by which secret scanners recognise a leaked one.
 const PREFIX: &str = "cyd_";
 
+/// Digits of an id. Two of `MAX_TOKENS` tokens have the same one with a probability below one in a million.
+const ID_DIGITS: usize = 10;
+
 /// The text of a token. It is shown once, when it is made.
 #[derive(Clone)]
 pub struct Token(String);
+
+/// The id of a token: the first hexadecimal digits of its hash. It is no secret, and it never changes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TokenId(String);
 
 /// The SHA-256 of a token's text.
 #[derive(Clone, Copy)]
@@ -39,6 +46,11 @@ impl Token {
         &self.0
     }
 
+    /// The id.
+    pub fn id(&self) -> TokenId {
+        self.hash().id()
+    }
+
     /// The hash, which is all that is stored.
     pub(crate) fn hash(&self) -> TokenHash {
         TokenHash::of(&self.0)
@@ -48,6 +60,25 @@ impl Token {
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(redacted)")
+    }
+}
+
+impl TokenId {
+    /// The id that `text` is, if it has the form of one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (text.len() == ID_DIGITS && text.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TokenId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
@@ -75,6 +106,13 @@ impl TokenHash {
     /// 64 hexadecimal characters.
     pub(crate) fn to_hex(self) -> String {
         hex(&self.0)
+    }
+
+    /// The id of the token.
+    pub(crate) fn id(self) -> TokenId {
+        let mut digits = self.to_hex();
+        digits.truncate(ID_DIGITS);
+        TokenId(digits)
     }
 
     /// Whether the two are equal, in a time that doesn't depend on where they differ.
@@ -109,6 +147,10 @@ mod tests {
         assert!(!TokenHash::of("y").matches(&hash));
         for bad in ["", "zz", &"g".repeat(64), &"0".repeat(63)] {
             assert!(TokenHash::from_hex(bad).is_none());
+        }
+        assert_eq!(TokenId::parse(hash.id().as_str()), Some(hash.id()));
+        for bad in ["", "local", "2D711642B7", "2d711642b", "2d711642b72", "2d711642bg", "2d711642\u{e9}"] {
+            assert_eq!(TokenId::parse(bad), None, "{bad}");
         }
     }
 }

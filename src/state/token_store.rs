@@ -1,19 +1,23 @@
 //! The bearer tokens that are valid now, and the principals that they name.
 //!
 //! Other processes add and remove tokens (`codeyard token`); a running server follows. Invariants: an offered token is compared with
-//! every known hash; a removed token is refused after `TOKEN_RELOAD_MS` at the latest; a store that can't be read accepts no token.
+//! every known hash; a removed token is refused after `TOKEN_RELOAD_MS` at the latest, and one with an end from that second on; a
+//! store that can't be read accepts no token; a check writes nothing itself.
 
+use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 
 use crate::cached_records::CachedRecords;
-use crate::limits::{MAX_TOKENS, TOKEN_RELOAD_MS};
-use crate::state_store::{Namespace, Record, StateError, StoreHandle, Write};
-use crate::token::{Token, TokenHash};
-use codeyard_base::clock::Instant;
+use crate::limits::{MAX_TOKENS, TOKEN_RELOAD_MS, TOKEN_USE_INTERVAL_S};
+use crate::state_store::{Namespace, Record, Snapshot, StateError, StoreHandle, Write};
+use crate::token::{Token, TokenHash, TokenId};
+use crate::token_record::{TokenInfo, TokenValue};
+use crate::token_uses::TokenUses;
+use codeyard_base::clock::{Instant, wall_s};
 use codeyard_base::ids::PrincipalId;
 
 /// Tokens of callers of tools. The key is the SHA-256 of a token's text, in hexadecimal.
@@ -36,6 +40,18 @@ pub enum TokenAudience {
 }
 
 impl TokenAudience {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Mcp, Self::Admin, Self::Probes];
+
+    /// The word for people: the kind of a token.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Admin => "admin",
+            Self::Probes => "probes",
+        }
+    }
+
     fn namespace(self) -> Namespace {
         match self {
             Self::Mcp => TOKENS,
@@ -43,18 +59,6 @@ impl TokenAudience {
             Self::Probes => PROBE_TOKENS,
         }
     }
-}
-
-/// A record's value.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TokenValue {
-    principal: String,
-}
-
-/// The record's value of a token of `principal`.
-pub(crate) fn encode(principal: &str) -> String {
-    serde_json::json!({ "principal": principal }).to_string()
 }
 
 /// Why the tokens can't be read or changed.
@@ -83,14 +87,22 @@ pub struct TokenStore {
     store: StoreHandle,
     namespace: Namespace,
     known: Mutex<Known>,
+    uses: Arc<TokenUses>,
 }
-
-type Tokens = Vec<(TokenHash, PrincipalId)>;
 
 #[derive(Debug)]
 struct Known {
-    tokens: CachedRecords<Tokens>,
+    tokens: CachedRecords<Vec<KnownToken>>,
     refreshed: Instant,
+    /// When the use of a token was last noted, in seconds since 1970. No larger than the number of tokens.
+    noted: HashMap<TokenId, u64>,
+}
+
+/// A stored token.
+#[derive(Debug)]
+struct KnownToken {
+    hash: TokenHash,
+    info: TokenInfo,
 }
 
 impl TokenStore {
@@ -100,8 +112,9 @@ impl TokenStore {
     /// [`TokenError::Store`].
     pub fn open(store: StoreHandle, audience: TokenAudience) -> Result<Self, TokenError> {
         let namespace = audience.namespace();
-        let known = Known { tokens: CachedRecords::new(namespace), refreshed: Instant::now() };
-        let tokens = Self { store, namespace, known: Mutex::new(known) };
+        let known = Known { tokens: CachedRecords::new(namespace), refreshed: Instant::now(), noted: HashMap::new() };
+        let uses = Arc::new(TokenUses::new(store.clone(), namespace));
+        let tokens = Self { store, namespace, known: Mutex::new(known), uses };
         tokens.try_refresh()?;
         Ok(tokens)
     }
@@ -146,18 +159,25 @@ impl TokenStore {
         Self::open(store, audience)
     }
 
-    /// The principal that `offered` names, if it is valid now.
+    /// The principal that `offered` names, if it is valid now. The use is noted in the background.
     pub fn principal(&self, offered: &str) -> Option<PrincipalId> {
-        let hash = TokenHash::of(offered);
+        let (hash, now) = (TokenHash::of(offered), wall_s());
         let mut known = self.known.lock();
         if known.refreshed.elapsed() >= Duration::from_millis(TOKEN_RELOAD_MS) {
             self.refresh(&mut known);
         }
-        known.find(&hash).or_else(|| {
+        let mut found = known.find(&hash, now);
+        if found.is_none() {
             // It may have been added a moment ago.
             self.refresh(&mut known);
-            known.find(&hash)
-        })
+            found = known.find(&hash, now);
+        }
+        let (principal, is_first_use) = found?;
+        drop(known);
+        if is_first_use {
+            self.uses.note(hash.to_hex(), now);
+        }
+        Some(principal)
     }
 
     /// Makes one more token for `principal`. It can't be read again.
@@ -170,11 +190,10 @@ impl TokenStore {
         }
         let token = Token::generate().map_err(TokenError::Random)?;
         let mut is_full = false;
-        self.store.update(self.namespace, &mut |before| {
-            is_full = before.records.len() >= MAX_TOKENS;
+        self.change(|before| {
+            is_full = before.len() >= MAX_TOKENS;
             if is_full { Vec::new() } else { vec![put(principal, &token)] }
         })?;
-        self.try_refresh()?;
         if is_full { Err(TokenError::Full) } else { Ok(token) }
     }
 
@@ -183,22 +202,84 @@ impl TokenStore {
     /// # Errors
     /// [`TokenError::Store`].
     pub fn remove(&self, principal: &str) -> Result<usize, TokenError> {
+        self.remove_matching(|info| info.principal.as_str() == principal)
+    }
+
+    /// Removes the token `id`. Returns whether there was one.
+    ///
+    /// # Errors
+    /// [`TokenError::Store`].
+    pub fn remove_one(&self, id: &TokenId) -> Result<bool, TokenError> {
+        Ok(self.remove_matching(|info| info.id == *id)? > 0)
+    }
+
+    /// Makes a new token for the principal of the token `id`. With `ends`, the old one is refused from that second since 1970 on;
+    /// an earlier end that it has already stays. `None` if there is no token `id`.
+    ///
+    /// # Errors
+    /// [`TokenError::Full`], [`TokenError::Store`], [`TokenError::Random`].
+    pub fn rotate(&self, id: &TokenId, ends: Option<u64>) -> Result<Option<Token>, TokenError> {
+        let token = Token::generate().map_err(TokenError::Random)?;
+        let (mut is_full, mut is_done) = (false, false);
+        self.change(|before| {
+            let Some(old) = before.iter().find(|old| old.id == *id) else { return Vec::new() };
+            is_full = before.len() >= MAX_TOKENS;
+            if is_full {
+                return Vec::new();
+            }
+            is_done = true;
+            let ending = TokenInfo { ends: old.ends.into_iter().chain(ends).min(), ..old.clone() };
+            let end_old =
+                (ending != *old).then(|| Write::Put { key: old.key.clone(), value: TokenValue::of(&ending).encode() });
+            end_old.into_iter().chain([put(old.principal.as_str(), &token)]).collect()
+        })?;
+        match (is_full, is_done) {
+            (true, _) => Err(TokenError::Full),
+            (_, done) => Ok(done.then_some(token)),
+        }
+    }
+
+    /// The stored tokens, oldest first. Those of an unknown age come first.
+    pub fn list(&self) -> Vec<TokenInfo> {
+        let now = wall_s();
+        let known = self.known.lock();
+        let infos = known.tokens.value().iter().map(|token| token.info.clone());
+        let mut infos: Vec<TokenInfo> = infos.filter(|info| !info.has_ended(now)).collect();
+        infos.sort_by(|one, other| (one.created, one.id.as_str()).cmp(&(other.created, other.id.as_str())));
+        infos
+    }
+
+    fn remove_matching(&self, is_wanted: impl Fn(&TokenInfo) -> bool) -> Result<usize, TokenError> {
         let mut removed = 0;
-        let is_theirs =
-            |record: &&Record| record.decode::<TokenValue>().is_some_and(|value| value.principal == principal);
-        self.store.update(self.namespace, &mut |before| {
-            let theirs = before.records.iter().filter(is_theirs);
-            let writes: Vec<Write> = theirs.map(|record| Write::Remove { key: record.key.clone() }).collect();
+        self.change(|before| {
+            let wanted = before.iter().filter(|info| is_wanted(info));
+            let writes: Vec<Write> = wanted.map(|info| Write::Remove { key: info.key.clone() }).collect();
             removed = writes.len();
             writes
         })?;
-        self.try_refresh()?;
         Ok(removed)
     }
 
-    /// The principals with a token, in the order the tokens were made.
-    pub fn principals(&self) -> Vec<PrincipalId> {
-        self.known.lock().tokens.value().iter().map(|(_, principal)| principal.clone()).collect()
+    /// Applies the writes that `change` decides on, and removes the tokens that have ended. `change` sees the others.
+    fn change(&self, mut change: impl FnMut(&[TokenInfo]) -> Vec<Write>) -> Result<(), TokenError> {
+        let now = wall_s();
+        let mut damage = None;
+        self.store.update(self.namespace, &mut |before: &Snapshot| match decode(&before.records) {
+            Ok(tokens) => {
+                let (ended, valid): (Vec<_>, Vec<_>) =
+                    tokens.into_iter().map(|token| token.info).partition(|info| info.has_ended(now));
+                let gone = ended.iter().map(|info| Write::Remove { key: info.key.clone() });
+                gone.chain(change(&valid)).collect()
+            }
+            Err(reason) => {
+                damage = Some(reason);
+                Vec::new()
+            }
+        })?;
+        if let Some(reason) = damage {
+            return Err(StateError::Damaged { file: self.store.location().to_owned(), reason }.into());
+        }
+        self.try_refresh()
     }
 
     fn try_refresh(&self) -> Result<(), TokenError> {
@@ -212,125 +293,42 @@ impl TokenStore {
 }
 
 impl Known {
-    fn find(&self, hash: &TokenHash) -> Option<PrincipalId> {
+    /// The principal of the token, and whether its use is to be noted.
+    fn find(&mut self, hash: &TokenHash, now: u64) -> Option<(PrincipalId, bool)> {
         // No early end: the time that this takes says nothing about which one matched.
-        self.tokens
+        let found = self
+            .tokens
             .value()
             .iter()
-            .fold(None, |found, (known, principal)| if known.matches(hash) { Some(principal) } else { found })
-            .cloned()
+            .fold(None, |found, token| if token.hash.matches(hash) { Some(&token.info) } else { found })?;
+        if found.has_ended(now) {
+            return None;
+        }
+        let (id, principal) = (&found.id, found.principal.clone());
+        let is_recent = |at: &u64| at.abs_diff(now) < TOKEN_USE_INTERVAL_S;
+        if found.last_used.as_ref().is_some_and(is_recent) || self.noted.get(id).is_some_and(is_recent) {
+            return Some((principal, false));
+        }
+        if self.noted.len() >= MAX_TOKENS {
+            self.noted.clear();
+        }
+        self.noted.insert(id.clone(), now);
+        Some((principal, true))
     }
 }
 
 fn put(principal: &str, token: &Token) -> Write {
-    Write::Put { key: token.hash().to_hex(), value: encode(principal) }
+    Write::Put { key: token.hash().to_hex(), value: TokenValue::new(principal, wall_s()).encode() }
 }
 
-fn decode(records: &[Record]) -> Result<Tokens, String> {
+fn decode(records: &[Record]) -> Result<Vec<KnownToken>, String> {
     let token = |record: &Record| {
-        let value: TokenValue = record.decode()?;
-        Some((TokenHash::from_hex(&record.key)?, PrincipalId::new(&value.principal)))
+        let hash = TokenHash::from_hex(&record.key)?;
+        Some(KnownToken { hash, info: TokenInfo::of(record, hash)? })
     };
-    let tokens: Option<Tokens> = records.iter().map(token).collect();
+    let tokens: Option<_> = records.iter().map(token).collect();
     tokens.ok_or_else(|| "a record of a token is not of the expected form".to_owned())
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::{STATE_FILE, SqliteStore};
-
-    fn store(folder: &std::path::Path) -> StoreHandle {
-        Arc::new(SqliteStore::open(folder).unwrap())
-    }
-
-    fn open_or_create(folder: &std::path::Path) -> (TokenStore, Option<Token>) {
-        TokenStore::open_or_create(store(folder), TokenAudience::Mcp).unwrap()
-    }
-
-    fn named(store: &TokenStore, token: &str) -> Option<String> {
-        store.principal(token).map(|principal| principal.as_str().to_owned())
-    }
-
-    #[tokio::test]
-    async fn the_first_token_is_shown_once_and_kept_as_a_hash() {
-        let dir = tempfile::tempdir().unwrap();
-        let (store, made) = open_or_create(dir.path());
-        let token = made.unwrap();
-        assert_eq!(named(&store, token.reveal()).as_deref(), Some("local"));
-        assert!(!format!("{store:?}").contains(&token.hash().to_hex()));
-        let (again, none) = open_or_create(dir.path());
-        assert!(none.is_none() && named(&again, token.reveal()).is_some());
-        for wrong in ["", "cyd_", "x", &token.reveal()[1..], &format!("{} ", token.reveal())] {
-            assert_eq!(named(&store, wrong), None);
-        }
-        let admin = TokenStore::open(again.store.clone(), TokenAudience::Admin).unwrap();
-        assert_eq!(named(&admin, token.reveal()), None, "an audience accepts its own tokens only");
-        // The log holds the last changes and the database the others.
-        let files = [STATE_FILE.to_owned(), format!("{STATE_FILE}-wal")];
-        let bytes = files.map(|file| std::fs::read(dir.path().join(file)).unwrap()).concat();
-        let holds = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-        assert!(!holds(&token.reveal()[4..]) && holds(&token.hash().to_hex()));
-    }
-
-    #[tokio::test]
-    async fn a_token_that_is_not_shown_is_not_stored() {
-        let dir = tempfile::tempdir().unwrap();
-        let handle = store(dir.path());
-        let failed =
-            TokenStore::open_or_show(handle.clone(), TokenAudience::Mcp, |_| Err(io::ErrorKind::BrokenPipe.into()));
-        assert!(matches!(failed, Err(TokenError::NotShown(_))));
-        let (store, made) = TokenStore::open_or_create(handle, TokenAudience::Mcp).unwrap();
-        assert!(made.is_some());
-        assert_eq!(store.remove("local").unwrap(), 1);
-        assert!(open_or_create(dir.path()).1.is_none(), "once its owner has removed it, it stays away");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn changes_by_another_process_are_followed() {
-        let dir = tempfile::tempdir().unwrap();
-        let (server, first) = open_or_create(dir.path());
-        let (tool, _) = open_or_create(dir.path());
-        let second = tool.add("ci").unwrap();
-        assert_eq!(named(&server, second.reveal()).as_deref(), Some("ci"), "an unknown token is looked up at once");
-        assert_eq!(tool.remove("local").unwrap(), 1);
-        tokio::time::advance(Duration::from_millis(TOKEN_RELOAD_MS)).await;
-        assert_eq!(named(&server, first.unwrap().reveal()), None);
-        assert_eq!(named(&server, second.reveal()).as_deref(), Some("ci"));
-        let not_a_token = &mut |_: &crate::Snapshot| vec![Write::Put { key: "x".into(), value: "{}".into() }];
-        tool.store.update(TOKENS, not_a_token).unwrap();
-        tokio::time::advance(Duration::from_millis(TOKEN_RELOAD_MS)).await;
-        assert_eq!(named(&server, second.reveal()), None, "fails closed");
-        assert!(matches!(TokenStore::open(tool.store.clone(), TokenAudience::Mcp), Err(TokenError::Store(_))));
-        tool.store.update(TOKENS, &mut |_| vec![Write::Remove { key: "x".into() }]).unwrap();
-        tokio::time::advance(Duration::from_millis(TOKEN_RELOAD_MS)).await;
-        assert_eq!(named(&server, second.reveal()).as_deref(), Some("ci"));
-        for file in ["", "-wal", "-shm"] {
-            std::fs::remove_file(dir.path().join(format!("{STATE_FILE}{file}"))).unwrap();
-        }
-        tokio::time::advance(Duration::from_millis(TOKEN_RELOAD_MS)).await;
-        assert_eq!(named(&server, second.reveal()), None, "without the database nobody gets in");
-        let (_, third) = open_or_create(dir.path());
-        assert_eq!(named(&server, third.unwrap().reveal()).as_deref(), Some("local"), "the new database is followed");
-    }
-
-    #[tokio::test]
-    async fn bad_names_and_too_many_tokens_are_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let (store, _) = open_or_create(dir.path());
-        for bad in ["", "a b", "ä", &"x".repeat(65)] {
-            assert!(matches!(store.add(bad), Err(TokenError::Name)), "{bad}");
-        }
-        let token = Token::generate().unwrap().hash().to_hex();
-        let many = &mut |before: &crate::Snapshot| {
-            let free = MAX_TOKENS - before.records.len();
-            (0..free).map(|n| Write::Put { key: format!("{n:04}{}", &token[4..]), value: encode("ci") }).collect()
-        };
-        store.store.update(TOKENS, many).unwrap();
-        assert!(matches!(store.add("ci"), Err(TokenError::Full)));
-        assert_eq!(store.remove("ci").unwrap(), MAX_TOKENS - 1);
-        assert!(store.add("ci").is_ok());
-    }
-}
+mod tests;

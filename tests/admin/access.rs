@@ -15,10 +15,16 @@ fn operator_tokens_are_accepted_only_over_tcp() {
     let serving = sandbox.serve(&["--config", &sandbox.configure(rest)]);
     let log = serving.log();
     let after = |mark: &str| log.lines().find_map(|line| line.strip_prefix(mark)).unwrap_or_else(|| panic!("{log}"));
-    let first = after("admin token ").split(' ').next().unwrap().to_owned();
+    let file = after("first admin token is in ").split(" (only").next().unwrap().to_owned();
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let first = std::fs::read_to_string(file).unwrap().trim().to_owned();
+    assert!(first.starts_with("cyd_") && !log.contains("cyd_"), "{log}");
     let way = Way::Tcp(after("admin API at http://").split('/').next().unwrap().to_owned());
     let added = sandbox.run(&["token", "add", "--admin", "ops"]).code(0).stdout.trim().to_owned();
-    assert_eq!(sandbox.run(&["token", "list", "--admin"]).code(0).stdout, "local\nops\n");
+    let listed = sandbox.run(&["token", "list", "--admin", "--json"]).code(0).json();
+    let mut names: Vec<_> = listed.as_array().unwrap().iter().map(|token| token["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["local", "ops"]);
     let with = |token: &str| format!("Authorization: Bearer {token}");
     let path = "/admin/v1/workspaces";
     for token in [&first, &added] {

@@ -106,7 +106,10 @@ impl Sandbox {
             let rest = log.lines().find_map(|line| Some(line.split_once(mark)?.1));
             rest.and_then(|rest| rest.split([' ', '/']).next()).unwrap_or_default().to_owned()
         };
-        (serving.address, serving.token) = (word_after("listening http://"), word_after("token "));
+        let token_file =
+            log.lines().find_map(|line| Some(line.split_once("first token is in ")?.1.split_once(" (only")?.0));
+        serving.address = word_after("listening http://");
+        serving.token = token_file.map(|file| fs::read_to_string(file).unwrap().trim().to_owned()).unwrap_or_default();
         serving
     }
 }

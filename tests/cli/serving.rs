@@ -43,12 +43,14 @@ fn the_first_token_is_shown_once_and_changes_apply_while_serving() {
     let sandbox = Sandbox::new();
     let serving = sandbox.serve(&["--root", "."]);
     let first = serving.token.clone();
-    assert!(first.starts_with("cyd_"), "{}", serving.log());
+    assert!(first.starts_with("cyd_") && !serving.log().contains("cyd_"), "{}", serving.log());
+    let mode = std::fs::metadata(sandbox.path("state/first-token")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
     assert_eq!(serving.status("/mcp", &first), 200);
     assert_eq!(serving.status("/mcp", "cyd_wrong"), 401);
     let added = sandbox.run(&["token", "add", "ci"]).code(0).stdout.trim().to_owned();
     assert_eq!(serving.status("/mcp", &added), 200, "a new token holds at once");
-    assert_eq!(sandbox.run(&["token", "list", "--json"]).code(0).json(), serde_json::json!(["local", "ci"]));
+    assert_eq!(names(&sandbox), ["ci", "local"]);
     sandbox.run(&["token", "remove", "ci"]).code(0);
     assert!(until(5_000, || serving.status("/mcp", &added) == 401), "a removed token is refused");
     assert_eq!(serving.status("/mcp", &first), 200);
@@ -56,14 +58,25 @@ fn the_first_token_is_shown_once_and_changes_apply_while_serving() {
     assert!(sandbox.serve(&["--root", "."]).token.is_empty(), "it is not shown again");
 }
 
+/// The names of the tokens, in their order.
+fn names(sandbox: &Sandbox) -> Vec<String> {
+    let listed = sandbox.run(&["token", "list", "--json"]).code(0).json();
+    let mut names: Vec<_> =
+        listed.as_array().unwrap().iter().map(|token| token["name"].as_str().unwrap().to_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
 #[test]
 fn unwritable_standard_error_stops_nothing_and_loses_no_token() {
     let sandbox = Sandbox::new();
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let mut lost = sandbox.command(&["serve", "--root", ".", "--listen", "127.0.0.1:0"]);
-    assert_eq!(lost.stderr(full()).status().unwrap().code(), Some(1), "the first token could not be shown");
+    std::fs::create_dir_all(sandbox.path("state/first-token/not-a-file")).unwrap();
+    let failed = sandbox.run(&["serve", "--root", ".", "--listen", "127.0.0.1:0"]).code(1);
+    failed.says(&["no token was created", "codeyard token add NAME"]);
+    std::fs::remove_dir_all(sandbox.path("state/first-token")).unwrap();
     let token = sandbox.run(&["token", "add", "me"]).code(0).stdout.trim().to_owned();
-    assert_eq!(sandbox.run(&["token", "list"]).code(0).stdout, "me\n", "the one that nobody saw was not made");
+    assert_eq!(names(&sandbox), ["me"], "the one that nobody could see was not made");
     let mut serving = sandbox.command(&["serve", "--root", ".", "--listen", "127.0.0.1:0"]);
     let mut serving = serving.stderr(full()).spawn().unwrap();
     let served = until(30_000, || sandbox.run(&["workspaces"]).code == 0);
@@ -77,7 +90,7 @@ fn unwritable_standard_error_stops_nothing_and_loses_no_token() {
 fn a_token_added_before_the_first_start_is_the_only_one() {
     let sandbox = Sandbox::new();
     let token = sandbox.run(&["token", "add", "me"]).code(0).stdout.trim().to_owned();
-    assert_eq!(sandbox.run(&["token", "list"]).code(0).stdout, "me\n");
+    assert_eq!(names(&sandbox), ["me"]);
     let serving = sandbox.serve(&["--root", "."]);
     assert_eq!(serving.status("/mcp", &token), 200);
 }

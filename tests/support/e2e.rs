@@ -100,7 +100,10 @@ impl Yard {
         let listening = until(20_000, || {
             let text = yard.stderr.lock();
             yard.address = after(&text, "listening http://").unwrap_or_default();
-            yard.token = after(&text, "token ").unwrap_or_default();
+            let token_file =
+                text.lines().find_map(|line| Some(line.split_once("first token is in ")?.1.split_once(" (only")?.0));
+            yard.token =
+                token_file.and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default().trim().to_owned();
             !yard.address.is_empty()
         });
         assert!(listening, "it doesn't listen: {}", yard.stderr.lock());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::StateArgs;
+use crate::limits::MAX_REMOVAL_DELAY_S;
 
 /// Selects language servers of the running codeyard server.
 #[derive(Debug, Clone, Args)]
@@ -132,12 +133,13 @@ pub enum TokenCommand {
         #[command(flatten)]
         state: StateArgs,
     },
-    /// List the principals that have a token.
+    /// List the tokens: id, name, kind, creation, last use, end.
+    #[command(after_help = "Example:\n  codeyard token list --json | jq -r '.[] | select(.last_used == null) | .id'")]
     List {
-        /// Use the tokens of the admin API.
+        /// List only the tokens of the admin API.
         #[arg(long)]
         admin: bool,
-        /// Use the tokens of the probes.
+        /// List only the tokens of the probes.
         #[arg(long, conflicts_with = "admin")]
         probes: bool,
         /// The state directory.
@@ -147,20 +149,52 @@ pub enum TokenCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove all tokens of a principal.
+    /// Remove one token.
+    #[command(after_help = "Examples:\n  codeyard token remove 2d711642b7\n  codeyard token remove ci")]
     Remove {
-        /// Name of the principal.
-        name: String,
-        /// Use the tokens of the admin API.
+        /// Id of the token, or the name of its principal if it is the only token of that name.
+        #[arg(value_name = "ID|NAME")]
+        token: String,
+        /// Look only among the tokens of the admin API.
         #[arg(long)]
         admin: bool,
-        /// Use the tokens of the probes.
+        /// Look only among the tokens of the probes.
         #[arg(long, conflicts_with = "admin")]
         probes: bool,
         /// The state directory.
         #[command(flatten)]
         state: StateArgs,
     },
+    /// Create a token for the same principal and of the same kind as another one, and print it; it cannot be shown again.
+    #[command(
+        after_help = "The old token stays valid until it is removed.\n\nExample:\n  export CODEYARD_TOKEN=$(codeyard token rotate 2d711642b7 --remove-after 1d)"
+    )]
+    Rotate {
+        /// Id of the old token.
+        id: String,
+        /// Refuse the old token after this time, such as 90s, 30m, 12h or 7d.
+        #[arg(long, value_name = "DURATION", value_parser = seconds)]
+        remove_after: Option<u64>,
+        /// The state directory.
+        #[command(flatten)]
+        state: StateArgs,
+    },
+}
+
+/// The seconds of a duration: a whole number with one of the units s, m, h and d.
+fn seconds(text: &str) -> Result<u64, String> {
+    let unit = |letter| match letter {
+        's' => Some(1),
+        'm' => Some(60),
+        'h' => Some(3_600),
+        'd' => Some(86_400),
+        _ => None,
+    };
+    let number =
+        text.char_indices().next_back().and_then(|(at, letter)| Some((text[..at].parse::<u64>().ok()?, unit(letter)?)));
+    let seconds =
+        number.and_then(|(number, unit)| number.checked_mul(unit)).filter(|seconds| *seconds <= MAX_REMOVAL_DELAY_S);
+    seconds.ok_or_else(|| "write a whole number and a unit, such as 90s, 30m, 12h or 7d; at most 3650d".to_owned())
 }
 
 /// The subcommands of `permissions`.

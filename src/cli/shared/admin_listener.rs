@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Failure;
 use crate::shared::assemble::AssembledService;
-use crate::shared::listeners::{open_tokens, resolve_address};
+use crate::shared::first_token::open_tokens;
+use crate::shared::listeners::resolve_address;
 use crate::shared::output;
 use codeyard_base::clock::Instant;
 use codeyard_config::Config;
@@ -30,7 +31,8 @@ pub(crate) struct AdminTcpListener {
 }
 
 impl AdminTcpListener {
-    /// Binds `[admin] listen`; `None` if it is not configured. Creates the first admin token if there is none, and prints it once.
+    /// Binds `[admin] listen`; `None` if it is not configured. Creates the first admin token if there
+    /// never was one, and hands it out.
     pub(crate) async fn bind(
         config: &Config,
         state: &StateDir,
@@ -43,10 +45,7 @@ impl AdminTcpListener {
         };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let url = format!("http://{}/admin/v1", listener.local_addr().map_err(failed)?);
-        let command = "codeyard token add --admin NAME";
-        let store = open_tokens(state, TokenAudience::Admin, command, |token| {
-            output::try_eprint_line(format_args!("admin token {token} (shown once; create another with `{command}`)"))
-        })?;
+        let store = open_tokens(state, TokenAudience::Admin)?;
         let (hosts, origins) = (options.allowed_hosts.clone(), options.allowed_origins.clone());
         Ok(Some(Self { listener, access: Access::Tcp { tokens: Arc::new(store), hosts, origins }, url }))
     }

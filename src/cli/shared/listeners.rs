@@ -16,14 +16,14 @@ use crate::Failure;
 use crate::limits::LISTENER_END_MS;
 use crate::shared::admin_listener::{AdminListeners, AdminTcpListener, service_probes};
 use crate::shared::assemble::{self, AssembledService, error_chain};
-use crate::shared::output;
+use crate::shared::first_token::open_tokens;
 use codeyard_config::Config;
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_gateway::service::{Endpoint, Principal, Service as _};
 use codeyard_server::transport::attach::{self, Hello, ResolveEndpoint};
 use codeyard_server::transport::http::probes::{ProbeAccess, Probes};
 use codeyard_server::transport::http::{self, HttpOptions};
-use codeyard_state::{ServeLock, ServeLockError, StateDir, TokenAudience, TokenError, TokenStore};
+use codeyard_state::{ServeLock, ServeLockError, StateDir, TokenAudience, TokenStore};
 
 /// Locks the state directory for this process. The failure names the process that holds the lock.
 pub(crate) fn lock(state: &StateDir) -> Result<ServeLock, Failure> {
@@ -117,16 +117,9 @@ fn probe_access(service: &AssembledService, options: &HttpOptions) -> Result<Pro
     })
 }
 
-/// The HTTP options for `config`. Creates the first token if there is none, and prints it once.
+/// The HTTP options for `config`. Creates the first token if there never was one, and hands it out.
 pub(crate) fn http_options(config: &Config, state: &StateDir, no_auth: bool) -> Result<HttpOptions, Failure> {
-    let auth = if no_auth {
-        None
-    } else {
-        let command = "codeyard token add NAME";
-        Some(Arc::new(open_tokens(state, TokenAudience::Mcp, command, |token| {
-            output::try_eprint_line(format_args!("token {token} (shown once; create another with `{command}`)"))
-        })?))
-    };
+    let auth = if no_auth { None } else { Some(Arc::new(open_tokens(state, TokenAudience::Mcp)?)) };
     let mut options = HttpOptions::new(auth);
     for host in &config.server.allowed_hosts {
         if !options.allowed_hosts.allow(host) {
@@ -140,22 +133,6 @@ pub(crate) fn http_options(config: &Config, state: &StateDir, no_auth: bool) -> 
     }
     options.limits = config.limits.clone().clamped();
     Ok(options)
-}
-
-/// Opens the tokens of `audience`. If there never was one, creates the first, which `show` prints. `command` creates further tokens.
-pub(crate) fn open_tokens(
-    state: &StateDir,
-    audience: TokenAudience,
-    command: &str,
-    mut show: impl FnMut(&str) -> std::io::Result<()>,
-) -> Result<TokenStore, Failure> {
-    let store = assemble::open_store(state)?;
-    TokenStore::open_or_show(store, audience, |token| show(token.reveal())).map_err(|error| match error {
-        TokenError::NotShown(_) => {
-            Failure::new(format!("{error}, so no token was created; run `{command}`, then start again"))
-        }
-        error => Failure::new(error.to_string()),
-    })
 }
 
 /// Resolves `ADDR:PORT`. With `no_auth` the address must be a loopback address.

@@ -4,6 +4,7 @@ pub(crate) mod admin_client;
 pub(crate) mod admin_listener;
 pub mod assemble;
 pub(crate) mod exit_limit;
+pub(crate) mod first_token;
 pub(crate) mod launch_runs;
 pub(crate) mod listeners;
 pub(crate) mod lock_watch;

@@ -14,6 +14,7 @@ use rustix::fs::Access as Rights;
 
 use super::{leftovers, schema};
 use crate::limits::{MIN_DISK_BYTES, READ_WAIT, WRITE_WAIT};
+use crate::serve_lock::ServeLock;
 use crate::state_store::StateError;
 
 /// Tells a database file from another one of the same name.
@@ -60,7 +61,8 @@ pub(super) fn open(file: &Path, access: Access) -> Result<OpenDatabase, StateErr
     let Some(identity) = identity(file)? else { return Err(StateError::Missing { file: file.to_owned() }) };
     let failed = |error| error_of(file, error);
     let mut connection = connect(file).map_err(failed)?;
-    check_version(file, schema::version(&connection).map_err(failed)?)?;
+    let version = schema::version(&connection).map_err(failed)?;
+    check_version(file, version)?;
     match access {
         Access::Read => {
             connection.busy_timeout(READ_WAIT).map_err(failed)?;
@@ -68,6 +70,9 @@ pub(super) fn open(file: &Path, access: Access) -> Result<OpenDatabase, StateErr
         }
         Access::Write => {
             check_pages(file, &connection)?;
+            if version < schema::SCHEMA {
+                check_no_earlier_server(file)?;
+            }
             schema::migrate(&mut connection).map_err(failed)?;
         }
     }
@@ -134,6 +139,16 @@ fn check_version(file: &Path, found: u32) -> Result<(), StateError> {
             Err(StateError::Newer { file: file.to_owned(), found, known: schema::SCHEMA })
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses to migrate while a server that may not know the present schema reads the database. A server of this version has migrated it
+/// when it starts.
+fn check_no_earlier_server(file: &Path) -> Result<(), StateError> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    match ServeLock::other_holder(folder).map_err(|source| io_error(file, source))? {
+        Some(holder) => Err(StateError::InUse { folder: folder.to_owned(), pid: holder.pid }),
+        None => Ok(()),
     }
 }
 

@@ -112,7 +112,7 @@ fn a_removed_token_stays_removed_when_a_changed_file_is_imported() {
     fs::write(&tokens, token_file(&[("a", 'a'), ("b", 'b'), ("c", 'c')])).unwrap();
     let store = open(dir.path());
     store.update(TOKENS, &mut |_| vec![Write::Remove { key: hash('a') }]).unwrap();
-    let value = crate::token_store::encode("n");
+    let value = crate::token_record::TokenValue::of_unknown_age("n").encode();
     store.update(TOKENS, &mut |_| vec![Write::Put { key: hash('9'), value: value.clone() }]).unwrap();
     drop(store);
     // The earlier version runs again: it knows `a`, removes `b` and adds `d`.

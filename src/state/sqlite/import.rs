@@ -18,6 +18,7 @@ use crate::limits::{MAX_BACKUP_NAMES, MAX_PERMISSIONS, MAX_TOKENS};
 use crate::permission_store::{self, Grant};
 use crate::serve_lock::ServeLock;
 use crate::state_store::{Namespace, StateError};
+use crate::token_record::TokenValue;
 use crate::{roots_epochs, token_store, warmset};
 use codeyard_base::file_lock::FileLock;
 
@@ -161,7 +162,7 @@ fn insert_tokens(
     }
     for (hash, principal) in tokens {
         if record(transaction, imported, hash)?.is_none() {
-            put_new(transaction, namespace, hash, &token_store::encode(principal))?;
+            put_new(transaction, namespace, hash, &TokenValue::of_unknown_age(principal).encode())?;
             put(transaction, imported, hash, "{}")?;
         }
     }

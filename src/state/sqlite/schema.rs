@@ -21,6 +21,9 @@ const MIGRATIONS: &[&str] = &["
         value INTEGER NOT NULL CHECK (value >= 0),
         PRIMARY KEY (namespace, key)
     ) STRICT, WITHOUT ROWID;
+", "
+    -- The records of tokens may have the fields created, used and ends. The tables and the records stay as they are: a version that
+    -- knows one migration only would take these fields for damage, and refuses the database as a newer one instead.
 "];
 
 /// The schema that this version writes.
