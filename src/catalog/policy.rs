@@ -9,6 +9,10 @@ use codeyard_model::limits::{Limits, MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES, REQU
 
 use crate::dialect::{INTERNAL_ERROR, INVALID_PARAMS};
 
+/// The permission of the operations that show what code says: navigation, symbols, outlines, diagnostics, search. All catalogs
+/// name it for tools that do one of them (`docs/decisions/permissions.md`).
+pub(crate) const CODE_INTELLIGENCE: &str = "lsp";
+
 /// What happens to the work of a call when its client disconnects or cancels the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDeparture {
@@ -144,10 +148,11 @@ mod tests {
                     (2_000, OnDeparture::Cancel)
                 };
                 assert_eq!((policy.deadline_ms, policy.on_departure), time, "{tool}");
+                let shows_no_code = ["health_check", "index_repo", "sync_repo", "index_status"];
                 let permission = match id {
-                    CatalogId::Agent => Some("lsp"),
                     CatalogId::Launch => Some("launch"),
-                    _ => None,
+                    CatalogId::Code if shows_no_code.contains(&tool.as_str()) => None,
+                    _ => Some("lsp"),
                 };
                 assert_eq!(policy.permission, permission, "{tool}");
             }

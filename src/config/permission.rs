@@ -12,7 +12,7 @@ use crate::limits::MAX_PERMISSION_PRINCIPALS;
 use crate::locate;
 use codeyard_base::ids::PrincipalId;
 
-/// The permission to use the tool `lsp`.
+/// The permission for code intelligence: the operations that show what code says, through whichever catalog.
 pub const LSP: &str = "lsp";
 /// The permission to use the tools of launch runs.
 pub const LAUNCH: &str = "launch";
@@ -34,7 +34,8 @@ pub enum PermissionRule {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermissionSection {
-    /// Using the tool `lsp`: `allow`, `ask` a person through the client (MCP elicitation), or `deny`. Default: `allow`.
+    /// Code intelligence through any catalog: the tool `lsp`, all tools of `lsp-v1` and `lsp-v1-safe`, and `search_code`, `locate_symbol` and
+    /// `get_file_outline`. `allow`, `ask` a person through the client (MCP elicitation), or `deny`. Default: `allow`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lsp: Option<PermissionRule>,
     /// Using the tools of launch runs: `allow`, `ask` or `deny`. Default: `allow`.
@@ -49,7 +50,7 @@ pub struct PermissionSection {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PrincipalPermission {
-    /// Using the tool `lsp`.
+    /// Code intelligence through any catalog.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lsp: Option<PermissionRule>,
     /// Using the tools of launch runs.

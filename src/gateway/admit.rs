@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use super::admission::Admission;
-use super::code_group::GroupCall;
+use super::code_group::{GroupCall, MemberAdmission};
 use super::launch::{LaunchCall, LaunchCalls};
 use super::request::{CallJob, CallResult, CallWork, RequestActor};
 use super::resolve::resolve_document;
@@ -73,7 +73,8 @@ impl PendingCall {
 pub(super) struct PendingGroupCall {
     pub(super) admission: Admission,
     pub(super) metrics: Arc<dyn Metrics>,
-    pub(super) members: Vec<Arc<WorkspaceHandle>>,
+    /// The workspaces, each with whether the caller's permissions include it.
+    pub(super) members: Vec<(bool, Arc<WorkspaceHandle>)>,
     pub(super) request: CodeRequest,
     pub(super) policy: CallPolicy,
     pub(super) progress: Option<ProgressSink>,
@@ -84,11 +85,22 @@ impl PendingGroupCall {
     /// Admits the call and starts its actor.
     pub(super) fn start(self, deadline: Deadline) -> Result<AnswerReceiver, ToolError> {
         let Self { admission, metrics, members, request, policy, progress, trace: call } = self;
-        let (slot, admitted) = admission.admit_group(&members).map_err(|overload| {
+        let permitted: Vec<_> =
+            members.iter().filter(|(is_permitted, _)| *is_permitted).map(|(_, member)| member.clone()).collect();
+        let (slot, admitted) = admission.admit_group(&permitted).map_err(|overload| {
             metrics.shed(overload.as_str());
             policy.outcomes.overloaded.apply(ToolError::overloaded(limits::RETRY_AFTER_MS))
         })?;
-        let work = CallWork::Group(GroupCall::new(members.into_iter().zip(admitted).collect(), request));
+        let mut admitted = admitted.into_iter();
+        let with_admission = |(is_permitted, member): (bool, Arc<WorkspaceHandle>)| {
+            let admission = match is_permitted {
+                false => MemberAdmission::NotPermitted,
+                true if admitted.next() == Some(true) => MemberAdmission::Admitted,
+                true => MemberAdmission::Overloaded,
+            };
+            (member, admission)
+        };
+        let work = CallWork::Group(GroupCall::new(members.into_iter().map(with_admission).collect(), request));
         let (reply, answer) = oneshot::channel();
         RequestActor::start_for(CallJob { work, policy, deadline, slot, progress, call, reply });
         Ok(answer)

@@ -40,16 +40,30 @@ use codeyard_telemetry::CallTrace;
 /// Spreads the calls to groups over the threads of their workspaces.
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
 
+/// A workspace of the group, and whether it takes part in the call.
+type GroupMember = (Arc<WorkspaceHandle>, MemberAdmission);
+
+/// Whether a workspace takes part in a call to its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MemberAdmission {
+    /// It has a slot for the call.
+    Admitted,
+    /// It has too many calls in flight.
+    Overloaded,
+    /// The caller has no permission for it.
+    NotPermitted,
+}
+
 /// An admitted call to a group.
 pub(crate) struct GroupCall {
-    /// In the order of their names, and whether each has a slot for the call.
-    members: Vec<(Arc<WorkspaceHandle>, bool)>,
+    /// In the order of their names.
+    members: Vec<GroupMember>,
     request: CodeRequest,
 }
 
 impl GroupCall {
-    /// A call to these workspaces, each with whether it has a slot for the call.
-    pub(super) fn new(members: Vec<(Arc<WorkspaceHandle>, bool)>, request: CodeRequest) -> Self {
+    /// A call to these workspaces.
+    pub(super) fn new(members: Vec<GroupMember>, request: CodeRequest) -> Self {
         Self { members, request }
     }
 
@@ -76,13 +90,12 @@ impl GroupCall {
         Ok(answer)
     }
 
-    /// The workspaces that the call selects, and whether each has a slot.
-    fn selected(&self) -> Result<Vec<&(Arc<WorkspaceHandle>, bool)>, Box<CodeRefusal>> {
+    /// The workspaces that the call selects.
+    fn selected(&self) -> Result<Vec<&GroupMember>, Box<CodeRefusal>> {
         let names: Vec<&str> = self.members.iter().map(|(workspace, _)| workspace.name.as_str()).collect();
         if let CodeQuery::Health { workspace: Some(root) } = &self.request.query {
-            let has_root = |(workspace, _): &&(Arc<WorkspaceHandle>, bool)| {
-                code::root_at(workspace.gate.root_set().roots(), root).is_some()
-            };
+            let has_root =
+                |(workspace, _): &&GroupMember| code::root_at(workspace.gate.root_set().roots(), root).is_some();
             let found: Vec<_> = self.members.iter().filter(has_root).collect();
             let none = || answers::no_such_workspace(root, &names);
             return if found.is_empty() { Err(none()) } else { Ok(found) };
@@ -124,17 +137,19 @@ struct OpenGroup<'a> {
 impl<'a> OpenGroup<'a> {
     /// Applies the file changes of the workspaces and opens their indexes, all at once.
     async fn open(
-        members: &[&'a (Arc<WorkspaceHandle>, bool)],
+        members: &[&'a GroupMember],
         request: &'a CodeRequest,
         deadline: Deadline,
         status: &'a WaitStatus,
         call: &'a CallTrace,
     ) -> Self {
         let until = deadline.earlier(Duration::from_millis(limits::GROUP_QUERY_TIME_MS)).instant();
-        let open_one = |(workspace, is_admitted): &'a (Arc<WorkspaceHandle>, bool)| async move {
+        let open_one = |(workspace, admission): &'a GroupMember| async move {
             let name = workspace.name.clone();
-            if !is_admitted {
-                return Err(group_report::overloaded(name));
+            match admission {
+                MemberAdmission::Admitted => {}
+                MemberAdmission::Overloaded => return Err(group_report::overloaded(name)),
+                MemberAdmission::NotPermitted => return Err(group_report::not_permitted(name)),
             }
             let own = WaitStatus::default();
             match timeout_at(until, code::begin(workspace, deadline, &own, call)).await {

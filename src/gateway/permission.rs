@@ -16,7 +16,7 @@ use crate::limits::PERMISSION_WAIT_MS;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
 use codeyard_catalog::OutcomeCodes;
-use codeyard_config::PermissionRule;
+use codeyard_config::{LSP, PermissionRule};
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::RETRY_AFTER_MS;
 use codeyard_protocol::elicit::{Choice, FormAnswer};
@@ -41,7 +41,8 @@ pub struct Permissions {
     wait: Duration,
 }
 
-/// A call that needs a permission.
+/// A call that needs a permission. The permission is one of an operation: whichever catalog's tool does it, the rule, the grant and
+/// the open prompt are the same.
 pub struct PermissionRequest<'a> {
     /// The permission's name: the key below `permission` in the configuration.
     pub permission: &'static str,
@@ -86,6 +87,23 @@ impl Permissions {
     /// Replaces the longest wait for a person, for tests.
     pub fn with_wait(self, wait: Duration) -> Self {
         Self { wait, ..self }
+    }
+
+    /// Whether a call to several workspaces may include this one. Nobody is asked.
+    pub fn includes(
+        &self,
+        permission: &str,
+        rule: PermissionRule,
+        principal: &PrincipalId,
+        workspace: &WorkspaceName,
+        roots: &str,
+    ) -> bool {
+        let grant = || Grant::new(principal, workspace, roots, permission);
+        match rule {
+            PermissionRule::Allow => true,
+            PermissionRule::Ask => self.store.as_ref().is_some_and(|store| store.contains(&grant())),
+            PermissionRule::Deny => false,
+        }
     }
 
     /// Checks `request`. `rule` reads the configuration's rule: now, and again after an answer.
@@ -149,14 +167,24 @@ impl Permissions {
                 permission: request.permission,
             },
             text: format!(
-                "May `{}` use the tool `{}` in the workspace `{}`? It reads code there and changes nothing.",
-                request.principal, request.permission, request.workspace
+                "May `{}` use {} in the workspace `{}`? It reads code there and changes nothing.",
+                request.principal,
+                operations(request.permission),
+                request.workspace
             ),
             title: "Decision",
             choices: CHOICES,
             remembered_word: ALWAYS,
             remember: Arc::new(remember),
         }
+    }
+}
+
+/// What a permission is about, for a person.
+fn operations(permission: &str) -> String {
+    match permission {
+        LSP => "code intelligence (`lsp`: navigation, symbols, diagnostics, search)".to_owned(),
+        other => format!("the tool `{other}`"),
     }
 }
 
@@ -175,7 +203,7 @@ fn outcome(answer: Result<FormAnswer, NoAnswer>) -> PermissionOutcome {
 }
 
 /// The error of a call that is not permitted.
-fn denial(outcome: PermissionOutcome, permission: &'static str, outcomes: &OutcomeCodes) -> ToolError {
+pub(super) fn denial(outcome: PermissionOutcome, permission: &'static str, outcomes: &OutcomeCodes) -> ToolError {
     let setting = format!("permission.{permission}");
     let (reason, what) = match outcome {
         PermissionOutcome::TooMany => return outcomes.overloaded.apply(ToolError::overloaded(RETRY_AFTER_MS)),

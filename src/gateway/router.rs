@@ -15,7 +15,7 @@ use super::admission::Admission;
 use super::admit::{CallPath, PendingCall, PendingGroupCall};
 use super::code;
 use super::launch::LaunchCalls;
-use super::permission::{PermissionCheck, PermissionRequest, Permissions};
+use super::permission::{self, PermissionCheck, PermissionRequest, Permissions};
 use super::reply::{close, close_failed, encode, to_tool_reply};
 use super::resolve::no_workspace;
 use super::service::{Endpoint, GROUP_CATALOG, Principal, Service, ToolCall, ToolReply};
@@ -33,7 +33,7 @@ use codeyard_model::limits::Limits;
 use codeyard_model::query::Query;
 use codeyard_protocol::error::Fault;
 use codeyard_protocol::names::REVISION;
-use codeyard_telemetry::{CallStart, Metrics, OpenCall, Telemetry};
+use codeyard_telemetry::{CallStart, Metrics, OpenCall, PermissionOutcome, Telemetry};
 
 /// Catalog sets that are cached with their tool lists.
 const MAX_CACHED_SETS: usize = 64;
@@ -155,13 +155,16 @@ impl Gateway {
             open.trace().record_cursor();
         }
         let Some(workspace) = workspace else { return Err(fail(no_workspace())) };
+        let check = self.check_permission(call, &policy, &workspace, open);
+        if let PermissionCheck::Denied(error) = check {
+            return Err(fail(error));
+        }
         if let Query::Code(request) = &query
             && let Some(refusal) = code::other_workspace(&self.directory, &workspace, request)
         {
             let answer = Answer::Code(CodeAnswer::Refused(Box::new(refusal)));
             return Ok(StartedCall { path: CallPath::Answered(Box::new(answer)), policy });
         }
-        let check = self.check_permission(call, &policy, &workspace, open);
         let pending = PendingCall {
             admission: self.admission.clone(),
             metrics: self.telemetry.metrics().clone(),
@@ -205,10 +208,17 @@ impl Gateway {
         }
         let deadline = Deadline::after(Duration::from_millis(policy.deadline_ms));
         let query = catalog.decode(&call.tool, arguments, limits.max_page_size).map_err(fail)?;
-        // Groups have no other catalog, and its tools need no permission.
-        let (Query::Code(request), None) = (query, policy.permission) else { return Err(fail(ToolError::internal())) };
+        // Groups have no other catalog.
+        let Query::Code(request) = query else { return Err(fail(ToolError::internal())) };
         if members.is_empty() {
             return Err(fail(no_workspace()));
+        }
+        let members: Vec<_> =
+            members.into_iter().map(|member| (self.includes(call, &policy, &member), member)).collect();
+        if !members.iter().any(|(is_permitted, _)| *is_permitted) {
+            let outcome = PermissionOutcome::Denied;
+            open.trace().permission(outcome);
+            return Err(fail(permission::denial(outcome, policy.permission.unwrap_or_default(), &policy.outcomes)));
         }
         let pending = PendingGroupCall {
             admission: self.admission.clone(),
@@ -229,6 +239,15 @@ impl Gateway {
         }
         self.directory.group(&name, &principal.tenant)?;
         Some(Endpoint { workspace: None, group: Some(name), catalogs: served.catalogs.clone() })
+    }
+
+    /// Whether a call to a group includes this workspace.
+    fn includes(&self, call: &ToolCall, policy: &CallPolicy, member: &WorkspaceHandle) -> bool {
+        let principal = &call.principal.id;
+        policy.permission.is_none_or(|permission| {
+            let rule = member.permission.rule(permission, principal);
+            self.permissions.includes(permission, rule, principal, &member.name, member.gate.root_set().key())
+        })
     }
 
     /// Checks the permission that the policy of the call's tool names.

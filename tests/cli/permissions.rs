@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::harness::Sandbox;
+use crate::mcp::Mcp;
 
 const ASK: &str = "[permission]\nlsp = \"ask\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
 
@@ -22,7 +23,12 @@ struct Agent {
 
 impl Agent {
     fn start(sandbox: &Sandbox, config: &str, more: &[&str]) -> Self {
-        let words = [&["stdio", "--config", config, "--catalog", "agent"], more].concat();
+        Self::of(sandbox, config, "agent", json!({"elicitation": {"form": {}}}), more)
+    }
+
+    /// One of `catalog` whose client has these capabilities.
+    fn of(sandbox: &Sandbox, config: &str, catalog: &str, capabilities: Value, more: &[&str]) -> Self {
+        let words = [&["stdio", "--config", config, "--catalog", catalog], more].concat();
         let mut command = sandbox.command(&words);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (sender, lines) = channel();
@@ -30,7 +36,7 @@ impl Agent {
         std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
         let mut agent = Self { input: child.stdin.take(), child, lines };
         agent.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {"form": {}}},
+            "protocolVersion": "2025-11-25", "capabilities": capabilities,
             "clientInfo": {"name": "test", "version": "1"}}}));
         assert!(agent.next()["result"].is_object());
         agent
@@ -47,8 +53,12 @@ impl Agent {
 
     /// Asks what the file declares; what comes first.
     fn symbols(&mut self) -> Value {
-        let arguments = json!({"operation": "documentSymbol", "filePath": "a.tiny"});
-        let params = json!({"name": "lsp", "arguments": arguments});
+        self.call("lsp", &json!({"operation": "documentSymbol", "filePath": "a.tiny"}))
+    }
+
+    /// Calls a tool; what comes first.
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let params = json!({"name": tool, "arguments": arguments});
         self.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
         self.next()
     }
@@ -118,6 +128,113 @@ fn always_is_stored_listed_and_revoked() {
     sandbox.run(&["permissions", "revoke", "--all"]).code(0);
     assert!(declares(&attached.answered("once"), "repo"));
     drop((attached, alone));
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+/// The tools of all catalogs that show code, each with its catalog and arguments.
+fn tools_that_show_code(sandbox: &Sandbox) -> Vec<(&'static str, String, Value)> {
+    let uri = format!("file://{}", sandbox.path("repo/a.tiny").display());
+    let at = json!({"uri": uri, "position": {"line": 0, "character": 0}});
+    let of = json!({"uri": uri});
+    let of_lsp_v1 = [
+        ("definition", at.clone()),
+        ("references", at.clone()),
+        ("hover", at),
+        ("documentSymbols", of.clone()),
+        ("workspaceSymbols", json!({"query": "repo"})),
+        ("diagnostics.document", of),
+        ("diagnostics.workspace", json!({})),
+    ];
+    let mut tools = Vec::new();
+    for (name, arguments) in of_lsp_v1 {
+        tools.push(("lsp-v1", format!("vscode.lsp.{name}"), arguments.clone()));
+        tools.push(("lsp-v1-safe", format!("vscode_lsp_{}", name.replace('.', "_")), arguments));
+    }
+    let symbols = json!({"operation": "documentSymbol", "filePath": "a.tiny"});
+    tools.push(("agent", "lsp".to_owned(), symbols));
+    tools.push(("code", "search_code".to_owned(), json!({"query": "repo"})));
+    tools.push(("code", "search_code".to_owned(), json!({"query": "repo", "mode": "text"})));
+    tools.push(("code", "locate_symbol".to_owned(), json!({"name": "repo"})));
+    tools.push(("code", "get_file_outline".to_owned(), json!({"path": "a.tiny"})));
+    tools
+}
+
+/// Why a tool of any catalog was refused, in the form of its errors.
+#[track_caller]
+fn refusal(body: &str, catalog: &str) -> String {
+    let answer: Value = serde_json::from_str(body).unwrap();
+    let (error, text) = match catalog {
+        "lsp-v1" | "lsp-v1-safe" => {
+            assert_eq!(answer["error"]["data"]["code"], "MCP_LSP_GATEWAY/WORKSPACE_DENIED", "{answer}");
+            assert_eq!(answer["error"]["code"], -32602, "{answer}");
+            (answer["error"].clone(), answer["error"].to_string())
+        }
+        _ => {
+            assert_eq!(answer["result"]["isError"], true, "{answer}");
+            let text = answer["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+            let code = &answer["result"]["structuredContent"]["error"]["code"];
+            assert!(catalog == "agent" || code == "workspace_not_allowed", "{answer}");
+            (answer["result"]["structuredContent"].clone(), text)
+        }
+    };
+    assert!(text.contains("permission.lsp") && text.contains("codeyard config check"), "{text}");
+    error.to_string()
+}
+
+#[test]
+fn a_denied_operation_is_refused_in_every_catalog() {
+    let sandbox = Sandbox::new();
+    let workspaces = "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n\
+                      [[workspace]]\nname = \"denied\"\nroots = [\"denied\"]\npermission = { lsp = \"deny\" }\n";
+    std::fs::create_dir(sandbox.path("denied")).unwrap();
+    std::fs::write(sandbox.path("denied/b.py"), "def repo_of_other():\n    pass\n").unwrap();
+    let config = sandbox.configure(&format!("[permission.principals.ci]\nlsp = \"deny\"\n{workspaces}"));
+    let serving = sandbox.serve(&["--config", &config]);
+    let ci = sandbox.run(&["token", "add", "ci"]).code(0).stdout.trim().to_owned();
+    let connect = |token: &str, path: &str| Mcp::connect(&serving.address, path, Some(token));
+    for (catalog, tool, arguments) in tools_that_show_code(&sandbox) {
+        let mut denied = connect(&ci, &format!("/mcp/repo/{catalog}"));
+        assert!(refusal(&denied.call_text(&tool, &arguments), catalog).contains("permission_denied"), "{tool}");
+        let mut allowed = connect(&serving.token, &format!("/mcp/repo/{catalog}"));
+        assert!(!allowed.call_text(&tool, &arguments).contains("permission"), "{tool}");
+    }
+    let mut denied = connect(&ci, "/mcp/repo/code");
+    for tool in ["health_check", "index_status", "index_repo", "sync_repo"] {
+        assert!(!denied.call_text(tool, &json!({})).contains("permission"), "{tool} shows no code");
+    }
+    // A workspace elsewhere doesn't matter to who is denied here.
+    let elsewhere = denied.call_text("search_code", &json!({"query": "repo", "workspace": "nowhere"}));
+    assert!(elsewhere.contains("permission_denied"), "{elsewhere}");
+    // A group: refused without any permitted workspace, otherwise without those that aren't permitted.
+    let mut group = connect(&ci, "/mcp/@all/code");
+    refusal(&group.call_text("search_code", &json!({"query": "repo"})), "code");
+    let mut group = connect(&serving.token, "/mcp/@all/code");
+    let found = group.call_text("search_code", &json!({"query": "repo_of_other", "mode": "text"}));
+    assert!(!found.contains("def repo_of_other") && found.contains("workspace_not_allowed"), "{found}");
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn an_answer_of_always_holds_for_the_operation_in_every_catalog() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configure(ASK);
+    let serving = sandbox.serve(&["--config", &config]);
+    let refused_tools = |are_refused: bool| {
+        for (catalog, tool, arguments) in tools_that_show_code(&sandbox) {
+            // The client can't be asked.
+            let mut client = Agent::of(&sandbox, &config, catalog, json!({}), &[]);
+            let body = client.call(&tool, &arguments).to_string();
+            match are_refused {
+                true => assert!(refusal(&body, catalog).contains("permission_not_asked"), "{tool}"),
+                false => assert!(!body.contains("permission"), "{tool}: {body}"),
+            }
+        }
+    };
+    refused_tools(true);
+    let mut asked = Agent::start(&sandbox, &config, &[]);
+    assert!(declares(&asked.answered("always"), "repo"));
+    refused_tools(false);
+    drop(asked);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 

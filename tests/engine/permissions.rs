@@ -92,7 +92,8 @@ fn denied_callers_learn_nothing_about_files() {
         answers.dedup();
         assert_eq!(answers.len(), 1, "the same bytes for every file");
         assert!(yard.run(call(&yard, "")).await.lsp().2["code"] == "INVALID_PARAMS", "arguments are read before");
-        yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
+        let of_another_catalog = yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await;
+        of_another_catalog.failed_as("WORKSPACE_DENIED", "permission_denied");
     });
 }
 

@@ -17,6 +17,7 @@ use codeyard_model::operation::TOOL;
 use codeyard_model::query::Query;
 
 use super::dialect::unknown_tool;
+use super::policy::CODE_INTELLIGENCE;
 use super::schema::ToolDecl;
 use super::{CallPolicy, Catalog, CatalogId, EncodedReply};
 
@@ -27,7 +28,7 @@ pub(super) static AGENT: Agent = Agent;
 pub(super) struct Agent;
 
 /// The policy of the tool. The permission is described in `docs/contract-agent.md#permission`.
-const POLICY: CallPolicy = CallPolicy { permission: Some(TOOL), ..CallPolicy::INTERACTIVE_TOOL_RESULT };
+const POLICY: CallPolicy = CallPolicy { permission: Some(CODE_INTELLIGENCE), ..CallPolicy::INTERACTIVE_TOOL_RESULT };
 
 /// The tool.
 const LSP: ToolDecl = ToolDecl {

@@ -19,6 +19,7 @@ use codeyard_model::code::tools;
 use codeyard_model::error::ToolError;
 use codeyard_model::query::Query;
 
+use super::policy::CODE_INTELLIGENCE;
 use super::schema::ToolDecl;
 use super::{CallPolicy, Catalog, CatalogId, EncodedReply};
 
@@ -28,8 +29,12 @@ pub(super) static CODE: Code = Code;
 /// The catalog of the code index.
 pub(super) struct Code;
 
-/// The policy of every tool here: `index_repo` and `sync_repo` only start a job, so they are interactive too.
-const POLICY: CallPolicy = CallPolicy::INTERACTIVE_TOOL_RESULT;
+/// The policy of the tools that show code.
+const SHOWS_CODE: CallPolicy = CallPolicy { permission: Some(CODE_INTELLIGENCE), ..ABOUT_THE_INDEX };
+
+/// The policy of the tools about the index itself, which show no code: `index_repo` and `sync_repo` only start a job, so they are
+/// interactive too.
+const ABOUT_THE_INDEX: CallPolicy = CallPolicy::INTERACTIVE_TOOL_RESULT;
 
 macro_rules! tool {
     ($name:expr, $file:literal, $description:literal) => {
@@ -87,8 +92,11 @@ impl Catalog for Code {
         TOOLS.iter().map(entry).collect()
     }
 
-    fn policy(&self, _tool: &str) -> CallPolicy {
-        POLICY
+    fn policy(&self, tool: &str) -> CallPolicy {
+        match tool {
+            tools::HEALTH | tools::INDEX | tools::SYNC | tools::STATUS => ABOUT_THE_INDEX,
+            _ => SHOWS_CODE,
+        }
     }
 
     fn decode(

@@ -14,6 +14,9 @@ pub(super) fn refusal(error: &ToolError) -> CodeRefusal {
         (ErrorCode::InvalidParams, _) => (CodeError::InvalidInput, argument(error, reason)),
         (ErrorCode::CapExceeded, "overloaded") => (CodeError::Overloaded, overloaded(error)),
         (ErrorCode::CapExceeded, "timeout") => (CodeError::Timeout, timeout(error)),
+        (ErrorCode::WorkspaceDenied, _) if error.details.contains_key("setting") => {
+            (CodeError::WorkspaceNotAllowed, sentence(&error.message))
+        }
         (code, _) => (code_of(code), sentence(&error.message)),
     };
     let mut refusal = CodeRefusal::new(code, message);

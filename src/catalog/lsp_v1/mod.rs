@@ -19,6 +19,7 @@ use codeyard_model::error::ToolError;
 use codeyard_model::query::Query;
 
 use super::dialect::unknown_tool;
+use super::policy::CODE_INTELLIGENCE;
 use super::{CallPolicy, Catalog, CatalogId, EncodedReply};
 
 /// The catalog with dots in its names.
@@ -27,7 +28,7 @@ pub(super) static LSP_V1: LspV1 = LspV1 { id: CatalogId::LspV1, separator: "." }
 pub(super) static LSP_V1_SAFE: LspV1 = LspV1 { id: CatalogId::LspV1Safe, separator: "_" };
 
 /// The policy of every tool here.
-const POLICY: CallPolicy = CallPolicy::INTERACTIVE_JSON_RPC;
+const POLICY: CallPolicy = CallPolicy { permission: Some(CODE_INTELLIGENCE), ..CallPolicy::INTERACTIVE_JSON_RPC };
 
 /// The seven tools, with the parts of their names joined by a separator.
 pub(super) struct LspV1 {

@@ -75,6 +75,14 @@ pub fn overloaded(workspace: WorkspaceName) -> IncompleteWorkspace {
     IncompleteWorkspace { workspace, reason: OVERLOADED, message }
 }
 
+/// A workspace that the caller has no permission for.
+pub fn not_permitted(workspace: WorkspaceName) -> IncompleteWorkspace {
+    let message = "This caller has no permission for it: `permission.lsp` denies it, or a person has to be asked first, which a call to the \
+                   workspace's own endpoint does.";
+    let message = message.to_owned();
+    IncompleteWorkspace { workspace, reason: CodeError::WorkspaceNotAllowed.as_str(), message }
+}
+
 /// A workspace that refused the query.
 pub fn refused(workspace: WorkspaceName, refusal: &CodeRefusal) -> IncompleteWorkspace {
     IncompleteWorkspace { workspace, reason: refusal.code.as_str(), message: refusal.message.clone() }
