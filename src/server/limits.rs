@@ -1,7 +1,10 @@
 //! The limits of this crate: connections, requests and waits of the transports and the admin API.
 
-/// Remembered MCP sessions. The least recently used one is removed first.
+/// Remembered MCP sessions. For a new one, the least recently used one of the principal with the most sessions is removed.
 pub const MAX_SESSIONS: usize = 4_096;
+
+/// Remembered MCP sessions of one principal. For a new one, its least recently used one is removed.
+pub const MAX_SESSIONS_PER_PRINCIPAL: usize = 1_024;
 
 /// Requests of one stdio connection in flight.
 pub const MAX_STDIO_IN_FLIGHT: usize = 256;
@@ -15,11 +18,20 @@ pub const PROGRESS_AFTER_MS: u64 = 1_000;
 /// Time between two progress notifications of a call, in milliseconds.
 pub const PROGRESS_INTERVAL_MS: u64 = 750;
 
-/// HTTP connections open at a time.
+/// HTTP connections with a valid token open at a time. Without tokens, those that have sent a request.
 pub const MAX_HTTP_CONNECTIONS: usize = 1_024;
 
-/// Connections beyond the cap that get a 503, at a time. Any further one is closed without an answer.
-pub const MAX_HTTP_REJECTIONS: usize = 32;
+/// HTTP connections open at a time that have sent no valid token yet. For a new one, the oldest idle one of them is closed.
+pub const MAX_UNAUTHENTICATED_CONNECTIONS: usize = 256;
+
+/// The same, of one client: an IPv4 address, or a /64 network of IPv6.
+pub const MAX_UNAUTHENTICATED_PER_CLIENT: usize = 128;
+
+/// A connection that has sent no valid token for this time is closed, in milliseconds.
+pub const UNAUTHENTICATED_LIFE_MS: u64 = 10_000;
+
+/// HTTP connections of permitted probes that keep their place while many clients connect.
+pub const MAX_PROBE_CONNECTIONS: usize = 32;
 
 /// Header fields of an HTTP request.
 pub const MAX_HTTP_HEADERS: usize = 64;

@@ -28,6 +28,12 @@ fn probes_answer_local_programs_only() {
             "x-forwarded-host: localhost",
             "Forwarded: for=127.0.0.1",
             "Via: 1.1 proxy",
+            "CF-Connecting-IP: 127.0.0.1",
+            "True-Client-IP: 127.0.0.1",
+            "X-Client-IP: 127.0.0.1",
+            "X-Original-Forwarded-For: 127.0.0.1",
+            "X-Envoy-External-Address: 127.0.0.1",
+            "Fly-Client-IP: 127.0.0.1",
             "Origin: http://evil.example",
         ] {
             let answer = way.send("GET", path, &[header], "");

@@ -2,6 +2,7 @@
 
 mod attach;
 mod calls;
+mod connections;
 mod docs;
 mod fake;
 mod metrics;

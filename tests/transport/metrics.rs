@@ -1,6 +1,7 @@
 //! Metrics of transports: requests other than tool calls, sessions, refusals, rejected connections.
 
 use serde_json::json;
+use tokio::io::AsyncReadExt;
 
 use crate::fake::until;
 use crate::wire::{initialize, server, server_with};
@@ -63,10 +64,10 @@ async fn expired_sessions_and_excess_connections_are_counted() {
     tokio::time::timeout(std::time::Duration::from_secs(10), second).await.unwrap();
     assert_eq!(counted.times("session tcp"), 1, "the older session was forgotten");
     let before = counted.times("shed connection");
-    let whole = server.post(&initialize()).bytes();
+    let whole = server.post(&initialize()).without("connection").bytes();
     let held = loop {
-        let held = server.open(&whole[..10]).await;
-        tokio::task::yield_now().await;
+        let mut held = server.open(&whole).await;
+        held.read_exact(&mut [0_u8; 12]).await.unwrap();
         let other = server.send(&server.post(&initialize())).await;
         if other.status == 503 {
             break held;

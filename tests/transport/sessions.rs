@@ -103,6 +103,21 @@ async fn session_and_version_headers_are_required_where_specified() {
 }
 
 #[tokio::test]
+async fn one_principal_with_many_sessions_ends_no_other_principals_session() {
+    let server = server_with(|options| options.connections.sessions = 8).await;
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let first = server.session().await;
+    let of_bob = |ask: crate::wire::Ask| ask.set("authorization", &format!("Bearer {}", server.bob));
+    let mut last = String::new();
+    for _ in 0..40 {
+        let answer = server.send(&of_bob(server.post(&crate::wire::initialize()))).await;
+        last = answer.header("mcp-session-id").unwrap().to_owned();
+    }
+    assert_eq!(server.send(&server.post(&ping).in_session(&first)).await.status, 200, "the session of the other one");
+    assert_eq!(server.send(&of_bob(server.post(&ping)).in_session(&last)).await.status, 200);
+}
+
+#[tokio::test]
 async fn sessions_end_and_are_private_and_bounded() {
     let server = server_with(|options| options.connections.sessions = 2).await;
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});

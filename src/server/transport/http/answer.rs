@@ -34,6 +34,16 @@ pub fn empty(status: StatusCode) -> Response {
     response
 }
 
+/// The response to a request that has authenticated while as many connections as there may be have. It closes the connection.
+pub fn too_many_connections() -> Response {
+    const BODY: &[u8] = br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"too many connections; try again after the hinted time","data":{"reason":"overloaded","retryAfterMs":1000}}}"#;
+    let mut response = json(BODY.to_vec());
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
 /// The response with `reply` to the request `id`, at most `cap` bytes of JSON-RPC.
 pub fn reply(id: &RequestId, reply: &ToolReply, cap: usize) -> Response {
     let mut response = json(dispatch::reply(id, reply, cap));

@@ -15,6 +15,7 @@ use axum::response::Response;
 use futures::future::BoxFuture;
 use hyper::body::Incoming;
 
+use super::connection_shares::ConnectionPlace;
 use super::host::{AllowedHosts, AllowedOrigins, only};
 use super::options::HttpOptions;
 use super::path::EndpointPath;
@@ -62,6 +63,12 @@ struct AuthorizedRequest<'a> {
     headers: &'a HeaderMap,
 }
 
+/// The client of a request.
+struct Client {
+    peer: SocketAddr,
+    place: Arc<ConnectionPlace>,
+}
+
 /// The outcome of a request whose bytes were read.
 enum HandledRequest {
     /// The response.
@@ -75,6 +82,8 @@ pub(super) struct ConnectionService {
     pub(super) endpoint: Arc<McpEndpoint>,
     /// The address of the client.
     pub(super) peer: SocketAddr,
+    /// The connection's place among the others.
+    pub(super) place: Arc<ConnectionPlace>,
 }
 
 impl hyper::service::Service<hyper::Request<Incoming>> for ConnectionService {
@@ -84,11 +93,12 @@ impl hyper::service::Service<hyper::Request<Incoming>> for ConnectionService {
 
     // There is no router, because the checks have a fixed order and come first.
     fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
-        let (endpoint, peer) = (self.endpoint.clone(), self.peer);
+        let (endpoint, client) = (self.endpoint.clone(), Client { peer: self.peer, place: self.place.clone() });
         Box::pin(async move {
+            let _in_progress = client.place.begin_request();
             let (parts, body) = request.into_parts();
             let has_body = !body.is_end_stream();
-            Ok(match endpoint.answer(parts, body, peer).await {
+            Ok(match endpoint.answer(parts, body, &client).await {
                 Ok(response) => response,
                 Err(refusal) => {
                     endpoint.service.metrics().rejected(refusal.reason());
@@ -102,7 +112,8 @@ impl hyper::service::Service<hyper::Request<Incoming>> for ConnectionService {
 impl McpEndpoint {
     /// The endpoints of `service`, with an empty session table.
     pub(super) fn new(service: Arc<dyn Service>, options: HttpOptions) -> Self {
-        let sessions = Sessions::new(options.connections.sessions, service.metrics());
+        let sessions =
+            Sessions::new(options.connections.sessions, options.connections.sessions_per_principal, service.metrics());
         Self {
             service,
             auth: options.auth,
@@ -115,8 +126,8 @@ impl McpEndpoint {
         }
     }
 
-    async fn answer(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<Response, HttpRefusal> {
-        match self.handle(parts, body, peer).await? {
+    async fn answer(&self, parts: Parts, body: Incoming, client: &Client) -> Result<Response, HttpRefusal> {
+        match self.handle(parts, body, client).await? {
             HandledRequest::Answered(response) => Ok(response),
             HandledRequest::Running(id, running) => {
                 Ok(answer::running(id, running, self.limits.max_response_bytes).await)
@@ -126,11 +137,12 @@ impl McpEndpoint {
 
     /// Checks and reads a request, and serves it or starts its call. The request's bytes aren't kept while a call runs, because the
     /// connection's buffer is reused.
-    async fn handle(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<HandledRequest, HttpRefusal> {
+    async fn handle(&self, parts: Parts, body: Incoming, client: &Client) -> Result<HandledRequest, HttpRefusal> {
         let parts = &parts;
         if let Some(probes) = &self.probes
-            && let Some(probe) = Probe::of(parts, peer, &probes.access)
+            && let Some(probe) = Probe::of(parts, client.peer, &probes.access)
         {
+            client.place.keep_for_probes();
             return Ok(HandledRequest::Answered(probes.answer(probe).await));
         }
         let path = EndpointPath::parse(parts.uri.path()).ok_or(RefusalReason::Path)?;
@@ -141,6 +153,10 @@ impl McpEndpoint {
         self.hosts.check(parts)?;
         self.origins.check(&parts.headers)?;
         let principal = self.principal(&parts.headers)?;
+        if !client.place.authenticate() {
+            self.service.metrics().shed("connection");
+            return Ok(HandledRequest::Answered(answer::too_many_connections()));
+        }
         if path.is_group_without_code() {
             return Err(RefusalReason::GroupCatalog.into());
         }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::host::{AllowedHosts, AllowedOrigins};
 use super::probes::Probes;
 use crate::limits::{
-    HTTP_BODY_TIMEOUT_MS, HTTP_HEAD_TIMEOUT_MS, HTTP_WRITE_TIMEOUT_MS, MAX_HTTP_CONNECTIONS, MAX_SESSIONS,
+    HTTP_BODY_TIMEOUT_MS, HTTP_HEAD_TIMEOUT_MS, HTTP_WRITE_TIMEOUT_MS, MAX_HTTP_CONNECTIONS, MAX_PROBE_CONNECTIONS,
+    MAX_SESSIONS, MAX_SESSIONS_PER_PRINCIPAL, MAX_UNAUTHENTICATED_CONNECTIONS, MAX_UNAUTHENTICATED_PER_CLIENT,
+    UNAUTHENTICATED_LIFE_MS,
 };
 use codeyard_model::limits::Limits;
 use codeyard_state::TokenStore;
@@ -31,10 +33,20 @@ pub struct HttpOptions {
 /// Limits of connections. The defaults are the limits of this crate; tests lower them.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
-    /// Connections open at a time.
+    /// Connections open at a time that have authenticated.
     pub connections: usize,
+    /// Connections open at a time that haven't.
+    pub unauthenticated: usize,
+    /// The same, of one client.
+    pub unauthenticated_per_client: usize,
+    /// Longest time until a connection has authenticated.
+    pub unauthenticated_life: Duration,
+    /// Connections of probes that keep their place.
+    pub probes: usize,
     /// Remembered sessions.
     pub sessions: usize,
+    /// Remembered sessions of one principal.
+    pub sessions_per_principal: usize,
     /// Longest time for a request's head, and longest idle time.
     pub head: Duration,
     /// Longest time for a request's body.
@@ -61,7 +73,12 @@ impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             connections: MAX_HTTP_CONNECTIONS,
+            unauthenticated: MAX_UNAUTHENTICATED_CONNECTIONS,
+            unauthenticated_per_client: MAX_UNAUTHENTICATED_PER_CLIENT,
+            unauthenticated_life: Duration::from_millis(UNAUTHENTICATED_LIFE_MS),
+            probes: MAX_PROBE_CONNECTIONS,
             sessions: MAX_SESSIONS,
+            sessions_per_principal: MAX_SESSIONS_PER_PRINCIPAL,
             head: Duration::from_millis(HTTP_HEAD_TIMEOUT_MS),
             body: Duration::from_millis(HTTP_BODY_TIMEOUT_MS),
             write: Duration::from_millis(HTTP_WRITE_TIMEOUT_MS),

@@ -1,8 +1,9 @@
 //! MCP sessions: random ids that connect the requests of one client.
 //!
 //! A session is no credential, and calls don't depend on it: clients name cursors and workspaces themselves. It lets
-//! `notifications/cancelled` find a request, and a response find our prompt. Invariants: at the cap the least recently used session is
-//! removed; an id has 256 random bits; a session doesn't exist for other principals.
+//! `notifications/cancelled` find a request, and a response find our prompt. Invariants: a principal at its own cap
+//! loses its least recently used session; at the cap of all, the principal with the most sessions loses one, so nobody ends the sessions of
+//! principals that have fewer; an id has 256 random bits; a session doesn't exist for other principals.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,15 +37,17 @@ pub struct Session {
 pub struct Sessions {
     metrics: Arc<dyn Metrics>,
     cap: usize,
+    cap_per_principal: usize,
     /// Counts uses, to order sessions by their last use.
     uses: AtomicU64,
     known: RwLock<HashMap<String, Arc<Session>>>,
 }
 
 impl Sessions {
-    /// An empty table for at most `cap` sessions.
-    pub fn new(cap: usize, metrics: Arc<dyn Metrics>) -> Self {
-        Self { metrics, cap: cap.max(1), uses: AtomicU64::new(0), known: RwLock::default() }
+    /// An empty table for at most `cap` sessions, and `cap_per_principal` of one principal.
+    pub fn new(cap: usize, cap_per_principal: usize, metrics: Arc<dyn Metrics>) -> Self {
+        let (cap, cap_per_principal) = (cap.max(1), cap_per_principal.max(1));
+        Self { metrics, cap, cap_per_principal, uses: AtomicU64::new(0), known: RwLock::default() }
     }
 
     /// Starts a session of `principal` with `client`.
@@ -59,14 +62,36 @@ impl Sessions {
             _timer: SessionTimer::start(self.metrics.clone(), TransportKind::Tcp),
         });
         let mut known = self.known.write();
-        if known.len() >= self.cap {
-            let oldest = known.values().min_by_key(|session| session.used.load(Ordering::Relaxed));
+        if let Some(principal) = self.loser(&known, principal) {
+            let theirs = known.values().filter(|session| session.principal == principal);
+            let oldest = theirs.min_by_key(|session| session.used.load(Ordering::Relaxed));
             if let Some(id) = oldest.map(|session| session.id.clone()) {
                 known.remove(&id);
             }
         }
         known.insert(id, Arc::clone(&session));
         session
+    }
+
+    /// The principal that loses a session for a new one of `starting`, if one must.
+    fn loser(&self, known: &HashMap<String, Arc<Session>>, starting: &Principal) -> Option<Principal> {
+        let mut counts: HashMap<&Principal, usize> = HashMap::new();
+        for session in known.values() {
+            *counts.entry(&session.principal).or_default() += 1;
+        }
+        let own = counts.get(starting).copied().unwrap_or(0);
+        if own >= self.cap_per_principal {
+            return Some(starting.clone());
+        }
+        if known.len() < self.cap {
+            return None;
+        }
+        let most = counts.values().copied().max().unwrap_or(0);
+        if own >= most {
+            return Some(starting.clone());
+        }
+        let largest = counts.into_iter().filter(|(_, count)| *count == most).map(|(principal, _)| principal);
+        largest.min_by(|one, other| one.id.as_str().cmp(other.id.as_str())).cloned()
     }
 
     /// The session `id` of `principal`.
@@ -113,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_session_is_removed_and_sessions_are_private() {
-        let sessions = Sessions::new(3, Arc::new(NoMetrics));
+        let sessions = Sessions::new(3, 3, Arc::new(NoMetrics));
         let (ann, bob) = (Principal::local(), Principal::of_token(PrincipalId::new("bob")));
         let made: Vec<_> = (0..3).map(|_| sessions.start(&ann, Arc::default())).collect();
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&made[0].id, &bob).is_none());
@@ -123,5 +148,30 @@ mod tests {
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&newest.id, &bob).is_some());
         assert!(!sessions.end(&newest.id, &ann) && sessions.end(&newest.id, &bob) && !sessions.end(&newest.id, &bob));
         assert_eq!(base64url::decode(&newest.id).unwrap().len(), 32);
+    }
+
+    #[test]
+    fn a_principal_ends_only_its_own_sessions_and_those_of_larger_ones() {
+        let principal = |name: &str| Principal::of_token(PrincipalId::new(name));
+        let start = |sessions: &Sessions, of: &Principal| sessions.start(of, Arc::default()).id.clone();
+        let (flood, ann, bob) = (principal("flood"), principal("ann"), principal("bob"));
+        // The whole table, without a cap of its own for one principal.
+        let sessions = Sessions::new(10, 10, Arc::new(NoMetrics));
+        let of_ann: Vec<String> = (0..2).map(|_| start(&sessions, &ann)).collect();
+        for _ in 0..1_000 {
+            start(&sessions, &flood);
+        }
+        assert_eq!(sessions.len(), 10);
+        assert!(of_ann.iter().all(|id| sessions.find(id, &ann).is_some()), "the flood ends its own sessions");
+        let of_bob: Vec<String> = (0..4).map(|_| start(&sessions, &bob)).collect();
+        assert_eq!(sessions.len(), 10);
+        let are_there = |of: &Principal, ids: &[String]| ids.iter().all(|id| sessions.find(id, of).is_some());
+        assert!(are_there(&ann, &of_ann) && are_there(&bob, &of_bob), "the largest principal makes room");
+        start(&sessions, &bob);
+        assert!(are_there(&ann, &of_ann), "between two of the same size nobody else loses");
+        let capped = Sessions::new(10, 3, Arc::new(NoMetrics));
+        let first = start(&capped, &flood);
+        (0..3).for_each(|_| drop(start(&capped, &flood)));
+        assert!(capped.len() == 3 && capped.find(&first, &flood).is_none());
     }
 }

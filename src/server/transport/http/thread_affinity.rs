@@ -3,10 +3,7 @@
 //!
 //! It peeks at the first bytes and leaves them unread; they have no influence on the answer. Invariants: nothing is looked up
 //! for a client without a valid token; a connection whose first bytes name no workspace is served where it was accepted; a
-//! connection that sends nothing is closed after the timeout of a request head.
-
-use std::net::SocketAddr;
-use std::sync::Arc;
+//! connection that sends nothing is closed after the time that a connection without authentication has.
 
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
@@ -24,8 +21,7 @@ const PEEKED_BYTES: usize = 2 * 1024;
 /// Serves a connection to its end, or until `shutdown`.
 pub(super) async fn serve(
     stream: TcpStream,
-    peer: SocketAddr,
-    endpoint: Arc<McpEndpoint>,
+    connection: ConnectionService,
     limits: ConnectionLimits,
     shutdown: CancellationToken,
 ) {
@@ -33,22 +29,36 @@ pub(super) async fn serve(
     let peeked = tokio::select! {
         biased;
         () = shutdown.cancelled() => return,
+        () = connection.place.must_close() => return,
         peeked = tokio::time::timeout(limits.head, stream.peek(&mut head)) => peeked,
     };
     let Ok(Ok(count)) = peeked else { return };
-    let workspace_thread = workspace_thread(&endpoint, &head[..count]);
-    let connection = ConnectionService { endpoint, peer };
-    let Some(workspace_thread) = workspace_thread else {
-        return serve_connection(stream, connection, &limits, shutdown).await;
+    let Some(workspace_thread) = workspace_thread(&connection.endpoint, &head[..count]) else {
+        return serve_while_open(stream, connection, &limits, shutdown).await;
     };
     // Registered again on the other thread, so that its reactor gets the events.
     let Ok(stream) = stream.into_std() else { return };
     let work = async move {
         if let Ok(stream) = TcpStream::from_std(stream) {
-            serve_connection(stream, connection, &limits, shutdown).await;
+            serve_while_open(stream, connection, &limits, shutdown).await;
         }
     };
     workspace_thread.run(work).await;
+}
+
+/// Serves a connection until it ends or must close.
+async fn serve_while_open(
+    stream: TcpStream,
+    connection: ConnectionService,
+    limits: &ConnectionLimits,
+    shutdown: CancellationToken,
+) {
+    let place = connection.place.clone();
+    tokio::select! {
+        biased;
+        () = serve_connection(stream, connection, limits, shutdown) => {}
+        () = place.must_close() => {}
+    }
 }
 
 /// The thread of the workspace that a request head names, if its sender may see that workspace.
@@ -71,6 +81,8 @@ fn workspace_thread(endpoint: &McpEndpoint, head: &[u8]) -> Option<WorkspaceThre
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use futures::future::BoxFuture;
     use parking_lot::Mutex;
     use serde_json::value::RawValue;
