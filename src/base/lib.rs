@@ -12,4 +12,6 @@ pub mod digest;
 pub mod file_lock;
 pub mod ids;
 pub mod priority;
+pub mod secrets;
 pub mod stable_json;
+pub mod visible;

@@ -174,7 +174,7 @@ fn resolve_program(spec: &LaunchSpec) -> Option<PathBuf> {
     std::env::split_paths(path).map(|folder| spec.cwd.join(folder).join(&spec.program)).find(runnable)
 }
 
-/// The last bytes of standard error.
+/// The last bytes of standard error. Secrets of known shapes are taken out when they are read.
 #[derive(Debug, Default)]
 struct StderrTail(Mutex<VecDeque<u8>>);
 
@@ -189,7 +189,7 @@ impl StderrTail {
 
     fn text(&self) -> String {
         let mut kept = self.0.lock();
-        String::from_utf8_lossy(kept.make_contiguous()).into_owned()
+        codeyard_base::secrets::redact(&String::from_utf8_lossy(kept.make_contiguous())).into_owned()
     }
 }
 

@@ -1,7 +1,8 @@
 //! The queue of log lines, and the thread that writes them.
 //!
 //! Invariants: logging never waits for the log's reader; the queue is bounded in lines and bytes, further lines are dropped and counted,
-//! and the count is logged as soon as a line can be written; lines never mix.
+//! and the count is logged as soon as a line can be written; lines never mix; no line has a secret of a known shape, nor a
+//! character that a terminal obeys.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -16,6 +17,8 @@ use super::CallLog;
 use super::call_line::{self, CALL_TARGET, LineFormat};
 use super::call_trace::CallTrace;
 use crate::limits;
+use codeyard_base::secrets;
+use codeyard_base::visible::{visible_json, visible_log};
 
 /// A bounded queue of lines.
 pub struct LogQueue {
@@ -97,6 +100,7 @@ impl LogQueue {
         loop {
             let lines = self.take();
             for line in lines {
+                let start = buffer.len();
                 match line {
                     LogLine::Text(text) => buffer.extend_from_slice(&text),
                     LogLine::Call(call) => call.read(|finished| {
@@ -104,6 +108,7 @@ impl LogQueue {
                         call_line::write(finished.record, call.wall(ended), self.format, &mut buffer);
                     }),
                 }
+                self.clean(start, &mut buffer);
             }
             let dropped = self.dropped();
             if dropped > reported {
@@ -117,6 +122,21 @@ impl LogQueue {
             let mut queued = self.queued.lock();
             queued.writing = false;
             self.emptied.notify_all();
+        }
+    }
+
+    /// Takes the secrets out of the line that begins at `start`, and what a terminal would obey.
+    fn clean(&self, start: usize, buffer: &mut Vec<u8>) {
+        let line = String::from_utf8_lossy(&buffer[start..]);
+        let redacted = secrets::redact(&line);
+        let shown = match self.format {
+            LineFormat::Json => visible_json(&redacted),
+            LineFormat::Text => visible_log(&redacted),
+        };
+        if shown.as_bytes() != &buffer[start..] {
+            let clean = shown.into_owned();
+            buffer.truncate(start);
+            buffer.extend_from_slice(clean.as_bytes());
         }
     }
 
@@ -198,6 +218,26 @@ mod tests {
 
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
+        }
+    }
+
+    #[test]
+    fn no_line_has_a_secret_or_a_character_that_a_terminal_obeys() {
+        for format in [LineFormat::Json, LineFormat::Text] {
+            let (signal, written) = (mpsc::channel().1, Arc::<Mutex<Vec<u8>>>::default());
+            let queue = LogQueue::start(format, BlockedReader(signal, written.clone())).unwrap();
+            let line =
+                serde_json::json!({"message": "Authorization: Bearer abc \u{202e}\u{9b}31m cyd_0123456789abcdef0123"});
+            queue.line(format!("{line}\n").as_bytes());
+            queue.line(b"{\"url\":\"https://u:pass@h/\"}\n");
+            queue.flush();
+            let text = String::from_utf8(written.lock().clone()).unwrap();
+            for secret in ["abc", "0123456789", "pass", "\u{202e}", "\u{9b}"] {
+                assert!(!text.contains(secret), "{text}");
+            }
+            assert_eq!(text.lines().count(), 2);
+            let parses = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+            assert!(matches!(format, LineFormat::Text) || text.lines().all(parses), "{text}");
         }
     }
 

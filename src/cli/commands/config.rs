@@ -18,7 +18,7 @@ pub(crate) fn run(command: ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::Check { file, json } => check(&file, json),
         ConfigCommand::Show { file: None } => output::print(Config::default_toml()),
-        ConfigCommand::Show { file: Some(file) } => output::print(assemble::read_config_file(&file)?.show()),
+        ConfigCommand::Show { file: Some(file) } => output::print_document(&assemble::read_config_file(&file)?.show()),
         ConfigCommand::Schema => output::print_json(&Config::json_schema()),
     }
 }

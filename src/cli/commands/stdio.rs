@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Failure;
 use crate::args::StdioArgs;
-use crate::shared::{assemble, logging};
+use crate::shared::{assemble, logging, output};
 use codeyard_catalog::{CatalogId, CatalogSet};
 use codeyard_config::Config;
 use codeyard_gateway::service::{GROUP_CATALOG, Principal, Service as _};
@@ -51,9 +51,9 @@ async fn serve(args: StdioArgs, config: Config, only_attaches: bool) -> Result<(
     }
     let several = args.workspace.is_none() && args.source.root.len() > 1;
     if several {
-        eprintln!(
+        output::eprint_line(format_args!(
             "codeyard: each --root is a separate workspace; this session uses the first, --workspace NAME selects another"
-        );
+        ));
     }
     let state = assemble::open_state(args.source.state_dir.as_deref())?;
     let hello = Hello {

@@ -86,6 +86,7 @@ fn print_progress(progress: &InstallProgress, open: bool, terminal: bool) {
         InstallStep::Done { version } => format!("{version} installed in {seconds:.1} s"),
         InstallStep::AlreadyThere { version } => format!("{version} is already installed"),
     };
+    let step = codeyard_base::visible::visible_line(&step);
     let begin = if terminal { "\r\x1b[K" } else { "" };
     eprint!("{begin}{kind}: {step}{}", if open { "" } else { "\n" });
 }

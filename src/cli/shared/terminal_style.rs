@@ -1,7 +1,8 @@
 //! Whether output is coloured and has links, and the escape sequences for both.
 //!
 //! Colours follow NO_COLOR (no-color.org), CLICOLOR_FORCE and TERM; links are OSC 8 sequences, which only known terminals get.
-//! Invariants: without colours no escape sequence is written; text from files can't write one (control characters are shown as `\x1b`).
+//! Invariants: without colours no escape sequence is written; text from files can't write one (control characters are shown as `\x1b`, also in a pipe, which
+//! often ends in a pager).
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -10,6 +11,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
+use codeyard_base::visible::visible_line;
 use codeyard_model::uri::encode_path;
 
 /// When output is coloured, or has links.
@@ -110,15 +112,9 @@ impl TerminalStyle {
         into.push_str("\x1b]8;;\x1b\\");
     }
 
-    /// `text` from a file, safe to print: on a terminal and in a styled output control characters but tabs are shown as escapes.
+    /// `text` from elsewhere, as a part of one line: control characters but tabs, and bidirectional controls, are shown as escapes.
     pub(crate) fn safe(self, text: &str) -> Cow<'_, str> {
-        let is_control = |c: char| c.is_control() && c != '\t';
-        let is_shown = self.is_terminal || self.has_colors || self.has_links;
-        if !is_shown || !text.contains(is_control) {
-            return Cow::Borrowed(text);
-        }
-        let shown = |c: char| if is_control(c) { c.escape_default().to_string() } else { c.to_string() };
-        Cow::Owned(text.chars().map(shown).collect())
+        visible_line(text)
     }
 }
 
@@ -174,9 +170,8 @@ mod tests {
         let off = TerminalStyle::default();
         off.link(Some(Path::new("/a")), None, &mut text, |text| off.paint(Part::Path, "a", text));
         assert_eq!(text, "a");
-        assert_eq!(on.safe("a\tb\x1b[31m"), "a\tb\\u{1b}[31m");
-        assert_eq!(off.safe("\x1b"), "\x1b", "piped bytes are kept");
-        let plain = TerminalStyle { is_terminal: true, ..off };
-        assert_eq!(plain.safe("a\tb\x1b[31m"), "a\tb\\u{1b}[31m", "a terminal without colours");
+        for style in [on, off] {
+            assert_eq!(style.safe("a\tb\x1b[31m"), "a\tb\\x1b[31m");
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::mcp_client::{Client, ClientError};
-use super::{assemble, server_diagnosis};
+use super::{assemble, output, server_diagnosis};
 use crate::Failure;
 use crate::args::SourceArgs;
 use codeyard_gateway::service::{Principal, Service as _};
@@ -194,9 +194,9 @@ fn workspace_of(workspaces: &[(String, Vec<String>)], default: &str, file: Optio
         }
     }
     if found.is_none() {
-        eprintln!(
+        output::eprint_line(format_args!(
             "codeyard: using the default workspace of the running server ({default}); --root or --workspace selects another"
-        );
+        ));
     }
     found.map(|(_, name)| name)
 }

@@ -134,7 +134,7 @@ fn print(args: &SearchArgs, query: &SearchQuery, found: &PrintedRows) -> Result<
         (_, true) => printer.counts(&found.rows),
         _ => printer.print(&found.rows),
     };
-    output::print(text)?;
+    output::print_styled(&text)?;
     for note in notes(args, found) {
         output::eprint_line(note);
     }

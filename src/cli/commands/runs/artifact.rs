@@ -31,7 +31,7 @@ pub(super) async fn run(
             Failure::new(format!("cannot write {}: {error}; choose another file with --output", file.display()))
         }),
         None => match String::from_utf8(content) {
-            Ok(text) => output::print(text),
+            Ok(text) => output::print_document(&text),
             Err(_) => Err(Failure::usage(format!("{name} isn't text; write it into a file with --output FILE"))),
         },
     }

@@ -86,7 +86,7 @@ async fn show_run(
     let mut watcher = RunWatcher::new(server.client().await?, &run, color);
     let status = watcher.until_settled().await?;
     if status["state"] != "READY_FOR_PR" {
-        output::print(show::status_text(&status, style))?;
+        output::print_styled(&show::status_text(&status, style))?;
         return show::outcome(&status)
             .and(Err(Failure::new("the run of the sample isn't good; run `codeyard doctor`")));
     }
@@ -95,11 +95,11 @@ async fn show_run(
     let (content, _) = artifact::read(&mut client, &run, "diff_report.json").await?;
     let report: DiffReport = serde_json::from_slice(&content)
         .map_err(|error| Failure::new(format!("diff_report.json can't be read: {error}; run `codeyard doctor`")))?;
-    output::print(show::status_text(&status, style))?;
-    output::print(format_args!("\n{}\n", diff::stat(&report, style)))?;
+    output::print_styled(&show::status_text(&status, style))?;
+    output::print_styled(&format!("\n{}\n", diff::stat(&report, style)))?;
     let first = report.files.iter().find(|file| file.path.contains("docs/")).or(report.files.first());
     if let Some(first) = first {
-        output::print(diff::unified(&report, |paths| paths.ends_with(&format!(" b/{}", first.path)), style))?;
+        output::print_styled(&diff::unified(&report, |paths| paths.ends_with(&format!(" b/{}", first.path)), style))?;
     }
     output::print(pull_request(&published, folder, is_kept))
 }

@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(stat(&report, plain), "A x.md       +1 -0\nM long/y.md  +0 -1\n2 files, 1 lines added, 1 removed\n");
         let piped = TerminalStyle::default();
         assert_eq!(unified(&report, |_| true, piped), diff, "piped, it can be applied");
-        assert!(unified(&report, |_| true, plain).contains("+new \\u{1b}[31m"));
+        assert!(unified(&report, |_| true, plain).contains("+new \\x1b[31m"));
         let colored = TerminalStyle { has_colors: true, ..plain };
         let shown = unified(&report, |paths| paths.contains("y.md"), colored);
         assert_eq!(shown, "\u{1b}[35mdiff --git a/y.md b/y.md\u{1b}[0m\n\u{1b}[1;31m-old\u{1b}[0m\n");

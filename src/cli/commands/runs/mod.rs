@@ -204,7 +204,7 @@ impl RunSession<'_> {
     }
 
     fn print_status(&self, status: &Value) -> Result<(), Failure> {
-        output::print(show::status_text(status, stdout_style(self.target)))
+        output::print_styled(&show::status_text(status, stdout_style(self.target)))
     }
 
     async fn show(mut self, follow: bool, json: bool) -> Result<(), Failure> {
@@ -228,7 +228,7 @@ impl RunSession<'_> {
             let status = watcher.status().await?;
             for event in watcher.new_events().await? {
                 match json {
-                    true => output::print(format_args!("{event}\n"))?,
+                    true => output::print_json_line(&event.to_string())?,
                     false => output::print(format_args!("{}\n", style.safe(&event_line::event_line(&event))))?,
                 }
             }
@@ -248,7 +248,7 @@ impl RunSession<'_> {
             ))
         })?;
         let style = stdout_style(self.target);
-        output::print(if stat { diff::stat(&report, style) } else { diff::unified(&report, |_| true, style) })
+        output::print_styled(&if stat { diff::stat(&report, style) } else { diff::unified(&report, |_| true, style) })
     }
 
     /// Calls a tool that may take long, and shows the run meanwhile and afterwards.

@@ -273,7 +273,7 @@ mod tests {
                 "       · VALIDATING · READY_FOR_PR · PR_OPENED · DONE",
                 "  SectionWriter  1/2  docs/b",
                 "gates  ✓ Schema ● SiteBuild",
-                "  error   a.md:3  Evil \\u{1b}[31m",
+                "  error   a.md:3  Evil \\x1b[31m",
             ]
         );
         assert!(picture.lines("r_1", "", 20, terminal).iter().all(|line| line.chars().count() <= 20), "narrow");

@@ -36,7 +36,7 @@ pub(super) async fn run(args: StartRunArgs) -> Result<(), Failure> {
         }
         let mut watcher = RunWatcher::new(server.client().await?, &run, args.target.color);
         let status = watcher.until_settled().await?;
-        output::print(show::status_text(&status, stdout_style(&args.target)))?;
+        output::print_styled(&show::status_text(&status, stdout_style(&args.target)))?;
         show::outcome(&status)
     })
     .await

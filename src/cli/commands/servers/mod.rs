@@ -117,7 +117,9 @@ fn install(
         kinds.extend(needed_kinds(context, path)?);
     }
     if kinds.is_empty() {
-        eprintln!("nothing to install; `codeyard doctor PATH` shows which servers serve the files there");
+        output::eprint_line(format_args!(
+            "nothing to install; `codeyard doctor PATH` shows which servers serve the files there"
+        ));
     }
     let mut done = Vec::new();
     let mut failed = Vec::new();
@@ -162,12 +164,12 @@ fn is_installable(context: &InstallContext, kind: &str) -> bool {
     use codeyard_lsp::registry::InstallSource;
     match context.registry.servers.get(kind).and_then(|server| server.install.as_ref()) {
         Some(InstallSource::Manual { hint }) => {
-            eprintln!("{kind}: {hint}");
+            output::eprint_line(format_args!("{kind}: {hint}"));
             false
         }
         Some(_) => true,
         None => {
-            eprintln!("{kind}: codeyard cannot install it; put its program on the PATH");
+            output::eprint_line(format_args!("{kind}: codeyard cannot install it; put its program on the PATH"));
             false
         }
     }
@@ -180,7 +182,7 @@ fn uninstall(context: &InstallContext, kinds: &[String]) -> Result<(), Failure> 
                 "{kind} is not installed; `codeyard servers list` shows which kinds are"
             )));
         }
-        eprintln!("{kind}: removed");
+        output::eprint_line(format_args!("{kind}: removed"));
     }
     Ok(())
 }
