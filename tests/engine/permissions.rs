@@ -133,14 +133,15 @@ fn the_wait_for_a_person_is_recorded_separately() {
         let recorder = Arc::new(CallRecorder::default());
         let plan = Plan::one(Site::usual(), server().launcher()).metrics(recorder.clone());
         let mut yard = plan.open().await;
-        yard.reconfigure(|config| config.permission = section(PermissionRule::Ask, &[])).await;
-        let (client, pending, mut end) = asked(call(&yard, "a.fake"));
+        yard.reconfigure(|config| config.permission = section(PermissionRule::Allow, &[("ann", PermissionRule::Ask)]))
+            .await;
+        let (client, pending, mut end) = asked(named(call(&yard, "a.fake"), "ann"));
         let pending = tokio::spawn(yard.run(pending));
         let id = question(&mut end).await;
         tokio::time::sleep(Duration::from_secs(60)).await;
         answer(&client, &id, "once");
         assert!(pending.await.unwrap().lsp().0);
-        let (_client, pending, mut end) = asked(call(&yard, "a.fake"));
+        let (_client, pending, mut end) = asked(named(call(&yard, "a.fake"), "ann"));
         let pending = tokio::spawn(yard.run(pending));
         question(&mut end).await;
         pending.abort();
@@ -158,8 +159,8 @@ fn the_wait_for_a_person_is_recorded_separately() {
 #[test]
 fn a_person_may_exceed_the_deadline_and_occupies_no_slot() {
     paused(|| async {
-        let yard = yard(section(PermissionRule::Ask, &[])).await;
-        let (client, pending, mut end) = asked(call(&yard, "a.fake"));
+        let yard = yard(section(PermissionRule::Allow, &[("ann", PermissionRule::Ask)])).await;
+        let (client, pending, mut end) = asked(named(call(&yard, "a.fake"), "ann"));
         let pending = tokio::spawn(yard.run(pending));
         let id = question(&mut end).await;
         // The waiting call occupies no slot: calls up to the limit are admitted.

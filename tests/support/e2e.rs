@@ -102,8 +102,9 @@ impl Yard {
             yard.address = after(&text, "listening http://").unwrap_or_default();
             let token_file =
                 text.lines().find_map(|line| Some(line.split_once("first token is in ")?.1.split_once(" (only")?.0));
-            yard.token =
-                token_file.and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default().trim().to_owned();
+            // As the server sees it: it may have a mount namespace of its own.
+            let read = |file: &str| fs::read_to_string(format!("/proc/{}/root{file}", yard.child.id())).ok();
+            yard.token = token_file.and_then(read).unwrap_or_default().trim().to_owned();
             !yard.address.is_empty()
         });
         assert!(listening, "it doesn't listen: {}", yard.stderr.lock());
