@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // Before anything else: a guard is one thread, without a runtime.
-    if let Some(code) = codeyard_process::guard::from_command_line(std::env::args_os()) {
+    if let Some(code) = codeyard_process::subcommands::from_command_line(std::env::args_os()) {
         return code;
     }
     // A reader of git confines itself while it has one thread.

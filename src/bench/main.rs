@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The guard process runs on one thread without a runtime, so this check comes first.
-    if let Some(code) = codeyard_process::guard::from_command_line(std::env::args_os()) {
+    if let Some(code) = codeyard_process::subcommands::from_command_line(std::env::args_os()) {
         return code;
     }
     if let Some(code) = codeyard_git::reader_process::from_command_line(std::env::args_os()) {

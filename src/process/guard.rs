@@ -23,6 +23,7 @@ use std::time::Duration;
 use libc::c_int;
 
 use super::priority::{self, SessionPriority};
+use super::resource_limits::ResourceLimits;
 use super::{proc_tree, signal};
 use crate::limits;
 use codeyard_base::clock::Instant;
@@ -37,6 +38,8 @@ const PARENT_DIED: c_int = libc::SIGUSR1;
 const NOT_STARTED: u8 = 127;
 /// Exit code if the server could not be killed.
 const NOT_KILLED: u8 = 125;
+/// Exit code if the server had too many processes.
+pub(super) const OVER_PROCESSES: u8 = 123;
 /// Pause between two checks while processes are ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Pause between two attempts to lower the priority of the session, and their number.
@@ -46,24 +49,19 @@ const PRIORITY_ATTEMPTS: u32 = 100;
 static END_REQUESTED: AtomicU32 = AtomicU32::new(0);
 static KILL_REQUESTED: AtomicU32 = AtomicU32::new(0);
 
-/// Runs the guard if the command line names its subcommand. Must be called first in `main`.
-pub fn from_command_line(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
-    let mut args = args.into_iter().skip(1);
-    (args.next()? == SUBCOMMAND).then(|| guard_main(args))
-}
-
-/// The guard itself. Arguments: the number of the death pipe's descriptor, the parent's process id, the server's niceness, the program,
-/// its arguments.
-pub fn guard_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// The guard itself. Arguments: the number of the death pipe's descriptor, the parent's process id, the server's niceness, the limits of
+/// its processes, the program, its arguments.
+pub(crate) fn guard_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter();
     let mut number = || args.next().and_then(|text| text.to_str()?.parse::<u32>().ok());
     let signed = |number: u32| i32::try_from(number).ok();
-    let (Some(pipe), Some(parent), Some(niceness), Some(program)) =
-        (number().and_then(signed), number(), number().and_then(signed), args.next())
+    let (Some(pipe), Some(parent), Some(niceness)) = (number().and_then(signed), number(), number().and_then(signed))
     else {
         return ExitCode::from(NOT_STARTED);
     };
-    let guard = Guard { pipe, parent, niceness, server: 0, status: None };
+    let limits = args.next().and_then(|text| ResourceLimits::from_text(text.to_str()?));
+    let (Some(limits), Some(program)) = (limits, args.next()) else { return ExitCode::from(NOT_STARTED) };
+    let guard = Guard { pipe, parent, niceness, limits, server: 0, status: None };
     match guard.run(&program, args) {
         Ok(status) => exit_like(status),
         Err(error) => {
@@ -78,6 +76,7 @@ struct Guard {
     parent: u32,
     /// The niceness of the server and its session.
     niceness: i32,
+    limits: ResourceLimits,
     server: u32,
     /// The server's status from `waitpid`.
     status: Option<c_int>,
@@ -92,18 +91,22 @@ impl Guard {
             return Ok(None);
         }
         let mut priority = priority::lower_session(self.niceness);
-        self.server = start(program, args, self.niceness)?;
+        self.server = start(program, args, self.niceness, &self.limits)?;
         replace_standard_streams();
         let mut attempts = PRIORITY_ATTEMPTS;
+        let mut crowd = CrowdWatch::new(self.limits.processes);
         loop {
             let tries = priority == SessionPriority::TryLater && attempts > 0;
-            let hung_up = wait(Some(self.pipe), tries.then_some(PRIORITY_INTERVAL));
+            let hung_up = wait(Some(self.pipe), if tries { Some(PRIORITY_INTERVAL) } else { crowd.interval() });
             if tries {
                 attempts -= 1;
                 priority = priority::lower_session(self.niceness);
             }
             self.reap();
-            if self.status.is_some() {
+            if crowd.is_over() {
+                self.end_crowd();
+                return Ok(Some(status_of_exit(OVER_PROCESSES)));
+            } else if self.status.is_some() {
                 self.end_all(limits::GUARD_LINGER_MS);
             } else if KILL_REQUESTED.load(Relaxed) != 0 {
                 self.end_all(0);
@@ -143,6 +146,18 @@ impl Guard {
         }
     }
 
+    /// Kills a tree that has too many processes. They are stopped first, so that they make no new ones.
+    fn end_crowd(&mut self) {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(limits::GUARD_CROWD_KILL_MS) {
+            self.signal_all(libc::SIGSTOP);
+            self.signal_all(libc::SIGKILL);
+            if self.reap() {
+                return;
+            }
+        }
+    }
+
     /// Reaps ended children. `true` if none is left.
     fn reap(&mut self) -> bool {
         loop {
@@ -171,6 +186,56 @@ impl Guard {
             signal::to_group(self.server, number);
         }
     }
+}
+
+/// Counts the processes of the server's tree, cheaply: the whole process table is read only if the system has many more tasks than when it
+/// was read last.
+struct CrowdWatch {
+    most: Option<usize>,
+    /// Tasks of the system at the last count, and the processes of the tree then.
+    counted: (usize, usize),
+}
+
+impl CrowdWatch {
+    fn new(most: Option<u64>) -> Self {
+        let most = most.filter(|_| cfg!(target_os = "linux")).and_then(|most| usize::try_from(most).ok());
+        Self { most, counted: (tasks_of_system(), 0) }
+    }
+
+    /// Pause between two counts.
+    fn interval(&self) -> Option<Duration> {
+        self.most.map(|_| Duration::from_millis(limits::GUARD_COUNT_MS))
+    }
+
+    /// Whether the tree has too many processes.
+    fn is_over(&mut self) -> bool {
+        let Some(most) = self.most else { return false };
+        let tasks = tasks_of_system();
+        // As many tasks as the system has gained may be in the tree.
+        if self.counted.1 + tasks.saturating_sub(self.counted.0) <= most {
+            // Other trees end while this one grows.
+            self.counted.0 = self.counted.0.min(tasks);
+            return false;
+        }
+        let processes = proc_tree::count_descendants(std::process::id());
+        self.counted = (tasks, processes);
+        processes > most
+    }
+}
+
+/// Tasks of the whole system.
+fn tasks_of_system() -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        usize::from(rustix::system::sysinfo().procs)
+    }
+    #[cfg(not(target_os = "linux"))]
+    0
+}
+
+/// The status of a process that exited with this code.
+fn status_of_exit(code: u8) -> c_int {
+    c_int::from(code) << 8
 }
 
 fn become_leader() {
@@ -244,7 +309,12 @@ fn close_foreign_descriptors(pipe: RawFd) {
     }
 }
 
-fn start(program: &OsString, args: impl Iterator<Item = OsString>, niceness: i32) -> io::Result<u32> {
+fn start(
+    program: &OsString,
+    args: impl Iterator<Item = OsString>,
+    niceness: i32,
+    limits: &ResourceLimits,
+) -> io::Result<u32> {
     #[expect(clippy::disallowed_methods, reason = "the guard starts the language server")]
     let mut command = Command::new(program);
     command.args(args);
@@ -254,11 +324,13 @@ fn start(program: &OsString, args: impl Iterator<Item = OsString>, niceness: i32
     #[cfg(target_os = "linux")]
     {
         let guard = std::process::id();
+        let limits = limits.clone();
         // SAFETY: between fork and exec only async-signal-safe calls are made.
         unsafe {
             command.pre_exec(move || {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 priority::lower_process(0, niceness);
+                limits.apply_to_self()?;
                 if std::os::unix::process::parent_id() != guard {
                     libc::_exit(NOT_STARTED.into());
                 }

@@ -11,6 +11,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::guard;
+use crate::resource_limits::ResourceLimits;
+
 /// What to start.
 #[derive(Debug, Clone)]
 pub struct LaunchSpec {
@@ -24,6 +27,33 @@ pub struct LaunchSpec {
     pub cwd: PathBuf,
     /// The complete environment. Nothing else is inherited.
     pub env: Vec<(OsString, OsString)>,
+    /// Limits of its processes.
+    pub limits: ResourceLimits,
+    /// What it may access.
+    pub isolation: Isolation,
+}
+
+/// What a server may access.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// What the user who runs codeyard may access.
+    #[default]
+    Trusted,
+    /// What the request names. A server that can't be confined isn't started.
+    Restricted(SandboxRequest),
+}
+
+/// What a confined server needs to access.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SandboxRequest {
+    /// Folders that are read: the roots of the workspace. No program in them is run.
+    pub roots: Vec<PathBuf>,
+    /// Folders and files that are read, and whose programs are run: the server's installation and its toolchain.
+    pub toolchain: Vec<PathBuf>,
+    /// Folders that are written: the server's cache. No program in them is run.
+    pub caches: Vec<PathBuf>,
+    /// Folders that must not be seen, even if they are inside one of the others.
+    pub hidden: Vec<PathBuf>,
 }
 
 /// A started server.
@@ -43,6 +73,28 @@ pub struct ProcessExit {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
+}
+
+impl ProcessExit {
+    /// Which budget the server exceeded, if that ended it.
+    pub fn exceeded(&self) -> Option<ExceededBudget> {
+        let is_code = |code: i32| self.code == Some(code);
+        let is_signal = |signal: i32| self.signal == Some(signal) || is_code(128 + signal);
+        match () {
+            () if is_code(i32::from(guard::OVER_PROCESSES)) => Some(ExceededBudget::Processes),
+            () if is_signal(libc::SIGXFSZ) => Some(ExceededBudget::FileSize),
+            () => None,
+        }
+    }
+}
+
+/// A budget whose excess ends a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExceededBudget {
+    /// The number of its processes.
+    Processes,
+    /// The size of a file that it writes.
+    FileSize,
 }
 
 /// A running or ended server with all processes that it started.
@@ -87,6 +139,9 @@ pub enum LaunchError {
     /// The working directory does not exist.
     #[error("the working directory does not exist")]
     DirectoryNotFound(PathBuf),
+    /// It must be confined, and this machine can't do that.
+    #[error("the language server must run in a sandbox, and this machine has none: {0}")]
+    NoSandbox(String),
     /// The operating system returned an error.
     #[error("the process could not be started: {0}")]
     Io(Arc<std::io::Error>),
@@ -120,6 +175,15 @@ pub struct FleetFigures {
 pub trait Launcher: Send + Sync {
     /// Starts a server. Dropping the future leaves no process running.
     fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>>;
+
+    /// The mechanism that confines servers, seen to hold in a child process; otherwise the reason why there is none, and what helps. The
+    /// first call blocks for a fraction of a second.
+    ///
+    /// # Errors
+    /// The reason.
+    fn sandbox(&self) -> Result<&'static str, String> {
+        Ok("memory")
+    }
 
     /// Measures servers that it started. Blocks for some milliseconds. An implementation that can measure all of them in one pass
     /// overrides this.

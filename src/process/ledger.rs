@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tracing::warn;
 
 use super::proc_tree::{self, ProcessIdentity};
-use super::signal;
+use super::{orphans, signal};
 use crate::limits;
 use codeyard_base::atomic_file::{self, Durability};
 
@@ -102,8 +102,11 @@ impl Ledger {
     }
 
     fn write(&self, children: &BTreeMap<u32, LedgerEntry>) {
-        let file =
-            LedgerFile { namespace: namespace(), owner: self.owner, children: children.values().cloned().collect() };
+        let file = LedgerFile {
+            namespace: process_namespace(),
+            owner: self.owner,
+            children: children.values().cloned().collect(),
+        };
         if let Err(error) = save(&self.path, &file) {
             warn!(%error, "cannot write the ledger of child processes");
         }
@@ -132,7 +135,7 @@ pub fn sweep(state: &Path) -> SweepReport {
             Some(file) if is_other_namespace_of_this_boot(&file.namespace) || proc_tree::is_alive(file.owner) => {
                 continue;
             }
-            Some(file) if file.namespace == namespace() => {
+            Some(file) if file.namespace == process_namespace() => {
                 swept.ledgers += 1;
                 swept.killed += file.children.iter().map(kill_child).sum::<usize>();
             }
@@ -142,6 +145,7 @@ pub fn sweep(state: &Path) -> SweepReport {
             warn!(%error, "cannot remove the ledger of a dead process");
         }
     }
+    swept.killed += orphans::kill_abandoned();
     swept
 }
 
@@ -184,14 +188,14 @@ fn folder(state: &Path) -> PathBuf {
 }
 
 /// Identifies this boot and this process namespace. Process ids are valid only within them.
-fn namespace() -> String {
+pub(crate) fn process_namespace() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{}/{}", boot.trim(), namespace.display())
 }
 
 fn is_other_namespace_of_this_boot(other: &str) -> bool {
-    let here = namespace();
+    let here = process_namespace();
     let boot = |namespace: &str| namespace.split('/').next().map(str::to_owned);
     here != other && boot(&here) == boot(other)
 }
@@ -236,12 +240,12 @@ mod tests {
         let children = vec![child(exact), child(mistaken)];
 
         let me = proc_tree::identity(std::process::id()).unwrap();
-        write(state.path(), &LedgerFile { namespace: namespace(), owner: me, children: children.clone() });
+        write(state.path(), &LedgerFile { namespace: process_namespace(), owner: me, children: children.clone() });
         assert_eq!(sweep(state.path()), SweepReport::default(), "its owner is alive");
         write(state.path(), &LedgerFile { namespace: "other-boot/x".into(), owner: DEAD, children: children.clone() });
         assert_eq!(sweep(state.path()), SweepReport::default(), "ids of another boot are invalid");
 
-        write(state.path(), &LedgerFile { namespace: namespace(), owner: DEAD, children });
+        write(state.path(), &LedgerFile { namespace: process_namespace(), owner: DEAD, children });
         assert_eq!(sweep(state.path()), SweepReport { ledgers: 1, killed: 1 });
         let ended = std::os::unix::process::ExitStatusExt::signal(&doomed.wait().unwrap());
         assert_eq!(ended, Some(libc::SIGKILL));

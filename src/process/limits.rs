@@ -9,6 +9,30 @@ pub const GUARD_KILL_MS: u64 = 700;
 /// The guard process: time between SIGTERM and SIGKILL to the processes that an ended server left, in milliseconds.
 pub const GUARD_LINGER_MS: u64 = 200;
 
+/// The guard process: how often it checks the number of processes, in milliseconds.
+pub const GUARD_COUNT_MS: u64 = 250;
+
+/// The guard process: how much longer it repeats SIGKILL to a tree that has too many processes, in milliseconds.
+pub const GUARD_CROWD_KILL_MS: u64 = 5_000;
+
+/// Longest time in which the processes are killed that a language server left after its guard was killed, in milliseconds.
+pub const ORPHAN_KILL_MS: u64 = 2_000;
+
+/// The warden: pause between two passes after the death of codeyard, in milliseconds. It is longer than a guard needs.
+pub const WARDEN_PASS_MS: u64 = 1_000;
+
+/// The warden: passes after the death of codeyard.
+pub const WARDEN_PASSES: u32 = 4;
+
+/// Memory of each of the two folders for temporary files of a confined server under bubblewrap, in bytes.
+pub const SANDBOX_TMP_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Tasks (threads and processes) of a confined server for each process that it may have.
+pub const SANDBOX_THREADS_PER_PROCESS: u64 = 16;
+
+/// Longest time of the check that a sandbox holds, in milliseconds.
+pub const SANDBOX_PROBE_MS: u64 = 10_000;
+
 /// Processes of one process tree that are listed.
 pub const MAX_PROCESS_TREE: usize = 4_096;
 

@@ -33,6 +33,7 @@ pub struct ProcessIdentity {
 struct Stat {
     parent: u32,
     group: u32,
+    session: u32,
     start: u64,
     /// Resident pages.
     resident: u64,
@@ -68,6 +69,11 @@ pub fn group_has_members(group: u32) -> bool {
 /// All running descendants of `root`, without `root` itself, parents before children.
 pub fn descendants(root: u32) -> Vec<ProcessIdentity> {
     ProcessTable::read().map_or_else(Vec::new, |table| table.descendants(root))
+}
+
+/// The number of running descendants of `root`.
+pub(crate) fn count_descendants(root: u32) -> usize {
+    ProcessTable::read().map_or(0, |table| table.descendants(root).len())
 }
 
 /// Memory of `root` and all its descendants in bytes. `None` if the process is gone or there is no `/proc`.
@@ -152,11 +158,26 @@ impl ProcessTable {
     pub(crate) fn of_started(processes: &[(u32, u32, u64, u64)]) -> Self {
         let mut table = Self::default();
         for (pid, parent, bytes, start) in processes.iter().copied() {
-            let stat = Stat { parent, group: pid, start, resident: bytes / page_bytes(), ticks: 0, zombie: false };
+            let stat = Stat {
+                parent,
+                group: pid,
+                session: pid,
+                start,
+                resident: bytes / page_bytes(),
+                ticks: 0,
+                zombie: false,
+            };
             table.children.entry(parent).or_default().push(pid);
             table.processes.insert(pid, stat);
         }
         table
+    }
+
+    /// The children of `parent`, ended ones included, that aren't in its session.
+    pub(crate) fn foreign_children(&self, parent: u32) -> Vec<u32> {
+        let Some(session) = self.processes.get(&parent).map(|stat| stat.session) else { return Vec::new() };
+        let is_foreign = |pid: &&u32| self.processes.get(*pid).is_some_and(|stat| stat.session != session);
+        self.children.get(&parent).into_iter().flatten().filter(is_foreign).copied().collect()
     }
 
     /// All running descendants of `root`, without `root` itself, parents before children.
@@ -246,13 +267,14 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    let first: i64 = fields.nth(8)?.parse().ok()?;
+    let session = fields.next()?.parse().ok()?;
+    let first: i64 = fields.nth(7)?.parse().ok()?;
     // User and system time, the same of the children. The kernel prints those of the children as signed numbers.
     let times = fields.by_ref().take(3).map(|field| field.parse::<i64>().unwrap_or(0));
     let ticks = u64::try_from(first + times.sum::<i64>()).unwrap_or(0);
     let start = fields.nth(4)?.parse().ok()?;
     let resident = fields.nth(1)?.parse().unwrap_or(0);
-    Some(Stat { parent, group, start, resident, ticks, zombie: matches!(state, "Z" | "X") })
+    Some(Stat { parent, group, session, start, resident, ticks, zombie: matches!(state, "Z" | "X") })
 }
 
 #[cfg(test)]
@@ -265,7 +287,7 @@ mod tests {
         let stat = parse_stat(line).unwrap();
         assert_eq!(
             stat,
-            Stat { parent: 7, group: 9, start: 987_654, resident: 2, ticks: 5 + 6 + 7 + 8, zombie: false }
+            Stat { parent: 7, group: 9, session: 9, start: 987_654, resident: 2, ticks: 5 + 6 + 7 + 8, zombie: false }
         );
         assert_eq!(parse_stat(b"42 (a"), None);
         assert_eq!(parse_stat(b""), None);

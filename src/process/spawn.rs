@@ -6,7 +6,7 @@
 //! which is removed when it has ended.
 
 use std::collections::{HashMap, VecDeque};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::PipeWriter;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
@@ -25,10 +25,15 @@ use tokio::sync::watch;
 use super::launch::{
     FleetFigures, LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit, ProcessFigures,
 };
+use super::launch_sandbox::LaunchSandbox;
 use super::ledger::Ledger;
 use super::memory::MemoryMeter;
+use super::orphans::{self, OWNER_VARIABLE, OrphanCollector};
 use super::proc_tree::{self, ProcessIdentity, ProcessTable};
+#[cfg(target_os = "linux")]
+use super::sandbox::Mechanism;
 use super::temp_dirs::{TempDir, TempDirs};
+use super::warden::Warden;
 use super::{cgroup, guard, signal};
 use crate::limits;
 use codeyard_base::blocking;
@@ -47,6 +52,10 @@ pub struct ProcessLauncher {
     temp_dirs: Option<Arc<TempDirs>>,
     niceness: u8,
     meter: Arc<Mutex<MemoryMeter>>,
+    sandbox: Arc<LaunchSandbox>,
+    orphans: Option<Arc<OrphanCollector>>,
+    warden: Arc<Warden>,
+    has_warden: bool,
 }
 
 impl ProcessLauncher {
@@ -59,7 +68,17 @@ impl ProcessLauncher {
 
     /// A launcher whose guard is `program`, which must support the hidden subcommand.
     pub fn with_guard(program: PathBuf, ledger: Option<Arc<Ledger>>) -> Self {
-        Self { guard: program, ledger, temp_dirs: None, niceness: 0, meter: Arc::default() }
+        Self {
+            guard: program,
+            ledger,
+            temp_dirs: None,
+            niceness: 0,
+            meter: Arc::default(),
+            sandbox: Arc::default(),
+            orphans: None,
+            warden: Arc::default(),
+            has_warden: false,
+        }
     }
 
     /// Gives each server a temporary folder of its own, unless its environment names one.
@@ -76,6 +95,32 @@ impl ProcessLauncher {
         self
     }
 
+    /// Kills what servers leave that kill their guards. This process becomes the parent of orphaned descendants, and its other children
+    /// must stay in its session.
+    #[must_use]
+    pub fn collecting_orphans(mut self) -> Self {
+        self.orphans = Some(Arc::new(OrphanCollector::new()));
+        self.has_warden = true;
+        self
+    }
+
+    /// Leaves orphans to the warden. For tests of the warden.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_collecting(mut self) -> Self {
+        self.orphans = None;
+        self.has_warden = true;
+        self
+    }
+
+    /// Confines servers by this mechanism only.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn with_mechanism(mut self, mechanism: Mechanism) -> Self {
+        self.sandbox = Arc::new(LaunchSandbox::only(mechanism));
+        self
+    }
+
     fn start(&self, spec: &LaunchSpec) -> Result<LaunchedServer, LaunchError> {
         if !spec.cwd.is_dir() {
             return Err(LaunchError::DirectoryNotFound(spec.cwd.clone()));
@@ -85,19 +130,37 @@ impl ProcessLauncher {
         // Any child may inherit the reading end. No other process may hold the writing end.
         rustix::io::fcntl_setfd(&death_read, rustix::io::FdFlags::empty()).map_err(std::io::Error::from)?;
         let temp_dir = self.temp_dir(spec)?;
-        let mut command = self.command(spec, &program, death_read.as_raw_fd());
+        let temp = temp_dir.as_ref().map(TempDir::path);
+        let (program, args) =
+            self.sandbox.command_line(&self.guard, spec, &program, temp).map_err(LaunchError::NoSandbox)?;
+        let mut command = self.command(spec, &program, &args, death_read.as_raw_fd());
         if let Some(temp_dir) = &temp_dir {
             command.envs(TEMP_VARIABLES.map(|name| (name, temp_dir.path())));
         }
-        let mut child = command.spawn()?;
+        command.env(OWNER_VARIABLE, orphans::owner_value());
+        if self.has_warden {
+            self.warden.keep_running(&self.guard);
+        }
+        let (mut child, guard) = self.spawn(&mut command)?;
         drop(death_read);
         let lost = || std::io::Error::other("the child process has no pipe");
         let reader = child.stdout.take().ok_or_else(lost)?;
         let writer = child.stdin.take().ok_or_else(lost)?;
         let stderr = child.stderr.take().ok_or_else(lost)?;
-        let process = Arc::new(RealProcess::watch(child, death_write, self.ledger.clone(), &spec.label, temp_dir)?);
+        let process = Arc::new(RealProcess::watch(child, guard, death_write, self, &spec.label, temp_dir));
         tokio::spawn(drain(stderr, process.tail.clone()));
         Ok(LaunchedServer { reader: Box::new(reader), writer: Box::new(writer), process })
+    }
+
+    /// Starts a guard. Returns it with its id.
+    fn spawn(&self, command: &mut Command) -> std::io::Result<(Child, u32)> {
+        let _launching = self.orphans.as_ref().map(|orphans| orphans.launching());
+        let child = command.spawn()?;
+        let guard = child.id().ok_or_else(|| std::io::Error::other("the child process has no id"))?;
+        if let Some(orphans) = &self.orphans {
+            orphans.add(guard);
+        }
+        Ok((child, guard))
     }
 
     fn temp_dir(&self, spec: &LaunchSpec) -> std::io::Result<Option<TempDir>> {
@@ -105,7 +168,7 @@ impl ProcessLauncher {
         self.temp_dirs.as_ref().filter(|_| !is_named).map(|dirs| dirs.create()).transpose()
     }
 
-    fn command(&self, spec: &LaunchSpec, program: &Path, death_pipe: i32) -> Command {
+    fn command(&self, spec: &LaunchSpec, program: &Path, args: &[OsString], death_pipe: i32) -> Command {
         #[expect(clippy::disallowed_methods, reason = "language servers are started only here")]
         let mut command = Command::new(&self.guard);
         command
@@ -114,8 +177,9 @@ impl ProcessLauncher {
             .arg(death_pipe.to_string())
             .arg(std::process::id().to_string())
             .arg(self.niceness.to_string())
+            .arg(spec.limits.to_text())
             .arg(program)
-            .args(&spec.args)
+            .args(args)
             .env_clear()
             .envs(spec.env.iter().map(|(name, value)| (name, value)))
             .current_dir(&spec.cwd)
@@ -139,6 +203,10 @@ impl Launcher for ProcessLauncher {
             started.await.unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
         }
         .boxed()
+    }
+
+    fn sandbox(&self) -> Result<&'static str, String> {
+        self.sandbox.check(&self.guard)
     }
 
     fn measure(&self, processes: &[Arc<dyn Process>]) -> FleetFigures {
@@ -213,23 +281,27 @@ struct RealProcess {
 impl RealProcess {
     fn watch(
         mut child: Child,
+        pid: u32,
         death: PipeWriter,
-        ledger: Option<Arc<Ledger>>,
+        launcher: &ProcessLauncher,
         label: &str,
         temp_dir: Option<TempDir>,
-    ) -> std::io::Result<Self> {
-        let pid = child.id().ok_or_else(|| std::io::Error::other("the child process has no id"))?;
+    ) -> Self {
+        let (ledger, orphans) = (launcher.ledger.clone(), launcher.orphans.clone());
         let guard = proc_tree::identity(pid).unwrap_or(ProcessIdentity { pid, start: 0 });
         if let Some(ledger) = &ledger {
             ledger.add(pid, label);
         }
         let (sender, exit) = watch::channel(None);
-        let exit_ledger = ledger.clone();
+        let (exit_ledger, label) = (ledger.clone(), label.to_owned());
         tokio::spawn(async move {
             let exit = match child.wait().await {
                 Ok(status) => ProcessExit { code: status.code(), signal: status.signal() },
                 Err(_) => ProcessExit::default(),
             };
+            if let Some(orphans) = orphans {
+                orphans.remove(pid, &label).await;
+            }
             // Both write files. Dropping the handle of the second doesn't end its work.
             if let Some(ledger) = exit_ledger {
                 drop(blocking::spawn(move || ledger.remove(pid)).await);
@@ -239,7 +311,7 @@ impl RealProcess {
             let _ = sender.send(Some(exit));
         });
         let runtime = tokio::runtime::Handle::current();
-        Ok(Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death })
+        Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death }
     }
 
     fn has_exited(&self) -> bool {
