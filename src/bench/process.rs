@@ -35,7 +35,15 @@ pub(crate) async fn start(
 ) -> Result<LaunchedServer, Failure> {
     let launcher = ProcessLauncher::new(None)
         .map_err(|error| Failure::new(format!("cannot find the path of this executable: {error}")))?;
-    let spec = LaunchSpec { label: label.to_owned(), program: program.into(), args, cwd: cwd.into(), env };
+    let spec = LaunchSpec {
+        label: label.to_owned(),
+        program: program.into(),
+        args,
+        cwd: cwd.into(),
+        env,
+        limits: Default::default(),
+        isolation: Default::default(),
+    };
     let started = launcher.launch(&spec).await;
     started.map_err(|error| Failure::new(format!("{label} ({}): {error}", program.display())))
 }

@@ -86,8 +86,10 @@ fn changed_parts(
         servers: before.env != after.env
             || before.settings != after.settings
             || before.run_build != after.run_build
+            || before.isolation != after.isolation
             || before.servers != after.servers
             || old.syntactic_of(before) != new.syntactic_of(after)
+            || old.supervision.children() != new.supervision.children()
             || old.servers != new.servers
             || old.languages != new.languages,
         policy: old.limits_of(before) != new.limits_of(after)

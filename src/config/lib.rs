@@ -38,7 +38,7 @@ pub use sections::{
     AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ProbesSection, ServerSection,
     SupervisionSection, Sweep, SyntacticMode, SyntacticSection,
 };
-pub use workspace::{Prewarm, ServerChoice, WorkspaceConfig};
+pub use workspace::{IsolationLevel, Prewarm, ServerChoice, WorkspaceConfig};
 pub use workspace_template::{ExpandedConfig, FolderSource, WorkspaceTemplate};
 
 use std::collections::BTreeMap;
@@ -138,6 +138,12 @@ impl Config {
     /// The permissions in `workspace`: its own rules, and the service's where it has none.
     pub fn permission_of(&self, workspace: &WorkspaceConfig) -> PermissionSection {
         workspace.permission.clone().unwrap_or_default().over(&self.permission)
+    }
+
+    /// The principals that rules of permission name.
+    pub fn principals(&self) -> impl Iterator<Item = &str> {
+        let own = self.workspaces.iter().filter_map(|workspace| workspace.permission.as_ref());
+        own.chain([&self.permission]).flat_map(|section| section.principals.keys().map(String::as_str))
     }
 
     /// How much a call of the catalog `code` explains the order of its rows, unless it asks for more or less.

@@ -23,3 +23,9 @@ pub const MIN_CODE_PAYLOAD_BYTES: u64 = 1_024;
 
 /// Folders that one pattern of `[[workspaces_from]]` may list.
 pub const MAX_LISTED_FOLDERS: usize = 10_000;
+
+/// The most processes that `supervision.server_processes` may allow: a larger tree isn't counted.
+pub const MAX_SERVER_PROCESSES: u64 = 4_000;
+
+/// The fewest open files that `supervision.server_open_files` may allow.
+pub const MIN_SERVER_OPEN_FILES: u64 = 256;

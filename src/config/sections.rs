@@ -3,6 +3,7 @@
 //! `validate` checks the values. Invariant: each key's default is written once, here.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,18 @@ pub struct SupervisionSection {
     pub idle_stop_s: u64,
     /// Memory budget of all language servers together, in MiB. Above it, the servers that are idle longest stop first. 0 sets no budget.
     pub memory_budget_mib: u64,
+    /// The most memory that one language server may use together with its child processes, in MiB, where its `memory_limit_mib` sets no other.
+    /// A server that uses more is restarted. 0: three quarters of the memory of this machine or control group, at most 8192.
+    pub server_memory_mib: u64,
+    /// The most processes of one language server. A server that has more is ended.
+    pub server_processes: u64,
+    /// The most files that one process of a language server may have open.
+    pub server_open_files: u64,
+    /// The largest file that a language server may write, in MiB. A server that writes more is ended.
+    pub server_file_mib: u64,
+    /// Folders of toolchains outside of the system's folders, such as `/opt/go`. Servers of `restricted` workspaces may read them and run their
+    /// programs.
+    pub toolchains: Vec<PathBuf>,
     /// Language servers that start at once; further ones wait for their turn. A start includes loading the project, for at most 10 s.
     /// 0 means one per processor.
     pub max_starts: usize,
@@ -154,6 +167,11 @@ impl Default for SupervisionSection {
         Self {
             idle_stop_s: 900,
             memory_budget_mib: 0,
+            server_memory_mib: 0,
+            server_processes: 256,
+            server_open_files: 65_536,
+            server_file_mib: 4096,
+            toolchains: Vec::new(),
             max_starts: 0,
             niceness: 5,
             start_timeout_s: 60,
@@ -165,6 +183,13 @@ impl Default for SupervisionSection {
             hang_s: 30,
             hang_with_progress_s: 600,
         }
+    }
+}
+
+impl SupervisionSection {
+    /// The settings that a running language server has from its start.
+    pub(crate) fn children(&self) -> impl PartialEq + '_ {
+        (self.server_memory_mib, self.server_processes, self.server_open_files, self.server_file_mib, &self.toolchains)
     }
 }
 

@@ -8,7 +8,10 @@ use std::path::PathBuf;
 
 use crate::error::ConfigError;
 use crate::group::{GROUP_NAME_FORM, GroupSection};
-use crate::limits::{MAX_GROUPS, MAX_INDEX_THREADS, MAX_NICENESS, MAX_WORKSPACES, MIN_CODE_PAYLOAD_BYTES};
+use crate::limits::{
+    MAX_GROUPS, MAX_INDEX_THREADS, MAX_NICENESS, MAX_SERVER_PROCESSES, MAX_WORKSPACES, MIN_CODE_PAYLOAD_BYTES,
+    MIN_SERVER_OPEN_FILES,
+};
 use crate::sections::network;
 use crate::workspace::Prewarm;
 use crate::{
@@ -117,6 +120,28 @@ fn is_host(text: &str) -> bool {
         }
 }
 
+/// The limits of single language servers.
+fn check_budgets(supervision: &SupervisionSection) -> Validity {
+    let budgets = [
+        ("server_processes", supervision.server_processes, 8, MAX_SERVER_PROCESSES),
+        ("server_open_files", supervision.server_open_files, MIN_SERVER_OPEN_FILES, u64::MAX),
+        ("server_file_mib", supervision.server_file_mib, 16, u64::MAX >> 20),
+    ];
+    for (key, value, least, most) in budgets {
+        if !(least..=most).contains(&value) {
+            let problem = format!("{value} is not from {least} to {most}");
+            return Err(ConfigError::at(format!("supervision.{key}"), problem, format!("set it to {least} or more")));
+        }
+    }
+    match supervision.toolchains.iter().find(|folder| !folder.is_absolute() || folder.parent().is_none()) {
+        Some(folder) => {
+            let problem = format!("{} is not an absolute path of a folder below /", folder.display());
+            Err(ConfigError::at("supervision.toolchains", problem, "name the folder of the toolchain, such as /opt/go"))
+        }
+        None => Ok(()),
+    }
+}
+
 fn check_supervision(supervision: &SupervisionSection) -> Validity {
     let positive = [
         ("start_timeout_s", supervision.start_timeout_s, "no server could start"),
@@ -131,6 +156,7 @@ fn check_supervision(supervision: &SupervisionSection) -> Validity {
             return Err(ConfigError::at(format!("supervision.{key}"), problem, "set it to 1 or more"));
         }
     }
+    check_budgets(supervision)?;
     if supervision.niceness > MAX_NICENESS {
         let problem = format!("{} is more than {MAX_NICENESS}, the lowest priority", supervision.niceness);
         return Err(ConfigError::at("supervision.niceness", problem, format!("set it to 0 to {MAX_NICENESS}")));

@@ -42,6 +42,11 @@ pub struct WorkspaceConfig {
     /// trust the project. By default build files are only read.
     #[serde(default)]
     pub run_build: bool,
+    /// What the workspace's language servers may do. `restricted`: they run in a sandbox without network, read the roots and the toolchain only,
+    /// and no code of the project runs; servers that can't work so aren't started. `trusted`: they may do what codeyard's user may. Default:
+    /// `trusted`, and `restricted` as soon as tokens or rules name more than one principal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<IsolationLevel>,
     /// The choice of servers of this workspace.
     #[serde(default)]
     pub servers: ServerChoice,
@@ -61,6 +66,31 @@ pub struct WorkspaceConfig {
     /// Limits below the service's `[limits]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+}
+
+/// What the language servers of a workspace may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IsolationLevel {
+    /// They are confined, and no code of the project runs.
+    Restricted,
+    /// They may do what codeyard's user may.
+    Trusted,
+}
+
+impl IsolationLevel {
+    /// The word of the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Restricted => "restricted",
+            Self::Trusted => "trusted",
+        }
+    }
+
+    /// The level of a workspace that names none, by the number of principals.
+    pub fn by_principals(principals: usize) -> Self {
+        if principals > 1 { Self::Restricted } else { Self::Trusted }
+    }
 }
 
 /// The choice of servers of a workspace.
@@ -110,6 +140,7 @@ impl WorkspaceConfig {
             prewarm: Prewarm::default(),
             env: BTreeMap::new(),
             run_build: false,
+            isolation: None,
             servers: ServerChoice::default(),
             settings: BTreeMap::new(),
             diagnostics: None,

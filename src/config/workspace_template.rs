@@ -17,7 +17,7 @@ use crate::folders::free_name;
 use crate::limits::{MAX_LISTED_FOLDERS, MAX_WORKSPACES};
 use crate::permission::PermissionSection;
 use crate::sections::{DiagnosticsSection, SyntacticSection};
-use crate::workspace::{Prewarm, ServerChoice};
+use crate::workspace::{IsolationLevel, Prewarm, ServerChoice};
 use crate::{Config, WorkspaceConfig};
 use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_model::limits::Limits;
@@ -54,6 +54,9 @@ pub struct WorkspaceTemplate {
     /// project, so allow it only where you trust all of them.
     #[serde(default)]
     pub run_build: bool,
+    /// What the workspaces' language servers may do: `restricted` or `trusted`. Default: as for a single workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<IsolationLevel>,
     /// The choice of servers of these workspaces.
     #[serde(default)]
     pub servers: ServerChoice,
@@ -111,6 +114,7 @@ impl WorkspaceTemplate {
             prewarm: self.prewarm.clone(),
             env: self.env.clone(),
             run_build: self.run_build,
+            isolation: self.isolation,
             servers: self.servers.clone(),
             settings: self.settings.clone(),
             diagnostics: self.diagnostics.clone(),

@@ -24,6 +24,25 @@ pub(crate) fn children_bytes(table: &ProcessTable) -> Option<u64> {
     Some(group_bytes(&group, is_exclusive)?.saturating_sub(own))
 }
 
+/// Memory that this process and its children may use, in bytes: that of the machine, or less where a control group bounds it. `None` if it
+/// isn't known.
+pub fn memory_of_machine() -> Option<u64> {
+    let total = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+    });
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limit = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let second = own_group(&groups).into_iter().flat_map(|group| {
+        let inside = group.ancestors().take_while(|group| group.starts_with(MOUNT)).map(Path::to_path_buf);
+        inside.filter_map(|group| limit(group.join("memory.max"))).collect::<Vec<_>>()
+    });
+    let first = groups.lines().find_map(|line| line.split_once(":memory:")).and_then(|(_, path)| {
+        limit(Path::new(MOUNT).join("memory").join(path.trim_start_matches('/')).join("memory.limit_in_bytes"))
+    });
+    total.into_iter().chain(second).chain(first).min()
+}
+
 /// The folder of the group in the text of `/proc/self/cgroup`.
 fn own_group(text: &str) -> Option<PathBuf> {
     let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;

@@ -9,7 +9,9 @@ use std::sync::OnceLock;
 
 use super::launch::{Isolation, LaunchSpec};
 #[cfg(target_os = "linux")]
-use super::sandbox::{INSTALL_HINT, Mechanism, SandboxPolicy, command_line, probe::SandboxSupport};
+use super::sandbox::{Mechanism, SandboxPolicy, command_line, probe::SandboxSupport};
+#[cfg(target_os = "linux")]
+use super::sandbox_report::HINT;
 
 /// The mechanism, as far as it is known.
 #[derive(Debug, Default)]
@@ -39,7 +41,7 @@ impl LaunchSandbox {
             support.results.retain(|(mechanism, _)| self.only.is_none_or(|only| only == *mechanism));
             support
         });
-        support.mechanism().ok_or_else(|| format!("{}; {INSTALL_HINT}", support.problem().unwrap_or_default()))
+        support.mechanism().ok_or_else(|| format!("{}; {HINT}", support.problem().unwrap_or_default()))
     }
 
     /// The program and the arguments that run the server as its specification demands.

@@ -21,6 +21,7 @@ pub mod proc_tree;
 pub mod resource_limits;
 #[cfg(target_os = "linux")]
 pub mod sandbox;
+pub mod sandbox_report;
 pub mod sibling;
 mod signal;
 pub mod spawn;
@@ -29,3 +30,5 @@ pub mod temp_dirs;
 pub mod tool;
 pub mod tool_log;
 mod warden;
+
+pub use cgroup::memory_of_machine;

@@ -210,6 +210,7 @@ pub const REASONS: &[&str] = &[
     "repo_not_found",
     "request_key",
     "response_too_large",
+    "restricted",
     "result_not_found",
     "run_not_found",
     "schema_validation_failed",

@@ -78,7 +78,7 @@ pub(super) fn of_error(error: &ToolError) -> String {
             "The path lies outside the allowed roots of this workspace.".to_owned()
         }
         (ErrorCode::ProviderUnavailable, "no_server") => NO_SERVER.to_owned(),
-        (ErrorCode::ProviderUnavailable, "not_installed") => {
+        (ErrorCode::ProviderUnavailable, "not_installed" | "restricted") => {
             format!("{NO_SERVER} {}", with_command(&error.message, error))
         }
         (ErrorCode::ProviderUnavailable, "unsupported") => unsupported(error),

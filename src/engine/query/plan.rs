@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::query::provider::Provider;
 use crate::server::child_key::ChildKey;
+use crate::server::isolation::WorkspaceIsolation;
 use crate::server::programs::{PendingLookup, Program, Programs};
 use crate::server::registry::IndexedRegistry;
 use crate::status::server_state::Unavailable;
@@ -82,6 +83,8 @@ pub struct PlanContext<'a> {
     pub programs: &'a Programs,
     /// Kinds that have a process for each project root at present, although one could handle all.
     pub separated: &'a BTreeSet<String>,
+    /// What servers of the workspace may do.
+    pub isolation: &'a WorkspaceIsolation,
 }
 
 impl PlanContext<'_> {
@@ -257,6 +260,9 @@ fn program(
     server: &Arc<ServerSpec>,
     roots: &[PathBuf],
 ) -> Result<ProgramState, Unavailable> {
+    if let Some(refusal) = setup.isolation.refusal(kind, server) {
+        return Err(refusal);
+    }
     let mut first = None;
     for root in roots {
         match setup.programs.peek(kind, server, root) {

@@ -13,6 +13,7 @@ use actix::Recipient;
 use crate::server::child_key::ChildKey;
 use crate::server::client_host::FolderSource;
 use crate::server::diagnostics_budget::DiagnosticsBudget;
+use crate::server::isolation::WorkspaceIsolation;
 use crate::server::messages::ServerNotice;
 use crate::server::prepared_projects::ProjectContext;
 use crate::server::programs::Program;
@@ -62,6 +63,8 @@ pub struct ServerContext {
     pub kind: ServerKind,
     /// Its entry in the registry, with the user's overrides.
     pub server: Arc<ServerSpec>,
+    /// What the process may access, and its limits.
+    pub isolation: Arc<WorkspaceIsolation>,
     /// The program to start.
     pub program: Program,
     /// The environment that every child may see.

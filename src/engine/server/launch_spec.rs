@@ -9,11 +9,12 @@ use serde_json::Value;
 
 use crate::server::client_host::{FolderHost, ProjectSettings};
 use crate::server::context::ServerContext;
+use crate::server::isolation;
 use crate::server::prepared_projects::PreparedProjects;
 use codeyard_lsp::client::lifecycle::InitializeSpec;
 use codeyard_lsp::methods;
 use codeyard_lsp::registry::{LaunchConfig, LaunchPaths, ReadinessRule};
-use codeyard_process::launch::LaunchSpec;
+use codeyard_process::launch::{Isolation, LaunchSpec};
 
 /// Everything a start needs.
 pub(super) struct PreparedLaunch {
@@ -40,17 +41,23 @@ pub(super) fn prepare(context: &ServerContext) -> io::Result<PreparedLaunch> {
         bin: context.program.bin.clone(),
     };
     let program = &context.program;
+    if context.isolation.is_restricted() {
+        isolation::remove_links(&context.cache)?;
+    }
     let launch = LaunchConfig::prepare(&context.server, &program.program, &program.args, &program.env, &places)?;
     context.project.memory.forget_all();
     context.folders.find(&context.find_projects);
     let projects = PreparedProjects::prepare(context)?;
     let settings = merged(launch.settings.clone(), context.settings.as_ref());
     let folders = context.workspace_folders();
+    let what = isolation::of_server(context, launch.path_front.as_deref())?;
+    let env = environment(context, &launch, &what)?;
     Ok(PreparedLaunch {
         initialize: InitializeSpec {
             root: context.root.clone(),
             folders: folders.current(),
-            process_id: Some(std::process::id()),
+            // A confined server can't see this process, and some end without it.
+            process_id: (what == Isolation::Trusted).then(std::process::id),
             initialization_options: projects.initialization_options(launch.initialization_options.clone()),
             encodings: context.server.quirks.encodings.clone(),
             settings: context
@@ -68,18 +75,32 @@ pub(super) fn prepare(context: &ServerContext) -> io::Result<PreparedLaunch> {
         },
         spec: LaunchSpec {
             label: format!("{}/{}", context.workspace, context.kind),
-            env: environment(context, &launch),
+            env,
             program: launch.program,
             args: launch.args.iter().chain(projects.args()).map(OsString::from).collect(),
             cwd: context.root.clone(),
+            limits: isolation::limits_of(context),
+            isolation: what,
         },
         projects,
     })
 }
 
 /// The allowed environment, then the registry's, then the workspace's own; folders of substitute programs first on the PATH.
-fn environment(context: &ServerContext, launch: &LaunchConfig) -> Vec<(OsString, OsString)> {
-    let mut all: BTreeMap<OsString, OsString> = context.environment.iter().cloned().collect();
+fn environment(
+    context: &ServerContext,
+    launch: &LaunchConfig,
+    isolation: &Isolation,
+) -> io::Result<Vec<(OsString, OsString)>> {
+    let inherited = match isolation {
+        Isolation::Trusted => context.environment.to_vec(),
+        Isolation::Restricted(_) => {
+            let home = context.cache.join("home");
+            std::fs::create_dir_all(&home)?;
+            isolation::confined_environment(&context.environment, &home)
+        }
+    };
+    let mut all: BTreeMap<OsString, OsString> = inherited.into_iter().collect();
     for (name, value) in launch.env.iter().chain(&context.env) {
         all.insert(name.into(), value.into());
     }
@@ -90,7 +111,7 @@ fn environment(context: &ServerContext, launch: &LaunchConfig) -> Vec<(OsString,
         whole.push(&*path);
         *path = whole;
     }
-    all.into_iter().collect()
+    Ok(all.into_iter().collect())
 }
 
 /// `own` over `base`, member by member.

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::limits;
 use crate::server::actor::{CrashSuspect, LanguageServer};
+use crate::server::budget_end;
 use crate::server::load_watch::Loading;
 use crate::server::memory_limit::MEMORY_LIMIT;
 use crate::server::messages::{KillServer, NoticeKind, StopServer, WorkspaceGone};
@@ -269,6 +270,7 @@ impl LanguageServer {
             _ if closed.is_violation() => {
                 (PROTOCOL_ERROR, format!("codeyard closed the connection to the language server: {closed}"))
             }
+            _ if let Some(exceeded) = budget_end::of(exit, &self.context.kind) => exceeded,
             _ if is_kill_from_outside(exit) => (KILLED, killed_message()),
             Some(_) => (CRASHED, "the language server ended by itself".to_owned()),
             None => (CRASHED, "the language server closed its connection and did not exit".to_owned()),

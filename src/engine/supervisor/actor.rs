@@ -17,6 +17,7 @@ use crate::indexer::indexes::Indexes;
 use crate::indexer::policy::IndexPolicy;
 use crate::query::watch_slot::WatchSlot;
 use crate::server::context::ServerTimes;
+use crate::server::isolation::WorkspaceIsolation;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request_turns::RequestTurns;
 use crate::server::restart_rule::RestartRule;
@@ -27,13 +28,14 @@ use crate::supervisor::directory::Directory;
 use crate::supervisor::drain_state::Draining;
 use crate::supervisor::memory::MemoryWatch;
 use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport};
+use crate::supervisor::principal_count::PrincipalCount;
 use crate::supervisor::server_selection_check;
 use crate::workspace::actor::{Workspace, snapshot_store};
 use crate::workspace::handle::WorkspaceHandle;
 use crate::workspace::messages::{ResumeRuns, Retune, Warm, WarmIndex};
 use crate::workspace::setup::{EngineShared, Policy, WorkspaceSetup};
 use codeyard_base::ids::WorkspaceName;
-use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig, limits};
+use codeyard_config::{Config, ConfigError, IsolationLevel, WorkspaceChange, WorkspaceConfig, limits};
 use codeyard_files::gate::Gate;
 use codeyard_lsp::client::lifecycle::StopPace;
 use codeyard_lsp::registry::Registry;
@@ -93,6 +95,9 @@ pub struct Supervisor {
     pub(super) memory_watch: MemoryWatch,
     pub(super) stopping: bool,
     pub(super) generation: u64,
+    /// The level of workspaces that name none.
+    pub(super) default_isolation: IsolationLevel,
+    pub(super) principals: PrincipalCount,
 }
 
 impl Supervisor {
@@ -100,6 +105,8 @@ impl Supervisor {
     pub fn new(parts: SupervisorParts) -> Self {
         Self {
             indexes: Arc::new(Indexes::in_state(&parts.state, parts.store.clone())),
+            principals: PrincipalCount::new(parts.store.clone()),
+            default_isolation: IsolationLevel::Trusted,
             heartbeats: parts.arbiters.iter().map(Heartbeat::of).collect(),
             memory_watch: MemoryWatch::default(),
             parts,
@@ -150,6 +157,17 @@ impl Supervisor {
             if !changes.iter().any(|change| change.name() == name) {
                 changes.push(WorkspaceChange::Added(name.clone()));
             }
+        }
+        let level = self.principals.default_level(&new);
+        if level != self.default_isolation {
+            let follows = |workspace: &&WorkspaceConfig| {
+                workspace.isolation.is_none() && self.running.contains_key(&workspace.name)
+            };
+            for workspace in new.workspaces.iter().filter(follows) {
+                changes.retain(|change| change.name() != &workspace.name);
+                changes.push(WorkspaceChange::Added(workspace.name.clone()));
+            }
+            self.default_isolation = level;
         }
         self.config = new;
         self.parts.directory.start_queue().set_max(self.config.supervision.max_starts);
@@ -205,6 +223,13 @@ impl Supervisor {
             return Err("it is not configured".into());
         };
         let gate = Gate::open(&config.roots, &config.extra_roots).map_err(|error| error.to_string())?;
+        let level = config.isolation.unwrap_or(self.default_isolation);
+        let launcher = &*self.parts.shared.launcher;
+        let isolation =
+            Arc::new(WorkspaceIsolation::of(level, config.isolation.is_some(), &self.config.supervision, launcher));
+        if let Some(Err(why)) = &isolation.mechanism {
+            tracing::error!(workspace = %name, error = %why, "the workspace is restricted and no sandbox holds; its language servers are not started");
+        }
         self.generation += 1;
         let generation = self.generation;
         let policy = self.policy(config);
@@ -220,6 +245,7 @@ impl Supervisor {
             selection: server_selection_check::selection(config, &self.config.syntactic_of(config), &self.parts.chosen),
             settings: config.settings.clone(),
             env: config.env.clone(),
+            isolation: isolation.clone(),
             build: if config.run_build { RunBuild::Allowed } else { RunBuild::Never },
             servers,
             state: self.parts.state.clone(),
@@ -260,6 +286,7 @@ impl Supervisor {
             indexes: self.indexes.clone(),
             limits: policy.limits,
             permission,
+            isolation,
             actor,
             arbiter,
             places: WorkspaceHandle::new_places(),

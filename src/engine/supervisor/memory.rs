@@ -57,6 +57,7 @@ impl Supervisor {
         let measured = blocking::spawn(move || gate.measure(&*launcher));
         ctx.spawn(measured.into_actor(self).map(|_, supervisor, ctx| {
             supervisor.memory_watch.is_measuring = false;
+            supervisor.follow_principals(ctx);
             supervisor.keep_memory_limits(ctx);
             supervisor.keep_memory_budget(ctx);
             supervisor.measure_later(ctx);

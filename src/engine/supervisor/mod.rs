@@ -12,5 +12,6 @@ pub mod engine;
 mod memory;
 pub mod messages;
 pub mod metrics;
+mod principal_count;
 pub mod server_selection_check;
 mod workspace_admin;

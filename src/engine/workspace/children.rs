@@ -12,6 +12,7 @@ use crate::server::actor::LanguageServer;
 use crate::server::child_key::ChildKey;
 use crate::server::context::ServerContext;
 use crate::server::health;
+use crate::server::isolation::AdaptedServer;
 use crate::server::messages::StopServer;
 use crate::server::prepared_projects::ProjectContext;
 use crate::server::project_folders::ProjectFolders;
@@ -22,6 +23,7 @@ use crate::workspace::messages::{Drain, Drained, Warm};
 use crate::workspace::state::Child;
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::ServerKind;
+use codeyard_config::IsolationLevel;
 use codeyard_lsp::client::lifecycle::StopPace;
 
 /// How long a server whose actor panicked is not started: the cause of the panic would probably repeat at once.
@@ -68,22 +70,26 @@ impl Workspace {
     fn child_context(&self, choice: &Choice, ctx: &Context<Self>) -> ServerContext {
         let setup = &self.setup;
         let key = &choice.key;
-        let cache = setup.cache.join(&key.kind).join(cache_name(choice));
+        let level = setup.isolation.level;
+        let cache = setup.cache.join(&key.kind).join(cache_name(choice, level));
+        let settings = setup.settings.get(&key.kind).cloned();
+        let AdaptedServer { server, program, settings } =
+            setup.isolation.adapt(&choice.server, &choice.program, settings);
         ServerContext {
             workspace: setup.name.clone(),
             kind: ServerKind::new(&key.kind),
-            program: choice.program.clone(),
+            isolation: setup.isolation.clone(),
             environment: setup.shared.environment.clone(),
             env: setup.env.clone(),
             root: key.root.clone(),
-            settings: setup.settings.get(&key.kind).cloned(),
+            settings,
             multi_root: choice.multi_root,
             folders: ProjectFolders::unexplored(choice.projects.clone()),
             find_projects: {
                 let finder = self.project_finder(choice);
                 Arc::new(move |roots| finder.projects(roots))
             },
-            project: ProjectContext { watched: self.slot.clone(), build: setup.build, ..ProjectContext::default() },
+            project: ProjectContext { watched: self.slot.clone(), build: setup.build(), ..ProjectContext::default() },
             servers: setup.servers.clone(),
             gate: setup.gate.clone(),
             launcher: setup.shared.launcher.clone(),
@@ -92,13 +98,7 @@ impl Workspace {
             restart: self.policy.restart,
             times: self.policy.times,
             notices: ctx.address().recipient(),
-            status: setup.status.server(health::identity(
-                &setup.name,
-                key,
-                &choice.program,
-                &choice.server,
-                setup.gate.root_set(),
-            )),
+            status: setup.status.server(health::identity(&setup.name, key, &program, &server, setup.gate.root_set())),
             memory: setup.memory.clone(),
             metrics: setup.shared.metrics.clone(),
             state: setup.state.clone(),
@@ -106,7 +106,8 @@ impl Workspace {
             key: key.clone(),
             start_locks: setup.start_locks.clone(),
             start_queue: setup.start_queue.clone(),
-            server: choice.server.clone(),
+            program,
+            server,
         }
     }
 
@@ -209,10 +210,12 @@ async fn in_time(what: &str, limit: Duration, work: impl Future<Output = ()>) ->
     tokio::time::timeout(limit, work).await.is_err().then(|| what.to_owned())
 }
 
-/// The name of the cache folder for this project root and program version; two versions must not share one.
-fn cache_name(choice: &Choice) -> String {
+/// The name of the cache folder for this project root, program version and level; two versions must not share one.
+fn cache_name(choice: &Choice, level: IsolationLevel) -> String {
     let program = &choice.program;
     let version = program.version.as_deref().unwrap_or_default();
-    let text = format!("{}|{}|{version}", choice.key.root.display(), program.program.display());
+    // What a confined server has written is never used by one that isn't.
+    let level = if level == IsolationLevel::Restricted { "|restricted" } else { "" };
+    let text = format!("{}|{}|{version}{level}", choice.key.root.display(), program.program.display());
     codeyard_base::digest::sha256hex(text)[..16].to_owned()
 }

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use crate::indexer::indexes::Indexes;
 use crate::limits;
 use crate::query::watch_slot::WatchSlot;
+use crate::server::isolation::WorkspaceIsolation;
 use crate::status::registry::{ServerPhase, WorkspaceReport, WorkspaceState, WorkspaceStatus};
 use crate::status::server_status::ServerHealth;
 use crate::workspace::activity;
@@ -37,6 +38,8 @@ pub struct WorkspaceHandle {
     pub limits: Limits,
     /// The permissions of callers.
     pub permission: Arc<PermissionSection>,
+    /// What its servers may do.
+    pub isolation: Arc<WorkspaceIsolation>,
     /// Its actor.
     pub actor: Addr<Workspace>,
     /// The thread that it and its calls run on.
@@ -79,6 +82,7 @@ impl WorkspaceHandle {
             watching: self.watching(&report),
             source_files: self.watch.get().map(|subscription| subscription.source_files().len()),
             snapshots: self.status.snapshots(),
+            isolation: self.isolation.clone(),
             activity: activity::of(self, &report, &servers, &indexes),
             age: self.status.heartbeat().age(),
             servers,

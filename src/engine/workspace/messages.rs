@@ -12,6 +12,7 @@ use crate::indexer::handle::IndexHandle;
 use crate::query::messages::SharedExecution;
 use crate::query::watch_slot::FirstWalk;
 use crate::run::{OpenRunError, RunHandle};
+use crate::server::isolation::WorkspaceIsolation;
 use crate::status::index_status::IndexHealth;
 use crate::status::server_status::{LanguageServerStatus, ServerHealth};
 use crate::status::state_watch;
@@ -146,6 +147,9 @@ pub struct WorkspaceHealth {
     pub servers: Vec<ServerHealth>,
     /// Its code indexes, one per root; empty before the first query that needs them.
     pub indexes: Vec<IndexHealth>,
+    /// What its servers may do.
+    #[serde(skip)]
+    pub isolation: Arc<WorkspaceIsolation>,
     /// What it is busy with; `None`: it would begin with a query at once.
     pub activity: Option<WorkspaceActivity>,
     /// The age of this state: the time since the thread of the workspace last ran.

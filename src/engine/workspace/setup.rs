@@ -13,6 +13,7 @@ use crate::indexer::indexes::Indexes;
 use crate::indexer::policy::IndexPolicy;
 use crate::server::context::ServerTimes;
 use crate::server::diagnostics_budget::DiagnosticsBudget;
+use crate::server::isolation::WorkspaceIsolation;
 use crate::server::programs::Programs;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request_turns::RequestTurns;
@@ -87,8 +88,10 @@ pub struct WorkspaceSetup {
     pub settings: BTreeMap<String, serde_json::Value>,
     /// Additional environment of its language servers.
     pub env: BTreeMap<String, String>,
-    /// Whether the builds of its projects may be run.
+    /// Whether its configuration allows to run the builds of its projects.
     pub build: RunBuild,
+    /// What its servers may do.
+    pub isolation: Arc<WorkspaceIsolation>,
     /// The registry.
     pub servers: Arc<IndexedRegistry>,
     /// The state directory.
@@ -124,6 +127,12 @@ impl WorkspaceSetup {
             roots: self.gate.root_set(),
             programs: &self.shared.programs,
             separated,
+            isolation: &self.isolation,
         }
+    }
+
+    /// Whether the builds of its projects may be run: never in a restricted workspace.
+    pub(super) fn build(&self) -> RunBuild {
+        if self.isolation.is_restricted() { RunBuild::Never } else { self.build }
     }
 }

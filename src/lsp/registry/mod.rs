@@ -26,7 +26,7 @@ pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
 pub use schema::{
     ConfiguredScope, InstallSource, LanguageSpec, ManifestKind, MultiRoot, ProjectInference, ProjectView, Quirks,
-    ReadinessRule, Registry, RootPick, RootRule, ServerRole, ServerSpec,
+    ReadinessRule, Registry, RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec,
 };
 pub use selection::{FallbackMode, LanguageCandidates, ServerSelection};
 pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerVerdict, place_file};

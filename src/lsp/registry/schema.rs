@@ -127,8 +127,27 @@ pub struct ServerSpec {
     pub scope: Option<ConfiguredScope>,
     /// Which files of a project it knows, where codeyard infers no project for it.
     pub view: ProjectView,
+    /// How it runs in a restricted workspace. Absent: it isn't started there, because it may run code of the project.
+    pub restricted: Option<RestrictedLaunch>,
     /// Behaviour that the client must take into account.
     pub quirks: Quirks,
+}
+
+/// What a server gets in addition where it is confined, so that it runs no code of the project. It wins over all other settings.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RestrictedLaunch {
+    /// Arguments to add.
+    pub args: Vec<String>,
+    /// Environment variables to set.
+    pub env: BTreeMap<String, String>,
+    /// Members of `initializationOptions`.
+    pub initialization_options: Option<serde_json::Value>,
+    /// Members of the settings.
+    pub settings: Option<serde_json::Value>,
+    /// Folders of its toolchain, which it may read and whose programs it may run. `~/` is the home folder, and `$NAME/` a variable of the
+    /// environment; what doesn't exist is left out.
+    pub toolchain: Vec<String>,
 }
 
 /// Which files of a project a server knows.

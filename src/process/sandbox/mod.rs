@@ -42,10 +42,6 @@ impl Mechanism {
     }
 }
 
-/// The command that helps where no mechanism holds.
-pub const INSTALL_HINT: &str = "install bubblewrap (`apt install bubblewrap` or `dnf install bubblewrap`), or run a kernel from 6.12 on with \
-                                Landlock; `codeyard doctor` shows what was tried";
-
 /// The command line that runs `program` with `args` in a sandbox. `confiner` is the executable file of this program.
 ///
 /// # Errors

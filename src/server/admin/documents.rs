@@ -85,6 +85,9 @@ pub struct WorkspaceDocument {
     pub snapshots: Option<usize>,
     /// The bytes of the retained results.
     pub snapshot_bytes: Option<usize>,
+    /// What the language servers may do. A `draining` workspace and one that could not be opened have none.
+    #[serde(default)]
+    pub isolation: Option<IsolationDocument>,
     /// The code indexes, one per root; empty before the first call of a tool of the catalog `code`.
     #[serde(default)]
     pub indexes: Vec<IndexDocument>,
@@ -97,6 +100,19 @@ pub struct WorkspaceDocument {
     /// The age of this state in milliseconds: up to a second, or longer if the thread of the workspace is blocked.
     #[serde(default)]
     pub status_age_ms: Option<u64>,
+}
+
+/// What the language servers of a workspace may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IsolationDocument {
+    /// `restricted` or `trusted`.
+    pub level: String,
+    /// Whether the workspace's configuration names the level. Otherwise it follows the number of principals.
+    pub configured: bool,
+    /// The mechanism that confines the servers, seen to hold in a child process: `bubblewrap` or `landlock`. Absent in a `trusted` workspace.
+    pub mechanism: Option<String>,
+    /// Why no mechanism holds. Then no language server of the workspace is started.
+    pub problem: Option<String>,
 }
 
 /// What a workspace is busy with.

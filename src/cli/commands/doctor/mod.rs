@@ -4,6 +4,7 @@
 mod builds;
 mod candidate_workspaces;
 mod file;
+mod isolation;
 mod machine_limits;
 mod projects;
 mod running;
@@ -49,9 +50,10 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     }
     let registry = RegistrySource::of(&args, entries.is_some());
     let limits = machine_limits::read();
+    let isolation = isolation::IsolationReport::read(&args, &state)?;
     let mut document = json!({
         "version": SERVER_VERSION, "registry": registry.name(), "state_dir": state.path(),
-        "servers_dir": context.installer.servers_dir(), "limits": limits, "server": status.as_ref().map(|status| &status.document), "server_problem": problem,
+        "servers_dir": context.installer.servers_dir(), "limits": limits, "isolation": isolation, "server": status.as_ref().map(|status| &status.document), "server_problem": problem,
     });
     if path.is_file() {
         let report = file::report(&args, &context, &path, status.as_ref())?;
@@ -89,6 +91,7 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
         projects.lines(&mut lines);
         lines.push("\nthis machine".to_owned());
         lines.extend(limits.iter().map(machine_limits::MachineLimit::line));
+        isolation.lines(&mut lines);
         lines.push(String::new());
         match &status {
             Some(status) => running::lines(&status.document, &mut lines),

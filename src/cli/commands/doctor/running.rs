@@ -86,6 +86,7 @@ pub(super) fn lines(status: &Value, lines: &mut Vec<String>) {
             shown(&workspace["name"]),
             roots.join(", ")
         ));
+        lines.extend(isolation_line(&workspace["isolation"]));
         for index in workspace["indexes"].as_array().into_iter().flatten() {
             lines.push(index_line(index));
         }
@@ -100,6 +101,18 @@ pub(super) fn lines(status: &Value, lines: &mut Vec<String>) {
     if !counted.is_empty() {
         lines.push(format!("  calls: {}", counted.join("; ")));
     }
+}
+
+/// What the language servers of a workspace may do.
+fn isolation_line(isolation: &Value) -> Option<String> {
+    let level = isolation["level"].as_str()?;
+    let by = if isolation["configured"] == true { "configured" } else { "by the number of principals" };
+    let how = match (isolation["mechanism"].as_str(), isolation["problem"].as_str()) {
+        (Some(mechanism), _) => format!(" by {mechanism}"),
+        (None, Some(problem)) => format!(": refused, no language server is started: {problem}"),
+        (None, None) => String::new(),
+    };
+    Some(format!("    isolation: {level}{how} ({by})"))
 }
 
 fn index_line(index: &Value) -> String {

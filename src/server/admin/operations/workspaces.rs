@@ -9,8 +9,8 @@ use axum::response::Response;
 use super::{json, workspace_name};
 use crate::admin::api::Api;
 use crate::admin::documents::{
-    BusyDocument, Change, EpochsDocument, IndexDocument, Origin, PutDocument, RemovalDocument, StoppedDocument,
-    WorkspaceDocument, WorkspaceList, WorkspaceState,
+    BusyDocument, Change, EpochsDocument, IndexDocument, IsolationDocument, Origin, PutDocument, RemovalDocument,
+    StoppedDocument, WorkspaceDocument, WorkspaceList, WorkspaceState,
 };
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::route::RouteRequest;
@@ -18,6 +18,7 @@ use crate::admin::strict_json;
 use crate::limits::ADMIN_REMOVAL_WAIT_MS;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
+use codeyard_engine::server::isolation::WorkspaceIsolation;
 use codeyard_engine::status::index_status::IndexHealth;
 use codeyard_engine::supervisor::control::Overview;
 use codeyard_engine::supervisor::drain_state::{DrainReport, Draining};
@@ -126,12 +127,23 @@ fn document(entry: &WorkspaceEntry, health: Option<WorkspaceHealth>, default: bo
         servers: health.map(|health| health.servers.len()),
         snapshots: health.map(|health| health.snapshots.0),
         snapshot_bytes: health.map(|health| health.snapshots.1),
+        isolation: entry.handle.as_ref().map(|handle| isolation(&handle.isolation)),
         indexes: health.into_iter().flat_map(|health| &health.indexes).map(index).collect(),
         busy: health
             .and_then(|health| health.activity.as_ref())
             .map(|activity| BusyDocument { waits_for: activity.waits_for.clone(), since_s: activity.since_s }),
         memory_bytes: health.and_then(memory),
         status_age_ms: health.and_then(|health| u64::try_from(health.age.as_millis()).ok()),
+    }
+}
+
+fn isolation(isolation: &WorkspaceIsolation) -> IsolationDocument {
+    let mechanism = isolation.mechanism.as_ref();
+    IsolationDocument {
+        level: isolation.level.as_str().to_owned(),
+        configured: isolation.is_configured,
+        mechanism: mechanism.and_then(|found| found.as_ref().ok()).map(|name| (*name).to_owned()),
+        problem: mechanism.and_then(|found| found.as_ref().err()).cloned(),
     }
 }
 
@@ -148,6 +160,7 @@ fn draining(draining: &Draining) -> WorkspaceDocument {
         epochs: None,
         watching: None,
         source_files: None,
+        isolation: None,
         calls_in_flight: draining.calls(),
         servers: None,
         snapshots: None,
