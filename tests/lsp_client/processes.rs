@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use codeyard_base::clock::Instant;
 use codeyard_process::environment::allowed_environment;
-use codeyard_process::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit};
+use codeyard_process::launch::{Isolation, LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit};
 use codeyard_process::ledger::{Ledger, SweepReport, sweep};
 use codeyard_process::limits;
+use codeyard_process::resource_limits::ResourceLimits;
 use codeyard_process::spawn::ProcessLauncher;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -40,6 +41,8 @@ fn shell(script: &str, mark: &str) -> LaunchSpec {
         args: ["-c", script, mark].map(OsString::from).to_vec(),
         cwd: std::env::temp_dir(),
         env: allowed_environment(),
+        limits: ResourceLimits::default(),
+        isolation: Isolation::Trusted,
     }
 }
 
@@ -146,7 +149,11 @@ async fn the_server_receives_exactly_the_given_environment() {
     // The shell sets these variables.
     names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str()));
     names.sort();
-    assert_eq!(names, ["GIVEN", "PATH"]);
+    assert_eq!(
+        names,
+        ["CODEYARD_OWNER", "GIVEN", "PATH"],
+        "the first one is how it is found after the death of its guard"
+    );
 }
 
 #[tokio::test]

@@ -35,6 +35,8 @@ pub(crate) fn spec() -> LaunchSpec {
         args: Vec::new(),
         cwd: std::env::temp_dir(),
         env: Vec::new(),
+        limits: Default::default(),
+        isolation: Default::default(),
     }
 }
 

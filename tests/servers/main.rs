@@ -40,6 +40,7 @@ mod partial_views;
 mod paths;
 mod positions;
 mod reader;
+mod restricted;
 mod rust;
 mod server_limits;
 mod several;

@@ -16,6 +16,7 @@ mod cmake;
 mod conditions;
 mod database;
 mod dir_order;
+mod flag_filter;
 mod generated_headers;
 mod grammar_headers;
 mod header_templates;
@@ -45,7 +46,7 @@ mod system_headers;
 mod tests;
 mod watch;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -64,6 +65,8 @@ use crate::tree::{Tree, distance};
 
 /// The name of a database.
 pub(crate) const DATABASE: &str = "compile_commands.json";
+/// The settings that a project keeps for clangd.
+const CLANGD_SETTINGS: &str = ".clangd";
 /// The remembered includes, in the cache folder.
 const SCAN_CACHE: &str = "includes.txt";
 
@@ -93,7 +96,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let inferred = inference::infer(request.root, &tree, &hints, &system, &generated, &listed, &mut cache);
     let headers = generated.finish()?;
     cache.store(&scans, inferred.graph.files.iter().map(|path| &**path))?;
-    let commands = match built {
+    let mut commands = match built {
         Some(built) => complete(built, &inferred, request, &mut info),
         None => {
             describe_inferred(&inferred, &hints, &generated, (request.root, &tree), listed.len(), &mut info);
@@ -111,15 +114,37 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
             "the definitions and include directories of {count} files were left out in part: all together are larger than {limit} MiB"
         ));
     }
+    let removed = flag_filter::filter(&mut commands, request.top);
+    if removed > 0 {
+        info.problems.push(format!(
+            "{removed} arguments of compile commands were left out, because they load code, write files or read files outside of the workspace"
+        ));
+    }
+    let mut args = vec![format!("--compile-commands-dir={}", request.cache.display())];
+    if has_suspicious_settings(request) {
+        info.problems.push(
+            "`.clangd` is ignored, because it names arguments that load code, write files or read files outside of the workspace".into(),
+        );
+        args.push("--enable-config=0".into());
+    }
     let target = request.cache.join(DATABASE);
     database::write(&target, &commands)?;
     info.cache_files.push(target);
     let digest = watch::digest(&commands, headers);
-    Ok(PreparedProject {
-        info,
-        args: vec![format!("--compile-commands-dir={}", request.cache.display())],
-        digest,
-        ..PreparedProject::default()
+    Ok(PreparedProject { info, args, digest, ..PreparedProject::default() })
+}
+
+/// Whether a `.clangd` in the project's folders, or above them in the workspace, names what commands must not name.
+fn has_suspicious_settings(request: &ProjectRequest<'_>) -> bool {
+    let mut folders: BTreeSet<&Path> = request.files.iter().filter_map(|file| file.parent()).collect();
+    let above =
+        folders.iter().flat_map(|folder| folder.ancestors().take_while(|folder| folder.starts_with(request.top)));
+    let above: Vec<&Path> = above.chain([request.root, request.top]).collect();
+    folders.extend(above);
+    folders.into_iter().any(|folder| match read_text(&folder.join(CLANGD_SETTINGS)) {
+        Some(text) => flag_filter::is_suspicious(&text, folder, request.top),
+        // One that can't be read isn't judged, so it must not count.
+        None => folder.join(CLANGD_SETTINGS).symlink_metadata().is_ok_and(|found| !found.is_dir()),
     })
 }
 
