@@ -78,10 +78,19 @@ impl OrphanCollector {
         }
     }
 
+    /// Reaps what tools left: it became a child of this process, and nobody else waits for it. Every child that this process started itself
+    /// leads its own group.
+    pub(crate) fn reap_strays(table: &ProcessTable) {
+        for pid in table.ended_strays(std::process::id()) {
+            reap(pid);
+        }
+    }
+
     /// One pass: kills orphans with their descendants and reaps those that have ended.
     fn kill_once(&self) -> Pass {
         let _complete = self.launching.write();
         let Some(table) = ProcessTable::read() else { return Pass::default() };
+        Self::reap_strays(&table);
         let guards = self.guards.lock().clone();
         let mut pass = Pass::default();
         for pid in table.foreign_children(std::process::id()) {

@@ -180,6 +180,15 @@ impl ProcessTable {
         self.children.get(&parent).into_iter().flatten().filter(is_foreign).copied().collect()
     }
 
+    /// The children of `parent` that have ended in its session as members of the group of another process: what a tool left.
+    pub(crate) fn ended_strays(&self, parent: u32) -> Vec<u32> {
+        let Some(session) = self.processes.get(&parent).map(|stat| stat.session) else { return Vec::new() };
+        let is_stray = |pid: &&u32| {
+            self.processes.get(*pid).is_some_and(|stat| stat.zombie && stat.session == session && stat.group != **pid)
+        };
+        self.children.get(&parent).into_iter().flatten().filter(is_stray).copied().collect()
+    }
+
     /// All running descendants of `root`, without `root` itself, parents before children.
     pub(crate) fn descendants(&self, root: u32) -> Vec<ProcessIdentity> {
         let mut found = Vec::new();

@@ -213,6 +213,9 @@ impl Launcher for ProcessLauncher {
         let Some(table) = ProcessTable::read() else {
             return FleetFigures { servers: vec![ProcessFigures::default(); processes.len()], group_bytes: None };
         };
+        if self.orphans.is_some() {
+            OrphanCollector::reap_strays(&table);
+        }
         let roots: Vec<u32> = processes.iter().filter_map(|process| process.id()).collect();
         let trees = self.meter.lock().measure(&table, &roots);
         let mut measured: HashMap<u32, _> = roots.into_iter().zip(trees).collect();
