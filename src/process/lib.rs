@@ -25,6 +25,7 @@ pub mod sandbox_report;
 pub mod sibling;
 mod signal;
 pub mod spawn;
+mod stderr_tail;
 pub mod subcommands;
 pub mod temp_dirs;
 pub mod tool;

@@ -5,7 +5,7 @@
 //! that it started; standard error is always read, and its last 64 KiB are kept; a server has a temporary folder of its own,
 //! which is removed when it has ended.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io::PipeWriter;
 use std::os::fd::AsRawFd;
@@ -18,7 +18,6 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
@@ -32,10 +31,10 @@ use super::orphans::{self, OWNER_VARIABLE, OrphanCollector};
 use super::proc_tree::{self, ProcessIdentity, ProcessTable};
 #[cfg(target_os = "linux")]
 use super::sandbox::Mechanism;
+use super::stderr_tail::{StderrTail, drain};
 use super::temp_dirs::{TempDir, TempDirs};
 use super::warden::Warden;
 use super::{cgroup, guard, signal};
-use crate::limits;
 use codeyard_base::blocking;
 
 /// A guard that hasn't ended its processes this long after [`guard::KILL_NOW`] is killed together with them.

@@ -25,6 +25,9 @@ const CONFIGURATION: &[&str] = &[
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
     "/etc/localtime",
+    "/etc/nsswitch.conf",
+    // Node doesn't start if it may not read this file.
+    "/etc/ssl/openssl.cnf",
     "/etc/java*",
     "/etc/python3*",
 ];
