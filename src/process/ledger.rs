@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tracing::warn;
 
 use super::proc_tree::{self, ProcessIdentity};
-use super::{orphans, signal};
+use super::signal;
 use crate::limits;
 use codeyard_base::atomic_file::{self, Durability};
 
@@ -145,7 +145,6 @@ pub fn sweep(state: &Path) -> SweepReport {
             warn!(%error, "cannot remove the ledger of a dead process");
         }
     }
-    swept.killed += orphans::kill_abandoned();
     swept
 }
 

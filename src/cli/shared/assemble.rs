@@ -27,6 +27,7 @@ use codeyard_lsp::install::{Installer, ProgramStatus};
 use codeyard_lsp::registry::{Registry, ServerSpec};
 use codeyard_process::environment::allowed_environment;
 use codeyard_process::ledger::{self, Ledger};
+use codeyard_process::orphans;
 use codeyard_process::spawn::ProcessLauncher;
 use codeyard_process::temp_dirs::TempDirs;
 use codeyard_protocol::names::SERVER_VERSION;
@@ -164,12 +165,9 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         )));
     }
     let store = open_store(&state)?;
-    let swept = ledger::sweep(state.path());
-    if swept.killed > 0 {
-        tracing::warn!(
-            killed = swept.killed,
-            "killed language servers that a crashed codeyard process had left running"
-        );
+    let killed = ledger::sweep(state.path()).killed + orphans::kill_abandoned();
+    if killed > 0 {
+        tracing::warn!(killed, "killed language servers that a crashed codeyard process had left running");
     }
     let own = Ledger::open(state.path()).map_err(|error| {
         Failure::new(format!("cannot write to the state directory {}: {error}", state.path().display()))

@@ -72,18 +72,6 @@ impl WorkspaceIsolation {
         self.level == IsolationLevel::Restricted
     }
 
-    /// One sentence for people.
-    pub fn sentence(&self) -> String {
-        let by = if self.is_configured { "configured" } else { "by the number of principals" };
-        match &self.mechanism {
-            None => format!("{}, {by}", self.level.as_str()),
-            Some(Ok(mechanism)) => format!("{}, {by}, enforced by {mechanism}", self.level.as_str()),
-            Some(Err(why)) => {
-                format!("{}, {by}; no language server is started, because no sandbox holds: {why}", self.level.as_str())
-            }
-        }
-    }
-
     /// Why a server of this kind isn't started in the workspace.
     pub(crate) fn refusal(&self, kind: &str, server: &ServerSpec) -> Option<Unavailable> {
         if !self.is_restricted() || is_built_in(server) {

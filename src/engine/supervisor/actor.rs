@@ -17,7 +17,6 @@ use crate::indexer::indexes::Indexes;
 use crate::indexer::policy::IndexPolicy;
 use crate::query::watch_slot::WatchSlot;
 use crate::server::context::ServerTimes;
-use crate::server::isolation::WorkspaceIsolation;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request_turns::RequestTurns;
 use crate::server::restart_rule::RestartRule;
@@ -223,13 +222,7 @@ impl Supervisor {
             return Err("it is not configured".into());
         };
         let gate = Gate::open(&config.roots, &config.extra_roots).map_err(|error| error.to_string())?;
-        let level = config.isolation.unwrap_or(self.default_isolation);
-        let launcher = &*self.parts.shared.launcher;
-        let isolation =
-            Arc::new(WorkspaceIsolation::of(level, config.isolation.is_some(), &self.config.supervision, launcher));
-        if let Some(Err(why)) = &isolation.mechanism {
-            tracing::error!(workspace = %name, error = %why, "the workspace is restricted and no sandbox holds; its language servers are not started");
-        }
+        let isolation = self.isolation_of(config);
         self.generation += 1;
         let generation = self.generation;
         let policy = self.policy(config);

@@ -1,14 +1,16 @@
 //! Counts the principals that may call: those with a token and those that rules of permission name. More than one makes workspaces
-//! restricted that name no level.
+//! restricted that name no level. Makes the isolation of each workspace.
 //!
 //! Invariant: tokens that can't be read count as several principals.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use actix::prelude::*;
 
+use crate::server::isolation::WorkspaceIsolation;
 use crate::supervisor::actor::Supervisor;
-use codeyard_config::{Config, IsolationLevel};
+use codeyard_config::{Config, IsolationLevel, WorkspaceConfig};
 use codeyard_state::{StoreHandle, TokenAudience, TokenStore};
 
 /// Reads the tokens of callers.
@@ -34,6 +36,20 @@ impl PrincipalCount {
 }
 
 impl Supervisor {
+    /// The isolation of a workspace with this configuration. Blocks for a fraction of a second when the first restricted one is opened.
+    pub(super) fn isolation_of(&self, config: &WorkspaceConfig) -> Arc<WorkspaceIsolation> {
+        let level = config.isolation.unwrap_or(self.default_isolation);
+        let launcher = &*self.parts.shared.launcher;
+        let isolation = WorkspaceIsolation::of(level, config.isolation.is_some(), &self.config.supervision, launcher);
+        if let Some(Err(why)) = &isolation.mechanism {
+            tracing::error!(
+                workspace = %config.name, error = %why,
+                "the workspace is restricted and no sandbox holds; its language servers are not started"
+            );
+        }
+        Arc::new(isolation)
+    }
+
     /// Restarts the workspaces whose level follows the number of principals, if that has changed.
     pub(super) fn follow_principals(&mut self, ctx: &mut Context<Self>) {
         if self.stopping || self.principals.default_level(&self.config) == self.default_isolation {

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use codeyard_process::launch::{Isolation, LaunchSpec, Launcher};
-use codeyard_process::ledger::{self, Ledger};
+use codeyard_process::ledger::Ledger;
+use codeyard_process::orphans;
 use codeyard_process::resource_limits::ResourceLimits;
 use codeyard_process::spawn::ProcessLauncher;
 
@@ -124,6 +125,6 @@ pub(crate) fn with_the_warden_killed() {
     host.kill().unwrap();
     host.wait().unwrap();
     assert!(daemons(&mark) >= 2, "nobody is there to kill them");
-    assert!(ledger::sweep(state.path()).killed >= 2);
+    assert!(orphans::kill_abandoned() >= 2);
     assert!(block_on(soon(|| daemons(&mark) == 0)), "{} daemons are left", daemons(&mark));
 }
