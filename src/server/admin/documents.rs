@@ -86,7 +86,6 @@ pub struct WorkspaceDocument {
     /// The bytes of the retained results.
     pub snapshot_bytes: Option<usize>,
     /// What the language servers may do. A `draining` workspace and one that could not be opened have none.
-    #[serde(default)]
     pub isolation: Option<IsolationDocument>,
     /// The code indexes, one per root; empty before the first call of a tool of the catalog `code`.
     #[serde(default)]
