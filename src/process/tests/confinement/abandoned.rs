@@ -11,7 +11,7 @@ use codeyard_process::orphans;
 use codeyard_process::resource_limits::ResourceLimits;
 use codeyard_process::spawn::ProcessLauncher;
 
-use crate::harness::{block_on, first_line, own, soon};
+use crate::harness::{block_on, own, soon};
 
 /// The role of a codeyard that is killed: starts a hostile server and waits.
 pub(crate) const HOST_ROLE: &str = "__host";
@@ -23,7 +23,6 @@ const SCRIPT: &str = "guard=$PPID
     sleep 600.$MARK &
     while [ $(grep -lac \"600[.]$MARK\" /proc/[0-9]*/cmdline 2>/dev/null | wc -l) -lt 4 ]; do sleep 0.05; done
     kill -KILL $guard
-    echo abandoned
     sleep 600.$MARK";
 
 /// A mark that no other process has in its arguments.
@@ -68,9 +67,7 @@ pub(crate) fn with_codeyard_alive() {
     let state = tempfile::tempdir().unwrap();
     let mark = mark();
     block_on(async {
-        let mut server = launcher(state.path()).launch(&hostile(&mark)).await.unwrap();
-        // The server is killed with its guard, maybe before it writes.
-        let _ = first_line(&mut server).await;
+        let server = launcher(state.path()).launch(&hostile(&mark)).await.unwrap();
         server.process.exited().await;
         assert_eq!(daemons(&mark), 0, "when the end is published, nothing is left");
     });
@@ -87,8 +84,8 @@ pub(crate) fn host_main(args: &[String]) -> ExitCode {
         } else {
             ProcessLauncher::with_guard(own(), None)
         };
-        let mut server = launcher.launch(&hostile(mark)).await.unwrap();
-        let _ = first_line(&mut server).await;
+        let server = launcher.launch(&hostile(mark)).await.unwrap();
+        server.process.exited().await;
         println!("ready");
         std::future::pending::<()>().await;
     });

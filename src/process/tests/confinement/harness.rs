@@ -8,7 +8,7 @@ use std::time::Duration;
 use codeyard_process::launch::{LaunchSpec, LaunchedServer, Launcher};
 use codeyard_process::sandbox::Mechanism;
 use codeyard_process::sandbox::probe::SandboxSupport;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::io::AsyncReadExt;
 
 use crate::{abandoned, attempts, budgets, probes};
 
@@ -79,14 +79,6 @@ pub(crate) async fn output(launcher: &dyn Launcher, spec: &LaunchSpec) -> (Strin
     let read = tokio::time::timeout(LONG, server.reader.read_to_string(&mut text)).await;
     assert!(read.is_ok(), "the server doesn't end; it wrote {text}");
     (text, server)
-}
-
-/// The first line of a server's output.
-pub(crate) async fn first_line(server: &mut LaunchedServer) -> String {
-    let mut line = String::new();
-    let read = tokio::time::timeout(LONG, BufReader::new(&mut server.reader).read_line(&mut line)).await;
-    assert!(read.is_ok(), "the server writes nothing; {}", server.process.stderr_tail());
-    line.trim().to_owned()
 }
 
 /// Checks `condition` every 20 ms for a bounded time; returns whether it became true.
