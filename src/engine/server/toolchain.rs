@@ -65,15 +65,18 @@ fn on_path(name: &str, environment: &[(OsString, OsString)]) -> Option<PathBuf> 
         .find(|path| path.is_file())
 }
 
-/// The folder that holds everything of a program: beside `bin`, or around `node_modules`. A folder that contains the home folder, or is
-/// it, is too much: then the program's own folder, or its file.
+/// The folder that holds everything of a program: beside `bin`, or around `node_modules`. A folder that contains the home folder, is it, or is
+/// directly in it, is too much: then the program's own folder, or its file.
 fn prefix(program: &Path, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
     let folder = program.parent()?;
     let home = variable("HOME", environment).map(PathBuf::from);
     let is_too_much =
         |folder: &Path| folder.parent().is_none() || home.as_ref().is_some_and(|home| home.starts_with(folder));
     let modules = program.ancestors().filter(|path| path.ends_with("node_modules")).last().and_then(Path::parent);
+    // `~/.cargo` and `~/.local` hold more than programs: credentials, and data of other programs.
+    let is_in_home = |folder: &&Path| home.as_deref().is_some_and(|home| folder.parent() == Some(home));
     let around = modules.or_else(|| folder.parent().filter(|_| folder.ends_with("bin")));
+    let around = around.filter(|around| !is_in_home(around));
     [around, Some(folder), Some(program)].into_iter().flatten().find(|path| !is_too_much(path)).map(Path::to_path_buf)
 }
 
@@ -107,6 +110,8 @@ mod tests {
         let script = base.join("npm/lib/node_modules/x/cli.js");
         fs::write(&script, "#!/usr/bin/env node\n").unwrap();
         fs::write(home.join("bin/own"), "").unwrap();
+        fs::create_dir_all(home.join(".cargo/bin")).unwrap();
+        fs::write(home.join(".cargo/bin/rust-analyzer"), "").unwrap();
         let environment = [
             ("HOME".into(), home.clone().into_os_string()),
             ("PATH".into(), base.join("versions/1/bin").into_os_string()),
@@ -121,6 +126,11 @@ mod tests {
         };
         assert_eq!(of(&script), [base.join("npm/lib"), base.join("versions/1")]);
         assert_eq!(of(&home.join("bin/own"))[0], home.join("bin"), "not the home folder");
+        assert_eq!(
+            of(&home.join(".cargo/bin/rust-analyzer"))[0],
+            home.join(".cargo/bin"),
+            "not the credentials beside it"
+        );
         let folders = ["~/bin", "$GOROOT/1", "$GONE/x", "relative", "/nowhere/at/all"].map(String::from);
         assert_eq!(declared(&folders, &environment), [home.join("bin"), base.join("versions/1")]);
     }
