@@ -125,7 +125,7 @@ pub(super) fn apply() -> Result<(), String> {
 }
 
 fn all(calls: &[libc::c_long]) -> Rules {
-    calls.iter().map(|call| (i64::from(*call), Vec::new())).collect()
+    calls.iter().map(|call| (*call, Vec::new())).collect()
 }
 
 fn denied() -> Result<Rules, String> {
@@ -136,7 +136,7 @@ fn denied() -> Result<Rules, String> {
             |(argument, operator, value)| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value);
         let conditions: Result<Vec<_>, _> = conditions.into_iter().map(one).collect();
         let rule = conditions.and_then(SeccompRule::new).map_err(|error| error.to_string())?;
-        rules.entry(i64::from(call)).or_default().push(rule);
+        rules.entry(call).or_default().push(rule);
         Ok(())
     };
     let number = |number: libc::c_int| u64::from(number.unsigned_abs());
