@@ -18,15 +18,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetStatus, Scope,
-};
+use landlock::{AccessFs, CompatLevel, PathBeneath, RulesetCreatedAttr, RulesetStatus};
 use parking_lot::{Condvar, Mutex};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::limits::{CONFINED_OPEN_FILES, CONFINED_REAP_INTERVAL_MS};
+use crate::resource_limits::ResourceLimits;
+use crate::sandbox::landlock::closed_ruleset;
 use codeyard_base::clock::Instant;
 
 /// The command line of a confined process, before the arguments of its role.
@@ -145,27 +143,15 @@ pub enum Confinement {
 /// # Errors
 /// A directory doesn't exist, its path contains a link, or a limit can't be set.
 pub fn confine(readable: &[PathBuf], memory_bytes: u64) -> io::Result<Confinement> {
-    let lower = |resource, most: u64| {
-        let most = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
-    };
-    for (resource, most) in [
-        (Resource::Core, 0),
-        (Resource::Fsize, 0),
-        (Resource::Nofile, CONFINED_OPEN_FILES),
-        (Resource::Data, memory_bytes),
-    ] {
-        lower(resource, most)?;
+    ResourceLimits {
+        open_files: Some(CONFINED_OPEN_FILES),
+        file_bytes: Some(0),
+        data_bytes: Some(memory_bytes),
+        ..ResourceLimits::default()
     }
-    let abi = ABI::V6;
+    .apply_to_self()?;
     let failed = |error: landlock::RulesetError| io::Error::other(error);
-    let mut rules = Ruleset::default()
-        .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(abi))
-        .and_then(|rules| rules.handle_access(AccessNet::from_all(abi)))
-        .and_then(|rules| rules.scope(Scope::from_all(abi)))
-        .and_then(Ruleset::create)
-        .map_err(failed)?;
+    let mut rules = closed_ruleset(CompatLevel::BestEffort).map_err(failed)?;
     for dir in readable {
         let rule = PathBeneath::new(open_strictly(dir)?, AccessFs::ReadFile | AccessFs::ReadDir);
         rules = rules.add_rule(rule).map_err(failed)?;

@@ -244,32 +244,6 @@ fn resolve_program(spec: &LaunchSpec) -> Option<PathBuf> {
     std::env::split_paths(path).map(|folder| spec.cwd.join(folder).join(&spec.program)).find(runnable)
 }
 
-/// The last bytes of standard error. Secrets of known shapes are taken out when they are read.
-#[derive(Debug, Default)]
-struct StderrTail(Mutex<VecDeque<u8>>);
-
-impl StderrTail {
-    fn push(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock();
-        let bytes = &bytes[bytes.len().saturating_sub(limits::STDERR_TAIL_BYTES)..];
-        let overflow = (kept.len() + bytes.len()).saturating_sub(limits::STDERR_TAIL_BYTES);
-        kept.drain(..overflow);
-        kept.extend(bytes);
-    }
-
-    fn text(&self) -> String {
-        let mut kept = self.0.lock();
-        codeyard_base::secrets::redact(&String::from_utf8_lossy(kept.make_contiguous())).into_owned()
-    }
-}
-
-async fn drain<R: AsyncRead + Unpin>(mut stderr: R, tail: Arc<StderrTail>) {
-    let mut buffer = vec![0; 4 * 1024];
-    while let Ok(got @ 1..) = stderr.read(&mut buffer).await {
-        tail.push(&buffer[..got]);
-    }
-}
-
 struct RealProcess {
     guard: ProcessIdentity,
     exit: watch::Receiver<Option<ProcessExit>>,

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::limits;
 
-/// The last bytes of standard error.
+/// The last bytes of standard error. Secrets of known shapes are taken out when they are read.
 #[derive(Debug, Default)]
 pub(super) struct StderrTail(Mutex<VecDeque<u8>>);
 
@@ -26,7 +26,7 @@ impl StderrTail {
     /// They as text.
     pub(super) fn text(&self) -> String {
         let mut kept = self.0.lock();
-        String::from_utf8_lossy(kept.make_contiguous()).into_owned()
+        codeyard_base::secrets::redact(&String::from_utf8_lossy(kept.make_contiguous())).into_owned()
     }
 }
 

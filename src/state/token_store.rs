@@ -249,6 +249,11 @@ impl TokenStore {
         infos
     }
 
+    /// The principals with a valid token, in the order the tokens were made; one with several tokens comes several times.
+    pub fn principals(&self) -> Vec<PrincipalId> {
+        self.list().into_iter().map(|info| info.principal).collect()
+    }
+
     fn remove_matching(&self, is_wanted: impl Fn(&TokenInfo) -> bool) -> Result<usize, TokenError> {
         let mut removed = 0;
         self.change(|before| {

@@ -266,16 +266,23 @@ impl LanguageServer {
     ) {
         self.record_crash_suspects(session, exit);
         let (stderr, ran) = (session.child.process().stderr_tail(), session.started_at.elapsed());
-        let (reason, message) = match exit {
+        let (reason, message) = self.cause_of_end(exit, &closed);
+        self.after_exit(ServerEnd { reason, message, stderr, exit, ran }, ctx);
+    }
+
+    /// The reason of an end, for metrics and the log, and one sentence for people.
+    fn cause_of_end(&self, exit: Option<ProcessExit>, closed: &CloseReason) -> (&'static str, String) {
+        if let Some(exceeded) = budget_end::of(exit, &self.context.kind) {
+            return exceeded;
+        }
+        match exit {
             _ if closed.is_violation() => {
                 (PROTOCOL_ERROR, format!("codeyard closed the connection to the language server: {closed}"))
             }
-            _ if let Some(exceeded) = budget_end::of(exit, &self.context.kind) => exceeded,
             _ if is_kill_from_outside(exit) => (KILLED, killed_message()),
             Some(_) => (CRASHED, "the language server ended by itself".to_owned()),
             None => (CRASHED, "the language server closed its connection and did not exit".to_owned()),
-        };
-        self.after_exit(ServerEnd { reason, message, stderr, exit, ran }, ctx);
+        }
     }
 
     /// Records which documents may have crashed the server; none if it was killed from outside.

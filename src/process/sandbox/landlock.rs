@@ -1,4 +1,4 @@
-//! Landlock rules of a confined process: files, TCP ports, signals and abstract sockets.
+//! Landlock rules: files, TCP ports, signals and abstract sockets.
 //!
 //! Invariant: with [`apply_or_fail`] every access that this version of the rules knows is handled, or nothing is started.
 
@@ -35,17 +35,22 @@ pub(super) fn apply_where_possible(policy: &ConfinedPolicy) {
     drop(apply(policy, CompatLevel::BestEffort));
 }
 
+/// Rules that allow nothing yet.
+pub(crate) fn closed_ruleset(level: CompatLevel) -> Result<RulesetCreated, RulesetError> {
+    Ruleset::default()
+        .set_compatibility(level)
+        .handle_access(AccessFs::from_all(VERSION))?
+        .handle_access(AccessNet::from_all(VERSION))?
+        .scope(Scope::from_all(VERSION))?
+        .create()
+}
+
 fn apply(policy: &ConfinedPolicy, level: CompatLevel) -> Result<RulesetStatus, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let unwanted =
         AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock | AccessFs::IoctlDev;
     let write = AccessFs::from_all(VERSION) & !unwanted;
-    let mut rules = Ruleset::default()
-        .set_compatibility(level)
-        .handle_access(AccessFs::from_all(VERSION))?
-        .handle_access(AccessNet::from_all(VERSION))?
-        .scope(Scope::from_all(VERSION))?
-        .create()?;
+    let mut rules = closed_ruleset(level)?;
     for path in &policy.read {
         rules = add(rules, path, read)?;
     }

@@ -141,7 +141,7 @@ fn has_suspicious_settings(request: &ProjectRequest<'_>) -> bool {
         folders.iter().flat_map(|folder| folder.ancestors().take_while(|folder| folder.starts_with(request.top)));
     let above: Vec<&Path> = above.chain([request.root, request.top]).collect();
     folders.extend(above);
-    folders.into_iter().any(|folder| match read_text(&folder.join(CLANGD_SETTINGS)) {
+    folders.into_iter().any(|folder| match read_text(request.top, &folder.join(CLANGD_SETTINGS)) {
         Some(text) => flag_filter::is_suspicious(&text, folder, request.top),
         // One that can't be read isn't judged, so it must not count.
         None => folder.join(CLANGD_SETTINGS).symlink_metadata().is_ok_and(|found| !found.is_dir()),
