@@ -27,9 +27,12 @@ const DISK: [&str; 14] = [
 ];
 
 /// The modules that may, and what keeps an actor's thread out of them.
-const DISK_ALLOWED: [(&str, &str); 8] = [
+const DISK_ALLOWED: [(&str, &str); 11] = [
     ("src/engine/query/plan.rs", "workspace/plans.rs and workspace/project_jobs.rs call it on the blocking pool"),
     ("src/engine/server/anchors.rs", "starts of servers and workspace/project_jobs.rs call it on the blocking pool"),
+    ("src/engine/server/isolation.rs", "server/launch_spec.rs calls it on the blocking pool"),
+    ("src/engine/server/launch_spec.rs", "server/startup.rs calls it on the blocking pool"),
+    ("src/engine/server/toolchain.rs", "server/launch_spec.rs calls it on the blocking pool"),
     ("src/engine/server/prepared_projects.rs", "the preparation runs on the blocking pool"),
     ("src/engine/query/redact.rs", "the engine calls it once, before there is an actor"),
     ("src/engine/run/spans.rs", "workspace/runs.rs calls it on the blocking pool"),

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use super::isolation_document::IsolationDocument;
+
 /// The service as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceDocument {
@@ -99,19 +101,6 @@ pub struct WorkspaceDocument {
     /// The age of this state in milliseconds: up to a second, or longer if the thread of the workspace is blocked.
     #[serde(default)]
     pub status_age_ms: Option<u64>,
-}
-
-/// What the language servers of a workspace may do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IsolationDocument {
-    /// `restricted` or `trusted`.
-    pub level: String,
-    /// Whether the workspace's configuration names the level. Otherwise it follows the number of principals.
-    pub configured: bool,
-    /// The mechanism that confines the servers, seen to hold in a child process: `bubblewrap` or `landlock`. Absent in a `trusted` workspace.
-    pub mechanism: Option<String>,
-    /// Why no mechanism holds. Then no language server of the workspace is started.
-    pub problem: Option<String>,
 }
 
 /// What a workspace is busy with.

@@ -8,6 +8,7 @@ pub mod api;
 pub mod client;
 pub mod dispatch;
 pub mod documents;
+mod isolation_document;
 pub mod listen;
 pub mod openapi;
 mod operations;
