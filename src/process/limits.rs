@@ -18,11 +18,17 @@ pub const GUARD_CROWD_KILL_MS: u64 = 5_000;
 /// Longest time in which the processes are killed that a language server left after its guard was killed, in milliseconds.
 pub const ORPHAN_KILL_MS: u64 = 2_000;
 
-/// The warden: pause between two passes after the death of codeyard, in milliseconds. It is longer than a guard needs.
-pub const WARDEN_PASS_MS: u64 = 1_000;
+/// The warden: pause before each pass after the death of codeyard, in milliseconds.
+pub const WARDEN_PASS_MS: u64 = 100;
 
-/// The warden: passes after the death of codeyard.
-pub const WARDEN_PASSES: u32 = 4;
+/// The warden: most passes after the death of codeyard.
+pub const WARDEN_PASSES: u32 = 40;
+
+/// The warden: passes that leave guards alone, which end their own servers. It is longer than a guard needs.
+pub const WARDEN_PATIENT_PASSES: u32 = 15;
+
+/// The warden: it ends after so many passes in a row that found nothing.
+pub const WARDEN_QUIET_PASSES: u32 = 3;
 
 /// Memory of each of the two folders for temporary files of a confined server under bubblewrap, in bytes.
 pub const SANDBOX_TMP_BYTES: u64 = 512 * 1024 * 1024;

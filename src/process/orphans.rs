@@ -16,6 +16,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use tracing::warn;
 
+use super::guard;
 use super::ledger::process_namespace;
 use super::proc_tree::{self, ProcessIdentity, ProcessTable};
 use super::signal;
@@ -132,19 +133,31 @@ fn value_of(owner: ProcessIdentity) -> OsString {
 
 /// Kills the processes whose environment names a dead codeyard. Returns how many.
 pub fn kill_abandoned() -> usize {
+    kill_abandoned_except(false)
+}
+
+/// The same, but guards are only counted if `spares_guards`. Returns how many there were.
+pub(crate) fn kill_abandoned_except(spares_guards: bool) -> usize {
     let own = std::process::id();
-    let mut killed = 0;
+    let mut found = 0;
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()).filter(|pid| *pid != own) else {
             continue;
         };
         let Some(before) = proc_tree::identity(pid) else { continue };
         let Some(owner) = owner_of(&fs::read(entry.path().join("environ")).unwrap_or_default()) else { continue };
-        if !proc_tree::is_alive(owner) && proc_tree::is_alive(before) && signal::to_process(pid, libc::SIGKILL) {
-            killed += 1;
+        if proc_tree::is_alive(owner) || !proc_tree::is_alive(before) {
+            continue;
         }
+        let is_spared = spares_guards && is_guard(&fs::read(entry.path().join("cmdline")).unwrap_or_default());
+        found += usize::from(is_spared || signal::to_process(pid, libc::SIGKILL));
     }
-    killed
+    found
+}
+
+/// Whether a command line is that of a guard.
+fn is_guard(command_line: &[u8]) -> bool {
+    command_line.split(|byte| *byte == 0).nth(1) == Some(guard::SUBCOMMAND.as_bytes())
 }
 
 /// The codeyard that an environment names, if it is one of this process namespace.

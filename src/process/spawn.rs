@@ -33,7 +33,7 @@ use super::proc_tree::{self, ProcessIdentity, ProcessTable};
 use super::sandbox::Mechanism;
 use super::stderr_tail::{StderrTail, drain};
 use super::temp_dirs::{TempDir, TempDirs};
-use super::warden::Warden;
+use super::warden::{RunningWarden, Warden};
 use super::{cgroup, guard, signal};
 use codeyard_base::blocking;
 
@@ -137,16 +137,14 @@ impl ProcessLauncher {
             command.envs(TEMP_VARIABLES.map(|name| (name, temp_dir.path())));
         }
         command.env(OWNER_VARIABLE, orphans::owner_value());
-        if self.has_warden {
-            self.warden.keep_running(&self.guard);
-        }
+        let warden = self.has_warden.then(|| self.warden.hold(&self.guard)).flatten();
         let (mut child, guard) = self.spawn(&mut command)?;
         drop(death_read);
         let lost = || std::io::Error::other("the child process has no pipe");
         let reader = child.stdout.take().ok_or_else(lost)?;
         let writer = child.stdin.take().ok_or_else(lost)?;
         let stderr = child.stderr.take().ok_or_else(lost)?;
-        let process = Arc::new(RealProcess::watch(child, guard, death_write, self, &spec.label, temp_dir));
+        let process = Arc::new(RealProcess::watch(child, guard, (death_write, warden), self, &spec.label, temp_dir));
         tokio::spawn(drain(stderr, process.tail.clone()));
         Ok(LaunchedServer { reader: Box::new(reader), writer: Box::new(writer), process })
     }
@@ -252,13 +250,14 @@ struct RealProcess {
     runtime: tokio::runtime::Handle,
     /// When it is closed, by drop or by the end of this process, the guard ends all its processes.
     _death: PipeWriter,
+    _warden: Option<Arc<RunningWarden>>,
 }
 
 impl RealProcess {
     fn watch(
         mut child: Child,
         pid: u32,
-        death: PipeWriter,
+        (death, warden): (PipeWriter, Option<Arc<RunningWarden>>),
         launcher: &ProcessLauncher,
         label: &str,
         temp_dir: Option<TempDir>,
@@ -287,7 +286,7 @@ impl RealProcess {
             let _ = sender.send(Some(exit));
         });
         let runtime = tokio::runtime::Handle::current();
-        Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death }
+        Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death, _warden: warden }
     }
 
     fn has_exited(&self) -> bool {

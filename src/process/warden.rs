@@ -1,7 +1,8 @@
 //! The warden: a small process beside codeyard, the hidden subcommand `__warden`. When codeyard has been killed, it kills what language
 //! servers left that had killed their guards before.
 //!
-//! It starts nothing and sleeps until the death pipe is closed. Invariant: it ends a bounded time after codeyard.
+//! It starts nothing and sleeps until the death pipe is closed. Invariants: it ends a bounded time after codeyard, at once if nothing is
+//! left; it runs only while a language server does.
 
 use std::ffi::OsString;
 use std::io::{PipeReader, PipeWriter, Read};
@@ -9,43 +10,66 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Weak, mpsc};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::orphans;
-use crate::limits::{WARDEN_PASS_MS, WARDEN_PASSES};
+use crate::limits::{WARDEN_PASS_MS, WARDEN_PASSES, WARDEN_PATIENT_PASSES, WARDEN_QUIET_PASSES};
 
 /// The hidden subcommand.
 pub(crate) const SUBCOMMAND: &str = "__warden";
 
-/// The running warden of this process.
+/// The warden of this process, which runs as long as somebody holds it.
 #[derive(Debug, Default)]
-pub(crate) struct Warden(Mutex<Option<(Child, PipeWriter)>>);
+pub(crate) struct Warden(Mutex<Weak<RunningWarden>>);
 
 impl Warden {
-    /// Starts it, unless it runs. A failure is logged: the next start of codeyard does the same work.
-    pub(crate) fn keep_running(&self, program: &Path) {
-        let mut running = self.0.lock();
-        if running.as_mut().is_some_and(|(child, _)| matches!(child.try_wait(), Ok(None))) {
-            return;
+    /// Holds the running one; starts it, if none runs. A failure is logged: the next start of codeyard does the same work.
+    pub(crate) fn hold(&self, program: &Path) -> Option<Arc<RunningWarden>> {
+        let mut known = self.0.lock();
+        if let Some(running) = known.upgrade().filter(|running| running.is_alive()) {
+            return Some(running);
         }
-        match start(program) {
-            Ok(started) => *running = Some(started),
-            Err(error) => tracing::warn!(%error, "cannot start the warden of language servers"),
+        match RunningWarden::start(program) {
+            Ok(running) => {
+                let running = Arc::new(running);
+                *known = Arc::downgrade(&running);
+                Some(running)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot start the warden of language servers");
+                None
+            }
         }
     }
 }
 
-impl Drop for Warden {
+/// A running warden.
+#[derive(Debug)]
+pub(crate) struct RunningWarden {
+    child: Mutex<Child>,
+    _death: PipeWriter,
+}
+
+impl RunningWarden {
+    fn start(program: &Path) -> std::io::Result<Self> {
+        let (child, death) = start(program)?;
+        Ok(Self { child: Mutex::new(child), _death: death })
+    }
+
+    fn is_alive(&self) -> bool {
+        matches!(self.child.lock().try_wait(), Ok(None))
+    }
+}
+
+impl Drop for RunningWarden {
     fn drop(&mut self) {
-        if let Some((mut child, pipe)) = self.0.lock().take() {
-            drop(pipe);
-            // The guards end their servers by themselves: an orderly end needs no warden.
-            drop(child.kill());
-            drop(child.wait());
-        }
+        // Guards end their servers by themselves, and codeyard what they leave: an orderly end needs no warden.
+        let child = self.child.get_mut();
+        drop(child.kill());
+        drop(child.wait());
     }
 }
 
@@ -75,11 +99,16 @@ pub(crate) fn warden_main(args: impl IntoIterator<Item = OsString>) -> ExitCode 
         libc::prctl(libc::PR_SET_NAME, c"lsp-warden".as_ptr());
     }
     while matches!(pipe.read(&mut [0]), Ok(1..)) {}
-    // Guards end their own servers first. Nothing is ever sent, so each wait lasts its whole time.
+    // Nothing is ever sent, so each wait lasts its whole time.
     let (_sender, never) = mpsc::channel::<()>();
-    for _ in 0..WARDEN_PASSES {
+    let mut quiet = 0;
+    for pass in 0..WARDEN_PASSES {
         let _waited = never.recv_timeout(Duration::from_millis(WARDEN_PASS_MS));
-        orphans::kill_abandoned();
+        let found = orphans::kill_abandoned_except(pass < WARDEN_PATIENT_PASSES);
+        quiet = if found == 0 { quiet + 1 } else { 0 };
+        if quiet == WARDEN_QUIET_PASSES {
+            break;
+        }
     }
     ExitCode::SUCCESS
 }

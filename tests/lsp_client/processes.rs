@@ -286,7 +286,7 @@ import os, subprocess, sys, time
 guard, mark, script = sys.argv[1:4]
 read, write = os.pipe()
 os.set_inheritable(read, True)
-args = [guard, "__guard", str(read), str(os.getpid()), "0", "/bin/sh", "-c", script, mark]
+args = [guard, "__guard", str(read), str(os.getpid()), "0", "{}", "/bin/sh", "-c", script, mark]
 child = subprocess.Popen(args, pass_fds=[read], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 os.close(read)
 print(child.pid, flush=True)
