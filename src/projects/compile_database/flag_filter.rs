@@ -169,7 +169,7 @@ fn verdict(argument: &str, next: Option<&String>, directory: &Path, top: &Path) 
     {
         return Verdict::RemoveWithValue;
     }
-    if REMOVED.iter().any(|pattern| is_removed(pattern)) {
+    if REMOVED.iter().any(is_removed) {
         return Verdict::Remove;
     }
     if READ.contains(&argument) {

@@ -25,7 +25,7 @@ pub(super) fn stat(report: &DiffReport, style: TerminalStyle) -> String {
     text
 }
 
-/// The unified diff of all files, or of those whose path `is_wanted`.
+/// The unified diff of all files, or of those whose path `is_wanted`. Without a terminal and colours it is exact, so that it can be applied.
 pub(super) fn unified(report: &DiffReport, is_wanted: impl Fn(&str) -> bool, style: TerminalStyle) -> String {
     let mut text = String::new();
     let mut is_shown = true;
@@ -36,7 +36,8 @@ pub(super) fn unified(report: &DiffReport, is_wanted: impl Fn(&str) -> bool, sty
         if !is_shown {
             continue;
         }
-        let line = style.safe(line);
+        let is_exact = !style.is_terminal && !style.has_colors;
+        let line = if is_exact { line.into() } else { style.safe(line) };
         let part = match line.as_bytes() {
             [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Some(Part::Path),
             [b'd', b'i', b'f', b'f', b' ', ..] => Some(Part::Path),

@@ -54,7 +54,7 @@ fn other_processes(target: &Target) {
         report(&format!("lower the priority of {name}"), call(libc::SYS_setpriority, [0, pid, 19, 0, 0]));
         report(&format!("lower the priority of the group of {name}"), call(libc::SYS_setpriority, [1, pid, 19, 0, 0]));
         let limit = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
-        let nofile = c_long::try_from(libc::RLIMIT_NOFILE).unwrap();
+        let nofile = c_long::from(libc::RLIMIT_NOFILE);
         report(&format!("lower a limit of {name}"), call(libc::SYS_prlimit64, [pid, nofile, address(&limit), 0, 0]));
         let mask = [1_u64; 16];
         report(
