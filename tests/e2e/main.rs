@@ -3,6 +3,8 @@
 // Other test targets use the rest of this module.
 #[path = "../support/e2e.rs"]
 mod e2e;
+#[path = "../support/git.rs"]
+mod git;
 #[path = "../support/mcp.rs"]
 #[expect(dead_code, reason = "shared with the tests of answers")]
 mod mcp;
@@ -17,6 +19,7 @@ mod slow_hugo;
 mod clients;
 mod code;
 mod death;
+mod hostile_repositories;
 mod launch;
 mod launch_endpoints;
 mod launch_events;
