@@ -83,9 +83,10 @@ impl CanonicalResult {
         Self::DocumentSymbols(cut(found, notes, max_items))
     }
 
-    /// The workspace's symbols, all of them.
+    /// The workspace's symbols, all of them. Those outside the roots aren't counted: which of them a server knows depends on what it was
+    /// asked before.
     pub fn workspace_symbols(found: Canonical<WorkspaceSymbol>, notes: AnswerNotes) -> Self {
-        Self::WorkspaceSymbols(full(found, notes))
+        Self::WorkspaceSymbols(uncounted(full(found, notes)))
     }
 
     /// The diagnostics of `uri`, cut to `max_items`.
@@ -98,9 +99,10 @@ impl CanonicalResult {
         Self::DocumentDiagnostics(uri, cut(found, notes, max_items))
     }
 
-    /// Diagnostics of the workspace from [`codeyard_canon::workspace_diagnostics`], with the number of files cut.
+    /// Diagnostics of the workspace from [`codeyard_canon::workspace_diagnostics`], with the number of files cut. Files outside the roots
+    /// aren't counted, as with symbols.
     pub fn workspace_diagnostics((found, cut): (Canonical<FileDiagnostics>, usize), notes: AnswerNotes) -> Self {
-        Self::WorkspaceDiagnostics(full(found, AnswerNotes { truncated_files: cut, ..notes }))
+        Self::WorkspaceDiagnostics(uncounted(full(found, AnswerNotes { truncated_files: cut, ..notes })))
     }
 
     /// The canonical name of the result's tool.
@@ -163,6 +165,11 @@ fn full<T>(found: Canonical<T>, notes: AnswerNotes) -> FullList<T> {
     let mut items = found.into_items();
     items.shrink_to_fit();
     FullList { items, notes }
+}
+
+fn uncounted<T>(mut list: FullList<T>) -> FullList<T> {
+    list.notes.outside = 0;
+    list
 }
 
 fn cut<T>(found: Canonical<T>, notes: AnswerNotes, max_items: usize) -> CappedList<T> {

@@ -55,6 +55,12 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
         "src/canon/locations.rs",
         "outside_counts_distinct_raw_entries_and_missing_counts_none",
     ),
+    (
+        "what-is-left-out",
+        "outsiders of the workspace lists are not counted",
+        "src/catalog/lsp_v1/tests.rs",
+        "outsiders_of_the_workspace_lists_are_not_counted",
+    ),
     ("paging", "no cursor on the last page", "src/paging/page.rs", "a_page_that_ends_the_list_has_no_cursor"),
     ("paging", "cursor payload and text", "src/paging/cursor.rs", "minted_text_is_canonical_and_comes_back"),
     ("paging", "rejections in order", "src/paging/cursor.rs", "each_check_has_its_reason_in_the_decided_order"),

@@ -12,27 +12,20 @@ pub(super) struct Noun {
     many: &'static str,
     /// The text before the number of returned entries.
     of: &'static str,
-    /// The noun for omitted entries outside the roots.
-    outside: [&'static str; 2],
 }
 
-const LOCATIONS: [&str; 2] = ["location", "locations"];
-
 /// Definitions.
-pub(super) const DEFINITION: Noun = Noun { one: "definition", many: "definitions", of: "", outside: LOCATIONS };
+pub(super) const DEFINITION: Noun = Noun { one: "definition", many: "definitions", of: "" };
 /// References.
-pub(super) const REFERENCE: Noun = Noun { one: "reference", many: "references", of: "", outside: LOCATIONS };
+pub(super) const REFERENCE: Noun = Noun { one: "reference", many: "references", of: "" };
 /// Symbols of a document.
-pub(super) const DOCUMENT_SYMBOL: Noun =
-    Noun { one: "document symbol", many: "document symbols", of: "", outside: LOCATIONS };
+pub(super) const DOCUMENT_SYMBOL: Noun = Noun { one: "document symbol", many: "document symbols", of: "" };
 /// Symbols of the workspace.
-pub(super) const WORKSPACE_SYMBOL: Noun =
-    Noun { one: "workspace symbol", many: "workspace symbols", of: "", outside: LOCATIONS };
+pub(super) const WORKSPACE_SYMBOL: Noun = Noun { one: "workspace symbol", many: "workspace symbols", of: "" };
 /// Diagnostics of a document.
-pub(super) const DIAGNOSTIC: Noun = Noun { one: "diagnostic", many: "diagnostics", of: "", outside: LOCATIONS };
+pub(super) const DIAGNOSTIC: Noun = Noun { one: "diagnostic", many: "diagnostics", of: "" };
 /// Files with diagnostics.
-pub(super) const DIAGNOSED_FILE: Noun =
-    Noun { one: "file", many: "files", of: "diagnostics for ", outside: ["file", "files"] };
+pub(super) const DIAGNOSED_FILE: Noun = Noun { one: "file", many: "files", of: "diagnostics for " };
 
 /// The summary of an unpaged list. `verb` is `Found` or `Returned`.
 pub(super) fn list(verb: &str, noun: Noun, shown: usize, total: usize, notes: &AnswerNotes) -> String {
@@ -41,7 +34,7 @@ pub(super) fn list(verb: &str, noun: Noun, shown: usize, total: usize, notes: &A
         (shown, total) if shown < total => format!("Returned the first {shown} of {}.", count(total, noun)),
         (shown, _) => format!("{verb} {}.", count(shown, noun)),
     };
-    with_notes(first, noun, total == 0, notes)
+    with_notes(first, total == 0, notes)
 }
 
 /// The summary of a page.
@@ -52,13 +45,13 @@ pub(super) fn page(noun: Noun, shown: usize, total: usize, more: bool, notes: &A
         (shown, total) if shown < total => format!("Returned {}{next}. {total} in total.", counted(shown, noun)),
         (shown, _) => format!("Returned {}{next}.", counted(shown, noun)),
     };
-    with_notes(first, noun, total == 0, notes)
+    with_notes(first, total == 0, notes)
 }
 
 /// The summary of a hover.
 pub(super) fn hover(empty: bool, notes: &AnswerNotes) -> String {
     let first = if empty { "No hover information found." } else { "Hover available." };
-    with_notes(first.into(), DEFINITION, empty, notes)
+    with_notes(first.into(), empty, notes)
 }
 
 fn nothing(noun: Noun) -> String {
@@ -76,7 +69,7 @@ fn counted(number: usize, noun: Noun) -> String {
     format!("{}{}", noun.of, count(number, noun))
 }
 
-fn with_notes(mut text: String, noun: Noun, is_empty: bool, notes: &AnswerNotes) -> String {
+fn with_notes(mut text: String, is_empty: bool, notes: &AnswerNotes) -> String {
     if notes.truncated {
         text.push_str(" Truncated.");
     }
@@ -85,8 +78,7 @@ fn with_notes(mut text: String, noun: Noun, is_empty: bool, notes: &AnswerNotes)
         text.push_str(&format!(" Diagnostics of {} {files} truncated.", notes.truncated_files));
     }
     if notes.outside > 0 {
-        let [one, many] = noun.outside;
-        let what = if notes.outside == 1 { one } else { many };
+        let what = if notes.outside == 1 { "location" } else { "locations" };
         text.push_str(&format!(" {} {what} outside the allowed roots omitted.", notes.outside));
     }
     push_skipped_providers(&mut text, &notes.skipped_providers);
@@ -180,10 +172,10 @@ mod tests {
                         clangd: no compile_commands.json; run `bear -- make`.";
         assert_eq!(page(REFERENCE, 0, 0, false, &notes), expected);
         let one = AnswerNotes { outside: 1, skipped_providers: vec!["ty: crashed".into()], ..plain() };
-        let text = page(DIAGNOSED_FILE, 1, 1, false, &one);
+        let text = page(DEFINITION, 1, 1, false, &one);
         assert_eq!(
             text,
-            "Returned diagnostics for 1 file. 1 file outside the allowed roots omitted. Passed over ty: crashed."
+            "Returned 1 definition. 1 location outside the allowed roots omitted. Passed over ty: crashed."
         );
     }
 }

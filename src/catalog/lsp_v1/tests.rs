@@ -75,6 +75,28 @@ fn symbols(n: u32) -> CanonicalResult {
     CanonicalResult::workspace_symbols(found, AnswerNotes::default())
 }
 
+#[test]
+fn outsiders_of_the_workspace_lists_are_not_counted() {
+    let symbol = |uri: &str| RawWorkspaceSymbol {
+        name: "symbol".into(),
+        kind: 12,
+        uri: uri.into(),
+        range: Range::new(0, 0, 0, 6),
+        container_name: None,
+    };
+    let raw = vec![symbol("file:///w/a"), symbol("file:///x/a")];
+    let found = codeyard_canon::workspace_symbols(raw, &mut FakeGate::default(), 10, 10).unwrap();
+    assert_eq!(found.outside(), 1);
+    let symbols = CanonicalResult::workspace_symbols(found, AnswerNotes::default());
+    assert_eq!(payload(&answer(symbols, 0, 10))["summary"], "Returned 1 workspace symbol.");
+    let files = ["file:///w/a", "file:///x/a"].map(|uri| (uri, raw_diagnostics(1)));
+    let raw = files.map(|(uri, diagnostics)| RawFileDiagnostics { uri: uri.into(), diagnostics }).to_vec();
+    let found = codeyard_canon::workspace_diagnostics(raw, &mut FakeGate::default(), 10, 10).unwrap();
+    assert_eq!(found.0.outside(), 1);
+    let files = CanonicalResult::workspace_diagnostics(found, AnswerNotes::default());
+    assert_eq!(payload(&answer(files, 0, 10))["summary"], "Returned diagnostics for 1 file.");
+}
+
 fn raw_diagnostics(n: u32) -> Vec<RawDiagnostic> {
     let one = |n: u32| RawDiagnostic {
         range: Range::new(n, 2, n, 10),

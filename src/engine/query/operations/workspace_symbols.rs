@@ -113,7 +113,7 @@ impl ToolOperation for SymbolsByName {
     ) -> Result<LspItems, ToolError> {
         let all = MAX_RAW_ITEMS_PAGED;
         let list = codeyard_canon::workspace_symbols(answers.concat(), &mut context.recorder, all, all)?;
-        context.notes.outside = list.outside();
+        // How many symbols outside the roots a server knows depends on what it was asked before, so they aren't counted.
         let max = context.limits.max_workspace_symbols_items_total;
         let (symbols, is_cut) = codeyard_canon::rank_symbols(list.into_items(), &self.request.name, max);
         context.notes.truncated |= is_cut;
