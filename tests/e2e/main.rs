@@ -33,3 +33,4 @@ mod launch_tools;
 mod launch_turns;
 mod launch_writer;
 mod place;
+mod soak;

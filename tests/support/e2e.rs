@@ -37,6 +37,20 @@ pub(crate) struct Process {
     started: u64,
 }
 
+/// The address and the token of a running server.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    address: String,
+    token: String,
+}
+
+impl Access {
+    /// A client of the workspace `name`.
+    pub(crate) fn client(&self, name: &str) -> Mcp {
+        Mcp::connect(&self.address, &format!("/mcp/{name}"), Some(&self.token))
+    }
+}
+
 impl Yard {
     /// Serves the workspaces of a configuration on a free port.
     pub(crate) fn serve(configuration: &str) -> Self {
@@ -113,7 +127,12 @@ impl Yard {
 
     /// A client of the workspace `name`.
     pub(crate) fn client(&self, name: &str) -> Mcp {
-        Mcp::connect(&self.address, &format!("/mcp/{name}"), Some(&self.token))
+        self.access().client(name)
+    }
+
+    /// What clients on other threads need.
+    pub(crate) fn access(&self) -> Access {
+        Access { address: self.address.clone(), token: self.token.clone() }
     }
 
     /// Its log so far.
