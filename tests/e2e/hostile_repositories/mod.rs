@@ -171,7 +171,8 @@ fn found(yard: &Yard, workspace: &str, query: &str, case: &str, neighbour: &mut 
         neighbour.ask(case);
         let content = &answer["result"]["structuredContent"];
         let code = content["error"]["code"].as_str();
-        if matches!(code, Some("timeout" | "index_not_ready" | "overloaded" | "index_stale")) {
+        let is_partial = content["metadata"]["result_completeness"] == "partial";
+        if is_partial || matches!(code, Some("timeout" | "index_not_ready" | "overloaded" | "index_stale")) {
             pause(100);
             continue;
         }
@@ -207,7 +208,7 @@ fn attack(yard: &Yard, number: usize, case: &Case, site: &Site, neighbour: &mut 
         ("vscode.lsp.documentSymbols", json!({"uri": uri})),
         ("vscode.lsp.hover", json!({"uri": uri, "position": position})),
         ("vscode.lsp.workspaceSymbols", json!({"query": "needle"})),
-        ("vscode.lsp.diagnostics", json!({"uri": uri})),
+        ("vscode.lsp.diagnostics.document", json!({"uri": uri})),
     ] {
         drop(result(&mut client, tool, &arguments, name));
         neighbour.ask(name);
@@ -274,7 +275,11 @@ fn hostile_repositories_harm_nobody() {
 #[test]
 #[ignore = "minutes: all hostile repositories"]
 fn all_hostile_repositories_harm_nobody() {
-    let cases = all();
+    let mut cases = all();
     assert!(cases.len() >= 150, "{}", cases.len());
+    // For a second look at one group.
+    if let Ok(named) = std::env::var("CODEYARD_HOSTILE") {
+        cases.retain(|case| case.name.contains(&named));
+    }
     attack_all(cases);
 }
