@@ -11,5 +11,7 @@ fn main() -> ExitCode {
     if let Some(code) = codeyard_git::reader_process::from_command_line(std::env::args_os()) {
         return code;
     }
-    codeyard_cli::run(std::env::args_os())
+    let code = codeyard_cli::run(std::env::args_os());
+    codeyard_process::confined::end_all();
+    code
 }

@@ -11,6 +11,11 @@ use crate::limits::MAX_IGNORE_TOTAL_COST;
 /// about 120 bytes of memory for each byte of a plain name, and 700 to 1,400 for each byte of such a pattern.
 const GLOB_COST: u64 = 8;
 
+/// The cost of any rule besides that of its bytes, and of one that is compiled to an automaton: a rule of one byte takes a few hundred
+/// bytes, and the least automaton about 4 KiB.
+const RULE_COST: u64 = 8;
+const AUTOMATON_COST: u64 = 40;
+
 /// The cost of the rules of many directories that are kept at the same time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RulesBudget(Arc<AtomicU64>);
@@ -37,7 +42,7 @@ impl Drop for CostShare {
     }
 }
 
-/// The cost of a line: its bytes, and several times as much for a pattern that is compiled to an automaton.
+/// The cost of a line: that of a rule and of its bytes, and several times as much for a pattern that is compiled to an automaton.
 pub(crate) fn cost_of(line: &str) -> u64 {
     let line = line.trim_end();
     if line.is_empty() || line.starts_with('#') {
@@ -46,6 +51,24 @@ pub(crate) fn cost_of(line: &str) -> u64 {
     // `*.o` is looked up by its extension.
     let simple = line.strip_prefix("**/").unwrap_or(line);
     let simple = simple.strip_prefix("*.").unwrap_or(simple);
-    let is_glob = simple.contains(['*', '?', '[', '{']);
-    line.len() as u64 * if is_glob { GLOB_COST } else { 1 }
+    // A rule without a name matches every folder, by an automaton.
+    let is_nameless = simple.trim_matches(['!', '/', '\\']).is_empty();
+    if is_nameless || simple.contains(['*', '?', '[', '{']) {
+        return AUTOMATON_COST + GLOB_COST * line.len() as u64;
+    }
+    RULE_COST + line.len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_without_a_name_cost_as_much_as_the_automaton_that_they_become() {
+        assert_eq!((cost_of(""), cost_of("# a comment"), cost_of("target")), (0, 0, 14));
+        assert_eq!((cost_of("*.o"), cost_of("a*")), (11, 56));
+        for nameless in ["!", "/", "**/", "!/", "\\"] {
+            assert!(cost_of(nameless) > 40, "{nameless}");
+        }
+    }
 }

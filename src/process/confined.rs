@@ -20,9 +20,10 @@ use std::time::Duration;
 
 use landlock::{AccessFs, CompatLevel, PathBeneath, RulesetCreatedAttr, RulesetStatus};
 use parking_lot::{Condvar, Mutex};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
-use crate::limits::{CONFINED_OPEN_FILES, CONFINED_REAP_INTERVAL_MS};
+use crate::limits::{CONFINED_END_MS, CONFINED_OPEN_FILES, CONFINED_REAP_INTERVAL_MS};
 use crate::resource_limits::ResourceLimits;
 use crate::sandbox::landlock::closed_ruleset;
 use codeyard_base::clock::Instant;
@@ -99,15 +100,23 @@ impl Drop for ConfinedProcess {
 struct Running {
     children: Vec<Child>,
     has_thread: bool,
+    /// Nothing is started any more.
+    is_over: bool,
 }
 
-static RUNNING: Mutex<Running> = Mutex::new(Running { children: Vec::new(), has_thread: false });
+static RUNNING: Mutex<Running> = Mutex::new(Running { children: Vec::new(), has_thread: false, is_over: false });
 /// Notified when a confined process is killed.
 static ENDING: Condvar = Condvar::new();
 
 /// Waits for the child on a thread that all confined processes share, and that ends with the last of them.
 fn reap_when_ended(child: Child) -> io::Result<()> {
     let mut running = RUNNING.lock();
+    if running.is_over {
+        let mut child = child;
+        child.kill()?;
+        child.wait()?;
+        return Err(io::Error::other("codeyard is ending"));
+    }
     running.children.push(child);
     if !running.has_thread {
         std::thread::Builder::new().name("confined processes".to_owned()).spawn(reap_all)?;
@@ -211,6 +220,9 @@ impl Timer {
     fn watch(&self) {
         while !self.is_over.load(Ordering::Relaxed) {
             std::thread::park_timeout(Duration::from_millis(CONFINED_REAP_INTERVAL_MS));
+            if is_abandoned() {
+                std::process::exit(ABANDONED);
+            }
             let due = self.due_ms.load(Ordering::Relaxed);
             if due != 0 && self.began.elapsed() > Duration::from_millis(due) {
                 std::process::exit(TIMED_OUT);
@@ -219,6 +231,32 @@ impl Timer {
     }
 }
 
+/// Whether the other end of the connection of this confined process is closed: nobody waits for the running request any more.
+fn is_abandoned() -> bool {
+    let stdin = io::stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::RDHUP)];
+    let looked = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    looked.is_ok() && polled[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP)
+}
+
+/// Kills the confined processes of this one and waits until they have ended, for a bounded time. At the end of the program: from now on
+/// none is started.
+pub fn end_all() {
+    let mut running = RUNNING.lock();
+    running.is_over = true;
+    for child in &mut running.children {
+        let _ = child.kill();
+    }
+    ENDING.notify_all();
+    let until = Instant::now() + Duration::from_millis(CONFINED_END_MS);
+    while !running.children.is_empty() && Instant::now() < until {
+        running.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        ENDING.wait_for(&mut running, Duration::from_millis(1));
+    }
+}
+
+/// Exit code of a confined process whose request nobody waits for.
+const ABANDONED: i32 = 125;
 /// Exit code of a confined process whose request took too long.
 const TIMED_OUT: i32 = 124;
 

@@ -70,5 +70,8 @@ pub(crate) const MAX_LOGGED_TOOLS: usize = 500;
 /// Open files of a confined process: the packs and loose objects of one repository.
 pub const CONFINED_OPEN_FILES: u64 = 512;
 
+/// Longest wait for the end of confined processes when codeyard ends, in milliseconds.
+pub const CONFINED_END_MS: u64 = 500;
+
 /// Pause between two looks at ended confined processes, and at the time of a confined process's request, in milliseconds.
 pub const CONFINED_REAP_INTERVAL_MS: u64 = 200;

@@ -34,6 +34,7 @@ impl ExitLimit {
                 if ended.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
                     tracing::error!("the service did not end in time; what is stuck ends with this process");
                     logging::flush();
+                    codeyard_process::confined::end_all();
                     std::process::exit(0);
                 }
             });
