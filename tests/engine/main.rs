@@ -25,6 +25,7 @@ mod groups;
 mod hangs;
 mod hierarchy;
 mod hostile_files;
+mod hostile_servers;
 mod ignored;
 mod isolation;
 mod lsp_tool;

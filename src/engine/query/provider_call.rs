@@ -255,6 +255,11 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
                 pending.expiry.answered();
                 Ok(Attempt::Refused(code))
             }
+            Err(RequestError::Malformed) => {
+                // An error object without a code. The server runs, so this is no exit.
+                pending.expiry.answered();
+                Err(self.malformed())
+            }
             Err(RequestError::Broken) => {
                 pending.expiry.closed();
                 self.provider.server.try_send(KillServer { reason: "broken" }).ok();

@@ -19,6 +19,7 @@ use super::{FakeServer, Step};
 enum Write {
     Bytes(Vec<u8>),
     Barrier(oneshot::Sender<()>),
+    Close,
 }
 
 /// The state of one launch.
@@ -33,6 +34,7 @@ pub(super) struct Running {
     asked: Mutex<HashMap<i64, String>>,
     last_ask: AtomicI64,
     silent: AtomicBool,
+    reads: AtomicBool,
     end: watch::Sender<Option<ProcessExit>>,
     stopped: CancellationToken,
     orphan: AtomicBool,
@@ -70,6 +72,7 @@ pub(super) fn start(
         asked: Mutex::default(),
         last_ask: AtomicI64::new(0),
         silent: AtomicBool::new(false),
+        reads: AtomicBool::new(true),
         end: watch::channel(None).0,
         stopped: CancellationToken::new(),
         memory,
@@ -116,6 +119,9 @@ impl Running {
                 std::future::pending::<()>().await;
             }
             self.take(message).await;
+            if !self.reads.load(SeqCst) {
+                std::future::pending::<()>().await;
+            }
         }
         if self.script.ignores_closed_input {
             std::future::pending::<()>().await;
@@ -131,6 +137,9 @@ impl Running {
             match write {
                 Write::Bytes(bytes) => {
                     let _ = writer.write_all(&bytes).await;
+                }
+                Write::Close => {
+                    let _ = writer.shutdown().await;
                 }
                 Write::Barrier(reached) => {
                     let _ = reached.send(());
@@ -223,6 +232,20 @@ impl Running {
                 Step::Notify(method, params) => self.send(json!({"method": method, "params": params})).await,
                 Step::Ask(method, params) => self.ask(method, params).await,
                 Step::Raw(bytes) => self.bytes(bytes).await,
+                Step::Body(body) => self.bytes(with_header(&with_id(&body, &cause))).await,
+                Step::Repeat(before, item, count, after) => {
+                    self.repeat(&with_id(&before, &cause), &item, count, after).await;
+                }
+                Step::Trickle(wait, text) => {
+                    for byte in with_header(&with_id(text.as_bytes(), &cause)) {
+                        tokio::time::sleep(wait).await;
+                        self.bytes(vec![byte]).await;
+                    }
+                }
+                Step::CloseOutput => drop(self.writes.send(Write::Close).await),
+                Step::Except(text) if cause.params.to_string().contains(&text) => return,
+                Step::Except(_) => {}
+                Step::StopReading => self.reads.store(false, SeqCst),
                 Step::HalfReply => {
                     let whole = framed(&json!({"jsonrpc": "2.0", "id": cause.id, "result": "x".repeat(2_000)}));
                     self.bytes(whole[..whole.len() / 2].to_vec()).await;
@@ -269,6 +292,20 @@ impl Running {
         }
     }
 
+    /// Writes a frame in pieces.
+    async fn repeat(&self, before: &[u8], item: &[u8], count: usize, after: Vec<u8>) {
+        let length = before.len() + item.len() * count + after.len();
+        self.bytes([format!("Content-Length: {length}\r\n\r\n").as_bytes(), before].concat()).await;
+        let at_once = (32_768 / item.len()).max(1);
+        let mut left = count;
+        while left > 0 {
+            let now = left.min(at_once);
+            self.bytes(item.repeat(now)).await;
+            left -= now;
+        }
+        self.bytes(after).await;
+    }
+
     async fn send(&self, mut message: Value) {
         message["jsonrpc"] = "2.0".into();
         self.bytes(framed(&message)).await;
@@ -287,8 +324,20 @@ impl Running {
 }
 
 fn framed(message: &Value) -> Vec<u8> {
-    let body = message.to_string();
-    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    with_header(message.to_string().as_bytes())
+}
+
+fn with_header(body: &[u8]) -> Vec<u8> {
+    [format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes(), body].concat()
+}
+
+/// Replaces the first `{id}` of a body.
+fn with_id(body: &[u8], cause: &Cause) -> Vec<u8> {
+    let id = cause.id.as_ref().unwrap_or(&Value::Null).to_string();
+    match body.windows(4).position(|part| part == b"{id}") {
+        Some(at) => [&body[..at], id.as_bytes(), &body[at + 4..]].concat(),
+        None => body.to_vec(),
+    }
 }
 
 async fn read_message(reader: &mut BufReader<ReadHalf<DuplexStream>>) -> Option<Value> {

@@ -21,6 +21,12 @@ pub(crate) enum Step {
     Notify(String, Value),
     Ask(String, Value),
     Raw(Vec<u8>),
+    Body(Vec<u8>),
+    Repeat(Vec<u8>, Vec<u8>, usize, Vec<u8>),
+    Trickle(Duration, String),
+    CloseOutput,
+    StopReading,
+    Except(String),
     HalfReply,
     Silence,
     Flood(usize, String, Value),
@@ -29,7 +35,7 @@ pub(crate) enum Step {
 
 impl Step {
     pub(super) fn waits(&self) -> bool {
-        matches!(self, Step::Wait(_) | Step::UntilCancelled | Step::Flood(..) | Step::Exit(_))
+        matches!(self, Step::Wait(_) | Step::UntilCancelled | Step::Flood(..) | Step::Repeat(..) | Step::Trickle(..) | Step::Exit(_))
     }
 }
 
@@ -76,6 +82,37 @@ pub(crate) fn ask(method: &str, params: Value) -> Step {
 /// Writes raw bytes, such as garbage and broken headers.
 pub(crate) fn raw(bytes: &[u8]) -> Step {
     Step::Raw(bytes.to_vec())
+}
+
+/// Writes a frame with this body, which need not be JSON; `{id}` becomes the id of the request.
+pub(crate) fn body(bytes: impl AsRef<[u8]>) -> Step {
+    Step::Body(bytes.as_ref().to_vec())
+}
+
+/// Writes a frame that repeats `item` between `before` and `after`, without building it in memory; `{id}` in `before` becomes the id of the
+/// request.
+pub(crate) fn repeat(before: &str, item: &str, count: usize, after: &str) -> Step {
+    Step::Repeat(before.into(), item.into(), count, after.into())
+}
+
+/// Writes such a frame one byte at a time, with this wait before each byte.
+pub(crate) fn trickle(ms: u64, text: &str) -> Step {
+    Step::Trickle(Duration::from_millis(ms), text.to_owned())
+}
+
+/// Closes standard output but keeps running.
+pub(crate) fn close_output() -> Step {
+    Step::CloseOutput
+}
+
+/// Reads nothing more but keeps writing.
+pub(crate) fn stop_reading() -> Step {
+    Step::StopReading
+}
+
+/// Skips the rest of the list for a message whose params contain this text.
+pub(crate) fn except_for(text: &str) -> Step {
+    Step::Except(text.to_owned())
 }
 
 /// Writes the header of a frame of `length` bytes without the frame.

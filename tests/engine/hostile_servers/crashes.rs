@@ -1,0 +1,37 @@
+//! Servers that end: at the start, with each document, with each request, by an exit code or by a signal.
+
+use super::*;
+
+const CRASHED: &str = "PROVIDER_UNAVAILABLE crashed";
+
+pub(super) fn behaviours() -> Vec<Behaviour> {
+    vec![
+        when("exits with 1 before initialize is answered", |site| good(site).on("initialize", [exit(1)])).gets(CRASHED).leaves("?"),
+        when("exits with 0 before initialize is answered", |site| good(site).on("initialize", [exit(0)])).gets(CRASHED).leaves("?"),
+        when("crashes after initialize", |site| good(site).on("initialized", [signalled(11)])).gets(CRASHED).leaves("?"),
+        when("crashes with each opened document", |site| good(site).on("textDocument/didOpen", [signalled(11)]))
+            .gets(CRASHED)
+            .leaves("?"),
+        on_definition("exits with 0 in place of an answer", |_| vec![exit(0)]).gets(CRASHED).leaves("?"),
+        on_definition("exits with 3 in place of an answer", |_| vec![exit(3)]).gets(CRASHED).leaves("?"),
+        on_definition("a segmentation fault in place of an answer", |_| vec![signalled(11)]).gets(CRASHED).leaves("?"),
+        on_definition("aborts in the middle of an answer", |_| vec![half_reply(), signalled(6)]).gets(CRASHED).leaves("?"),
+        on_definition("killed from outside with each request", |_| vec![signalled(9)]).gets(CRASHED).leaves("?"),
+        on_definition("answers and ends", |site| vec![reply(json!([site.location("a.fake", 1)])), exit(1)]).leaves("?"),
+        when("crashes with the second request only", |site| {
+            good(site)
+                .on_nth("textDocument/hover", 1, [signalled(11)])
+                .on_nth("textDocument/definition", 2, [signalled(11)])
+        }),
+        when("prints secrets to standard error and ends", |site| {
+            good(site).stderr("/etc/passwd password=hunter2").on("initialize", [exit(2)])
+        })
+        .gets(CRASHED)
+        .leaves("?"),
+    ]
+}
+
+#[test]
+fn crashes() {
+    check("crashes", behaviours());
+}
