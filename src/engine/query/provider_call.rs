@@ -62,6 +62,9 @@ pub(crate) enum Attempt {
     Report(ProjectReport),
     /// The server called its content outdated, or was not ready when it replied.
     Outdated,
+    /// Nothing was sent: the server was not ready, and that was waited for. Attempts are repeated in a loop, because a server may be in this
+    /// state for many short waits.
+    Waited,
     /// The server doesn't implement a pull of diagnostics that it advertised. It may push them instead.
     Unimplemented,
     /// The process ended or the connection broke.
@@ -150,6 +153,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     pub(crate) async fn settle(&mut self) -> Result<Attempt, ProviderFailure> {
         loop {
             match self.attempt().await? {
+                Attempt::Waited => {}
                 Attempt::Outdated | Attempt::Unimplemented => self.pause().await,
                 Attempt::ServerExited if self.exits >= 1 => {
                     return Err(self.restarting("the language server ended while it was answering"));
@@ -193,11 +197,11 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
             SendOutcome::Outdated => Err(ProviderFailure::Stopped),
             SendOutcome::NotReady => {
                 self.wait_for_change().await;
-                Box::pin(self.attempt()).await
+                Ok(Attempt::Waited)
             }
             SendOutcome::Preparing(ended) => {
                 ended.await;
-                Box::pin(self.attempt()).await
+                Ok(Attempt::Waited)
             }
             SendOutcome::Reply(pending) => self.await_reply(pending, R::METHOD).await,
             SendOutcome::Project(report) => Ok(Attempt::Report(report)),

@@ -17,7 +17,9 @@ fn passed_over(name: &'static str, bytes: impl Fn() -> Vec<u8> + 'static) -> Beh
 }
 
 fn answer_to(site: &Site) -> String {
-    json!({"jsonrpc": "2.0", "id": "{id}", "result": [site.location("a.fake", 1)]}).to_string().replace("\"{id}\"", "{id}")
+    json!({"jsonrpc": "2.0", "id": "{id}", "result": [site.location("a.fake", 1)]})
+        .to_string()
+        .replace("\"{id}\"", "{id}")
 }
 
 fn headers() -> Vec<Behaviour> {
@@ -54,8 +56,12 @@ fn bodies() -> Vec<Behaviour> {
         passed_over("NUL bytes in a body", || vec![0; 100]),
         passed_over("invalid UTF-8", || b"{\"method\":\"x\",\"params\":\"\xff\xfe\"}".to_vec()),
         passed_over("a byte order mark in a body", || "\u{feff}{\"method\":\"x\"}".into()),
-        passed_over("nesting of 100,000 arrays", || format!("{{\"method\":\"x\",\"params\":{}1", "[".repeat(100_000)).into()),
-        passed_over("a number of 100,000 digits", || format!("{{\"method\":\"x\",\"params\":{}}}", "9".repeat(100_000)).into()),
+        passed_over("nesting of 100,000 arrays", || {
+            format!("{{\"method\":\"x\",\"params\":{}1", "[".repeat(100_000)).into()
+        }),
+        passed_over("a number of 100,000 digits", || {
+            format!("{{\"method\":\"x\",\"params\":{}}}", "9".repeat(100_000)).into()
+        }),
         passed_over("a number with a huge exponent", || b"{\"method\":\"x\",\"params\":1e999999999}".to_vec()),
         passed_over("duplicate keys", || b"{\"id\":1,\"result\":1,\"result\":2}".to_vec()),
         passed_over("a batch of messages", || b"[{\"method\":\"x\"},{\"method\":\"y\"}]".to_vec()),
@@ -80,7 +86,9 @@ fn bodies() -> Vec<Behaviour> {
         .gets(TIMEOUT)
         .stays_hostile(),
         on_definition("an answer one byte at a time", |site| vec![trickle(1, &answer_to(site))]),
-        on_definition("an answer that is too slow", |site| vec![trickle(100, &answer_to(site))]).gets(TIMEOUT).stays_hostile(),
+        on_definition("an answer that is too slow", |site| vec![trickle(100, &answer_to(site))])
+            .gets(TIMEOUT)
+            .stays_hostile(),
     ]
 }
 

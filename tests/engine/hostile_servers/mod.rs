@@ -204,7 +204,11 @@ fn run(behaviour: &Behaviour) -> Outcome {
             let tool = if behaviour.tool == HOVER { DEFINITION } else { HOVER };
             let later = query(&yard, tool, "b.fake").await;
             if later.took.as_millis() > 300 || !matches!(later.reply, codeyard_gateway::service::ToolReply::Result(_)) {
-                faults.lock().push(format!("the next call: {} after {} ms", described(&later, tool), later.took.as_millis()));
+                faults.lock().push(format!(
+                    "the next call: {} after {} ms",
+                    described(&later, tool),
+                    later.took.as_millis()
+                ));
             }
         }
         stopped.store(true, SeqCst);

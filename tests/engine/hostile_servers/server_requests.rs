@@ -21,18 +21,33 @@ fn changes() -> Vec<Behaviour> {
             vec![ask("window/showDocument", json!({"uri": "https://example.com", "external": true}))]
         }),
         before("2,000 questions to the user", |_| {
-            vec![ask("window/showMessageRequest", json!({"type": 1, "message": "?", "actions": [{"title": "Yes"}]})); 2_000]
+            vec![
+                ask("window/showMessageRequest", json!({"type": 1, "message": "?", "actions": [{"title": "Yes"}]}));
+                2_000
+            ]
         }),
         before("a configuration request of 100,000 items", |_| {
             vec![ask("workspace/configuration", json!({"items": vec![json!({}); 100_000]}))]
         }),
         before("configuration requests of wrong types", |_| {
-            [json!(null), json!([]), json!({"items": 7}), json!({"items": [7]})].map(|params| ask("workspace/configuration", params)).into()
+            [json!(null), json!([]), json!({"items": 7}), json!({"items": [7]})]
+                .map(|params| ask("workspace/configuration", params))
+                .into()
         }),
         before("2,000 unknown requests", |_| vec![ask("evil/method", json!({})); 2_000]),
-        before("2,000 refreshes", |_| vec![ask("workspace/diagnostic/refresh", json!(null)); 2_000]).gets("?"),
+        before("2,000 refreshes", |_| {
+            // On paused time, a flood after which no time passes would be repeated for ever.
+            let mut steps = vec![ask("workspace/diagnostic/refresh", json!(null)); 2_000];
+            steps.push(wait_ms(100));
+            steps
+        })
+        .gets("?"),
         before("a request of the client's own methods", |site| {
-            vec![ask("textDocument/definition", site.at("a.fake", 0, 0)), ask("shutdown", json!(null)), ask("initialize", json!({}))]
+            vec![
+                ask("textDocument/definition", site.at("a.fake", 0, 0)),
+                ask("shutdown", json!(null)),
+                ask("initialize", json!({})),
+            ]
         }),
     ]
 }
@@ -42,7 +57,9 @@ fn registrations() -> Vec<Behaviour> {
         before("2,000 registrations", |_| {
             (0..2_000).map(|id| register(&format!("r{id}"), "workspace/symbol", json!({}))).collect()
         }),
-        before("a registration of 3 MB", |_| vec![register("r", "workspace/symbol", json!({"x": "x".repeat(3_000_000)}))]),
+        before("a registration of 3 MB", |_| {
+            vec![register("r", "workspace/symbol", json!({"x": "x".repeat(3_000_000)}))]
+        }),
         before("registrations of wrong types", |_| {
             [json!(null), json!({"registrations": {}}), json!({"registrations": [{"id": 7}]})]
                 .map(|params| ask("client/registerCapability", params))
@@ -56,7 +73,8 @@ fn registrations() -> Vec<Behaviour> {
             vec![register("w", "workspace/didChangeWatchedFiles", json!({"watchers": watchers}))]
         }),
         before("10,000 globs of watched files", |_| {
-            let watchers: Vec<Value> = (0..10_000).map(|n| json!({"globPattern": format!("**/{n}/*"), "kind": 255})).collect();
+            let watchers: Vec<Value> =
+                (0..10_000).map(|n| json!({"globPattern": format!("**/{n}/*"), "kind": 255})).collect();
             vec![register("w", "workspace/didChangeWatchedFiles", json!({"watchers": watchers}))]
         }),
         before("a glob with 20 nested alternatives", |_| {
@@ -79,19 +97,33 @@ fn floods() -> Vec<Behaviour> {
         }),
         before("a progress title of 1 MB", |_| vec![progress_begin("t", &"t".repeat(1_000_000)), progress_end("t")]),
         before("20,000 unknown notifications", |_| vec![flood(20_000, "evil/event", json!({"n": "{n}"}))]),
-        before("20,000 log messages", |_| vec![flood(20_000, "window/logMessage", json!({"type": 1, "message": "m{n}"}))]),
+        before("20,000 log messages", |_| {
+            vec![flood(20_000, "window/logMessage", json!({"type": 1, "message": "m{n}"}))]
+        }),
         before("20,000 telemetry events", |_| vec![flood(20_000, "telemetry/event", json!({"n": "{n}"}))]),
         before("20,000 lists of diagnostics of one file", |site| {
-            vec![flood(20_000, "textDocument/publishDiagnostics", json!({"uri": site.uri("b.fake"), "diagnostics": [finding(0, "m")]}))]
+            vec![flood(
+                20_000,
+                "textDocument/publishDiagnostics",
+                json!({"uri": site.uri("b.fake"), "diagnostics": [finding(0, "m")]}),
+            )]
         })
         .gets("?"),
         before("20,000 lists of diagnostics of missing files", |site| {
             let uri = site.uri("b.fake").replace("b.fake", "missing{n}.fake");
-            vec![flood(20_000, "textDocument/publishDiagnostics", json!({"uri": uri, "diagnostics": [finding(0, "m")]}))]
+            vec![flood(
+                20_000,
+                "textDocument/publishDiagnostics",
+                json!({"uri": uri, "diagnostics": [finding(0, "m")]}),
+            )]
         })
         .gets("?"),
         before("20,000 lists of diagnostics outside the roots", |_| {
-            vec![flood(20_000, "textDocument/publishDiagnostics", json!({"uri": "file:///etc/{n}", "diagnostics": [finding(0, "m")]}))]
+            vec![flood(
+                20_000,
+                "textDocument/publishDiagnostics",
+                json!({"uri": "file:///etc/{n}", "diagnostics": [finding(0, "m")]}),
+            )]
         })
         .gets("?"),
     ]

@@ -35,7 +35,15 @@ pub(crate) enum Step {
 
 impl Step {
     pub(super) fn waits(&self) -> bool {
-        matches!(self, Step::Wait(_) | Step::UntilCancelled | Step::Flood(..) | Step::Repeat(..) | Step::Trickle(..) | Step::Exit(_))
+        matches!(
+            self,
+            Step::Wait(_)
+                | Step::UntilCancelled
+                | Step::Flood(..)
+                | Step::Repeat(..)
+                | Step::Trickle(..)
+                | Step::Exit(_)
+        )
     }
 }
 

@@ -130,7 +130,7 @@ async fn merged(
             Attempt::Refused(code) => {
                 return Err(call.refused(code, "a document's diagnostics could not be pulled"));
             }
-            Attempt::Pushed(..) | Attempt::Report(_) => return Err(internal()),
+            Attempt::Pushed(..) | Attempt::Report(_) | Attempt::Waited => return Err(internal()),
         };
         let Some(file) = pulled_file(&uri, &reply).map_err(|_| call.malformed())? else { continue };
         for file in call.to_utf16(vec![file], encoding).await? {
@@ -161,7 +161,7 @@ async fn workspace_report(
         Attempt::Reply(reply, encoding, _) => (reply, encoding),
         Attempt::Outdated | Attempt::Unimplemented | Attempt::ServerExited => return Ok(None),
         Attempt::Refused(code) => return Err(call.refused(code, "the project's diagnostics could not be pulled")),
-        Attempt::Pushed(..) | Attempt::Report(_) => return Err(internal()),
+        Attempt::Pushed(..) | Attempt::Report(_) | Attempt::Waited => return Err(internal()),
     };
     let files = request.decode(&reply).map_err(|_| call.malformed())?;
     call.to_utf16(files, encoding).await.map(Some)
