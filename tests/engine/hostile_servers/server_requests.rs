@@ -41,7 +41,7 @@ fn changes() -> Vec<Behaviour> {
             steps.push(wait_ms(100));
             steps
         })
-        .gets("?"),
+        .gets("CAP_EXCEEDED timeout answering"),
         before("a request of the client's own methods", |site| {
             vec![
                 ask("textDocument/definition", site.at("a.fake", 0, 0)),
@@ -108,7 +108,7 @@ fn floods() -> Vec<Behaviour> {
                 json!({"uri": site.uri("b.fake"), "diagnostics": [finding(0, "m")]}),
             )]
         })
-        .gets("?"),
+        .gets("Found 1 definition."),
         before("20,000 lists of diagnostics of missing files", |site| {
             let uri = site.uri("b.fake").replace("b.fake", "missing{n}.fake");
             vec![flood(
@@ -117,7 +117,7 @@ fn floods() -> Vec<Behaviour> {
                 json!({"uri": uri, "diagnostics": [finding(0, "m")]}),
             )]
         })
-        .gets("?"),
+        .gets("Found 1 definition."),
         before("20,000 lists of diagnostics outside the roots", |_| {
             vec![flood(
                 20_000,
@@ -125,7 +125,7 @@ fn floods() -> Vec<Behaviour> {
                 json!({"uri": "file:///etc/{n}", "diagnostics": [finding(0, "m")]}),
             )]
         })
-        .gets("?"),
+        .gets("Found 1 definition."),
     ]
 }
 
