@@ -162,7 +162,7 @@ fn symbols() -> Vec<Behaviour> {
         of_workspace("workspace symbols outside the roots", |_| {
             json!([{"name": "alpha", "kind": 12, "location": location("file:///etc/passwd", 0)}])
         })
-        .gets("No workspace symbols found. 1 location outside the allowed roots omitted."),
+        .gets("No workspace symbols found."),
         of_workspace("workspace symbols as a number", |_| json!(7)).gets(MALFORMED),
         of_workspace("workspace symbols with a name of 1 MB", |site| {
             json!([{"name": format!("alpha{}", "n".repeat(1_000_000)), "kind": 12, "location": site.location("a.fake", 0)}])

@@ -13,6 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexS
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::message_reader::read_message;
 use super::record::{Kind, Record, Seen};
 use super::{FakeServer, Step};
 
@@ -338,24 +339,6 @@ fn with_id(body: &[u8], cause: &Cause) -> Vec<u8> {
         Some(at) => [&body[..at], id.as_bytes(), &body[at + 4..]].concat(),
         None => body.to_vec(),
     }
-}
-
-async fn read_message(reader: &mut BufReader<ReadHalf<DuplexStream>>) -> Option<Value> {
-    let mut length = None;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).await.ok()? == 0 {
-            return None;
-        }
-        match line.trim_end().split_once(": ") {
-            Some(("Content-Length", digits)) => length = Some(digits.parse().expect("the client's header is broken")),
-            Some(_) => {}
-            None => break,
-        }
-    }
-    let mut body = vec![0; length.expect("the client's header has no length")];
-    reader.read_exact(&mut body).await.ok()?;
-    Some(serde_json::from_slice(&body).expect("the client's frame is no JSON"))
 }
 
 struct FakeProcess(Arc<Running>);

@@ -28,6 +28,7 @@
 #![allow(dead_code, reason = "each target uses a part")]
 
 mod connection;
+mod message_reader;
 mod record;
 mod steps;
 
