@@ -48,6 +48,9 @@ mod scan;
 mod store;
 mod text;
 
+#[cfg(fuzzing)]
+pub use text::fuzzing;
+
 pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, ReferenceRole, Symbol};
 pub use indexed_roots::indexed_roots;
 pub use job::{GcReport, JobError, JobPhase, JobProgress, JobSummary, ProgressSnapshot, StopSignal};

@@ -6,6 +6,7 @@ mod citations;
 mod crates;
 mod disk;
 mod files;
+mod fuzz;
 mod glossary;
 mod invariants;
 mod limits;

@@ -25,6 +25,8 @@
 mod batch_lookup;
 mod confined_file;
 mod file_uri;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod open;
 mod path_gate;
 mod resolve_links;

@@ -271,7 +271,7 @@ impl Gate {
     }
 
     /// The same gate, opening files as on systems without `openat2`.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn per_segment(mut self) -> Self {
         self.method = OpenMethod::PerSegment;
         self

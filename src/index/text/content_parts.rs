@@ -7,9 +7,9 @@ use super::posting_lists::{PartRank, put_varint, take_varint};
 use crate::ContentNo;
 use std::ops::Range;
 
-/// Bytes of a part. Smaller parts make posting lists longer; larger parts make searches read more. Tests use small parts to have many
-/// of them.
-pub(super) const PART_BYTES: usize = if cfg!(test) { 64 } else { 16 * 1024 };
+/// Bytes of a part. Smaller parts make posting lists longer; larger parts make searches read more. Tests and fuzz targets use small
+/// parts to have many of them.
+pub(super) const PART_BYTES: usize = if cfg!(any(test, fuzzing)) { 64 } else { 16 * 1024 };
 
 /// The parts of one content from the first to the last candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::io;
 /// The first and the last bytes of a segment.
 pub(super) const MAGIC: [u8; 8] = *b"cytext\r\n";
 /// The format's version. A segment of another version isn't read.
-const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 2;
 /// Bytes of the footer.
 pub(super) const FOOTER_BYTES: usize = 72;
 

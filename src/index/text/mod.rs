@@ -19,6 +19,8 @@ mod dictionary;
 mod evaluation;
 mod file_search;
 mod footer;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod grams;
 mod line_display;
 mod line_pattern;

@@ -36,7 +36,11 @@ impl Segment {
     /// # Errors
     /// Those of the file system; `InvalidData` if the file isn't a whole segment of this format. Its text names the command to run.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::of_file(File::open(path)?)
+    }
+
+    /// Opens the segment that `file` contains.
+    pub(super) fn of_file(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let at = length.checked_sub(FOOTER_BYTES as u64).ok_or_else(|| damaged("its end is missing"))?;
         let footer = Footer::from_bytes(&read(&file, at, FOOTER_BYTES as u64)?, length)?;

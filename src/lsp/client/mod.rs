@@ -9,6 +9,8 @@ mod counters;
 pub mod events;
 pub mod frame;
 mod frame_budget;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod lifecycle;
 mod message;
 mod outgoing_queue;

@@ -1,0 +1,80 @@
+//! What the fuzz targets share: an allocator that refuses large allocations, and a reader of small values from an input.
+//!
+//! libFuzzer measures the memory of the process only now and then, and memory that was reserved and not used not at all. The allocator sees
+//! each request: an input that makes a parser reserve memory by a length that the input merely names is found at once.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The largest single allocation, in bytes. No input is longer than 1 MiB, and no parser needs a multiple of its input.
+const DEFAULT_LIMIT: usize = 16 << 20;
+
+static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
+
+#[global_allocator]
+static ALLOCATOR: BoundedAllocator = BoundedAllocator;
+
+/// Ends the process, which libFuzzer counts as a finding, when a single allocation is larger than the limit.
+struct BoundedAllocator;
+
+impl BoundedAllocator {
+    fn check(size: usize) {
+        if size > LIMIT.load(Ordering::Relaxed) {
+            // Without a limit while the message and the stack are printed.
+            LIMIT.store(usize::MAX, Ordering::Relaxed);
+            panic!("an allocation of {size} bytes");
+        }
+    }
+}
+
+// SAFETY: every call is passed on to the allocator of the system unchanged.
+unsafe impl GlobalAlloc for BoundedAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Self::check(layout.size());
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        Self::check(layout.size());
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        Self::check(size);
+        unsafe { System.realloc(memory, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+/// Takes small values from the front of an input. At its end every value is zero.
+pub struct Values<'d>(pub &'d [u8]);
+
+impl<'d> Values<'d> {
+    /// One byte.
+    pub fn byte(&mut self) -> u8 {
+        self.0.split_off_first().copied().unwrap_or(0)
+    }
+
+    /// A number of two bytes.
+    pub fn short(&mut self) -> u32 {
+        u32::from(self.byte()) << 8 | u32::from(self.byte())
+    }
+
+    /// A number of eight bytes.
+    pub fn long(&mut self) -> u64 {
+        (0..8).fold(0, |number, _| number << 8 | u64::from(self.byte()))
+    }
+
+    /// Up to `length` bytes.
+    pub fn bytes(&mut self, length: usize) -> &'d [u8] {
+        self.0.split_off(..length.min(self.0.len())).unwrap_or_default()
+    }
+
+    /// The rest as text; what is not UTF-8 is replaced.
+    pub fn text(self) -> String {
+        String::from_utf8_lossy(self.0).into_owned()
+    }
+}

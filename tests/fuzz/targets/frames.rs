@@ -1,0 +1,150 @@
+//! Frames of the LSP base protocol. However the bytes arrive, the reader returns the bodies that a plain reading of the whole stream gives,
+//! and the same error.
+
+#![no_main]
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use codeyard_fuzz::Values;
+use codeyard_lsp::client::frame::{FrameBudget, FrameError};
+use codeyard_lsp::client::fuzzing::{FramesRead, read_frames};
+use codeyard_lsp::limits::{MAX_FRAME_BYTES, MAX_FRAME_HEADER_BYTES};
+use libfuzzer_sys::fuzz_target;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::runtime::{Builder, Runtime};
+
+/// Most bytes of a stream.
+const MAX_STREAM_BYTES: usize = 256 * 1024;
+
+/// A stream that arrives in pieces.
+struct Pieces<'d> {
+    rest: &'d [u8],
+    sizes: &'d [u8],
+    read: usize,
+}
+
+impl AsyncRead for Pieces<'_> {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let size = match self.sizes {
+            [] => usize::MAX,
+            // Small pieces cut headers, large ones cut bodies.
+            sizes => match sizes[self.read % sizes.len()] {
+                size if size < 128 => usize::from(size) + 1,
+                size => usize::from(size) << 7,
+            },
+        };
+        self.read += 1;
+        let (now, later) = self.rest.split_at(size.min(into.remaining()).min(self.rest.len()));
+        into.put_slice(now);
+        self.rest = later;
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The stream that an input stands for: `0xff n byte` is that byte `64 * n` times, so that short inputs have long bodies.
+fn expanded(mut data: &[u8]) -> Vec<u8> {
+    let mut stream = Vec::new();
+    loop {
+        let plain = data.iter().position(|byte| *byte == 0xff).unwrap_or(data.len());
+        stream.extend_from_slice(&data[..plain]);
+        data = &data[plain..];
+        if stream.len() >= MAX_STREAM_BYTES {
+            return stream;
+        }
+        match data {
+            [_, times, byte, rest @ ..] => {
+                stream.extend(std::iter::repeat_n(*byte, usize::from(*times) * 64));
+                data = rest;
+            }
+            rest => {
+                stream.extend_from_slice(rest);
+                return stream;
+            }
+        }
+    }
+}
+
+/// Reads the stream without buffers, limits of memory and waiting.
+fn plainly_read(mut stream: &[u8]) -> FramesRead {
+    let mut bodies = Vec::new();
+    loop {
+        if stream.is_empty() {
+            return FramesRead { bodies, error: None };
+        }
+        let (length, header) = match plain_header(stream) {
+            Ok(found) => found,
+            Err(error) => return FramesRead { bodies, error: Some(error) },
+        };
+        stream = &stream[header..];
+        if length > MAX_FRAME_BYTES as u128 {
+            return FramesRead { bodies, error: Some(FrameError::TooLarge) };
+        }
+        let Some((body, rest)) = stream.split_at_checked(length as usize) else {
+            return FramesRead { bodies, error: Some(FrameError::Truncated) };
+        };
+        bodies.push(Some(body.to_vec()));
+        stream = rest;
+    }
+}
+
+/// The length of the body and of the header before it.
+fn plain_header(stream: &[u8]) -> Result<(u128, usize), FrameError> {
+    let (mut at, mut length) = (0, None);
+    loop {
+        let end = stream[at..].iter().position(|byte| *byte == b'\n').map(|found| at + found);
+        // What is behind the limit isn't looked at.
+        let line = &stream[at..end.unwrap_or(stream.len()).min(MAX_FRAME_HEADER_BYTES)];
+        let is_cut = end.is_none_or(|end| end >= MAX_FRAME_HEADER_BYTES);
+        let colon = line.iter().position(|byte| *byte == b':');
+        let name = &line[..colon.unwrap_or(line.len())];
+        if is_cut {
+            let name = if colon.is_none() { name.strip_suffix(b"\r").unwrap_or(name) } else { name };
+            if !name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte)) {
+                return Err(FrameError::Garbage);
+            }
+            let is_too_long = stream.len() >= MAX_FRAME_HEADER_BYTES;
+            return Err(if is_too_long { FrameError::HeaderTooLong } else { FrameError::Truncated });
+        }
+        at = end.unwrap_or(stream.len()) + 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return length.map(|length| (length, at)).ok_or(FrameError::LengthMissing);
+        }
+        let is_name = |name: &[u8]| {
+            !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte))
+        };
+        let Some(colon) = colon.filter(|_| is_name(name)) else { return Err(FrameError::Garbage) };
+        if name.eq_ignore_ascii_case(b"content-length") {
+            let digits = line[colon + 1..].trim_ascii();
+            if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+                return Err(FrameError::LengthInvalid);
+            }
+            let number = digits.iter().fold(0_u128, |number, digit| {
+                number.saturating_mul(10).saturating_add(u128::from(digit - b'0'))
+            });
+            if length.replace(number).is_some() {
+                return Err(FrameError::LengthRepeated);
+            }
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    thread_local! {
+        static RUNTIME: Runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        static BUDGET: FrameBudget = FrameBudget::default();
+    }
+    let mut values = Values(data);
+    let count = usize::from(values.byte() % 8);
+    let sizes = values.bytes(count);
+    let stream = expanded(values.0);
+    let budget = BUDGET.with(FrameBudget::clone);
+    let pieces = Pieces { rest: &stream, sizes, read: 0 };
+    let found = RUNTIME.with(|runtime| runtime.block_on(read_frames(pieces, &budget)));
+    let plain = plainly_read(&stream);
+    assert_eq!(found.error, plain.error, "in pieces of {sizes:?}");
+    assert!(found.bodies == plain.bodies, "other bodies, in pieces of {sizes:?}");
+    assert_eq!(budget.in_flight(), 0, "room isn't given back");
+});
