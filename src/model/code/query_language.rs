@@ -4,11 +4,12 @@
 //! Pure. Text that only looks like the language is text: `std::vec`, `http://x`, `Foo: bar`, `->`, `--flag`, an unclosed quote. Invariants:
 //! parsing never fails but for the errors of [`LanguageError`]; the text of a parsed query parses to the same query.
 
-use std::fmt;
-
 use super::kind::SymbolKind;
 use super::query::CaseRule;
 use crate::limits::MAX_QUERY_TERMS;
+use written::pattern_text;
+
+mod written;
 
 /// The filters, in the order in which documents list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,14 +28,25 @@ pub enum FilterName {
     Case,
 }
 
-/// One term of a query.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One term of a query. Terms that ask for the same are equal, however they are spelt.
+#[derive(Debug, Clone)]
 pub struct QueryTerm {
     /// Whether what matches the term is left out.
     pub is_excluded: bool,
     /// What the term asks for.
     pub subject: TermSubject,
+    /// How the query spells it. A word can begin with a quote or a slash that is never closed: `"x path:"a" y"` is a word, a filter and a
+    /// word, but `"x path:a y"` is one phrase. So the terms of a query can be written in another spelling only if nothing is before them.
+    spelling: Option<String>,
 }
+
+impl PartialEq for QueryTerm {
+    fn eq(&self, other: &Self) -> bool {
+        (self.is_excluded, &self.subject) == (other.is_excluded, &other.subject)
+    }
+}
+
+impl Eq for QueryTerm {}
 
 /// What a term asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,7 +170,8 @@ impl ParsedSearch {
         let (mut unknown, mut rest) = (None, text.trim_start());
         while !rest.is_empty() {
             let (term, after) = next_term(rest, &mut unknown)?;
-            terms.push(term);
+            let spelling = Some(rest[..rest.len() - after.len()].to_owned());
+            terms.push(QueryTerm { spelling, ..term });
             if terms.len() > MAX_QUERY_TERMS {
                 return Err(LanguageError::TooManyTerms);
             }
@@ -198,8 +211,13 @@ impl ParsedSearch {
 }
 
 impl QueryTerm {
+    /// A term that no text spells yet.
+    pub(super) fn new(is_excluded: bool, subject: TermSubject) -> Self {
+        Self { is_excluded, subject, spelling: None }
+    }
+
     fn word(text: String) -> Self {
-        Self { is_excluded: false, subject: TermSubject::Word(text) }
+        Self::new(false, TermSubject::Word(text))
     }
 }
 
@@ -210,7 +228,7 @@ fn next_term<'t>(text: &'t str, unknown: &mut Option<(String, String)>) -> Resul
         .filter(|rest| rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '"' | '/')));
     let body = excluded.unwrap_or(text);
     let is_excluded = excluded.is_some();
-    let term = |subject| QueryTerm { is_excluded, subject };
+    let term = |subject| QueryTerm::new(is_excluded, subject);
     if let Some((phrase, rest)) = quoted(body).filter(|(phrase, rest)| !phrase.is_empty() && ends_term(rest)) {
         return Ok((term(TermSubject::Phrase(phrase)), rest));
     }
@@ -342,54 +360,6 @@ pub(super) fn case_rule(value: &str) -> Option<CaseRule> {
         "no" => Some(CaseRule::Insensitive),
         value => CaseRule::parse(value),
     }
-}
-
-impl fmt::Display for ParsedSearch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, term) in self.terms.iter().enumerate() {
-            write!(f, "{}{term}", if at == 0 { "" } else { " " })?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for QueryTerm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_excluded {
-            f.write_str("-")?;
-        }
-        match &self.subject {
-            TermSubject::Word(word) => f.write_str(word),
-            TermSubject::Phrase(text) => write_quoted(text, f),
-            TermSubject::Regex(pattern) => write!(f, "/{}/", pattern_text(pattern)),
-            TermSubject::Filter(name, value) => {
-                write!(f, "{}:", name.as_str())?;
-                let is_bare = !value.contains(char::is_whitespace) && !value.starts_with([':', '=', '"', '/']);
-                if is_bare { f.write_str(value) } else { write_quoted(value, f) }
-            }
-        }
-    }
-}
-
-fn write_quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-/// A pattern with its slashes escaped, but for those that a backslash stands before.
-fn pattern_text(pattern: &str) -> String {
-    let mut text = String::new();
-    let mut characters = pattern.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '/' => text.push_str("\\/"),
-            '\\' => {
-                text.push('\\');
-                text.extend(characters.next());
-            }
-            other => text.push(other),
-        }
-    }
-    text
 }
 
 #[cfg(test)]

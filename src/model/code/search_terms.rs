@@ -189,7 +189,7 @@ impl SearchQuery {
             _ => term.is_excluded,
         };
         let conditions = self.parsed.terms.iter().filter(stays).cloned();
-        let terms = std::iter::once(QueryTerm { is_excluded: false, subject }).chain(conditions);
+        let terms = std::iter::once(QueryTerm::new(false, subject)).chain(conditions);
         (ParsedSearch { terms: terms.collect() }.to_string(), SearchMode::Auto)
     }
 }

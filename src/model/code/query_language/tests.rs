@@ -11,7 +11,7 @@ fn word(text: &str) -> QueryTerm {
 }
 
 fn term(is_excluded: bool, subject: TermSubject) -> QueryTerm {
-    QueryTerm { is_excluded, subject }
+    QueryTerm::new(is_excluded, subject)
 }
 
 fn filter(name: FilterName, value: &str) -> QueryTerm {
@@ -165,4 +165,18 @@ fn any_text_is_parsed_without_a_panic_and_what_is_written_is_read_again() {
         }
     }
     assert!(read > 10_000 && refused > 1_000, "{read} {refused}");
+}
+
+/// A word that begins with a quote or a slash takes in what follows as soon as there is a second one.
+#[test]
+fn the_text_of_a_query_with_an_unclosed_mark_means_the_same() {
+    for (text, terms) in [
+        (r#""x path:"a" y""#, vec![word("\"x"), filter(FilterName::Path, "a"), word("y\"")]),
+        (r#"/x path:"a/" y/"#, vec![word("/x"), filter(FilterName::Path, "a/"), word("y/")]),
+        (r#"/x path:"a\/ b""#, vec![word("/x"), filter(FilterName::Path, r"a\/ b")]),
+    ] {
+        let found = parsed(text);
+        assert_eq!(found.terms, terms, "{text}");
+        assert_eq!(parsed(&found.to_string()), found, "{text} became {found}");
+    }
 }
