@@ -34,7 +34,9 @@ async fn each_broken_header_closes_with_its_reason() {
     let long_name = format!("X: {}\r\n", "y".repeat(limits::MAX_FRAME_HEADER_BYTES));
     let many = "X: y\r\n".repeat(limits::MAX_FRAME_HEADER_BYTES);
     let too_large = format!("Content-Length: {}\r\n\r\n", limits::MAX_FRAME_BYTES + 1);
-    let table: [(&str, FrameError); 19] = [
+    // A long line that is no header is garbage, whether its end has arrived or not.
+    let long_garbage = format!("\\: {}\r\n", "y".repeat(limits::MAX_FRAME_HEADER_BYTES));
+    let table: [(&str, FrameError); 20] = [
         ("Starting the server\nContent-Length: 2\r\n\r\n{}", FrameError::Garbage),
         ("Starting, without an end of line", FrameError::Garbage),
         ("{\"jsonrpc\":\"2.0\"}", FrameError::Garbage),
@@ -52,6 +54,7 @@ async fn each_broken_header_closes_with_its_reason() {
         ("Content-Length: 99999999999999999999999999\r\n\r\n", FrameError::TooLarge),
         (&too_large, FrameError::TooLarge),
         (&long_name, FrameError::HeaderTooLong),
+        (&long_garbage, FrameError::Garbage),
         (&many, FrameError::HeaderTooLong),
         ("Content-Length: 5\r\n\r\n{}", FrameError::Truncated),
     ];

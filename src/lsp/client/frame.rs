@@ -145,7 +145,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             let fresh = &self.buffer[self.start + seen..self.end];
             let Some(at) = fresh.iter().position(|&byte| byte == b'\n') else {
                 seen = self.end - self.start;
-                check_header_start(&self.buffer[self.start + line..self.end])?;
+                check_header_start(self.header_line_so_far(line, seen))?;
                 if seen >= limits::MAX_FRAME_HEADER_BYTES {
                     return Err(FrameError::HeaderTooLong);
                 }
@@ -156,6 +156,8 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             };
             let end = seen + at;
             if end >= limits::MAX_FRAME_HEADER_BYTES {
+                // The same error as if the line had arrived in pieces.
+                check_header_start(self.header_line_so_far(line, end))?;
                 return Err(FrameError::HeaderTooLong);
             }
             let text = &self.buffer[self.start + line..self.start + end];
@@ -172,6 +174,11 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
                 }
             }
         }
+    }
+
+    /// The bytes of an unfinished header line from `line` to `end`, as far as a header block may reach. Both count from its beginning.
+    fn header_line_so_far(&self, line: usize, end: usize) -> &[u8] {
+        &self.buffer[self.start + line..self.start + end.min(limits::MAX_FRAME_HEADER_BYTES)]
     }
 
     async fn read_or_skip<'a>(&mut self, length: usize, permit: Option<FramePermit>) -> Result<Frame<'a>, FrameError> {

@@ -57,6 +57,10 @@ struct MessageFields<'a> {
 
 /// Parses and classifies one message.
 pub(super) fn parse(text: &str) -> Result<IncomingMessage<'_>, MalformedMessage> {
+    // serde would accept an array for the fields of a struct, so that `[1,"x"]` would be a request.
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err(MalformedMessage);
+    }
     let wire: MessageFields<'_> = serde_json::from_str(text).map_err(|_| MalformedMessage)?;
     match (wire.method, wire.id) {
         (Some(method), Some(id)) => {
@@ -153,4 +157,17 @@ fn method_and_params<P: Serialize>(
     }
     out.push(b'}');
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_objects_are_messages() {
+        for text in ["[1,\"x\"]", " [null,\"x\",{}]", "[7,null,null,1]", "[]", "\"x\"", "1", "null", ""] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert!(matches!(parse(" \n{\"method\":\"x\"}"), Ok(IncomingMessage::Notification { .. })));
+    }
 }
