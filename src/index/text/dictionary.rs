@@ -6,6 +6,7 @@ use super::checksum::{checksum, damaged};
 use super::grams::Gram;
 use super::posting_lists::{put_varint, take_varint, take_varint_u32};
 use std::io;
+use std::ops::Range;
 
 /// Grams in one block.
 const BLOCK_GRAMS: usize = 256;
@@ -136,18 +137,21 @@ impl DictionaryBuilder {
     }
 }
 
-/// Decodes the table of blocks.
-pub(super) fn blocks(table: &[u8]) -> Option<Vec<DictionaryBlock>> {
+/// Decodes the table of blocks, which all lie in the range `dictionary` of the file.
+pub(super) fn blocks(table: &[u8], dictionary: Range<u64>) -> Option<Vec<DictionaryBlock>> {
     let (rows, rest) = table.as_chunks::<ROW_BYTES>();
     let blocks = rows.iter().map(|row| {
         let mut row = row.as_slice();
-        Some(DictionaryBlock {
+        let block = DictionaryBlock {
             first: u32::from_le_bytes(take_array(&mut row)?),
             lists_at: u64::from_le_bytes(take_array(&mut row)?),
             at: u64::from_le_bytes(take_array(&mut row)?),
             length: u32::from_le_bytes(take_array(&mut row)?),
             checksum: u32::from_le_bytes(take_array(&mut row)?),
-        })
+        };
+        // A block is read into memory of its length, so the length is checked first.
+        let end = block.at.checked_add(u64::from(block.length))?;
+        (block.at >= dictionary.start && end <= dictionary.end).then_some(block)
     });
     rest.is_empty().then(|| blocks.collect())?
 }

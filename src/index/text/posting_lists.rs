@@ -92,7 +92,8 @@ pub(super) fn intersect(bytes: &[u8], count: u32, universe: u32, kept: &mut Vec<
         kept.retain(|rank| bytes.get(*rank as usize / 8).is_some_and(|byte| byte & (1 << (rank % 8)) != 0));
         return Some(());
     }
-    let mut others = Vec::with_capacity(count as usize);
+    // Each rank takes a byte at least, so memory doesn't grow by a count that the list can't have.
+    let mut others = Vec::with_capacity(bytes.len().min(count as usize));
     decode(bytes, count, universe, &mut others)?;
     let mut others = others.into_iter().peekable();
     kept.retain(|rank| {

@@ -49,7 +49,8 @@ impl Segment {
         if checksum(&table) != footer.table_checksum || checksum(&contents) != footer.contents_checksum {
             return Err(damaged("its tables"));
         }
-        let blocks = dictionary::blocks(&table).ok_or_else(|| damaged("its tables"))?;
+        let blocks = dictionary::blocks(&table, footer.dictionary_at..footer.table_at);
+        let blocks = blocks.ok_or_else(|| damaged("its tables"))?;
         let covered =
             CoveredContents::decode(&contents, footer.contents).filter(|covered| covered.parts() == footer.parts);
         let covered = covered.ok_or_else(|| damaged("its tables"))?;

@@ -231,6 +231,31 @@ fn a_segment_of_another_format_is_not_read() {
     }
 }
 
+/// A block that claims to be larger than the dictionary, or to lie elsewhere, with checksums that fit. Its length alone would reserve memory.
+#[test]
+fn a_block_outside_the_dictionary_is_refused_before_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segment");
+    write(&texts(13), &path, 5_000, 1);
+    let whole = std::fs::read(&path).unwrap();
+    let footer = whole.len() - footer::FOOTER_BYTES;
+    let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap());
+    let (table, contents) = (number(footer + 8) as usize, number(footer + 16) as usize);
+    // The offset of the first block, and its length.
+    for (at, value) in [(12, 0_u64), (12, u64::MAX), (12, table as u64), (20, u64::from(u32::MAX))] {
+        let mut bytes = whole.clone();
+        let length = if at == 20 { 4 } else { 8 };
+        bytes[table + at..table + at + length].copy_from_slice(&value.to_le_bytes()[..length]);
+        let sum = checksum::checksum(&bytes[table..contents]);
+        bytes[footer + 36..footer + 40].copy_from_slice(&sum.to_le_bytes());
+        let sum = checksum::checksum(&bytes[footer..footer + 60]);
+        bytes[footer + 60..footer + 64].copy_from_slice(&sum.to_le_bytes());
+        std::fs::write(&path, &bytes).unwrap();
+        let error = Segment::open(&path).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{at} {value}");
+    }
+}
+
 #[test]
 fn merged_segments_equal_rewritten_ones() {
     let folder = tempfile::tempdir().unwrap();
