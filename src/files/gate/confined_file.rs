@@ -28,7 +28,7 @@ pub enum FileRefusal {
     Failed,
 }
 
-/// Opens the regular file at `path`, an absolute path, if its real path lies below `folder`, itself a real path.
+/// Opens the regular file at `path`, if both the path as it is spelt and its real path lie below `folder`, itself a real path.
 ///
 /// # Errors
 /// If there is no such file.

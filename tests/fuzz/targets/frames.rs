@@ -121,9 +121,9 @@ fn plain_header(stream: &[u8]) -> Result<(u128, usize), FrameError> {
             if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
                 return Err(FrameError::LengthInvalid);
             }
-            let number = digits.iter().fold(0_u128, |number, digit| {
-                number.saturating_mul(10).saturating_add(u128::from(digit - b'0'))
-            });
+            let number = digits
+                .iter()
+                .fold(0_u128, |number, digit| number.saturating_mul(10).saturating_add(u128::from(digit - b'0')));
             if length.replace(number).is_some() {
                 return Err(FrameError::LengthRepeated);
             }

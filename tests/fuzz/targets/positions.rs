@@ -46,9 +46,8 @@ fn counted(line: &str, column: u32, from: PositionEncoding, to: PositionEncoding
 fuzz_target!(|data: &[u8]| {
     let mut values = Values(data);
     let pad = usize::from(values.byte() % 4) * 127;
-    let mut positions: Vec<Position> = (0..2)
-        .map(|_| Position { line: u32::from(values.byte() % 16), character: values.short() % 1_024 })
-        .collect();
+    let mut positions: Vec<Position> =
+        (0..2).map(|_| Position { line: u32::from(values.byte() % 16), character: values.short() % 1_024 }).collect();
     positions.push(Position { line: values.long() as u32, character: u32::MAX });
     // Long lines have checkpoints.
     let text = format!("{}{}", "é".repeat(pad), values.text());
