@@ -3,8 +3,6 @@
 // Other test targets use the rest of this module.
 #[path = "../support/e2e.rs"]
 mod e2e;
-#[path = "../support/git.rs"]
-mod git;
 #[path = "../support/mcp.rs"]
 #[expect(dead_code, reason = "shared with the tests of answers")]
 mod mcp;

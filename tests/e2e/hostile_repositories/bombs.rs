@@ -49,8 +49,11 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
+/// What the rules are, how they are made, and whether `sub/other.py` is still found.
+type Rule = (&'static str, fn() -> String, bool);
+
 fn ignore_bombs() -> Vec<Case> {
-    let rules: [(&str, fn() -> String, bool); 9] = [
+    let rules: [Rule; 9] = [
         ("a million distinct lines", || (0..1_000_000).map(|n| format!("never{n}\n")).collect(), true),
         ("10 MB of everything", || "*\n".repeat(5_000_000), false),
         ("a glob of a MiB", || "a*".repeat(1 << 19) + "\n", true),

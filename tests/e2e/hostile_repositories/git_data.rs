@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::{Case, write};
-use crate::git::git;
+use crate::launch::git::git;
 
 /// A repository with one commit of `other.txt`.
 pub(super) fn repository(root: &Path, text: &str) {

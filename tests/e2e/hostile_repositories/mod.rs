@@ -240,7 +240,9 @@ fn attack_all(mut cases: Vec<Case>) {
         });
         attack(&yard, number, case, site, &mut neighbour);
         done.store(true, Relaxed);
-        worker.map(|worker| worker.join().expect("the worker ends"));
+        if let Some(worker) = worker {
+            worker.join().expect("the worker ends");
+        }
         let grown = peak_mib(yard.pid()) - before.0;
         println!("{:>4} {} ms, peak + {grown} MiB: {}", number + 1, before.1.elapsed().as_millis(), case.name);
     }
@@ -259,7 +261,7 @@ fn attack_all(mut cases: Vec<Case>) {
     yard.stop();
 }
 
-/// Whether nothing at this path is a link, a special file or missing; for cases that need it.
+/// Writes a file and makes the folders above it.
 pub(super) fn write(path: &Path, bytes: impl AsRef<[u8]>) {
     fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     fs::write(path, bytes).expect("a file");

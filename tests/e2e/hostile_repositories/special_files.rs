@@ -26,7 +26,7 @@ const KINDS: [(&str, Make); 14] = [
     }),
     ("unreadable", |path, _| {
         fs::write(path, "x\n").expect("a file");
-        fs::set_permissions(path, fs::Permissions::from_mode(0)).expect("a mode");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o0)).expect("a mode");
     }),
     ("20 MB without a line end", |path, _| fs::write(path, vec![b'a'; 20 << 20]).expect("a file")),
     ("a MiB of noise", |path, _| fs::write(path, noise(1 << 20)).expect("a file")),

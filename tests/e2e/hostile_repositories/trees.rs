@@ -83,7 +83,7 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         Case::new("a folder without permissions", |site| {
             write(&site.path("closed/x.py"), "x = 1\n");
-            fs::set_permissions(site.path("closed"), fs::Permissions::from_mode(0)).expect("a mode");
+            fs::set_permissions(site.path("closed"), fs::Permissions::from_mode(0o0)).expect("a mode");
         }),
         Case::new("a source of 50 GB", |site| {
             fs::File::create(site.path("big.py")).and_then(|file| file.set_len(50 << 30)).expect("a sparse file");
@@ -92,7 +92,7 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("64 sources of a MiB of noise", |site| {
             (0..64).for_each(|number| write(&site.path(&format!("noise/{number}.py")), noise(1 << 20)));
         }),
-        Case::new("UTF-16", |site| write(&site.path("wide.py"), b"\xff\xfex\0=\01\0\n\0")),
+        Case::new("UTF-16", |site| write(&site.path("wide.py"), b"\xff\xfex\0=\x001\0\n\0")),
         Case::new("NUL bytes in a source", |site| write(&site.path("nul.py"), vec![0; 100_000])),
     ]);
     cases.extend(changing());
