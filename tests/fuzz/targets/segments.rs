@@ -55,8 +55,19 @@ fuzz_target!(|data: &[u8]| {
     let mut values = Values(data);
     match values.byte() % 4 {
         0 => drop(checked(values.0)),
-        1 | 2 => {
+        1 => {
             let mut bytes = values.0.to_vec();
+            sealed(&mut bytes);
+            checked(&bytes);
+        }
+        // Any changes, behind checksums that fit. The last bytes have the offsets of all others.
+        2 => {
+            let mut bytes = whole().to_vec();
+            while !values.0.is_empty() {
+                let at = values.short() as usize % bytes.len();
+                let at = if values.byte() & 1 == 0 { at } else { bytes.len() - 1 - at % bytes.len().min(256) };
+                bytes[at] = values.byte();
+            }
             sealed(&mut bytes);
             checked(&bytes);
         }
