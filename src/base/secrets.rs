@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
 /// Prefixes of tokens, and the fewest characters behind them.

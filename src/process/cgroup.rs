@@ -27,10 +27,7 @@ pub(crate) fn children_bytes(table: &ProcessTable) -> Option<u64> {
 /// Memory that this process and its children may use, in bytes: that of the machine, or less where a control group bounds it. `None` if it
 /// isn't known.
 pub fn memory_of_machine() -> Option<u64> {
-    let total = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-        Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
-    });
+    let total = fs::read_to_string("/proc/meminfo").ok().and_then(|text| Some(kib(&text, "MemTotal:")? * 1024));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limit = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let second = own_group(&groups).into_iter().flat_map(|group| {
@@ -72,11 +69,13 @@ fn field(text: &str, name: &str) -> Option<u64> {
 
 /// Anonymous and shared memory in the text of `/proc/<pid>/status`.
 fn unreclaimable_of_status(text: &str) -> Option<u64> {
-    let kib = |name: &str| -> Option<u64> {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().next()?.parse().ok()
-    };
-    Some((kib("RssAnon:")? + kib("RssShmem:")?) * 1024)
+    Some((kib(text, "RssAnon:")? + kib(text, "RssShmem:")?) * 1024)
+}
+
+/// The number of KiB in the line that begins with `name`, as files in `/proc` have it.
+fn kib(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! itself when a request takes too long; it can read only the directories that it is given, write nothing and reach no network (Landlock),
 //! and use bounded memory. It confines itself with [`confine`]; what it does then is up to its role.
 //!
-//! Invariants: none stays as a zombie; nobody waits for its end; a signal is only sent to one that has not been waited for.
+//! Invariants: none stays as a zombie; nobody waits for its end, except [`end_all`] for a bounded time; a signal is only sent to one that has
+//! not been waited for.
 
 use std::ffi::OsString;
 use std::io;
@@ -109,10 +110,9 @@ static RUNNING: Mutex<Running> = Mutex::new(Running { children: Vec::new(), has_
 static ENDING: Condvar = Condvar::new();
 
 /// Waits for the child on a thread that all confined processes share, and that ends with the last of them.
-fn reap_when_ended(child: Child) -> io::Result<()> {
+fn reap_when_ended(mut child: Child) -> io::Result<()> {
     let mut running = RUNNING.lock();
     if running.is_over {
-        let mut child = child;
         child.kill()?;
         child.wait()?;
         return Err(io::Error::other("codeyard is ending"));

@@ -30,7 +30,7 @@ pub const OWNER_VARIABLE: &str = "CODEYARD_OWNER";
 /// Pause between two passes while processes are killed.
 const PASS_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Knows the guards of this process, so that other children in foreign sessions can be told from them.
+/// Keeps the ids of the running guards, to distinguish them from other children of this process in foreign sessions.
 #[derive(Debug, Default)]
 pub(crate) struct OrphanCollector {
     /// Held while a guard is started and added.

@@ -1,4 +1,4 @@
-//! `token`: ids, kinds, uses, removal and rotation by id, and what is said where a name isn't enough.
+//! `token`: ids, kinds, uses, removal and rotation by id, and the messages where a name matches several tokens.
 
 use serde_json::Value;
 

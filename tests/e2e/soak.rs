@@ -35,7 +35,7 @@ const KILL_MS: u64 = 7_000;
 const EDIT_MS: u64 = 500;
 /// Growth of memory after the first quarter that is allowed, in MiB per hour, of a soak that lasts long enough to measure it.
 const SLOPE_MIB: f64 = 1.0;
-/// From this length on, a slope can be told from noise.
+/// The shortest soak whose slope is checked; in a shorter one growth and noise look the same.
 const MEASURABLE: Duration = Duration::from_secs(110 * 60);
 
 /// What the process uses at one moment.

@@ -11,6 +11,8 @@ mod fault_injection;
 mod faults;
 mod fleet;
 mod language;
+#[path = "../support/fake_server/message_reader.rs"]
+mod message_reader;
 mod panic_injector;
 mod profile;
 mod rules;

@@ -16,10 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::faults::StartFault;
 use crate::language::Project;
+use crate::message_reader::read_message;
 use crate::profile::Diagnosing;
 use crate::server_model::ServerModel;
 use crate::stage::{Sabotage, Shared};
-use crate::wire::{framed, read_message};
+use crate::wire::framed;
 
 /// Output, or the exit after all output is written.
 pub(crate) enum Out {
