@@ -1,9 +1,12 @@
 //! Blocking work: on the runtime's blocking pool, or in a simulation on the calling thread.
 //!
 //! The threads of a pool finish in an order that can't be repeated. With [`on_this_thread`] the work runs as a task of the present runtime
-//! instead, after a delay that the simulation chooses. Invariant: for the caller the two differ only in the order in which work ends.
+//! instead, after a delay that the simulation chooses.
+//!
+//! A thread that serves actors or calls is marked by [`forbid_here`]. Code that touches a file calls [`assert_may_block`]. Invariants: for the
+//! caller the pool and the simulation differ only in the order in which work ends; in debug builds no marked thread touches a file.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,6 +17,22 @@ type Pace = Rc<dyn Fn() -> Duration>;
 
 thread_local! {
     static PACE: RefCell<Option<Pace>> = const { RefCell::new(None) };
+    static MAY_BLOCK: Cell<bool> = const { Cell::new(true) };
+}
+
+/// Marks this thread as one that must never wait for a file.
+pub fn forbid_here() {
+    MAY_BLOCK.set(false);
+}
+
+/// Called where a file is touched. Panics in debug builds on a thread that was marked by [`forbid_here`], unless a simulation keeps blocking
+/// work there.
+#[track_caller]
+pub fn assert_may_block() {
+    debug_assert!(
+        MAY_BLOCK.get() || PACE.with(|pace| pace.borrow().is_some()),
+        "a file is touched on a thread that serves actors"
+    );
 }
 
 /// Keeps blocking work on the thread that created this guard, until it is dropped there.
@@ -65,6 +84,19 @@ mod tests {
             assert!(spawn(|| panic!("meant to panic")).await.is_err());
             drop(guard);
             assert_ne!(spawn(of).await.unwrap(), here);
+        });
+    }
+
+    #[test]
+    fn a_marked_thread_touches_files_only_by_work_elsewhere_or_in_a_simulation() {
+        run(async {
+            assert_may_block();
+            forbid_here();
+            assert!(!cfg!(debug_assertions) || std::panic::catch_unwind(assert_may_block).is_err());
+            spawn(assert_may_block).await.unwrap();
+            let guard = on_this_thread(|| Duration::ZERO);
+            spawn(assert_may_block).await.unwrap();
+            drop(guard);
         });
     }
 }

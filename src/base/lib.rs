@@ -12,6 +12,8 @@ pub mod digest;
 pub mod file_lock;
 pub mod ids;
 pub mod priority;
+pub mod proc_status;
 pub mod secrets;
+pub mod seeded_faults;
 pub mod stable_json;
 pub mod visible;

@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use crate::seeded_faults;
+
 /// `text`, which may have lines.
 pub fn visible(text: &str) -> Cow<'_, str> {
     shown(text, |c, next| c == '\n' || c == '\r' && next == Some('\n'))
@@ -16,6 +18,22 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 /// `text`, which is a part of one line.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     shown(text, |_, _| false)
+}
+
+/// Makes `text`, which may have lines, [`visible`], and returns the number of escapes.
+pub fn make_visible(text: &mut String) -> usize {
+    escape(text, |c, next| c == '\n' || c == '\r' && next == Some('\n'))
+}
+
+/// Makes `text`, a part of one line, [`visible_line`], and returns the number of escapes.
+pub fn make_visible_line(text: &mut String) -> usize {
+    escape(text, |_, _| false)
+}
+
+fn escape(text: &mut String, is_structure: impl Fn(char, Option<char>) -> bool) -> usize {
+    let (Cow::Owned(visible), escapes) = shown_and_counted(text, is_structure) else { return 0 };
+    *text = visible;
+    escapes
 }
 
 /// `json`, JSON text of the same value in which no character is left that a terminal obeys. The encoder has escaped the others.
@@ -43,10 +61,15 @@ pub fn visible_log(line: &str) -> Cow<'_, str> {
 }
 
 fn shown(text: &str, is_structure: impl Fn(char, Option<char>) -> bool) -> Cow<'_, str> {
+    shown_and_counted(text, is_structure).0
+}
+
+/// The text with escapes, and their number.
+fn shown_and_counted(text: &str, is_structure: impl Fn(char, Option<char>) -> bool) -> (Cow<'_, str>, usize) {
     if !text.contains(|c| is_hidden(c) && c != '\n') && !text.contains(|c| c == '\n' && !is_structure(c, None)) {
-        return Cow::Borrowed(text);
+        return (Cow::Borrowed(text), 0);
     }
-    let mut shown = String::with_capacity(text.len() + 16);
+    let (mut shown, mut escapes) = (String::with_capacity(text.len() + 16), 0);
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
         let next = characters.peek().copied();
@@ -54,11 +77,12 @@ fn shown(text: &str, is_structure: impl Fn(char, Option<char>) -> bool) -> Cow<'
             shown.push(c);
             continue;
         }
+        escapes += 1;
         let code = u32::from(c);
         // Writing to a string can't fail.
         let _ = if code < 0x80 { write!(shown, "\\x{code:02x}") } else { write!(shown, "\\u{{{code:x}}}") };
     }
-    Cow::Owned(shown)
+    (Cow::Owned(shown), escapes)
 }
 
 /// Whether a terminal obeys the character instead of showing it, or it changes the order of those around it.
@@ -66,6 +90,9 @@ fn is_hidden(c: char) -> bool {
     let is_bidirectional =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     // Line and paragraph separators begin a new line in some viewers.
+    if c == '\x1b' && seeded_faults::is_on("escape_kept") {
+        return false;
+    }
     c != '\t' && c.is_control() || is_bidirectional || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
@@ -87,6 +114,9 @@ mod tests {
             assert_eq!(visible(hostile), harmless);
             assert_eq!(visible_line(hostile), harmless);
         }
+        let mut counted = "\x1b[31mred\r\nlines\n\u{202e}\ttab".to_owned();
+        assert_eq!((make_visible(&mut counted), &*counted), (2, "\\x1b[31mred\r\nlines\n\\u{202e}\ttab"));
+        assert_eq!((make_visible(&mut counted), make_visible_line(&mut counted)), (0, 3));
         for plain in ["", "a\tb", "größe 漢字 🚀 שלום", "x\\x1b"] {
             assert!(matches!(visible(plain), Cow::Borrowed(same) if same == plain));
         }

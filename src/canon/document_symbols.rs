@@ -150,6 +150,17 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_of_all_names_is_exact() {
+        let of = |bytes: usize| {
+            let children = vec![symbol_at("ab", 1, vec![])];
+            // The child repeats the name.
+            vec![symbol_at(&"n".repeat((bytes - 2) / 2), 0, children)]
+        };
+        assert_eq!(document_symbols(&file("/w/a"), of(MAX_CANONICAL_TEXT_BYTES), 9).unwrap().items().len(), 2);
+        assert!(document_symbols(&file("/w/a"), of(MAX_CANONICAL_TEXT_BYTES + 2), 9).is_err());
+    }
+
+    #[test]
     fn the_cap_counts_distinct_symbols() {
         let five: Vec<_> = (0..5).map(|line| symbol_at("x", line, vec![])).collect();
         let twice = [five.clone(), five.clone()].concat();

@@ -4,6 +4,7 @@
 //! 8,192 code points. The fragments of one server may be in any order; hovers are in the registry's order.
 
 use crate::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
+use codeyard_base::seeded_faults;
 use codeyard_model::hover::{Hover, HoverFragment};
 
 use super::order::sort_dedup;
@@ -30,6 +31,9 @@ fn is_blank(fragment: &HoverFragment) -> bool {
 }
 
 fn cut(value: &mut String) -> bool {
+    if seeded_faults::is_on("hover_uncut") {
+        return false;
+    }
     match value.char_indices().nth(MAX_HOVER_FRAGMENT_CHARS) {
         Some((end, _)) => {
             value.truncate(end);

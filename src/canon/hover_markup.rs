@@ -119,6 +119,20 @@ mod tests {
     }
 
     #[test]
+    fn the_room_of_a_page_is_used_to_the_last_character() {
+        let room = MAX_OUTPUT_CHARS - AROUND_CHARS;
+        let whole = ["a", "b", "c", "d"].map(|letter| letter.repeat(MAX_HOVER_FRAGMENT_CHARS));
+        // Each line break of the four breaks takes two characters.
+        let used = 4 * (MAX_HOVER_FRAGMENT_CHARS + 4);
+        for (more, is_cut) in [(0, false), (1, true)] {
+            let last = "e".repeat(room - used + more);
+            let all: Vec<(MarkupKind, &str)> =
+                whole.iter().chain([&last]).map(|text| (Markdown, text.as_str())).collect();
+            assert_eq!(markup(vec![hover(&all, None)]).1, is_cut, "{more}");
+        }
+    }
+
+    #[test]
     fn fragments_and_their_lengths_are_limited() {
         let long = "é".repeat(MAX_HOVER_FRAGMENT_CHARS + 1);
         let (found, truncated) = markup(vec![hover(&[(Markdown, &long)], None)]);

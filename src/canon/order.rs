@@ -4,6 +4,8 @@
 
 use std::cmp::Ordering;
 
+use codeyard_base::seeded_faults;
+
 /// An optional value. `None` sorts last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MissingLast<T>(pub(super) Option<T>);
@@ -32,8 +34,12 @@ pub(super) fn non_empty(text: Option<String>) -> MissingLast<String> {
 
 /// Sorts and drops equal entries.
 pub(super) fn sort_dedup<T: Ord>(items: &mut Vec<T>) {
-    items.sort_unstable();
-    items.dedup();
+    if !seeded_faults::is_on("answer_unsorted") {
+        items.sort_unstable();
+    }
+    if !seeded_faults::is_on("answer_with_duplicates") {
+        items.dedup();
+    }
 }
 
 #[cfg(test)]

@@ -96,6 +96,18 @@ mod tests {
         assert_eq!(error.details["reason"], reasons::RAW_ITEMS);
     }
 
+    #[test]
+    fn the_limit_of_all_names_is_exact() {
+        let of = |bytes: usize| {
+            let long = |line: u32, length: usize| symbol_at(&"n".repeat(length), line, vec![]);
+            vec![long(1, 1), long(2, bytes - 1)]
+        };
+        assert_eq!(outline(of(MAX_CANONICAL_TEXT_BYTES), 9).unwrap().len(), 2);
+        let error = outline(of(MAX_CANONICAL_TEXT_BYTES + 1), 9).unwrap_err();
+        assert_eq!(error.details["reason"], reasons::TEXT_BYTES);
+        assert!(outline(of(MAX_CANONICAL_TEXT_BYTES + 2), 9).is_err());
+    }
+
     fn some_tree() -> impl Strategy<Value = RawDocumentSymbol> {
         let leaf =
             (some_text(), 1..3u32, some_range(), some_range()).prop_map(|(name, kind, range, selection_range)| {

@@ -174,7 +174,12 @@ mod tests {
 
     #[test]
     fn an_implementation_has_the_name_of_its_type() {
-        for listed in ["impl Berth", "impl<T> Mooring<T> for &Berth<A, B>", "impl<T: Into<U>, U> bay::Berth<T, U>"] {
+        for listed in [
+            "impl Berth",
+            "impl<T> Berth<T>",
+            "impl<T> Mooring<T> for &Berth<A, B>",
+            "impl<T: Into<U>, U> bay::Berth<T, U>",
+        ] {
             let of = ResultRow { kind: Some(SymbolKind::Impl), ..row("Berth", (2, 5), 2) };
             assert!(declares(&[symbol(listed, (2, 5), 2)], &of), "{listed}");
             assert!(!declares(&[symbol(listed, (2, 5), 2)], &ResultRow { name: "Mooring".into(), ..of }), "{listed}");

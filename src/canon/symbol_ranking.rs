@@ -79,6 +79,7 @@ mod tests {
         let expected = ["open", "OPEN", "opener", "openAll", "Opening", "reopen", "oPxEn"];
         assert_eq!(names(&all, "open", 99), (expected.map(String::from).to_vec(), false));
         assert_eq!(names(&all, "shop::open", 2), (expected[..2].iter().map(ToString::to_string).collect(), true));
+        assert!(!names(&all, "open", all.len()).1, "all of them fit");
         assert_eq!(names(&["a", "Ünder"], "ün", 9).0, ["Ünder", "a"]);
     }
 

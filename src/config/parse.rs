@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use serde_json::Value;
 use toml::de::DeTable;
 
 use crate::error::ConfigError;
@@ -41,7 +43,8 @@ pub fn parse_source(text: &str, source: Source<'_>) -> Result<Config, ConfigErro
 }
 
 fn read(text: &str, table: &DeTable<'_>, source: Source<'_>) -> Result<Config, ConfigError> {
-    if let Some(unknown) = unknown_key(table, &Config::json_schema()) {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(Config::json_schema);
+    if let Some(unknown) = unknown_key(table, &SCHEMA) {
         return Err(unknown_error(text, unknown));
     }
     let mut config: Config = toml::from_str(text).map_err(|error| wrong_value(text, table, &error))?;

@@ -78,6 +78,46 @@ pub const KILL_FORGOTTEN_MS: u64 = 30_000;
 /// Calls in flight in one workspace.
 pub const MAX_CALLS_PER_WORKSPACE: usize = 256;
 
+/// Time for which arrivals at a language server are counted together, in milliseconds.
+pub const OVERLOAD_BUCKET_MS: u64 = 30;
+
+/// A language server gets too many requests if this many times as many arrive as it answers.
+pub const OVERLOAD_FACTOR: f64 = 2.0;
+
+/// After so many such buckets in a row only as many requests are admitted as keep the server busy.
+pub const OVERLOAD_AFTER_BUCKETS: u32 = 3;
+
+/// After so many other buckets in a row all requests are admitted again.
+pub const OVERLOAD_CALM_BUCKETS: u32 = 16;
+
+/// Requests that may wait at a language server, however long, before any is refused.
+pub const SHORT_SERVER_QUEUE: usize = 16;
+
+/// Requests that an overloaded language server always has: one that it works on and one that waits.
+pub const MIN_SERVER_QUEUE: usize = 2;
+
+/// A request that would wait longer than this at a language server, in milliseconds, is refused if others have had to for a while.
+pub const MAX_SERVER_QUEUE_AGE_MS: u64 = 1_000;
+
+/// Number of expired requests after which a silent language server counts as hung.
+pub const HUNG_AFTER_EXPIRED: u32 = 3;
+
+/// Language servers of a workspace that were stopped on purpose and are listed for operators; the latest ones.
+pub const MAX_STOPPED_SERVERS: usize = 64;
+
+/// A language server that has answered nothing for this long, in milliseconds, and for five times as long as usual, refuses nothing.
+pub const STUCK_SERVER_MS: u64 = 100;
+
+/// How long the actor of a language server waits for files that it must read, in milliseconds. A server whose documents can't be read by
+/// then is restarted.
+pub const MAX_SERVER_READ_MS: u64 = 10_000;
+
+/// Longest time in which the roots of a workspace are opened, in milliseconds. Then the workspace is one that can't be opened.
+pub const MAX_ROOT_OPEN_MS: u64 = 10_000;
+
+/// Threads of the blocking pool that open roots at a time.
+pub const MAX_ROOT_OPENS: usize = 16;
+
 /// How long a request of an operator waits for the supervisor, in milliseconds.
 pub const OPERATOR_PATIENCE_MS: u64 = 1_000;
 

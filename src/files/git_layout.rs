@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use crate::gate::RootReader;
 use crate::limits::{MAX_ALTERNATES_BYTES, MAX_GIT_CONFIG_BYTES, MAX_GIT_LINK_BYTES};
+use codeyard_base::seeded_faults;
 
 /// The directories of a repository that may be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,6 +121,9 @@ fn path_of_line(line: &[u8]) -> &Path {
 /// Whether git made `git_dir` for the working tree `top`: a linked worktree's directory has a file `gitdir` with the path of its `.git`,
 /// and a submodule's configuration has `core.worktree`.
 fn points_back(git_dir: &Path, top: &Path) -> bool {
+    if seeded_faults::is_on("git_directory_of_others") {
+        return true;
+    }
     let is_top = |dir: &Path| dir.canonicalize().is_ok_and(|real| real == top);
     if let Some(text) = read_small(git_dir, "gitdir", MAX_GIT_LINK_BYTES) {
         let dot_git = git_dir.join(path_of_line(&text));

@@ -1,5 +1,9 @@
 //! Limits of the path gate and the file watcher.
 
+/// Threads of the blocking pool that work with the files of one workspace at a time, for its calls and its language servers. A pool has 512,
+/// so a workspace whose file system hangs leaves enough to the others.
+pub const MAX_GATE_WORK: usize = 32;
+
 /// Files that the watcher of one workspace follows.
 pub const MAX_WATCHED_FILES: usize = 500_000;
 
@@ -58,6 +62,12 @@ pub const MAX_LINKS_FOLLOWED: usize = 40;
 
 /// Times that the gate retries when a path changes while it is checked.
 pub const MAX_GATE_RETRIES: usize = 16;
+
+/// Time for which a path counts as a former symbolic link, in milliseconds.
+pub const RECENT_LINK_MS: u64 = 60_000;
+
+/// Former symbolic links that are remembered; with more, every path counts as one.
+pub const MAX_RECENT_LINKS: usize = 1_024;
 
 /// A file that changed less than this many milliseconds ago may change again without a new stamp.
 pub const FRESH_STAMP_MS: u32 = 2_000;

@@ -1,4 +1,4 @@
-//! From a decoded query to the actor of its call: the path check, admission, and the wait for a permission before both.
+//! From a decoded query to the actor of its call: admission, and the wait for a permission before it.
 //!
 //! Invariant: a call that waits for a person holds no slot, and its deadline has not started.
 
@@ -12,7 +12,7 @@ use super::admission::Admission;
 use super::code_group::{GroupCall, MemberAdmission};
 use super::launch::{LaunchCall, LaunchCalls};
 use super::request::{CallJob, CallResult, CallWork, RequestActor};
-use super::resolve::resolve_document;
+use super::resolve::check_roots;
 use super::service::ProgressSink;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::PrincipalId;
@@ -40,23 +40,22 @@ pub(super) struct PendingCall {
 }
 
 impl PendingCall {
-    /// Admits the call, checks its path and starts its actor. `deadline` is when the answer is due.
+    /// Admits the call and starts its actor. `deadline` is when the answer is due.
     pub(super) fn start(self, deadline: Deadline) -> Result<AnswerReceiver, ToolError> {
         let Self { admission, metrics, workspace, query, policy, launch, progress, trace: call } = self;
         let slot = admission.admit(&workspace).map_err(|overload| {
             metrics.shed(overload.as_str());
             policy.outcomes.overloaded.apply(ToolError::overloaded(limits::RETRY_AFTER_MS))
         })?;
-        let mut stamp = None;
-        let query = Arc::new(resolve_document(&workspace, query, &mut stamp)?);
+        check_roots(&workspace)?;
         let (reply, answer) = oneshot::channel();
-        let work = match (&*query, launch) {
+        let work = match (query, launch) {
             (Query::Launch(request), (Some(calls), principal)) => {
-                CallWork::Launch(LaunchCall { calls, workspace, request: request.clone(), principal })
+                CallWork::Launch(LaunchCall { calls, workspace, request, principal })
             }
             // This gateway serves no runs.
             (Query::Launch(_), (None, _)) => return Err(ToolError::internal()),
-            _ => CallWork::Workspace { workspace, query, stamp },
+            (query, _) => CallWork::Workspace { workspace, query },
         };
         RequestActor::start_for(CallJob { work, policy, deadline, slot, progress, call, reply });
         Ok(answer)

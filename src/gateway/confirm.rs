@@ -16,13 +16,15 @@ use super::language_servers;
 use super::wait_status::{WaitStatus, Waiting};
 use crate::limits::MAX_CONFIRMED_ROWS;
 use codeyard_base::clock::Deadline;
-use codeyard_engine::query::known_files::NOT_UTF8;
+use codeyard_engine::query::file_looks::{NOT_UTF8, Sight, look_at_checked};
 use codeyard_engine::workspace::handle::WorkspaceHandle;
+use codeyard_files::gate::Gate;
 use codeyard_model::answer::{Answer, AnswerNotes, DeclaredSymbols};
 use codeyard_model::code::{ResultRow, ResultRows, ResultType};
 use codeyard_model::coverage::{AnswerCoverage, AnswerScope};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::query::Query;
+use codeyard_model::uri::CanonicalUri;
 use codeyard_telemetry::CallTrace;
 
 /// The warning for rows that are no symbols.
@@ -40,6 +42,9 @@ pub(super) struct RowConfirmation<'a> {
     pub(super) status: &'a WaitStatus,
     pub(super) call: &'a CallTrace,
 }
+
+/// A file inside the roots, and what was seen of it.
+type AdmittedFile = (CanonicalUri, Sight);
 
 /// The rows of one file, as indexes into the answer.
 struct FileRows {
@@ -59,7 +64,8 @@ impl RowConfirmation<'_> {
         let files = self.files(&found.rows, &mut unconfirmed);
         let statuses: Vec<WaitStatus> = files.iter().map(|_| WaitStatus::default()).collect();
         self.status.write(Waiting::Each(statuses.clone()));
-        let queries = files.iter().zip(&statuses).map(|(file, status)| self.declared(&file.path, status));
+        let admitted = self.admitted(&files, &statuses).await;
+        let queries = admitted.into_iter().zip(&statuses).map(|(admitted, status)| self.declared(admitted, status));
         let results = futures::future::join_all(queries).await;
         let mut partial_views = BTreeSet::new();
         for (file, result) in files.iter().zip(results) {
@@ -112,11 +118,34 @@ impl RowConfirmation<'_> {
         root.join(&row.path)
     }
 
-    /// The declarations of the file at `path`, if its language server answers in time.
-    async fn declared(&self, path: &Path, status: &WaitStatus) -> Result<(DeclaredSymbols, AnswerNotes), ToolError> {
-        let (uri, stamp) = self.workspace.gate.agent_path_stamped(&path.to_string_lossy())?;
+    /// What the path gate says of the files, if the file system answers in time. One piece of work for all of them.
+    async fn admitted(&self, files: &[FileRows], statuses: &[WaitStatus]) -> Vec<Result<AdmittedFile, ToolError>> {
+        let paths: Vec<String> = files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
+        let known = self.workspace.known.clone();
+        let see = move |gate: &Gate, path: &String| {
+            let (uri, stamp) = gate.agent_path_stamped(path)?;
+            let sight = look_at_checked(gate, &known, &uri, stamp);
+            Ok((uri, sight))
+        };
+        let admit = move |gate: &Gate| paths.iter().map(|path| see(gate, path)).collect();
+        match timeout_at(self.deadline.instant(), self.workspace.gate.run(admit)).await {
+            Ok(Ok(admitted)) => admitted,
+            Ok(Err(error)) => files.iter().map(|_| Err(error.clone())).collect(),
+            // As of a server that doesn't answer in time.
+            Err(_) => statuses.iter().map(|status| Err(status.timeout(ErrorCode::CapExceeded))).collect(),
+        }
+    }
+
+    /// The declarations of a file, if its language server answers in time.
+    async fn declared(
+        &self,
+        admitted: Result<AdmittedFile, ToolError>,
+        status: &WaitStatus,
+    ) -> Result<(DeclaredSymbols, AnswerNotes), ToolError> {
+        let (uri, sight) = admitted?;
         let query = Arc::new(Query::Declarations { uri });
-        let declarations = language_servers::ask(self.workspace, (query, stamp), self.deadline, status, self.call);
+        let declarations =
+            language_servers::ask(self.workspace, (query, Some(sight)), self.deadline, status, self.call);
         match timeout_at(self.deadline.instant(), declarations).await {
             Ok(Ok(Answer::Declarations(declared, notes))) => Ok((declared, notes)),
             Ok(Ok(_)) => Err(ToolError::internal()),

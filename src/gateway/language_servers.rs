@@ -6,38 +6,40 @@ use std::sync::Arc;
 
 use super::wait_status::{WaitStatus, Waiting};
 use codeyard_base::clock::{Deadline, Instant};
+use codeyard_engine::query::file_looks::{Sight, look_at};
 use codeyard_engine::query::gather;
 use codeyard_engine::query::messages::ExecutionOutcome;
 use codeyard_engine::status::server_state::ServerState;
 use codeyard_engine::status::state_watch;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_engine::workspace::messages::{Begin, Begun, Wait};
-use codeyard_files::gate::FileStamp;
 use codeyard_model::answer::Answer;
 use codeyard_model::error::{CallPhase, ToolError};
 use codeyard_model::query::GatedQuery;
 use codeyard_telemetry::CallTrace;
 
-/// Answers `query`. `stamp` is the document's stamp from the path check. `deadline` isn't enforced here: the engine uses it to
+/// Answers `query`. `sight` is what the path check saw of its document. `deadline` isn't enforced here: the engine uses it to
 /// return what it has shortly before.
 pub(super) async fn ask(
     workspace: &WorkspaceHandle,
-    (query, mut stamp): (Arc<GatedQuery>, Option<FileStamp>),
+    (query, sight): (Arc<GatedQuery>, Option<Sight>),
     deadline: Deadline,
     status: &WaitStatus,
     call: &CallTrace,
 ) -> Result<Answer, ToolError> {
     let mut planned = None;
+    let mut sights = Vec::from_iter(sight);
     loop {
         if let Some(subscription) = workspace.watch.get() {
             subscription.barrier().await;
         }
-        let begin = Begin { query: query.clone(), seen: stamp.take(), planned, deadline, call: call.clone() };
-        let begun = workspace.actor.send(begin).await.map_err(|_| ToolError::internal())??;
-        match begun {
+        let begin = |sights| Begin { query: query.clone(), sights, planned, deadline, call: call.clone() };
+        match send(workspace, std::mem::take(&mut sights), begin).await? {
             Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
                 return Ok(codeyard_paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
             }
+            // `send` has looked.
+            Begun::Look { .. } => return Err(ToolError::internal()),
             Begun::Wait(wait) => {
                 if let Wait::Planning { since, .. } = &wait {
                     planned = planned.or(Some(*since));
@@ -77,6 +79,20 @@ pub(super) async fn ask(
                 }
             }
         }
+    }
+}
+
+/// Sends a [`Begin`], and looks at the files that the workspace wants to be looked at first.
+async fn send(
+    workspace: &WorkspaceHandle,
+    mut sights: Vec<Sight>,
+    begin: impl Fn(Vec<Sight>) -> Begin,
+) -> Result<Begun, ToolError> {
+    loop {
+        let begun = workspace.actor.send(begin(sights)).await.map_err(|_| ToolError::internal())??;
+        let Begun::Look { files, sights: before } = begun else { return Ok(begun) };
+        sights = before;
+        sights.extend(workspace.gate.run(move |gate| look_at(gate, files)).await?);
     }
 }
 

@@ -15,6 +15,7 @@ use super::service::{Progress, ProgressSink};
 use crate::limits::PERMISSION_WAIT_MS;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
+use codeyard_base::seeded_faults;
 use codeyard_catalog::OutcomeCodes;
 use codeyard_config::{LSP, PermissionRule};
 use codeyard_model::error::ToolError;
@@ -122,6 +123,7 @@ impl Permissions {
                 request.call.permission(PermissionOutcome::Allowed);
                 return PermissionCheck::Granted;
             }
+            PermissionRule::Deny if seeded_faults::is_on("deny_allows") => return PermissionCheck::Granted,
             PermissionRule::Deny => return denied(PermissionOutcome::Denied),
             PermissionRule::Ask => {}
         }

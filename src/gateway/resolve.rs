@@ -1,32 +1,47 @@
 //! The path check of a query (row 5 of `docs/architecture.md`).
 //!
-//! Invariant: a resolved query names an existing file inside the roots, or no file.
+//! Invariants: a resolved query names an existing file inside the roots, or no file; the check of a file runs on the blocking pool, within
+//! the deadline of its call.
 
+use codeyard_engine::query::file_looks::{Sight, look_at_checked};
+use codeyard_engine::query::known_files::SharedKnownFiles;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
-use codeyard_files::gate::FileStamp;
+use codeyard_files::gate::Gate;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::query::{GatedQuery, Query};
 
-/// Resolves the query's document through the path gate. `stamp` receives the document's stamp, so that the engine needs
-/// no second `stat`.
-pub(super) fn resolve_document(
+/// Resolves the query's document through the path gate. With the query comes what the check saw of the document, so that the engine needs
+/// no second look at it.
+pub(super) async fn resolve_document(
     workspace: &WorkspaceHandle,
     query: Query<String>,
-    stamp: &mut Option<FileStamp>,
-) -> Result<GatedQuery, ToolError> {
-    if workspace.gate.root_set().allowed().next().is_none() {
-        return Err(no_workspace());
+) -> Result<(GatedQuery, Option<Sight>), ToolError> {
+    let known = workspace.known.clone();
+    match query.uri() {
+        Some(_) => workspace.gate.run(move |gate| resolve(gate, &known, query)).await?,
+        None => resolve(&workspace.gate, &known, query),
     }
+}
+
+fn resolve(
+    gate: &Gate,
+    known: &SharedKnownFiles,
+    query: Query<String>,
+) -> Result<(GatedQuery, Option<Sight>), ToolError> {
     let names_path = matches!(query, Query::Lsp(_));
-    query.try_map_uri(|uri| {
-        let (uri, current) = if names_path {
-            workspace.gate.agent_path_stamped(&uri)?
-        } else {
-            workspace.gate.document_stamped(&uri)?
-        };
-        *stamp = current;
-        Ok(uri)
-    })
+    let mut sight = None;
+    let query = query.try_map_uri(|uri| {
+        let admitted = if names_path { gate.agent_path_stamped(&uri) } else { gate.document_stamped(&uri) };
+        let (uri, stamp) = admitted?;
+        sight = Some(look_at_checked(gate, known, &uri, stamp));
+        Ok::<_, ToolError>(uri)
+    })?;
+    Ok((query, sight))
+}
+
+/// Refuses a call to a workspace without roots.
+pub(super) fn check_roots(workspace: &WorkspaceHandle) -> Result<(), ToolError> {
+    workspace.gate.root_set().allowed().next().map(drop).ok_or_else(no_workspace)
 }
 
 /// The error of a call that no workspace can answer.

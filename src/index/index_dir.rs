@@ -18,8 +18,9 @@ use super::text::Segment;
 use codeyard_base::digest::sha256hex;
 use codeyard_git::GitRepository;
 
-/// Connections kept open for later queries.
-const IDLE_READERS: usize = 8;
+/// The least and the most connections that are kept open for later queries; in between, one for each processor. More queries than that
+/// don't make progress at once, and each connection keeps its own statements.
+const IDLE_READERS: std::ops::RangeInclusive<usize> = 2..=8;
 
 /// If this many bytes can't be written, the disk counts as full.
 const FULL_DISK_PROBE_BYTES: usize = 1 << 20;
@@ -209,6 +210,12 @@ impl IndexDir {
 const SYMBOLS: &str = "symbols";
 const SEGMENTS: &str = "text";
 
+/// How many connections are kept open for later queries.
+fn idle_readers() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    processors.clamp(*IDLE_READERS.start(), *IDLE_READERS.end())
+}
+
 /// A pooled connection. Dropping it returns it to the pool.
 pub(super) struct PooledStore<'r> {
     index_dir: &'r IndexDir,
@@ -226,11 +233,11 @@ impl std::ops::Deref for PooledStore<'_> {
 
 impl Drop for PooledStore<'_> {
     fn drop(&mut self) {
+        let Some(store) = self.store.take() else { return };
+        store.end_read();
+        store.release_pages();
         let mut readers = self.index_dir.readers.lock();
-        if let Some(store) = self.store.take()
-            && readers.len() < IDLE_READERS
-        {
-            store.end_read();
+        if readers.len() < idle_readers() {
             readers.push((self.database_inode, store));
         }
     }

@@ -25,6 +25,8 @@ pub struct AnswerNotes {
     pub skipped_providers: Vec<String>,
     /// Hover contents were cut.
     pub truncated: bool,
+    /// Characters that are shown as escapes, because a terminal obeys them or they turn the direction of text.
+    pub escaped: usize,
     /// Files whose diagnostics were cut to the cap.
     pub truncated_files: usize,
     /// How many source files the workspace diagnostics cover.
@@ -38,16 +40,29 @@ pub struct AnswerNotes {
 }
 
 impl AnswerNotes {
-    /// The sentences below a list that isn't empty: entries found by name, and servers that know only a part of the files.
+    /// The sentences below a list that isn't empty: escapes, entries found by name, and servers that know only a part of the files.
     pub fn footer(&self) -> Option<String> {
         let sentences: Vec<String> =
-            [self.by_name_sentence(), self.known_files.sentences(false)].into_iter().flatten().collect();
+            [self.escaped_sentence(), self.by_name_sentence(), self.known_files.sentences(false)]
+                .into_iter()
+                .flatten()
+                .collect();
         (!sentences.is_empty()).then(|| sentences.join(" "))
     }
 
     /// Code points of [`Self::footer`] below a list, with an empty line before it.
     pub fn footer_chars(&self) -> usize {
         self.footer().map_or(0, |sentence| sentence.chars().count() + 2)
+    }
+
+    /// The sentence about characters that are shown as escapes. `None` if there are none.
+    pub fn escaped_sentence(&self) -> Option<String> {
+        let what = if self.escaped == 1 {
+            "control character is shown as an escape"
+        } else {
+            "control characters are shown as escapes"
+        };
+        (self.escaped > 0).then(|| format!("{} {what}.", self.escaped))
     }
 
     /// The sentence that marks entries found by name. `None` if there are none.

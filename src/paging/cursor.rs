@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::limits::MAX_CURSOR_BYTES;
-use codeyard_base::{base64url, digest::sha256hex};
+use codeyard_base::{base64url, digest::sha256hex, seeded_faults};
 use codeyard_model::epoch::{EpochMask, Epochs};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::query::GatedQuery;
@@ -35,7 +35,7 @@ pub fn decode(text: &str, k: &str) -> Result<CursorToken, ToolError> {
         return Err(invalid("version"));
     }
     let offset = whole_number(payload.o.get()).ok_or_else(|| invalid("offset"))?;
-    if payload.k != k {
+    if payload.k != k && !seeded_faults::is_on("cursor_of_another_question") {
         return Err(invalid("request_key"));
     }
     Ok(CursorToken { offset, snapshot: payload.s })
@@ -55,6 +55,7 @@ pub fn request_key(query: &GatedQuery) -> String {
 
 /// The snapshot key `s`: the request key with the roots and the relevant epochs.
 pub fn snapshot_key(k: &str, roots_key: &str, epochs: &Epochs, mask: EpochMask) -> String {
+    let epochs = &if seeded_faults::is_on("epochs_not_in_key") { Epochs::default() } else { *epochs };
     sha256hex(format!("v1|snapshot|{k}|roots:{roots_key}|epochs:{}", epochs.tuple(mask)))
 }
 

@@ -147,6 +147,8 @@ mod tests {
 
     use super::*;
     use codeyard_canon::testing::file;
+    use codeyard_model::hover::MarkupKind;
+    use codeyard_model::lsp_items::{Markup, MarkupHover};
     use codeyard_model::position::{Location, Range};
 
     fn text(found: &LspItems) -> usize {
@@ -195,6 +197,14 @@ mod tests {
         }
         assert_eq!(page_length(&many, 0, 7, 0), 7);
         assert_eq!((page_length(&many, 2_000, 7, 0), part(&many, 9_999, 7).len()), (0, 0));
+    }
+
+    #[test]
+    fn a_hover_is_on_the_first_page_only() {
+        let contents = Markup { kind: MarkupKind::Plaintext, value: "text".into() };
+        let hover = LspItems::Hover(Some(MarkupHover { contents, range: None }));
+        assert_eq!(part(&hover, 0, 1), hover);
+        assert_eq!(part(&hover, 1, 1), LspItems::Hover(None));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Invariant: the next cursor starts at the end of this page, and there is none exactly if no entry is left.
 
+use codeyard_base::seeded_faults;
 use codeyard_model::answer::{Answer, Page};
 use codeyard_model::limits::DEFAULT_PAGE_SIZE;
 use codeyard_model::lsp_items::LspAnswer;
@@ -31,7 +32,8 @@ pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, k: &str, s: &str
 fn cut<T: Clone>(full: &FullList<T>, offset: u64, size: usize, k: &str, s: &str) -> Page<T> {
     let end = offset.saturating_add(size as u64);
     let next_cursor = (end < full.items.len() as u64).then(|| mint(end, k, s));
-    let items = slice(&full.items, offset, size).to_vec();
+    let overlap = u64::from(seeded_faults::is_on("page_overlaps"));
+    let items = slice(&full.items, offset.saturating_sub(overlap), size).to_vec();
     Page { items, next_cursor, total: full.items.len(), notes: full.notes.clone() }
 }
 
@@ -58,6 +60,8 @@ mod tests {
     use crate::cursor::decode;
     use codeyard_canon::testing::{FakeGate, file};
     use codeyard_model::answer::AnswerNotes;
+    use codeyard_model::lsp_items::LspItems;
+    use codeyard_model::operation::Operation;
     use codeyard_model::position::{Location, Range, RawLocation};
 
     fn snapshot(n: u32) -> Snapshot {
@@ -98,6 +102,22 @@ mod tests {
         assert_eq!(result.files_on_page(0, 2), [file("/w/a")]);
         assert_eq!(result.files_on_page(2, 2), [file("/w/a"), file("/w/b")]);
         assert_eq!(result.files_on_page(99, 2), []);
+    }
+
+    #[test]
+    fn pages_of_the_tool_lsp_end_with_the_list() {
+        let CanonicalResult::References(full) = snapshot(5).result().clone() else { unreachable!() };
+        let (operation, notes) = (Operation::FindReferences, AnswerNotes { outside: 3, ..AnswerNotes::default() });
+        let found = LspItems::Locations(full.items);
+        let result = CanonicalResult::Lsp(LspResult { operation, title: "title".into(), found, notes });
+        let snapshot = Snapshot::new(result);
+        for (offset, count, has_more) in [(0, 2, true), (2, 2, true), (3, 2, false), (4, 1, false), (5, 0, false)] {
+            let Answer::Lsp(answer) = page(&snapshot, Some((offset, 2)), "k", "s") else { unreachable!() };
+            assert_eq!((answer.found.len(), answer.total, answer.next_cursor.is_some()), (count, 5, has_more));
+            assert_eq!((answer.title.as_str(), answer.notes.outside), ("title", 3));
+        }
+        assert_eq!(snapshot.result().files_on_page(2, 2), [file("/w/a"), file("/w/b")]);
+        assert_eq!((snapshot.result().notes().outside, snapshot.result().tool()), (3, "lsp"));
     }
 
     proptest! {

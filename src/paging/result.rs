@@ -203,3 +203,34 @@ fn files<T: InFile>(items: &[T]) -> Vec<CanonicalUri> {
     files.dedup();
     files
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codeyard_canon::testing::FakeGate;
+    use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
+    use codeyard_model::position::{Range, RawLocation};
+
+    #[test]
+    fn constructors_take_over_what_was_left_out() {
+        let hover = CanonicalResult::hover((Hover::default(), true), AnswerNotes::default());
+        assert_eq!((hover.notes().truncated, hover.tool()), (true, tools::HOVER));
+        let diagnostic = |line| RawDiagnostic {
+            range: Range::new(line, 0, line, 1),
+            severity: None,
+            code: None,
+            source: None,
+            message: "m".into(),
+        };
+        let files = ["file:///w/a", "file:///x/out"]
+            .map(|uri| RawFileDiagnostics { uri: uri.into(), diagnostics: vec![diagnostic(1), diagnostic(2)] });
+        let found = codeyard_canon::workspace_diagnostics(files.to_vec(), &mut FakeGate::default(), 9, 1).unwrap();
+        let all = CanonicalResult::workspace_diagnostics(found, AnswerNotes::default());
+        assert_eq!((all.notes().truncated_files, all.notes().outside), (1, 0), "files outside aren't counted");
+        let raw =
+            ["file:///w/a", "file:///x/out"].map(|uri| RawLocation { uri: uri.into(), range: Range::new(1, 0, 1, 1) });
+        let found = codeyard_canon::locations(raw.to_vec(), &mut FakeGate::default(), 9, 9).unwrap();
+        let references = CanonicalResult::references(found, AnswerNotes::default());
+        assert_eq!((references.notes().outside, references.is_paged()), (1, true));
+    }
+}

@@ -174,3 +174,33 @@ impl HeapSize for FileDiagnostics {
         Some(&self.uri)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
+    use codeyard_model::operation::Operation;
+
+    use super::*;
+    use crate::result::LspResult;
+
+    #[test]
+    fn every_text_counts_once_by_its_length() {
+        let hover = |length: usize| {
+            let fragment = HoverFragment { kind: MarkupKind::Markdown, value: "x".repeat(length) };
+            heap_bytes(&CanonicalResult::Hover(Hover { contents: vec![fragment], range: None }, AnswerNotes::default()))
+        };
+        assert_eq!(hover(2_000) - hover(1_000), 1_000);
+        assert!(hover(0) >= size_of::<HoverFragment>());
+        let titled = |length: usize| {
+            let (operation, found) = (Operation::FindReferences, LspItems::Locations(vec![]));
+            let title = "t".repeat(length);
+            heap_bytes(&CanonicalResult::Lsp(LspResult { operation, title, found, notes: AnswerNotes::default() }))
+        };
+        assert_eq!(titled(2_000) - titled(1_000), 1_000);
+        let noted = |length: usize| {
+            let notes = AnswerNotes { skipped_providers: vec!["n".repeat(length)], ..AnswerNotes::default() };
+            heap_bytes(&CanonicalResult::Hover(Hover::default(), notes))
+        };
+        assert_eq!(noted(2_000) - noted(1_000), 1_000);
+    }
+}

@@ -1,7 +1,8 @@
 //! The retained snapshots of one workspace and tenant: an LRU store, bounded in bytes and in time.
 //!
 //! Invariants: `bytes` is the sum over all entries and never above the cap; an expired snapshot is never returned; the list is
-//! ordered by last use, so expiry stops at the first entry that hasn't expired.
+//! ordered by last use, so expiry stops at the first entry that hasn't expired. Epochs never decrease, so a snapshot of other epochs than
+//! the present ones is never asked for again; [`SnapshotStore::drop_outdated`] removes those.
 
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -11,6 +12,8 @@ use std::time::Duration;
 use lru::LruCache;
 
 use codeyard_base::clock::Instant;
+use codeyard_base::seeded_faults;
+use codeyard_model::epoch::{EpochMask, Epochs};
 use codeyard_model::error::{ErrorCode, ToolError};
 
 use super::result::CanonicalResult;
@@ -29,6 +32,7 @@ pub struct SnapshotStore {
     bytes: usize,
     evictions: u64,
     expiries: u64,
+    outdated: u64,
 }
 
 /// Numbers about a store, without its content.
@@ -54,6 +58,7 @@ struct StoredSnapshot {
     created: Instant,
     used: Instant,
     bytes: usize,
+    epochs: (Epochs, EpochMask),
 }
 
 impl SnapshotStore {
@@ -70,12 +75,20 @@ impl SnapshotStore {
             bytes: 0,
             evictions: 0,
             expiries: 0,
+            outdated: 0,
         }
     }
 
-    /// Stores `result` under its snapshot key and returns it as a snapshot. A paged result above the entry cap is
-    /// SNAPSHOT_TOO_LARGE, because its later pages couldn't be served. An unpaged one is returned without being stored.
-    pub fn insert(&mut self, key: String, result: CanonicalResult, now: Instant) -> Result<Arc<Snapshot>, ToolError> {
+    /// Stores `result` under its snapshot key and returns it as a snapshot. `epochs` are those in the key, and which of them count. A paged
+    /// result above the entry cap is SNAPSHOT_TOO_LARGE, because its later pages couldn't be served. An unpaged one is returned without
+    /// being stored.
+    pub fn insert(
+        &mut self,
+        key: String,
+        epochs: (Epochs, EpochMask),
+        result: CanonicalResult,
+        now: Instant,
+    ) -> Result<Arc<Snapshot>, ToolError> {
         let snapshot = Arc::new(Snapshot::new(result));
         let bytes = snapshot.bytes() + key.len() + size_of::<StoredSnapshot>() + ENTRY_OVERHEAD_BYTES;
         self.remove(&key);
@@ -84,8 +97,8 @@ impl SnapshotStore {
             return if paged { Err(too_large(bytes, self.max_entry_bytes)) } else { Ok(snapshot) };
         }
         self.make_room(bytes);
-        self.bytes += bytes;
-        self.entries.put(key, StoredSnapshot { snapshot: snapshot.clone(), created: now, used: now, bytes });
+        self.bytes += if seeded_faults::is_on("snapshot_uncounted") { 0 } else { bytes };
+        self.entries.put(key, StoredSnapshot { snapshot: snapshot.clone(), created: now, used: now, bytes, epochs });
         Ok(snapshot)
     }
 
@@ -110,6 +123,16 @@ impl SnapshotStore {
         let dropped = before - self.entries.len();
         self.expiries += dropped as u64;
         dropped
+    }
+
+    /// Drops the snapshots of other epochs than `present` and returns their number. Reads every entry.
+    pub fn drop_outdated(&mut self, present: &Epochs) -> usize {
+        let is_outdated = |entry: &StoredSnapshot| !entry.epochs.0.agree(present, entry.epochs.1);
+        let outdated: Vec<String> =
+            self.entries.iter().filter(|(_, entry)| is_outdated(entry)).map(|(key, _)| key.clone()).collect();
+        outdated.iter().for_each(|key| self.remove(key));
+        self.outdated += outdated.len() as u64;
+        outdated.len()
     }
 
     /// Drops all snapshots.
@@ -161,8 +184,13 @@ impl SnapshotStore {
         self.expiries
     }
 
+    /// Number of snapshots dropped because their epochs were no longer the present ones.
+    pub fn outdated(&self) -> u64 {
+        self.outdated
+    }
+
     fn is_expired(&self, entry: &StoredSnapshot, now: Instant) -> bool {
-        now.saturating_duration_since(entry.used) >= self.ttl
+        now.saturating_duration_since(entry.used) >= self.ttl && !seeded_faults::is_on("snapshot_unexpired")
     }
 
     fn make_room(&mut self, bytes: usize) {
@@ -199,6 +227,7 @@ mod tests {
     use codeyard_model::position::{Range, RawLocation};
 
     const TTL: Duration = Duration::from_secs(600);
+    const EPOCHS: (Epochs, EpochMask) = (Epochs { roots: 1, text: 0, fs: 0, diagnostics: 0 }, EpochMask::NAVIGATION);
 
     fn result(n: u32, paged: bool) -> CanonicalResult {
         let raw = (0..n).map(|line| RawLocation { uri: "file:///w/a".into(), range: Range::new(line, 0, line, 1) });
@@ -216,7 +245,7 @@ mod tests {
 
     fn one_entry_bytes() -> usize {
         let mut store = SnapshotStore::new(usize::MAX, usize::MAX, TTL);
-        store.insert("a".into(), result(100, true), now()).unwrap();
+        store.insert("a".into(), EPOCHS, result(100, true), now()).unwrap();
         store.bytes()
     }
 
@@ -224,9 +253,9 @@ mod tests {
     fn the_entry_cap_is_exact_for_paged_results() {
         let bytes = one_entry_bytes();
         let mut store = SnapshotStore::new(bytes, bytes, TTL);
-        assert!(store.insert("a".into(), result(100, true), now()).is_ok());
+        assert!(store.insert("a".into(), EPOCHS, result(100, true), now()).is_ok());
         let mut store = SnapshotStore::new(bytes - 1, usize::MAX, TTL);
-        let error = store.insert("a".into(), result(100, true), now()).unwrap_err();
+        let error = store.insert("a".into(), EPOCHS, result(100, true), now()).unwrap_err();
         assert_eq!(
             (error.code, error.details["limit"].as_u64()),
             (ErrorCode::SnapshotTooLarge, Some(bytes as u64 - 1))
@@ -237,7 +266,7 @@ mod tests {
     #[test]
     fn an_unpaged_result_that_is_too_large_is_served_but_not_kept() {
         let mut store = SnapshotStore::new(10, 10, TTL);
-        assert!(store.insert("a".into(), result(100, false), now()).is_ok());
+        assert!(store.insert("a".into(), EPOCHS, result(100, false), now()).is_ok());
         assert!(store.get("a", now()).is_none());
     }
 
@@ -246,10 +275,10 @@ mod tests {
         let (bytes, now) = (one_entry_bytes(), now());
         let mut store = SnapshotStore::new(bytes, bytes * 2, TTL);
         for key in ["a", "b"] {
-            store.insert(key.into(), result(100, true), now).unwrap();
+            store.insert(key.into(), EPOCHS, result(100, true), now).unwrap();
         }
         store.get("a", now).unwrap();
-        store.insert("c".into(), result(100, true), now).unwrap();
+        store.insert("c".into(), EPOCHS, result(100, true), now).unwrap();
         assert!(store.get("b", now).is_none() && store.get("a", now).is_some() && store.get("c", now).is_some());
         assert_eq!((store.len(), store.bytes(), store.evictions()), (2, bytes * 2, 1));
     }
@@ -259,7 +288,7 @@ mod tests {
         let start = now();
         let mut store = SnapshotStore::new(usize::MAX, usize::MAX, TTL);
         for key in ["a", "b"] {
-            store.insert(key.into(), result(1, true), start).unwrap();
+            store.insert(key.into(), EPOCHS, result(1, true), start).unwrap();
         }
         assert!(store.get("a", start + TTL - Duration::from_nanos(1)).is_some());
         assert_eq!(store.expire(start + TTL), 1, "b is dropped, a was used");
@@ -271,10 +300,35 @@ mod tests {
     #[test]
     fn the_same_key_is_replaced_and_clear_empties() {
         let mut store = SnapshotStore::new(usize::MAX, usize::MAX, TTL);
-        store.insert("a".into(), result(1, true), now()).unwrap();
-        store.insert("a".into(), result(100, true), now()).unwrap();
+        store.insert("a".into(), EPOCHS, result(1, true), now()).unwrap();
+        store.insert("a".into(), EPOCHS, result(100, true), now()).unwrap();
         assert_eq!((store.len(), store.bytes(), store.is_empty()), (1, one_entry_bytes(), false));
         store.clear();
         assert_eq!((store.len(), store.bytes(), store.is_empty()), (0, 0, true));
+    }
+
+    #[test]
+    fn what_no_one_can_ask_for_any_more_is_dropped() {
+        let (mut store, now) = (SnapshotStore::new(usize::MAX, usize::MAX, TTL), now());
+        let epochs = EPOCHS.0;
+        let masks = [
+            ("navigation", EpochMask::NAVIGATION),
+            ("document", EpochMask::DOCUMENT_DIAGNOSTICS),
+            ("workspace", EpochMask::WORKSPACE_DIAGNOSTICS),
+        ];
+        for (key, mask) in masks {
+            store.insert(key.into(), (epochs, mask), result(1, true), now).unwrap();
+        }
+        let left = |store: &mut SnapshotStore, present: Epochs| {
+            store.drop_outdated(&present);
+            let kept = masks.iter().filter(|(key, _)| store.get(key, now).is_some());
+            kept.map(|(key, _)| *key).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&mut store, epochs), ["navigation", "document", "workspace"]);
+        assert_eq!(left(&mut store, Epochs { diagnostics: 1, ..epochs }), ["navigation"]);
+        store.insert("workspace".into(), (epochs, EpochMask::WORKSPACE_DIAGNOSTICS), result(1, true), now).unwrap();
+        assert_eq!(left(&mut store, Epochs { text: 1, ..epochs }), ["workspace"]);
+        assert_eq!(left(&mut store, Epochs { roots: 2, ..epochs }), [""; 0]);
+        assert_eq!((store.bytes(), store.evictions(), store.outdated()), (0, 0, 4));
     }
 }

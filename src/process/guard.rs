@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use libc::c_int;
 
+use super::control_groups::Entry;
 use super::priority::{self, SessionPriority};
 use super::resource_limits::ResourceLimits;
 use super::{proc_tree, signal};
@@ -49,8 +50,8 @@ const PRIORITY_ATTEMPTS: u32 = 100;
 static END_REQUESTED: AtomicU32 = AtomicU32::new(0);
 static KILL_REQUESTED: AtomicU32 = AtomicU32::new(0);
 
-/// The guard itself. Arguments: the number of the death pipe's descriptor, the parent's process id, the server's niceness, the limits of
-/// its processes, the program, its arguments.
+/// The guard itself. Arguments: the number of the death pipe's descriptor, the parent's process id, the server's niceness, the
+/// folder of its control group or nothing, the limits of its processes, the program, its arguments.
 pub(crate) fn guard_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter();
     let mut number = || args.next().and_then(|text| text.to_str()?.parse::<u32>().ok());
@@ -59,10 +60,11 @@ pub(crate) fn guard_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     else {
         return ExitCode::from(NOT_STARTED);
     };
+    let group = args.next().filter(|folder| !folder.is_empty());
     let limits = args.next().and_then(|text| ResourceLimits::from_text(text.to_str()?));
     let (Some(limits), Some(program)) = (limits, args.next()) else { return ExitCode::from(NOT_STARTED) };
     let guard = Guard { pipe, parent, niceness, limits, server: 0, status: None };
-    match guard.run(&program, args) {
+    match guard.run(&program, args, group) {
         Ok(status) => exit_like(status),
         Err(error) => {
             eprintln!("cannot start the language server: {error}");
@@ -83,7 +85,12 @@ struct Guard {
 }
 
 impl Guard {
-    fn run(mut self, program: &OsString, args: impl Iterator<Item = OsString>) -> io::Result<Option<c_int>> {
+    fn run(
+        mut self,
+        program: &OsString,
+        args: impl Iterator<Item = OsString>,
+        group: Option<OsString>,
+    ) -> io::Result<Option<c_int>> {
         become_leader();
         catch_signals();
         close_foreign_descriptors(self.pipe);
@@ -91,7 +98,8 @@ impl Guard {
             return Ok(None);
         }
         let mut priority = priority::lower_session(self.niceness);
-        self.server = start(program, args, self.niceness, &self.limits)?;
+        let group = group.and_then(|folder| Entry::open(folder.as_ref()));
+        self.server = start(program, args, self.niceness, &self.limits, group)?;
         replace_standard_streams();
         let mut attempts = PRIORITY_ATTEMPTS;
         let mut crowd = CrowdWatch::new(self.limits.processes);
@@ -314,6 +322,7 @@ fn start(
     args: impl Iterator<Item = OsString>,
     niceness: i32,
     limits: &ResourceLimits,
+    group: Option<Entry>,
 ) -> io::Result<u32> {
     #[expect(clippy::disallowed_methods, reason = "the guard starts the language server")]
     let mut command = Command::new(program);
@@ -329,6 +338,9 @@ fn start(
         unsafe {
             command.pre_exec(move || {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if let Some(group) = &group {
+                    group.enter();
+                }
                 priority::lower_process(0, niceness);
                 limits.apply_to_self()?;
                 if std::os::unix::process::parent_id() != guard {

@@ -66,21 +66,39 @@ pub struct LaunchedServer {
     pub process: Arc<dyn Process>,
 }
 
-/// How a process ended. Both are `None` if it is unknown.
+/// How a process ended. Without code and signal it is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProcessExit {
     /// The exit code, if it exited.
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
+    /// Whether the kernel killed it because its tree used more memory than its control group allows.
+    pub over_memory: bool,
 }
 
 impl ProcessExit {
+    /// It exited with this code.
+    pub const fn of_code(code: i32) -> Self {
+        Self { code: Some(code), signal: None, over_memory: false }
+    }
+
+    /// This signal ended it.
+    pub const fn of_signal(signal: i32) -> Self {
+        Self { code: None, signal: Some(signal), over_memory: false }
+    }
+
+    /// Whether SIGKILL ended it; some shells report that as an exit code.
+    pub fn is_killed(&self) -> bool {
+        self.signal == Some(libc::SIGKILL) || self.code == Some(128 + libc::SIGKILL)
+    }
+
     /// Which budget the server exceeded, if that ended it.
     pub fn exceeded(&self) -> Option<ExceededBudget> {
         let is_code = |code: i32| self.code == Some(code);
         let is_signal = |signal: i32| self.signal == Some(signal) || is_code(128 + signal);
         match () {
+            () if self.over_memory => Some(ExceededBudget::Memory),
             () if is_code(i32::from(guard::OVER_PROCESSES)) => Some(ExceededBudget::Processes),
             () if is_signal(libc::SIGXFSZ) => Some(ExceededBudget::FileSize),
             () => None,
@@ -91,6 +109,8 @@ impl ProcessExit {
 /// A budget whose excess ends a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExceededBudget {
+    /// The memory of its tree.
+    Memory,
     /// The number of its processes.
     Processes,
     /// The size of a file that it writes.

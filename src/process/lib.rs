@@ -1,12 +1,14 @@
 //! Child processes: starts language servers under a guard, runs tools to their end, measures memory, ends process trees.
 //!
 //! It knows no protocol and no workspace. All child processes of codeyard are started here: language servers by [`spawn`] and
-//! [`guard`], tools by [`tool`], confined processes by [`confined`], programs that replace this process by [`sibling`]. Invariants: every child has its own
-//! process group; a language server has an allow-listed environment; when codeyard ends in any way, no language server and
-//! no process that a language server started stays alive.
+//! [`guard`], tools by [`tool`], confined processes by [`confined`], programs that replace this process by [`sibling`]. Invariants: every
+//! child has its own process group, and each language server a control group where one is delegated; a language server has an allow-listed
+//! environment; when codeyard ends in any way, no language server and no process that a language server started stays alive.
 
 mod cgroup;
 pub mod confined;
+mod control_groups;
+mod delegation;
 pub mod environment;
 pub mod git;
 pub mod guard;
@@ -30,6 +32,7 @@ pub mod subcommands;
 pub mod temp_dirs;
 pub mod tool;
 pub mod tool_log;
+mod tree_signals;
 mod warden;
 
 pub use cgroup::memory_of_machine;

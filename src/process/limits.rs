@@ -33,8 +33,20 @@ pub const WARDEN_QUIET_PASSES: u32 = 3;
 /// Memory of each of the two folders for temporary files of a confined server under bubblewrap, in bytes.
 pub const SANDBOX_TMP_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Tasks (threads and processes) of a confined server for each process that it may have.
+/// Tasks (threads and processes) of a server that is confined or in a control group, for each process that it may have.
 pub const SANDBOX_THREADS_PER_PROCESS: u64 = 16;
+
+/// Memory of the control group of a server above the limit that codeyard keeps by measuring, in percent of that limit.
+pub const GROUP_MEMORY_HEADROOM_PERCENT: u64 = 12;
+
+/// Passes over the members of a delegated control group until all have been moved out of it.
+pub(crate) const GROUP_ENTER_PASSES: u32 = 10;
+
+/// Pause between two attempts to remove the control group of an ended server, in milliseconds.
+pub const GROUP_END_PASS_MS: u64 = 10;
+
+/// Most attempts to remove the control group of an ended server.
+pub const GROUP_END_PASSES: u32 = 50;
 
 /// Longest time of the check that a sandbox holds, in milliseconds.
 pub const SANDBOX_PROBE_MS: u64 = 10_000;

@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use codeyard_base::proc_status;
 
 /// A process. A later process with the same id has another start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -231,7 +232,7 @@ fn page_bytes() -> u64 {
 
 /// Memory of one process in bytes: its proportional set size, or its resident set size if that can't be read.
 fn process_memory(pid: u32) -> Option<u64> {
-    let resident = || Some(kilobytes(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "VmRSS:")? * 1024);
+    let resident = || proc_status::bytes_in(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "VmRSS:");
     proportional_bytes(pid).or_else(resident)
 }
 
@@ -239,18 +240,13 @@ fn process_memory(pid: u32) -> Option<u64> {
 /// The kernel walks all pages of the process for it, which takes about a millisecond per 100 MB. `None` if it can't be read.
 pub fn proportional_bytes(pid: u32) -> Option<u64> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    Some(kilobytes(&rollup, "Pss:")? * 1024)
+    proc_status::bytes_in(&rollup, "Pss:")
 }
 
 fn ticks_per_second() -> u64 {
     // SAFETY: the call takes a number and accesses no memory of this process.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     u64::try_from(ticks).ok().filter(|ticks| *ticks > 0).unwrap_or(100)
-}
-
-fn kilobytes(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Bytes that hold a line of `/proc/<pid>/stat`.

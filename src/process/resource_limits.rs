@@ -1,6 +1,7 @@
 //! Limits of the processes of one language server: open files, size of a file, writable memory, tasks, number of processes.
 //!
-//! The kernel keeps them for each process; the guard counts processes. Invariants: a limit is only ever lowered; a confined or
+//! The kernel keeps them for each process; the guard counts processes; those of a whole tree are kept by its
+//! [control group](crate::control_groups), where there is one. Invariants: a limit is only ever lowered; a confined or
 //! guarded process leaves no core file.
 
 use std::io;
@@ -27,6 +28,9 @@ pub struct ResourceLimits {
     /// Processes of the whole tree. The guard ends a tree that has more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
+    /// Memory of the whole tree, in bytes. The kernel keeps it where the tree has a control group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree_bytes: Option<u64>,
 }
 
 impl ResourceLimits {

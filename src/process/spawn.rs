@@ -21,6 +21,7 @@ use parking_lot::Mutex;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
+use super::control_groups::{ControlGroup, ControlGroups};
 use super::launch::{
     FleetFigures, LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit, ProcessFigures,
 };
@@ -33,8 +34,9 @@ use super::proc_tree::{self, ProcessIdentity, ProcessTable};
 use super::sandbox::Mechanism;
 use super::stderr_tail::{StderrTail, drain};
 use super::temp_dirs::{TempDir, TempDirs};
+use super::tree_signals::{kill_tree, owns_group, signal_guard};
 use super::warden::{RunningWarden, Warden};
-use super::{cgroup, guard, signal};
+use super::{cgroup, guard};
 use codeyard_base::blocking;
 
 /// A guard that hasn't ended its processes this long after [`guard::KILL_NOW`] is killed together with them.
@@ -55,6 +57,7 @@ pub struct ProcessLauncher {
     orphans: Option<Arc<OrphanCollector>>,
     warden: Arc<Warden>,
     has_warden: bool,
+    groups: Option<Arc<ControlGroups>>,
 }
 
 impl ProcessLauncher {
@@ -77,6 +80,7 @@ impl ProcessLauncher {
             orphans: None,
             warden: Arc::default(),
             has_warden: false,
+            groups: None,
         }
     }
 
@@ -100,6 +104,14 @@ impl ProcessLauncher {
     pub fn collecting_orphans(mut self) -> Self {
         self.orphans = Some(Arc::new(OrphanCollector::new()));
         self.has_warden = true;
+        self
+    }
+
+    /// Gives each server a control group of its own, if one is delegated to this process, which then moves into a group of its own, too.
+    /// Logs whether it does.
+    #[must_use]
+    pub fn with_control_groups(mut self) -> Self {
+        self.groups = ControlGroups::open_and_log();
         self
     }
 
@@ -132,7 +144,8 @@ impl ProcessLauncher {
         let temp = temp_dir.as_ref().map(TempDir::path);
         let (program, args) =
             self.sandbox.command_line(&self.guard, spec, &program, temp).map_err(LaunchError::NoSandbox)?;
-        let mut command = self.command(spec, &program, &args, death_read.as_raw_fd());
+        let group = self.groups.as_ref().and_then(|groups| groups.group_for(&spec.label, &spec.limits));
+        let mut command = self.command(spec, (&program, &args), death_read.as_raw_fd(), group.as_deref());
         if let Some(temp_dir) = &temp_dir {
             command.envs(TEMP_VARIABLES.map(|name| (name, temp_dir.path())));
         }
@@ -144,7 +157,8 @@ impl ProcessLauncher {
         let reader = child.stdout.take().ok_or_else(lost)?;
         let writer = child.stdin.take().ok_or_else(lost)?;
         let stderr = child.stderr.take().ok_or_else(lost)?;
-        let process = Arc::new(RealProcess::watch(child, guard, (death_write, warden), self, &spec.label, temp_dir));
+        let ends = (death_write, warden, group);
+        let process = Arc::new(RealProcess::watch(child, guard, ends, self, &spec.label, temp_dir));
         tokio::spawn(drain(stderr, process.tail.clone()));
         Ok(LaunchedServer { reader: Box::new(reader), writer: Box::new(writer), process })
     }
@@ -165,7 +179,13 @@ impl ProcessLauncher {
         self.temp_dirs.as_ref().filter(|_| !is_named).map(|dirs| dirs.create()).transpose()
     }
 
-    fn command(&self, spec: &LaunchSpec, program: &Path, args: &[OsString], death_pipe: i32) -> Command {
+    fn command(
+        &self,
+        spec: &LaunchSpec,
+        (program, args): (&Path, &[OsString]),
+        death_pipe: i32,
+        group: Option<&ControlGroup>,
+    ) -> Command {
         #[expect(clippy::disallowed_methods, reason = "language servers are started only here")]
         let mut command = Command::new(&self.guard);
         command
@@ -174,6 +194,7 @@ impl ProcessLauncher {
             .arg(death_pipe.to_string())
             .arg(std::process::id().to_string())
             .arg(self.niceness.to_string())
+            .arg(group.map_or(Path::new(""), ControlGroup::folder))
             .arg(spec.limits.to_text())
             .arg(program)
             .args(args)
@@ -228,7 +249,7 @@ impl Launcher for ProcessLauncher {
         if let Some(ledger) = &self.ledger {
             ledger.set_members(members);
         }
-        FleetFigures { servers, group_bytes: cgroup::children_bytes(&table) }
+        FleetFigures { servers, group_bytes: cgroup::children_bytes(&table, self.groups.as_deref()) }
     }
 }
 
@@ -251,13 +272,14 @@ struct RealProcess {
     /// When it is closed, by drop or by the end of this process, the guard ends all its processes.
     _death: PipeWriter,
     _warden: Option<Arc<RunningWarden>>,
+    group: Option<Arc<ControlGroup>>,
 }
 
 impl RealProcess {
     fn watch(
         mut child: Child,
         pid: u32,
-        (death, warden): (PipeWriter, Option<Arc<RunningWarden>>),
+        (death, warden, group): (PipeWriter, Option<Arc<RunningWarden>>, Option<Arc<ControlGroup>>),
         launcher: &ProcessLauncher,
         label: &str,
         temp_dir: Option<TempDir>,
@@ -268,12 +290,15 @@ impl RealProcess {
             ledger.add(pid, label);
         }
         let (sender, exit) = watch::channel(None);
-        let (exit_ledger, label) = (ledger.clone(), label.to_owned());
+        let (exit_ledger, exit_group, label) = (ledger.clone(), group.clone(), label.to_owned());
         tokio::spawn(async move {
-            let exit = match child.wait().await {
-                Ok(status) => ProcessExit { code: status.code(), signal: status.signal() },
+            let mut exit = match child.wait().await {
+                Ok(status) => ProcessExit { code: status.code(), signal: status.signal(), over_memory: false },
                 Err(_) => ProcessExit::default(),
             };
+            if let Some(group) = exit_group {
+                exit.over_memory = group.end(&label).await && exit.is_killed();
+            }
             if let Some(orphans) = orphans {
                 orphans.remove(pid, &label).await;
             }
@@ -286,7 +311,7 @@ impl RealProcess {
             let _ = sender.send(Some(exit));
         });
         let runtime = tokio::runtime::Handle::current();
-        Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death, _warden: warden }
+        Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death, _warden: warden, group }
     }
 
     fn has_exited(&self) -> bool {
@@ -309,17 +334,20 @@ impl Process for RealProcess {
     }
 
     fn kill(&self) {
+        if let Some(group) = &self.group {
+            group.kill();
+        }
         signal_guard(self.guard, &self.exit, guard::KILL_NOW);
-        let (guard, exit) = (self.guard, self.exit.clone());
+        let (guard, exit, group) = (self.guard, self.exit.clone(), self.group.clone());
         // A guard that is stopped or hangs doesn't react.
         self.runtime.spawn(async move {
             tokio::time::sleep(GUARD_KILL_TIMEOUT).await;
-            kill_tree(guard, &exit);
+            kill_tree(guard, &exit, group.as_deref());
         });
     }
 
     fn kill_unseen(&self) {
-        kill_tree(self.guard, &self.exit);
+        kill_tree(self.guard, &self.exit, self.group.as_deref());
     }
 
     fn group_is_empty(&self) -> bool {
@@ -351,39 +379,5 @@ impl Process for RealProcess {
         }
         let from_table = || ProcessTable::shared()?.descendants(self.guard.pid).first().map(|process| process.pid);
         proc_tree::first_child(self.guard.pid).or_else(from_table)
-    }
-}
-
-/// Whether the group of an ended guard still has members. If another process has the guard's id by now, the kernel has
-/// reused the id, which it does only for an empty group.
-fn owns_group(guard: ProcessIdentity) -> bool {
-    // Usually the group is empty, and one system call shows it. The other checks read all of `/proc`.
-    if !signal::group_exists(guard.pid) {
-        return false;
-    }
-    let reused = proc_tree::identity(guard.pid).is_some_and(|found| found != guard);
-    !reused && proc_tree::group_has_members(guard.pid)
-}
-
-fn signal_guard(guard: ProcessIdentity, exit: &watch::Receiver<Option<ProcessExit>>, number: i32) {
-    if exit.borrow().is_none() {
-        signal::to_process(guard.pid, number);
-    } else if owns_group(guard) {
-        let number = if number == libc::SIGTERM { number } else { libc::SIGKILL };
-        signal::to_group(guard.pid, number);
-    }
-}
-
-fn kill_tree(guard: ProcessIdentity, exit: &watch::Receiver<Option<ProcessExit>>) {
-    if exit.borrow().is_none() {
-        for process in proc_tree::descendants(guard.pid) {
-            signal::to_process(process.pid, libc::SIGKILL);
-        }
-    }
-    if exit.borrow().is_none() || owns_group(guard) {
-        signal::to_group(guard.pid, libc::SIGKILL);
-        if exit.borrow().is_none() {
-            signal::to_process(guard.pid, libc::SIGKILL);
-        }
     }
 }

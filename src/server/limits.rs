@@ -27,6 +27,12 @@ pub const MAX_UNAUTHENTICATED_CONNECTIONS: usize = 256;
 /// The same, of one client: an IPv4 address, or a /64 network of IPv6.
 pub const MAX_UNAUTHENTICATED_PER_CLIENT: usize = 128;
 
+/// A connection without a valid token isn't closed for a new one before it had this time to send one, in milliseconds.
+pub const UNAUTHENTICATED_GRACE_MS: u64 = 250;
+
+/// New HTTP connections that wait until others had that time. For a further one, the oldest idle one is closed at once.
+pub const MAX_WAITING_CONNECTIONS: usize = 256;
+
 /// A connection that has sent no valid token for this time is closed, in milliseconds.
 pub const UNAUTHENTICATED_LIFE_MS: u64 = 10_000;
 

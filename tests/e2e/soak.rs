@@ -29,10 +29,10 @@ const PLACES: usize = 4;
 const CLIENTS: usize = 8;
 /// Pause between two samples of what the server uses.
 const SAMPLE_MS: u64 = 10_000;
-/// Pause between two kills of a language server.
-const KILL_MS: u64 = 7_000;
-/// Pause between two edits.
-const EDIT_MS: u64 = 500;
+/// Pause between two kills of a language server, in milliseconds, and the variable that changes it.
+const KILL_MS: (u64, &str) = (7_000, "CODEYARD_SOAK_KILL_MS");
+/// Pause between two edits, in milliseconds, and the variable that changes it.
+const EDIT_MS: (u64, &str) = (500, "CODEYARD_SOAK_EDIT_MS");
 /// Growth of memory after the first quarter that is allowed, in MiB per hour, of a soak that lasts long enough to measure it.
 const SLOPE_MIB: f64 = 1.0;
 /// The shortest soak whose slope is checked; in a shorter one growth and noise look the same.
@@ -43,6 +43,8 @@ const MEASURABLE: Duration = Duration::from_secs(110 * 60);
 struct Sample {
     at: Duration,
     memory_kib: u64,
+    /// The part of the memory that isn't backed by files.
+    private_kib: u64,
     threads: u64,
     descriptors: u64,
     watches: u64,
@@ -65,6 +67,7 @@ impl Sample {
         Self {
             at,
             memory_kib: number("VmRSS:"),
+            private_kib: number("RssAnon:"),
             threads: number("Threads:"),
             descriptors: infos.len() as u64,
             watches: watches as u64,
@@ -150,6 +153,11 @@ fn judge(question: &str, text: &str, tool: &str, tally: &Tally) {
     }
 }
 
+/// A pause of the soak in milliseconds.
+fn milliseconds((usual, variable): (u64, &str)) -> u64 {
+    std::env::var(variable).map_or(usual, |text| text.parse().expect("milliseconds"))
+}
+
 /// Appends to and cuts a file that no question is about, and saves others unchanged.
 fn edit(places: &[(String, Place)], tally: &Tally) {
     let mut number = 0;
@@ -160,7 +168,7 @@ fn edit(places: &[(String, Place)], tally: &Tally) {
         let written = fs::File::create(&path).and_then(|mut file| file.write_all(format!("# {number}\n").as_bytes()));
         written.expect("a file");
         tally.edits.fetch_add(1, Relaxed);
-        pause(EDIT_MS);
+        pause(milliseconds(EDIT_MS));
     }
     for (_, place) in places {
         (0..7).for_each(|number| drop(fs::remove_file(place.root.join(format!("soak_notes_{number}.md")))));
@@ -171,7 +179,7 @@ fn edit(places: &[(String, Place)], tally: &Tally) {
 fn kill(yard: &Mutex<Yard>, tally: &Tally) {
     let mut number = 0;
     while !tally.done.load(Relaxed) {
-        pause(KILL_MS);
+        pause(milliseconds(KILL_MS));
         let servers: Vec<Process> =
             ["ty", "clangd", "node", "tsc"].iter().flat_map(|name| yard.lock().running(name)).collect();
         number += 1;
@@ -183,9 +191,9 @@ fn kill(yard: &Mutex<Yard>, tally: &Tally) {
 }
 
 /// Least squares over the samples, in MiB per hour.
-fn slope(samples: &[Sample]) -> f64 {
+fn slope(samples: &[Sample], memory: fn(&Sample) -> u64) -> f64 {
     let points: Vec<(f64, f64)> =
-        samples.iter().map(|sample| (sample.at.as_secs_f64() / 3_600.0, sample.memory_kib as f64 / 1_024.0)).collect();
+        samples.iter().map(|sample| (sample.at.as_secs_f64() / 3_600.0, memory(sample) as f64 / 1_024.0)).collect();
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
     let (x, y) = (mean(|point| point.0), mean(|point| point.1));
@@ -205,9 +213,10 @@ fn report(samples: &[Sample], tally: &Tally) {
     for part in samples.chunks(samples.len().div_ceil(12)) {
         let most = |of: fn(&Sample) -> u64| part.iter().map(of).max().unwrap_or(0);
         println!(
-            "{:>6} s: {} MiB, {} threads, {} descriptors, {} watches, {} zombies",
+            "{:>6} s: {} MiB ({} private), {} threads, {} descriptors, {} watches, {} zombies",
             part[0].at.as_secs(),
             most(|sample| sample.memory_kib) / 1_024,
+            most(|sample| sample.private_kib) / 1_024,
             most(|sample| sample.threads),
             most(|sample| sample.descriptors),
             most(|sample| sample.watches),
@@ -250,8 +259,9 @@ fn a_soak_grows_nothing_and_changes_no_answer() {
     });
     report(&samples, &tally);
     let late = &samples[samples.len() / 4..];
-    let slope = slope(late);
-    println!("memory after the first quarter: {slope:+.1} MiB per hour");
+    let private = slope(late, |sample| sample.private_kib);
+    let slope = slope(late, |sample| sample.memory_kib);
+    println!("memory after the first quarter: {slope:+.1} MiB per hour, private {private:+.1}");
     assert_eq!(*tally.wrong.lock(), [""; 0]);
     if late.last().is_some_and(|last| last.at >= MEASURABLE) {
         assert!(slope < SLOPE_MIB, "{slope} MiB per hour");

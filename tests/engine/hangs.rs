@@ -54,6 +54,13 @@ fn no_cancellation_is_sent_to_a_kind_without_support() {
     });
 }
 
+/// What operators see of the only server: its condition, seconds since then, and why.
+async fn condition(yard: &Yard) -> (&'static str, u64, String) {
+    let health = yard.health().await;
+    let found = &health[0].servers[0].condition;
+    (found.name, found.since_s, found.why.clone())
+}
+
 #[test]
 fn three_expired_requests_and_thirty_silent_seconds_restart_the_server() {
     paused(|| async {
@@ -76,6 +83,32 @@ fn three_expired_requests_and_thirty_silent_seconds_restart_the_server() {
         assert_eq!(fake.alive(), 1, "the hung one was killed");
         assert_eq!(yard.counts.restarts()["hung"], 1);
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+    });
+}
+
+#[test]
+fn operators_see_that_a_server_is_busy_and_that_it_seems_to_hang() {
+    paused(|| async {
+        let fake = capable().never("textDocument/definition").launcher();
+        let yard = Plan::one(Site::usual(), fake.clone()).open().await;
+        for number in 0..3 {
+            let call = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0));
+            let look = async {
+                pass(1_700).await;
+                condition(&yard).await
+            };
+            let (call, (name, since_s, why)) = tokio::join!(call, look);
+            call.timed_out("answering");
+            assert_eq!((name, since_s, why.as_str()), ("busy", 1, "1 request in flight"), "call {number}");
+        }
+        let mut seen = condition(&yard).await;
+        while seen.0 == "ready" {
+            pass(10).await;
+            seen = condition(&yard).await;
+        }
+        assert_eq!((seen.0, seen.2.as_str()), ("hung", "3 requests expired since it last wrote anything"));
+        assert!((5..30).contains(&seen.1), "since its last output: {}", seen.1);
+        assert_eq!(fake.launches(), 1, "it is not restarted yet");
     });
 }
 
@@ -284,8 +317,12 @@ fn an_idle_server_stops_after_fifteen_minutes_and_restarts_on_demand() {
         pass(4_000).await;
         assert_eq!(fake.alive(), 0);
         assert_eq!(fake.record().count("shutdown"), 1, "it is stopped in order");
+        let health = yard.health().await.remove(0);
+        let stopped: Vec<_> = health.stopped.iter().map(|server| (server.kind.as_str(), server.reason)).collect();
+        assert_eq!((stopped, health.servers.len()), (vec![("fake", "idle")], 0));
         yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.failed("PROVIDER_UNAVAILABLE");
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 1)).await.ok();
         assert_eq!((fake.launches(), fake.alive()), (2, 1));
+        assert_eq!(yard.health().await[0].stopped, [], "it runs again");
     });
 }

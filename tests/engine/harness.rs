@@ -52,6 +52,8 @@ fn run<F: Future<Output = ()>>(paused: bool, test: impl FnOnce() -> F) {
     if std::env::var_os("TEST_LOG").is_some() {
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
     }
+    // Actors and calls run on this thread.
+    codeyard_base::blocking::forbid_here();
     // Readers of git are processes, and a test binary has no such role.
     codeyard_process::confined::use_program(env!("CARGO_BIN_EXE_codeyard").into(), Vec::new());
     let runtime = move || {
@@ -582,8 +584,12 @@ pub(crate) fn near(took: Duration, ms: u64) {
 
 /// Runs all tasks and blocking work until they wait, without advancing time.
 pub(crate) async fn settle() {
-    for _ in 0..200 {
-        tokio::task::yield_now().await;
+    for _ in 0..20 {
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        // Work that began before has usually ended by the end of this one, and its task goes on.
+        tokio::task::spawn_blocking(std::thread::yield_now).await.unwrap();
     }
 }
 

@@ -169,3 +169,43 @@ fn nothing_in_the_place_of_another_manifest_holds_up_a_query() {
         KINDS.iter().for_each(|kind| check(case, kind));
     }
 }
+
+/// Replaces a file of the site by a link, and that by a file with `text`; waits until the watcher has seen both.
+async fn swap(yard: &Yard, name: &str, outside: &Path, text: &str) {
+    let (root, epochs) = (yard.site().root.clone(), yard.epochs().await);
+    let put = |made: &Path| fs::rename(made, root.join(name)).unwrap();
+    let (link, file) = (root.join("made_link"), root.join("made_file"));
+    symlink(outside, &link).unwrap();
+    put(&link);
+    while yard.epochs().await == epochs {
+        // Any query takes what the watcher has seen.
+        yard.call(HOVER, yard.site().at("b.fake", 0, 0)).await.ok();
+        pass(5).await;
+    }
+    fs::write(&file, text).unwrap();
+    put(&file);
+}
+
+#[test]
+fn names_from_behind_a_former_link_are_not_answered() {
+    in_real_time(|| async {
+        let secret = Site::new(&[("secret.fake", "def of_the_secret\n")]);
+        let site = Site::new(&[("a.fake", "alpha\n"), ("b.fake", "beta\n")]);
+        let symbol = |name: &str| json!({"name": name, "kind": 12, "location": site.location("a.fake", 0)});
+        let answers = [symbol("of_the_secret"), symbol("alpha"), symbol("Alpha::alpha(int)")];
+        let fake = FakeServer::new()
+            .capabilities(json!({"workspaceSymbolProvider": true, "hoverProvider": true, "textDocumentSync": 1}))
+            .answer("textDocument/hover", json!(null))
+            .answer("workspace/symbol", json!(answers));
+        let yard = Plan::one(site, fake.launcher()).open().await;
+        yard.walk().await;
+        let ask = || yard.call(WORKSPACE_SYMBOLS, json!({"query": "a"}));
+        assert_eq!(ask().await.ok()["items"].as_array().unwrap().len(), 3, "the file was no link");
+        swap(&yard, "a.fake", &secret.root.join("secret.fake"), "alpha\n").await;
+        let refused = ask().await;
+        refused.failed_as("CAP_EXCEEDED", "timeout");
+        assert!(!format!("{:?}", refused.error()).contains("of_the_secret"));
+        yard.site().write("a.fake", "alpha of_the_secret\n");
+        assert_eq!(ask().await.ok()["items"].as_array().unwrap().len(), 3, "the name is in the file");
+    });
+}

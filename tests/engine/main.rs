@@ -22,6 +22,7 @@ mod flights;
 mod floods;
 mod fresh;
 mod groups;
+mod hanging_files;
 mod hangs;
 mod hierarchy;
 mod hostile_files;

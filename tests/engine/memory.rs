@@ -44,6 +44,8 @@ fn a_start_makes_room_by_stopping_the_server_that_was_unused_longest() {
         hover(&yard, 2, 0).await.ok();
         assert_eq!((servers(&yard).await, yard.counts.server_evictions()), (vec![0, 1, 1], 1));
         assert_eq!(fake.alive(), 2);
+        let stopped = yard.health().await.remove(0).stopped;
+        assert_eq!((stopped.len(), stopped[0].reason), (1, "evicted"));
         pass(5_000).await;
         // The stopped server comes back with the next query, and another one makes room.
         hover(&yard, 0, 1).await.ok();

@@ -54,7 +54,8 @@ fn a_server_starts_and_answers_during_the_first_walk() {
             .on("initialize", [wait_ms(800), reply(json!({"capabilities": {"definitionProvider": true}}))])
             .launcher();
         let yard = Plan::one(site, fake.clone()).at_once().open().await;
-        let _walk = walking_for(1_000, 0);
+        // The path checks of both calls come before it.
+        let _walk = walking_for(1_000, 2);
         let ask = || yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
         let (first, second) = (ask(), ask());
         fake.wait_for("textDocument/definition", 1).await;
@@ -80,7 +81,7 @@ fn changes_during_the_walk_are_in_the_answer() {
         let site = Site::new(&[("a.fake", "a\n"), ("b.fake", "b\n")]);
         let fake = capable(&site).launcher();
         let yard = Plan::one(site, fake.clone()).at_once().open().await;
-        let _walk = walking_for(1_000, 0);
+        let _walk = walking_for(1_000, 1);
         let call = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
         fake.wait_for("textDocument/definition", 1).await;
         until_stamps_are_later();
@@ -100,7 +101,7 @@ fn a_list_with_more_pages_waits_for_the_walk_and_its_cursor_holds() {
             .answer("textDocument/references", json!(all))
             .launcher();
         let yard = Plan::one(site, fake).at_once().open().await;
-        let _walk = walking_for(1_000, 0);
+        let _walk = walking_for(1_000, 1);
         let mut arguments = yard.site().at("a.fake", 0, 0);
         arguments["pageSize"] = 2.into();
         let called = yard.call(REFERENCES, arguments.clone()).await;
@@ -118,7 +119,7 @@ fn a_server_with_anchor_files_starts_once_the_walk_found_them() {
         let fake = capable(&site).launcher();
         let entry = Entry::new("fake", fake.clone()).entry("quirks.anchor = true");
         let yard = Plan::new(site).kind(entry).at_once().open().await;
-        let _walk = walking_for(1_000, 0);
+        let _walk = walking_for(1_000, 1);
         let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
         called.ok();
         called.took_about(1_000);
@@ -133,7 +134,14 @@ fn changes_during_a_start_are_sent_once_the_server_registers_its_patterns() {
         let watchers = json!({"watchers": [{"globPattern": "**/*.fake"}]});
         let fake = capable(&site)
             .on("initialize", [wait_ms(500), reply(json!({"capabilities": {"definitionProvider": true}}))])
-            .on("initialized", [wait_ms(300), register("watch", "workspace/didChangeWatchedFiles", watchers)])
+            .on(
+                "initialized",
+                [
+                    wait_ms(300),
+                    register("watch", "workspace/didChangeWatchedFiles", watchers.clone()),
+                    register("again", "workspace/didChangeWatchedFiles", watchers),
+                ],
+            )
             .launcher();
         let yard = Plan::one(site, fake.clone()).open().await;
         let call = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
@@ -143,9 +151,33 @@ fn changes_during_a_start_are_sent_once_the_server_registers_its_patterns() {
         yard.call(DEFINITION, yard.site().at("b.fake", 0, 0)).await.ok();
         call.await.unwrap().ok();
         pass(400).await;
+        let changes = || {
+            let notifications = fake.record().params("workspace/didChangeWatchedFiles");
+            notifications.iter().map(|params| params["changes"].clone()).collect::<Vec<_>>()
+        };
+        let created = json!([{"uri": yard.site().uri("b.fake"), "type": 1}]);
+        assert_eq!(changes(), std::slice::from_ref(&created), "once, although it registered twice");
+        yard.site().write("b.fake", "changed\n");
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        let changed = json!([{"uri": yard.site().uri("b.fake"), "type": 2}]);
+        assert_eq!(changes(), [created, changed], "a later change isn't taken for the first");
+    });
+}
+
+#[test]
+fn a_server_that_registers_late_is_notified_by_the_globs_of_its_entry() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site).launcher();
+        let entry = Entry::new("fake", fake.clone()).entry("quirks.watched_from_start = [\"**/*.json\"]");
+        let yard = Plan::new(site).kind(entry).open().await;
+        let ask = || async { yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok() };
+        ask().await;
+        yard.site().write("fake.json", "{}");
+        yard.site().write("other.txt", "");
+        ask().await;
         let notifications = fake.record().params("workspace/didChangeWatchedFiles");
-        let changes: Vec<_> = notifications.iter().map(|params| params["changes"].clone()).collect();
-        assert_eq!(changes, [json!([{"uri": yard.site().uri("b.fake"), "type": 1}])]);
+        assert_eq!(notifications, [json!({"changes": [{"uri": yard.site().uri("fake.json"), "type": 1}]})]);
     });
 }
 

@@ -107,8 +107,8 @@ async fn failed_handshakes_report_their_reason() {
 
 #[tokio::test(start_paused = true)]
 async fn the_stop_sequence_ends_a_server_at_each_stage() {
-    let code = |code| Some(ProcessExit { code: Some(code), signal: None });
-    let signal = |signal| Some(ProcessExit { code: None, signal: Some(signal) });
+    let code = |code| Some(ProcessExit::of_code(code));
+    let signal = |signal| Some(ProcessExit::of_signal(signal));
     let stubborn = || FakeServer::new().ignores_closed_input().on("exit", []);
     type Case = (&'static str, FakeServer, StopStage, Option<ProcessExit>, bool, u64);
     let table: [Case; 8] = [

@@ -97,7 +97,7 @@ async fn bytes_pass_through_and_the_exit_code_is_returned() {
     connection.writer.write_all(b"hello\n").await.unwrap();
     assert_eq!(line(&mut connection).await, "got hello");
     let exit = connection.process.exited().await;
-    assert_eq!(exit, ProcessExit { code: Some(7), signal: None });
+    assert_eq!(exit, ProcessExit::of_code(7));
     assert_eq!(connection.process.exited().await, exit, "any number may wait, also afterwards");
     assert!(connection.process.group_is_empty());
     let process = connection.process.clone();
@@ -108,7 +108,7 @@ async fn bytes_pass_through_and_the_exit_code_is_returned() {
 #[tokio::test]
 async fn a_signal_is_reported_as_a_signal() {
     let connection = launch(&shell("kill -SEGV $$", &mark())).await;
-    assert_eq!(connection.process.exited().await, ProcessExit { code: None, signal: Some(libc::SIGSEGV) });
+    assert_eq!(connection.process.exited().await, ProcessExit::of_signal(libc::SIGSEGV));
 }
 
 #[tokio::test]
@@ -286,7 +286,7 @@ import os, subprocess, sys, time
 guard, mark, script = sys.argv[1:4]
 read, write = os.pipe()
 os.set_inheritable(read, True)
-args = [guard, "__guard", str(read), str(os.getpid()), "0", "{}", "/bin/sh", "-c", script, mark]
+args = [guard, "__guard", str(read), str(os.getpid()), "0", "", "{}", "/bin/sh", "-c", script, mark]
 child = subprocess.Popen(args, pass_fds=[read], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 os.close(read)
 print(child.pid, flush=True)

@@ -78,7 +78,7 @@ impl World {
             Event::Edit => self.edit(),
             Event::Kill => self.hit_a_server(|server| match server.number % 2 {
                 0 => server.kill_from_outside(),
-                _ => server.finish(ProcessExit { code: None, signal: Some(11) }),
+                _ => server.finish(ProcessExit::of_signal(11)),
             }),
             Event::Upset => {
                 let again = self.dice.chance(60);

@@ -60,9 +60,9 @@ impl Server {
             Fault::CrashMidReply => {
                 let whole = framed(&json!({"jsonrpc": "2.0", "id": id, "result": "x".repeat(2_000)}));
                 self.bytes(whole[..whole.len() / 2].to_vec());
-                self.end(ProcessExit { code: None, signal: Some(11) });
+                self.end(ProcessExit::of_signal(11));
             }
-            Fault::Crash => self.end(ProcessExit { code: Some(3), signal: None }),
+            Fault::Crash => self.end(ProcessExit::of_code(3)),
             Fault::Never => {}
             Fault::AfterCancel => {
                 let token = self.model.lock().cancels.entry(id).or_default().clone();

@@ -149,12 +149,12 @@ impl Process for FakeProcess {
     fn terminate(&self) {
         let is_silent = self.0.silent.is_cancelled();
         if !is_silent {
-            self.0.finish(ProcessExit { code: None, signal: Some(15) });
+            self.0.finish(ProcessExit::of_signal(15));
         }
     }
 
     fn kill(&self) {
-        self.0.finish(ProcessExit { code: None, signal: Some(9) });
+        self.0.finish(ProcessExit::of_signal(9));
     }
 
     fn group_is_empty(&self) -> bool {

@@ -91,7 +91,7 @@ impl Server {
         if self.exit().is_none() {
             self.stage.lock().lives[self.number].killed_outside = true;
         }
-        self.finish(ProcessExit { code: None, signal: Some(9) });
+        self.finish(ProcessExit::of_signal(9));
     }
 
     pub(crate) fn name(&self) -> String {
@@ -128,7 +128,7 @@ impl Server {
             }
             self.take(message);
         }
-        self.finish(ProcessExit { code: Some(0), signal: None });
+        self.finish(ProcessExit::of_code(0));
     }
 
     async fn write(&self, mut writer: WriteHalf<DuplexStream>, mut to_write: mpsc::UnboundedReceiver<Out>) {
@@ -167,7 +167,7 @@ impl Server {
             ("workspace/didChangeWatchedFiles", _) if self.is_sabotaged(Sabotage::DeafToChanges) => {}
             ("$/cancelRequest", _) if self.is_sabotaged(Sabotage::DeafToCancels) => {}
             ("initialized", _) => self.begin_indexing(true),
-            ("exit", _) => self.finish(ProcessExit { code: Some(0), signal: None }),
+            ("exit", _) => self.finish(ProcessExit::of_code(0)),
             ("$/cancelRequest", _) => self.cancelled(params["id"].as_u64().unwrap()),
             ("textDocument/didOpen", Some(name)) => {
                 let document = &params["textDocument"];
@@ -209,7 +209,7 @@ impl Server {
 
     fn initialize(self: &Arc<Self>, id: u64) {
         let wait = match self.start {
-            StartFault::DiesAtStart => return self.end(ProcessExit { code: Some(1), signal: None }),
+            StartFault::DiesAtStart => return self.end(ProcessExit::of_code(1)),
             StartFault::NeverStarts => return,
             StartFault::RefusesStart => {
                 return self.send(&json!({"id": id, "error": {"code": -32603, "message": "not today"}}));

@@ -274,6 +274,24 @@ pub(crate) fn descendants(root: u32) -> BTreeSet<Process> {
     found
 }
 
+/// The process with this id.
+pub(crate) fn process(pid: u32) -> Option<Process> {
+    stat(pid).map(|(_, started, _)| Process { pid, started })
+}
+
+/// The processes of language servers that the codeyard `owner` has started, whatever their parent is now.
+pub(crate) fn owned_by(owner: Process) -> BTreeSet<Process> {
+    let end = format!("/{}-{}", owner.pid, owner.started);
+    let names_owner = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        variables.any(|variable| variable.starts_with(b"CODEYARD_OWNER=") && variable.ends_with(end.as_bytes()))
+    };
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(names_owner).filter_map(process).filter(|found| is_alive(*found)).collect()
+}
+
 /// Command line of a process.
 pub(crate) fn command_line(pid: u32) -> String {
     String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).replace('\0', " ")

@@ -112,3 +112,24 @@ async fn a_connection_without_a_token_has_a_short_life() {
     kept.write_all(&ping.bytes()).await.unwrap();
     assert_eq!(status_of_next(&mut kept).await, 200);
 }
+
+#[tokio::test]
+async fn clients_that_connect_in_one_instant_are_all_answered() {
+    // Fewer than usual: a listener queues 128 connections.
+    let server = server_with(|options| options.connections.unauthenticated_per_client = 32).await;
+    let request = server.post(&initialize()).bytes();
+    // The server runs on this thread, so it sees none of them before all have connected.
+    let streams: Vec<_> = (0..96)
+        .map(|_| {
+            let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+            std::io::Write::write_all(&mut stream, &request).unwrap();
+            stream.set_nonblocking(true).unwrap();
+            TcpStream::from_std(stream).unwrap()
+        })
+        .collect();
+    for mut stream in streams {
+        let mut text = Vec::new();
+        stream.read_to_end(&mut text).await.unwrap();
+        assert_eq!(read_answer(&text).status, 200);
+    }
+}

@@ -31,12 +31,16 @@ pub(super) fn nothing_found(answer: &LspAnswer) -> String {
     text
 }
 
-/// A hint for a page that isn't the last, for a truncated result, and for one that stands on a part of the files.
+/// A hint for a page that isn't the last, for a truncated result, for escapes, and for a result that stands on a part of the files.
 pub(super) fn hint(answer: &LspAnswer) -> Option<String> {
     let is_empty = answer.found.is_empty() && answer.total == 0;
-    match (page_hint(answer), answer.notes.known_files.sentences(is_empty)) {
-        (Some(page), Some(partial)) => Some(format!("{page}. {partial}")),
-        (page, partial) => page.or(partial),
+    let page = page_hint(answer);
+    let notes = [answer.notes.escaped_sentence(), answer.notes.known_files.sentences(is_empty)];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    match page {
+        Some(page) if notes.is_empty() => Some(page),
+        Some(page) => Some(format!("{page}. {}", notes.join(" "))),
+        None => (!notes.is_empty()).then(|| notes.join(" ")),
     }
 }
 

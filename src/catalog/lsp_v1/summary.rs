@@ -73,6 +73,10 @@ fn with_notes(mut text: String, is_empty: bool, notes: &AnswerNotes) -> String {
     if notes.truncated {
         text.push_str(" Truncated.");
     }
+    if let Some(sentence) = notes.escaped_sentence() {
+        text.push(' ');
+        text.push_str(&sentence);
+    }
     if notes.truncated_files > 0 {
         let files = if notes.truncated_files == 1 { "file" } else { "files" };
         text.push_str(&format!(" Diagnostics of {} {files} truncated.", notes.truncated_files));
@@ -160,13 +164,14 @@ mod tests {
             outside: 2,
             skipped_providers: (1..=6).map(|n| format!("k{n}: crashed")).collect(),
             truncated: true,
+            escaped: 1,
             truncated_files: 1,
             coverage: Some(DiagnosticsCoverage { covered: 3, total: 9 }),
             is_partial: false,
             by_name: vec!["go".into(), "ruby".into()],
             known_files: AnswerCoverage { servers: vec![Arc::new(partial())], scope: AnswerScope::Project },
         };
-        let expected = "No references found. Truncated. Diagnostics of 1 file truncated. 2 locations outside the allowed \
+        let expected = "No references found. Truncated. 1 control character is shown as an escape. Diagnostics of 1 file truncated. 2 locations outside the allowed \
                         roots omitted. Passed over k1: crashed, k2: crashed, k3: crashed, k4: crashed and 2 more. By name \
                         only, without a language server for go, ruby. 3 of 9 source files covered. 32 of 706 C files are known to \
                         clangd: no compile_commands.json; run `bear -- make`.";

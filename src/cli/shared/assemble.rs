@@ -179,6 +179,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         .map_err(|error| Failure::new(format!("cannot find the path of this executable: {error}")))?
         .with_temp_dirs(temp_dirs.clone())
         .collecting_orphans()
+        .with_control_groups()
         .with_niceness(config.supervision.niceness);
     state.make(&state.run()).map_err(|error| Failure::new(error_chain(&error)))?;
     let watcher = match Watcher::new(&state.run()) {

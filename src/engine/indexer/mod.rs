@@ -13,7 +13,7 @@ pub mod group_report;
 pub mod group_rows;
 pub mod handle;
 pub mod health;
-pub(crate) mod heap_trim;
+pub mod heap_trim;
 pub mod indexes;
 mod jobs;
 mod merge;

@@ -13,8 +13,8 @@ use futures::future::{BoxFuture, FutureExt};
 use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::Collected;
 use crate::query::commonjs::{ModuleCache, WorkspaceFiles};
+use crate::query::file_looks::ObservedFile;
 use crate::query::gather::OperationOutcome;
-use crate::query::known_files::ObservedFile;
 use crate::query::messages::{ExecutionOutcome, Finish, SharedExecution};
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
@@ -25,7 +25,6 @@ use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::LspRequest;
 use crate::status::server_state::{UNSUPPORTED, Unavailable};
-use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::ReplyEntries;
@@ -37,9 +36,6 @@ use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::CanonicalResult;
 use codeyard_telemetry::RequestOrigin;
-
-/// Most raw entries that are canonicalised outside the blocking pool.
-const INLINE_ENTRIES: usize = 500;
 
 /// The inputs of an execution, taken at its start.
 pub struct Execution {
@@ -125,26 +121,18 @@ impl Execution {
             Err(NoResult::Failed(error)) => return ExecutionOutcome::Failed(error),
             Err(NoResult::ServerStopped) => return ExecutionOutcome::Changed,
         };
-        let entries: usize = collected.answers.iter().map(ReplyEntries::entries).sum();
         let error_if_empty = collected.error_if_empty.take();
         let has_target = collected.answers.iter().any(O::has_target);
-        let (gate, limits) = (self.gate.clone(), self.limits.clone());
+        let limits = self.limits.clone();
         let total = self.source_files;
         let scope = coverage::scope(&self.query, &self.providers);
         let origin = self.origin.clone();
-        let work = move || {
+        let work = move |gate: &Gate| {
             let _timer = origin.canonicalise();
-            canonicalise(&operation, &gate, &limits, collected, (total, scope))
+            canonicalise(&operation, gate, &limits, collected, (total, scope))
         };
-        let canonical = if entries <= INLINE_ENTRIES {
-            work()
-        } else {
-            match blocking::spawn(work).await {
-                Ok(result) => result,
-                Err(_) => return ExecutionOutcome::Failed(ToolError::internal()),
-            }
-        };
-        match canonical {
+        let canonical = if O::IN_MEMORY { Ok(work(&self.gate)) } else { self.gate.run(work).await };
+        match canonical.flatten() {
             Ok(Canonicalised { result, observed, outside }) => {
                 self.origin.record_outside(outside);
                 if let Some(error) = error_if_empty.filter(|_| has_nothing(&result)) {
@@ -180,8 +168,13 @@ impl Execution {
         if let Some(subscription) = self.slot.get() {
             subscription.barrier().await;
         }
-        let (query, snapshot_key, seen) = (self.query, self.snapshot_key, self.seen);
-        let finish = Finish { query, snapshot_key, seen, result, observed };
+        let is_watched = self.slot.get().is_some_and(|subscription| subscription.degraded().is_none());
+        let document_now = match self.document {
+            Some(document) if !is_watched => self.gate.run(move |gate| document.source.now(gate)).await.ok(),
+            _ => None,
+        };
+        let (query, snapshot_key, epochs, seen) = (self.query, self.snapshot_key, self.epochs, self.seen);
+        let finish = Finish { query, snapshot_key, epochs, seen, result, observed, document_now };
         self.workspace.send(finish).await.unwrap_or_else(|_| ExecutionOutcome::Failed(ToolError::internal()))
     }
 

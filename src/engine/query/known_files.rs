@@ -1,157 +1,86 @@
 //! The files on disk as a workspace last observed them: the stamps of all files that answers depend on, and the texts of recent
 //! documents. It finds edits that the watcher hasn't reported yet.
 //!
-//! A file whose stamp was taken within two seconds of its last change may change again without a change of the stamp. Its hash is kept
-//! too, and compared until the stamp is old enough. Invariants: a file counts as unchanged only if its stamp, and for a young stamp its
-//! hash, equal those of the last observation; a text is kept only while its file is known and unchanged.
+//! It touches no file: calls look at files for it ([`file_looks`](super::file_looks)). The workspace's actor changes it; calls only read in it
+//! how a file must be looked at. Invariants: its lock isn't held while a file is touched; a file counts as unchanged only if a
+//! look says so that was compared with the present observation; a text is kept only while its file is known and unchanged.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
+use super::file_looks::{FileCheck, Look, ObservedFile, Sight, WantedText};
 use crate::limits;
 use crate::server::document::DocumentSource;
-use codeyard_base::clock;
-use codeyard_base::digest::sha256;
-use codeyard_files::gate::{FileStamp, Gate};
-use codeyard_lsp::text::Document;
-use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::error::ToolError;
 use codeyard_model::uri::{CanonicalUri, encode_path};
 
-/// The message for a document that exists but can't be opened.
-pub const NOT_UTF8: &str = "the document is not UTF-8 text and can't be opened";
-
-/// An observation of a file: what must stay the same for the file to count as unchanged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ObservedFile {
-    stamp: FileStamp,
-    /// Set while the stamp is young.
-    hash: Option<[u8; 32]>,
-}
-
-/// The comparison of a file with its last observation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileCheck {
-    /// It is unchanged.
-    Same,
-    /// It changed or is gone.
-    Changed,
-    /// It was never observed before.
-    New,
-}
+/// The known files of a workspace, shared with its calls.
+pub type SharedKnownFiles = Arc<Mutex<KnownFiles>>;
 
 /// The files of one workspace that answers depend on.
 pub struct KnownFiles {
-    gate: Gate,
     known: HashMap<CanonicalUri, ObservedFile>,
     texts: LruCache<CanonicalUri, Arc<DocumentSource>>,
     text_bytes: usize,
 }
 
-/// Observes `uri` on disk: its stamp, and its hash while the stamp is young.
-///
-/// # Errors
-/// The file is gone, outside the roots or not readable.
-pub fn observe(gate: &Gate, uri: &CanonicalUri) -> Result<ObservedFile, ToolError> {
-    observed(gate, uri, gate.stat(uri)?)
-}
-
-/// The same for a file whose stamp was just taken.
-///
-/// # Errors
-/// The file is gone, outside the roots or not readable.
-pub fn observed(gate: &Gate, uri: &CanonicalUri, stamp: FileStamp) -> Result<ObservedFile, ToolError> {
-    if !stamp.is_fresh(clock::wall_ns()) {
-        return Ok(ObservedFile { stamp, hash: None });
+impl Default for KnownFiles {
+    /// No file is known yet.
+    fn default() -> Self {
+        // An unbounded cache allocates no table while the workspace is idle; `keep_text` bounds it.
+        Self { known: HashMap::new(), texts: LruCache::unbounded(), text_bytes: 0 }
     }
-    let (bytes, stamp) = gate.read(uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES)?;
-    Ok(ObservedFile { hash: Some(sha256(&bytes)), stamp })
 }
 
 impl KnownFiles {
-    /// No file is known yet.
-    pub fn new(gate: Gate) -> Self {
-        // An unbounded cache allocates no table while the workspace is idle; `keep_text` bounds it.
-        Self { gate, known: HashMap::new(), texts: LruCache::unbounded(), text_bytes: 0 }
+    /// The text of a document that was just checked, if it is kept.
+    pub fn text(&mut self, uri: &CanonicalUri) -> Option<Arc<DocumentSource>> {
+        self.texts.get(uri).cloned()
     }
 
-    /// The document as it is on disk now, and whether it changed since the last observation. `checked` is the result of a check just
-    /// now: a text that was unchanged then isn't checked again.
-    ///
-    /// # Errors
-    /// The file is gone, outside the roots, too large or not UTF-8.
-    pub fn document(
-        &mut self,
-        uri: &CanonicalUri,
-        checked: Option<FileCheck>,
-    ) -> Result<(Arc<DocumentSource>, FileCheck), ToolError> {
-        let check = match checked {
-            Some(FileCheck::Same) if self.texts.contains(uri) => FileCheck::Same,
-            _ => self.check(uri)?,
-        };
-        if let (FileCheck::Same, Some(source)) = (check, self.texts.get(uri)) {
-            return Ok((source.clone(), check));
-        }
-        let (bytes, stamp) = self.gate.read(uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES)?;
-        let hash = sha256(&bytes);
-        let text = String::from_utf8(bytes).map_err(|_| ToolError::new(ErrorCode::NotFound, NOT_UTF8))?;
-        let settled = (!stamp.is_fresh(clock::wall_ns())).then_some(stamp);
-        let source =
-            Arc::new(DocumentSource { uri: uri.clone(), document: Arc::new(Document::new(text)), hash, settled });
-        self.record(uri.clone(), ObservedFile { hash: settled.is_none().then_some(hash), stamp });
-        self.keep_text(source.clone());
-        Ok((source, check))
+    /// How the document of a query must be looked at.
+    pub fn look_at_document(&self, uri: &CanonicalUri) -> Look {
+        let text = if self.texts.contains(uri) { WantedText::Changed } else { WantedText::Always };
+        Look { text, ..self.look_at(uri) }
     }
 
-    /// Compares a file with its last observation, and records the new one if it changed.
+    /// How a file of an answer must be looked at.
+    pub fn look_at(&self, uri: &CanonicalUri) -> Look {
+        Look { uri: uri.clone(), before: self.known.get(uri).cloned(), text: WantedText::Never }
+    }
+
+    /// Records what a call has seen of a file. `None`: the file was observed again since the call looked, so the call must look again.
     ///
     /// # Errors
     /// The file is gone, outside the roots or not readable.
-    pub fn check(&mut self, uri: &CanonicalUri) -> Result<FileCheck, ToolError> {
-        let stamp = self.gate.stat(uri)?;
-        self.compare(uri, stamp)
-    }
-
-    /// The same for a call that has already `seen` a stamp of the file. Only an old stamp that equals the last observation's counts; any
-    /// other may be older than that observation, so the file is checked again.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub fn check_stamped(&mut self, uri: &CanonicalUri, seen: Option<FileStamp>) -> Result<FileCheck, ToolError> {
-        match (self.known.get(uri), seen) {
-            (None, Some(_)) => Ok(FileCheck::New),
-            (Some(known), Some(seen)) if known.hash.is_none() && seen == known.stamp => Ok(FileCheck::Same),
-            _ => self.check(uri),
-        }
-    }
-
-    /// The same for several files, each with its own outcome, in their order.
-    pub fn check_all(&mut self, uris: &[CanonicalUri]) -> Vec<Result<FileCheck, ToolError>> {
-        let gate = self.gate.clone();
-        let mut batch = gate.batch_lookup();
-        uris.iter().map(|uri| batch.stat(uri).and_then(|stamp| self.compare(uri, stamp))).collect()
-    }
-
-    /// Compares a stamp that was just taken with the last observation.
-    fn compare(&mut self, uri: &CanonicalUri, stamp: FileStamp) -> Result<FileCheck, ToolError> {
-        let Some(known) = self.known.get(uri) else { return Ok(FileCheck::New) };
-        if known.hash.is_none() && stamp == known.stamp {
-            return Ok(FileCheck::Same);
-        }
-        let now = observed(&self.gate, uri, stamp)?;
-        let same = match (known.hash, now.hash) {
-            (Some(before), Some(after)) => before == after && now.stamp == known.stamp,
-            (Some(before), None) if now.stamp == known.stamp => {
-                sha256(&self.gate.read(uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES)?.0) == before
-            }
-            _ => false,
+    pub fn apply(&mut self, sight: &Sight) -> Option<Result<FileCheck, ToolError>> {
+        let known = self.known.get(&sight.uri);
+        let is_current = known == sight.before.as_ref();
+        let (check, now) = match &sight.found {
+            Ok((check, now)) => (*check, now),
+            Err(error) => return is_current.then(|| Err(error.clone())),
         };
-        self.known.insert(uri.clone(), now);
-        if !same {
-            self.drop_text(uri);
+        if !is_current {
+            // Another call has seen the same, or this sight was applied before.
+            let is_known = known.is_some() && known == now.as_ref();
+            if let Some(Ok(source)) = sight.text.as_ref().filter(|_| is_known && !self.texts.contains(&sight.uri)) {
+                self.keep_text(source.clone());
+            }
+            return is_known.then_some(Ok(FileCheck::Same));
         }
-        Ok(if same { FileCheck::Same } else { FileCheck::Changed })
+        if let Some(now) = now {
+            self.record(sight.uri.clone(), now.clone());
+        }
+        if check == FileCheck::Changed {
+            self.drop_text(&sight.uri);
+        }
+        if let Some(Ok(source)) = &sight.text {
+            self.keep_text(source.clone());
+        }
+        Some(Ok(check))
     }
 
     /// Records an observation made elsewhere; returns whether it differs from the last one.
@@ -226,8 +155,9 @@ impl KnownFiles {
 mod tests {
     use std::path::PathBuf;
 
+    use super::super::file_looks::{look_at, look_at_checked, observed};
     use super::*;
-    use codeyard_files::gate::Gate;
+    use codeyard_files::gate::{FileStamp, Gate};
 
     /// A file with this text in its own workspace, which exists as long as the folder.
     fn a_file(text: &str) -> (tempfile::TempDir, PathBuf, Gate, CanonicalUri) {
@@ -239,37 +169,74 @@ mod tests {
         (folder, file, gate, uri)
     }
 
+    /// What a look finds now.
+    fn see(gate: &Gate, look: Look) -> Sight {
+        look_at(gate, vec![look]).remove(0)
+    }
+
+    /// Looks at a document, and returns its check and its text.
+    fn document(known: &mut KnownFiles, gate: &Gate, uri: &CanonicalUri) -> (FileCheck, String) {
+        let sight = see(gate, known.look_at_document(uri));
+        let check = known.apply(&sight).unwrap().unwrap();
+        (check, known.text(uri).unwrap().document.text().to_owned())
+    }
+
     #[test]
     fn a_check_elsewhere_does_not_validate_an_old_text() {
         let (_folder, file, gate, uri) = a_file("old");
-        let mut known = KnownFiles::new(gate.clone());
-        assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "old");
+        let mut known = KnownFiles::default();
+        assert_eq!(document(&mut known, &gate, &uri), (FileCheck::New, "old".into()));
+        assert_eq!(document(&mut known, &gate, &uri), (FileCheck::Same, "old".into()));
         std::fs::write(&file, "newer").unwrap();
         known.forget_all();
         // The file is in an answer that was computed meanwhile.
-        known.record(uri.clone(), observe(&gate, &uri).unwrap());
-        assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "newer");
+        known.record(uri.clone(), observed(&gate, &uri, gate.stat(&uri).unwrap()).unwrap());
+        assert_eq!(document(&mut known, &gate, &uri), (FileCheck::Same, "newer".into()));
         std::fs::write(&file, "newest").unwrap();
-        assert_eq!(known.check(&uri).unwrap(), FileCheck::Changed);
-        assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "newest");
+        let sight = see(&gate, known.look_at(&uri));
+        assert_eq!(known.apply(&sight), Some(Ok(FileCheck::Changed)));
+        assert!(known.text(&uri).is_none());
+        assert_eq!(document(&mut known, &gate, &uri), (FileCheck::Same, "newest".into()));
     }
 
     #[test]
     fn an_earlier_stamp_counts_only_if_it_agrees() {
         let (_folder, file, gate, uri) = a_file("old");
-        let mut known = KnownFiles::new(gate.clone());
+        let known = Mutex::new(KnownFiles::default());
+        let see = |stamp: FileStamp| {
+            let sight = look_at_checked(&gate, &known, &uri, Some(stamp));
+            known.lock().apply(&sight).unwrap().unwrap()
+        };
         let stamp = gate.stat(&uri).unwrap();
-        assert_eq!(known.check_stamped(&uri, Some(stamp)).unwrap(), FileCheck::New);
-        known.record(uri.clone(), ObservedFile { stamp, hash: None });
+        assert_eq!(see(stamp), FileCheck::New);
+        assert_eq!(known.lock().text(&uri).unwrap().document.text(), "old");
+        known.lock().record(uri.clone(), ObservedFile { stamp, hash: None });
+        assert_eq!(see(stamp), FileCheck::Same);
         let before = FileStamp { size: stamp.size + 1, ..stamp };
-        assert_eq!(
-            known.check_stamped(&uri, Some(before)).unwrap(),
-            FileCheck::Same,
-            "the stamp is older than the observation; a new check finds no change"
-        );
+        assert_eq!(see(before), FileCheck::Same, "the stamp is older than the observation; a new one finds no change");
         std::fs::write(&file, "newer").unwrap();
-        let seen = gate.stat(&uri).unwrap();
-        assert_eq!(known.check_stamped(&uri, Some(seen)).unwrap(), FileCheck::Changed);
-        assert_eq!(known.document(&uri, Some(FileCheck::Changed)).unwrap().0.document.text(), "newer");
+        assert_eq!(see(stamp), FileCheck::Same, "the call saw it before the change");
+        assert_eq!(see(gate.stat(&uri).unwrap()), FileCheck::Changed);
+        assert_eq!(known.lock().text(&uri).unwrap().document.text(), "newer");
+    }
+
+    #[test]
+    fn a_sight_counts_only_beside_the_observation_that_it_began_with() {
+        let (_folder, file, gate, uri) = a_file("old");
+        let mut known = KnownFiles::default();
+        let [first, second] = [(); 2].map(|()| see(&gate, known.look_at_document(&uri)));
+        assert_eq!(known.apply(&first), Some(Ok(FileCheck::New)));
+        assert_eq!(known.apply(&first), Some(Ok(FileCheck::Same)), "applied again");
+        assert_eq!(known.apply(&second), Some(Ok(FileCheck::Same)), "another call saw the same");
+        let old = see(&gate, known.look_at(&uri));
+        std::fs::write(&file, "newer").unwrap();
+        assert_eq!(document(&mut known, &gate, &uri), (FileCheck::Changed, "newer".into()));
+        assert_eq!(known.apply(&old), None, "it must not bring the old observation back");
+        assert_eq!(known.text(&uri).unwrap().document.text(), "newer");
+        let present = see(&gate, known.look_at(&uri));
+        known.forget(&uri);
+        assert_eq!(known.apply(&present), None);
+        std::fs::remove_file(&file).unwrap();
+        assert!(known.apply(&see(&gate, known.look_at(&uri))).unwrap().is_err());
     }
 }

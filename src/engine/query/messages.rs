@@ -5,7 +5,8 @@ use std::sync::Arc;
 use actix::prelude::*;
 use futures::future::{BoxFuture, Shared, WeakShared};
 
-use crate::query::known_files::ObservedFile;
+use crate::query::file_looks::ObservedFile;
+use crate::server::document::DocumentNow;
 use codeyard_model::epoch::Epochs;
 use codeyard_model::error::ToolError;
 use codeyard_model::query::GatedQuery;
@@ -42,10 +43,14 @@ pub struct Finish {
     pub query: Arc<GatedQuery>,
     /// The snapshot key at the start.
     pub snapshot_key: String,
+    /// The epochs in that key.
+    pub epochs: Epochs,
     /// The epochs seen at the start.
     pub seen: Epochs,
     /// The complete canonical result.
     pub result: CanonicalResult,
     /// The stamps of the result's files.
     pub observed: Vec<(CanonicalUri, ObservedFile)>,
+    /// The document of the query as it is on disk at the end, if nothing watches the files.
+    pub document_now: Option<DocumentNow>,
 }

@@ -10,6 +10,7 @@ pub mod commonjs;
 mod coverage;
 pub mod execution;
 pub(crate) mod fallback;
+pub mod file_looks;
 pub mod gather;
 mod identifiers;
 pub mod known_files;

@@ -1,4 +1,5 @@
-//! Converts the columns of an answer from the server's position encoding to UTF-16. Long conversions run on the blocking pool.
+//! Converts the columns of an answer from the server's position encoding to UTF-16. Conversions that are long or read files run on the
+//! blocking pool.
 //!
 //! `codeyard_lsp::text::encoding` has the rules of the conversion. This module reads the texts that it needs, through the path gate.
 
@@ -6,29 +7,27 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::server::document::DocumentInput;
-use codeyard_base::blocking;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::{ConversionCost, DecodedReply, DocumentTexts, answer_to_utf16};
 use codeyard_lsp::limits;
 use codeyard_lsp::text::Document;
 use codeyard_lsp::text::encoding::PositionEncoding;
+use codeyard_model::error::ToolError;
 use codeyard_model::uri::UriAdmission;
 
-/// Most files that a conversion reads outside the blocking pool.
-const INLINE_FILES: usize = 4;
 /// Most symbols of the query's document that are converted outside the blocking pool.
 const INLINE_SYMBOLS: usize = 200;
 
 /// The answer with its columns in UTF-16. `query_document` is the document that the query is about.
 ///
 /// # Errors
-/// The blocking pool has ended, or the conversion panicked there.
+/// INTERNAL: the blocking pool has ended, or the conversion panicked there.
 pub(crate) async fn to_utf16<R: DecodedReply>(
     mut answer: R,
     encoding: PositionEncoding,
     gate: &Gate,
     query_document: Option<&DocumentInput>,
-) -> Result<R, tokio::task::JoinError> {
+) -> Result<R, ToolError> {
     if encoding == PositionEncoding::Utf16 {
         return Ok(answer);
     }
@@ -38,17 +37,17 @@ pub(crate) async fn to_utf16<R: DecodedReply>(
     }
     let own = query_document.map(|document| document.source.document.clone());
     let is_inline = is_cheap(answer.conversion_cost());
-    let convert = move || {
+    let convert = move |_: &Gate| {
         answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
         answer
     };
-    if is_inline { Ok(convert()) } else { blocking::spawn(convert).await }
+    if is_inline { Ok(convert(gate)) } else { gate.run(convert).await }
 }
 
-/// Whether the conversion takes less time than a round trip to another thread.
+/// Whether the conversion reads no file and takes less time than a round trip to another thread.
 fn is_cheap(cost: ConversionCost) -> bool {
     match cost {
-        ConversionCost::Documents(count) => count <= INLINE_FILES,
+        ConversionCost::Documents(count) => count == 0,
         ConversionCost::Symbols(count) => count <= INLINE_SYMBOLS,
         ConversionCost::Unbounded => false,
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use actix::Addr;
 
@@ -12,6 +13,7 @@ use crate::server::request_turns::ServerTurns;
 use crate::status::project_cell::ProjectCell;
 use crate::status::state_watch;
 use codeyard_base::ids::ServerKind;
+use codeyard_telemetry::Metrics;
 
 /// A language server that takes part in a query.
 #[derive(Clone)]
@@ -24,6 +26,10 @@ pub struct Provider {
     pub state: state_watch::Receiver,
     /// Its turns among all servers.
     pub turns: ServerTurns,
+    /// Whether the work that it takes part in has begun, and isn't refused any more.
+    pub begun: Arc<AtomicBool>,
+    /// Counts the requests that its server doesn't get.
+    pub metrics: Arc<dyn Metrics>,
     /// Whether it is a linter: it adds diagnostics to those of a main server.
     pub is_linter: bool,
     /// The most symbols that it lists for a workspace; 0 means all.

@@ -4,6 +4,7 @@
 //! content outdated, it retries with growing waits. It has no deadline of its own: dropping the future cancels the request at the server.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -13,6 +14,7 @@ use crate::query::commonjs::WorkspaceFiles;
 use crate::query::position_encoding;
 use crate::query::provider::Provider;
 use crate::server::messages::{KillServer, PendingAnswer, ProjectReport, PulledDiagnostics, SendOutcome, SendRequest};
+use crate::server::overload::Overloaded;
 use crate::server::request::{LspRequest, ServerRequest};
 use crate::status::server_state::{CRASHED, STOPPED, ServerState, Unavailable};
 use codeyard_base::blocking;
@@ -92,9 +94,7 @@ pub(crate) async fn ask_with_incarnation<R: LspRequest>(
     match call.settle().await? {
         Attempt::Reply(reply, encoding, incarnation) => {
             let answer = call.decode(reply, encoding).await?;
-            for file in R::reported_files(&answer) {
-                call.report(file, incarnation).await;
-            }
+            call.report(R::reported_files(&answer), incarnation).await;
             Ok((answer, incarnation))
         }
         Attempt::Pushed(file, encoding) => {
@@ -176,10 +176,18 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
 
     /// One attempt, in the server's turn if it is ready.
     async fn attempt(&self) -> Result<Attempt, ProviderFailure> {
-        if matches!(*self.provider.state.borrow(), ServerState::Ready) {
-            return self.provider.turns.run(self.attempt_now()).await;
+        if !matches!(*self.provider.state.borrow(), ServerState::Ready) {
+            return self.attempt_now().await;
         }
-        self.attempt_now().await
+        let Provider { turns, begun, .. } = self.provider;
+        let queued = turns.queue.admit(begun.load(Relaxed));
+        let queued = queued.map_err(|overloaded| self.overloaded(overloaded))?;
+        begun.store(true, Relaxed);
+        let attempt = turns.run(self.attempt_now()).await;
+        if matches!(&attempt, Ok(Attempt::Reply(..) | Attempt::Pushed(..) | Attempt::Outdated | Attempt::Refused(_))) {
+            queued.answered();
+        }
+        attempt
     }
 
     async fn attempt_now(&self) -> Result<Attempt, ProviderFailure> {
@@ -306,15 +314,23 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         answer: A,
         encoding: PositionEncoding,
     ) -> Result<A, ProviderFailure> {
-        position_encoding::to_utf16(answer, encoding, self.gate, self.request.document()).await.map_err(|_| internal())
+        let converted = position_encoding::to_utf16(answer, encoding, self.gate, self.request.document()).await;
+        converted.map_err(ProviderFailure::Failed)
     }
 
-    /// Records pulled diagnostics of a file at the server's actor.
-    pub(crate) async fn report(&self, file: &RawFileDiagnostics, incarnation: u64) {
-        if let UriAdmission::Inside(uri) = self.gate.admit(&file.uri) {
-            let diagnostics = file.diagnostics.clone();
-            // If the actor is gone, so are its diagnostics.
-            self.provider.server.send(PulledDiagnostics { uri, diagnostics, incarnation }).await.ok();
+    /// Records pulled diagnostics of files at the server's actor.
+    pub(crate) async fn report(&self, files: &[RawFileDiagnostics], incarnation: u64) {
+        if files.is_empty() {
+            return;
+        }
+        let uris: Vec<Arc<str>> = files.iter().map(|file| file.uri.clone()).collect();
+        let admit = move |gate: &Gate| uris.iter().map(|uri| gate.admit(uri)).collect::<Vec<_>>();
+        for (file, admission) in files.iter().zip(self.gate.run(admit).await.unwrap_or_default()) {
+            if let UriAdmission::Inside(uri) = admission {
+                let diagnostics = file.diagnostics.clone();
+                // If the actor is gone, so are its diagnostics.
+                self.provider.server.send(PulledDiagnostics { uri, diagnostics, incarnation }).await.ok();
+            }
         }
     }
 
@@ -336,6 +352,12 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     pub(crate) fn refused(&self, code: i64, message: &str) -> ProviderFailure {
         tracing::warn!(server = %self.provider.kind, code, "language server answered with an error");
         self.unavailable("server_error", message)
+    }
+
+    /// The failure of a request that a busy server didn't get.
+    fn overloaded(&self, Overloaded { retry_after_ms }: Overloaded) -> ProviderFailure {
+        self.provider.metrics.shed("server");
+        ProviderFailure::Failed(ToolError::overloaded(retry_after_ms).with("server", self.provider.kind.as_str()))
     }
 
     /// The failure of a server that ended and, unless it failed for good, is being restarted.

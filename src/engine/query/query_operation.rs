@@ -36,6 +36,9 @@ pub(crate) trait QueryOperation: Send + Sync + 'static {
     /// The canonical form: gated, normalised, sorted, deduplicated.
     type Canonical;
 
+    /// Whether making the answers canonical touches no file.
+    const IN_MEMORY: bool = false;
+
     /// Which providers' answers make the result.
     fn providers(&self) -> ProviderRule;
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::server::context::ServerContext;
+use crate::server::crash_suspects::CrashSuspect;
 use crate::server::load_watch::Loading;
 use crate::server::messages::{NoticeKind, ServerNotice};
 use crate::server::prepared_projects::PreparedProjects;
@@ -30,13 +31,6 @@ const MAILBOX: usize = 4_096;
 
 /// Time until notices are sent again to a workspace whose mailbox was full.
 const NOTICE_RETRY: Duration = Duration::from_millis(5);
-
-/// A document with an open request when the server process ended.
-pub(super) struct CrashSuspect {
-    pub(super) hash: [u8; 32],
-    pub(super) crashes: u32,
-    pub(super) at: Instant,
-}
 
 /// The actor of one language server.
 pub struct LanguageServer {

@@ -1,91 +1,110 @@
 //! Keeps the documents that are open at a language server equal to the disk.
 //!
-//! Opens the documents that the predecessor had open, and follows changes on disk.
+//! Opens the documents that the predecessor had open, and follows changes on disk. It sends what was read before
+//! ([`document_loading`](super::document_loading)) and touches no file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::server::context::ServerContext;
-use crate::server::document_loading::load;
+use crate::server::document_loading::{LoadedDocument, LoadedDocuments, OnDisk, WantedDocument};
 use crate::server::index_lag::must_be_opened;
 use crate::server::session::{LiveServer, SyncOutcome};
 use crate::server::watch_globs;
+use codeyard_files::gate::spelt_path;
 use codeyard_files::watch::{ChangeKind, Changes};
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::methods;
-use codeyard_model::uri::UriAdmission;
+use codeyard_model::uri::encode_path;
 
 /// Largest number of documents that are reopened after a restart.
 const MAX_REOPENED: usize = 64;
 
 impl LiveServer {
     /// Opens a document and keeps it open. Returns whether it wasn't open.
-    pub(super) fn open_pinned(&mut self, context: &ServerContext, path: &Path) -> Result<bool, RequestError> {
-        let Some((uri, language, document, hash)) = load(context, path) else { return Ok(false) };
-        let outcome = self.send_sync(&uri, &language, &document, hash)?;
-        self.documents.pin(uri.as_str(), true);
+    pub(super) fn open_pinned(&mut self, loaded: &LoadedDocument) -> Result<bool, RequestError> {
+        let outcome = self.follow(loaded)?;
+        self.documents.pin(loaded.uri.as_str(), true);
         Ok(outcome == SyncOutcome::Opened)
     }
 
-    /// Opens those of these documents that still exist.
-    pub(super) fn open_all(&mut self, context: &ServerContext, paths: &[PathBuf]) -> Result<(), RequestError> {
-        paths.iter().try_for_each(|path| self.follow(context, path))
+    /// Opens those of these documents that could be read.
+    pub(super) fn open_all(&mut self, paths: &[PathBuf], documents: &LoadedDocuments) -> Result<(), RequestError> {
+        let mut loaded = paths.iter().filter_map(|path| documents.text(path));
+        loaded.try_for_each(|loaded| self.follow(loaded).map(drop))
     }
 
     /// The open documents that are reopened after a restart, at most [`MAX_REOPENED`].
-    pub(super) fn open_paths(&self, context: &ServerContext) -> Vec<PathBuf> {
-        let inside = self.documents.all().filter_map(|state| match context.gate.admit(&state.uri) {
-            UriAdmission::Inside(uri) => Some(uri.to_path()),
-            _ => None,
-        });
-        inside.take(MAX_REOPENED).collect()
+    pub(super) fn open_paths(&self) -> Vec<PathBuf> {
+        self.documents.all().filter_map(|state| spelt_path(&state.uri)).take(MAX_REOPENED).collect()
     }
 
-    /// Applies changes on disk: updates the open documents and sends the changes that the server registered for.
-    pub(super) fn files_changed(&mut self, context: &ServerContext, changes: &Changes) -> Result<(), RequestError> {
-        self.diagnostics.surroundings_changed();
-        for change in &changes.files {
-            let text = codeyard_model::uri::encode_path(&change.path);
-            if change.kind == ChangeKind::Deleted {
-                if let Some(close) = self.documents.close(&text) {
-                    self.client.notify(close.method(), &close)?;
-                }
-                self.diagnostics.deleted(&text);
-                self.pending_indexing.gone(&text);
-            } else if self.documents.is_open(&text) || must_be_opened(context, &change.path) {
-                self.follow(context, &change.path)?;
+    /// The documents that must be read before these changes are applied by [`Self::files_changed`].
+    pub(super) fn to_follow(&self, context: &ServerContext, changes: &Changes) -> Vec<WantedDocument> {
+        let mut wanted = Vec::new();
+        for change in changes.files.iter().filter(|change| change.kind != ChangeKind::Deleted) {
+            let open = self.documents.get(&encode_path(&change.path));
+            if open.is_some() || must_be_opened(context, &change.path) {
+                wanted.push(WantedDocument { path: change.path.clone(), sent: open.map(|state| state.hash) });
             }
         }
         if changes.bulk {
-            self.follow_all(context)?;
+            let open = self.documents.all();
+            wanted.extend(
+                open.filter_map(|state| Some(WantedDocument { path: spelt_path(&state.uri)?, sent: Some(state.hash) })),
+            );
         }
-        let events = self.watch_globs.events(&self.capabilities, context, changes);
+        wanted
+    }
+
+    /// Applies changes on disk: updates the open documents and sends the changes that the server registered for. Returns the paths of the
+    /// changes that were sent.
+    pub(super) fn files_changed<'c>(
+        &mut self,
+        context: &ServerContext,
+        changes: &'c Changes,
+        documents: &LoadedDocuments,
+    ) -> Result<Vec<&'c Path>, RequestError> {
+        self.diagnostics.surroundings_changed();
+        for change in &changes.files {
+            if change.kind == ChangeKind::Deleted {
+                self.close_deleted(&encode_path(&change.path))?;
+            } else if let Some(loaded) = documents.text(&change.path) {
+                self.follow(loaded)?;
+            }
+        }
+        if changes.bulk {
+            self.follow_all(documents)?;
+        }
+        let (events, sent) = self.watch_globs.events(&self.capabilities, context, changes);
         if !events.is_empty() {
             self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &watch_globs::WatchedFiles { changes: events })?;
         }
-        Ok(())
+        Ok(sent)
     }
 
-    pub(super) fn follow(&mut self, context: &ServerContext, path: &Path) -> Result<(), RequestError> {
-        if let Some((uri, language, document, hash)) = load(context, path) {
-            self.send_sync(&uri, &language, &document, hash)?;
-        }
-        Ok(())
+    fn follow(&mut self, loaded: &LoadedDocument) -> Result<SyncOutcome, RequestError> {
+        self.send_sync(&loaded.uri, &loaded.language, &loaded.document, loaded.hash)
     }
 
-    fn follow_all(&mut self, context: &ServerContext) -> Result<(), RequestError> {
+    fn follow_all(&mut self, documents: &LoadedDocuments) -> Result<(), RequestError> {
         let open: Vec<Arc<str>> = self.documents.all().map(|state| state.uri.clone()).collect();
         for text in open {
-            match context.gate.admit(&text) {
-                UriAdmission::Inside(uri) => self.follow(context, &uri.to_path())?,
-                _ => {
-                    if let Some(close) = self.documents.close(&text) {
-                        self.client.notify(close.method(), &close)?;
-                    }
-                    self.diagnostics.deleted(&text);
-                }
+            match spelt_path(&text).and_then(|path| documents.get(&path)) {
+                Some(OnDisk::Text(loaded)) => drop(self.follow(loaded)?),
+                Some(OnDisk::Gone) => self.close_deleted(&text)?,
+                Some(OnDisk::AsSent | OnDisk::Unreadable) | None => {}
             }
         }
+        Ok(())
+    }
+
+    fn close_deleted(&mut self, uri: &str) -> Result<(), RequestError> {
+        if let Some(close) = self.documents.close(uri) {
+            self.client.notify(close.method(), &close)?;
+        }
+        self.diagnostics.deleted(uri);
+        self.pending_indexing.gone(uri);
         Ok(())
     }
 }

@@ -1,16 +1,19 @@
 //! Passes changes on disk to the server process (`workspace/didChangeWatchedFiles`), or restarts it where that is not enough.
 //!
 //! A server reads its project while it starts and registers for changes only later. Changes in between are kept and sent after the
-//! registration. Invariants: no change between the launch and the registrations is lost; the kept changes are bounded, each path
-//! once, and an overflow is recorded as incomplete.
+//! registration. Invariants: no change between the launch and the registrations is lost; none is sent twice, because a server may take the
+//! second notice of a new file for the first and so miss a change in between; the kept changes are bounded, each path once, and an overflow
+//! is recorded as incomplete.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
 
 use crate::server::actor::LanguageServer;
 use crate::server::anchors;
+use crate::server::document_loading::LoadedDocuments;
 use crate::server::index_lag::exceeds_open_limit;
 use crate::server::messages::{FilesChanged, NoticeKind};
 use codeyard_files::watch::Changes;
@@ -41,30 +44,50 @@ impl LanguageServer {
             || self.session.as_ref().is_some_and(|session| session.started_at.elapsed() < SETTLES_WITHIN)
     }
 
-    /// Passes the changes to the server, or restarts it.
-    pub(super) fn apply_changes(&mut self, changes: &Changes, ctx: &mut Context<Self>) {
-        if self.must_restart(changes) {
+    /// Passes the changes to the server, or restarts it. The documents that it must be sent are read first.
+    pub(super) fn apply_changes(&mut self, changes: Arc<Changes>, ctx: &mut Context<Self>) {
+        if self.must_restart(&changes) {
             return self.restart(ctx);
         }
-        self.on_project_changes(changes, ctx);
+        self.on_project_changes(&changes, ctx);
+        let Some(session) = &self.session else { return };
+        let wanted = session.to_follow(&self.context, &changes);
+        if wanted.is_empty() {
+            return self.pass_changes(&changes, &LoadedDocuments::default(), ctx);
+        }
+        self.read_then(
+            move |context| LoadedDocuments::read(context, wanted),
+            ctx,
+            move |server, read, ctx| match read {
+                Some(documents) => server.pass_changes(&changes, &documents, ctx),
+                // It would answer from old texts.
+                None => server.kill("missed_change", ctx),
+            },
+        );
+    }
+
+    fn pass_changes(&mut self, changes: &Changes, documents: &LoadedDocuments, ctx: &mut Context<Self>) {
         let Some(session) = &mut self.session else { return };
-        let sent = session.files_changed(&self.context, changes);
+        let sent = session.files_changed(&self.context, changes, documents);
         self.publish_documents();
         match sent {
-            Ok(()) => self.refresh_state(ctx),
+            Ok(sent) => {
+                self.early_changes.remove(&sent);
+                self.refresh_state(ctx);
+            }
             Err(error) => self.on_send_error(&error, ctx),
         }
     }
 
-    /// Passes all changes since the launch to the server, after it started or registered for changes.
+    /// Passes the changes since the launch that the server hasn't been sent, after it started or registered for changes.
     pub(super) fn replay_early_changes(&mut self, ctx: &mut Context<Self>) {
-        let early_changes = std::mem::take(&mut self.early_changes);
+        let early_changes = match self.is_settling() {
+            // It may register for more.
+            true => self.early_changes.clone(),
+            false => std::mem::take(&mut self.early_changes),
+        };
         if !early_changes.is_empty() {
-            self.apply_changes(&early_changes, ctx);
-        }
-        if self.is_settling() && self.start_task.is_none() {
-            // It may register for more. A restarted process begins with no changes.
-            self.early_changes = early_changes;
+            self.apply_changes(Arc::new(early_changes), ctx);
         }
     }
 
@@ -92,6 +115,6 @@ impl Handler<FilesChanged> for LanguageServer {
         if self.is_settling() {
             self.early_changes.merge(&message.0);
         }
-        self.apply_changes(&message.0, ctx);
+        self.apply_changes(message.0, ctx);
     }
 }

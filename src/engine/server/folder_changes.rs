@@ -1,8 +1,8 @@
 //! Passes projects that joined or left to the server process: as workspace folders, and by opening the anchors of new ones.
 //!
-//! Runs before each request, so that a project is known before the first request about it. Invariant: what the process was sent
-//! ([`AnnouncedFolders`]) and the current set differ only until the next request. A process that accepts no changes of its folders is
-//! restarted.
+//! Runs before each request, so that a project is known before the first request about it. The new anchors are read before
+//! ([`LiveServer::unread_anchors`]). Invariant: what the process was sent ([`AnnouncedFolders`]) and the current set differ only until the
+//! next request. A process that accepts no changes of its folders is restarted.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,15 @@ use serde_json::{Value, json};
 
 use crate::server::actor::LanguageServer;
 use crate::server::context::ServerContext;
+use crate::server::document_loading::LoadedDocuments;
 use crate::server::messages::NoticeKind;
 use crate::server::session::LiveServer;
 use codeyard_base::clock::Instant;
+use codeyard_files::gate::spelt_path;
 use codeyard_lsp::client::lifecycle::workspace_folder;
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::methods;
 use codeyard_lsp::registry::MultiRoot;
-use codeyard_model::uri::UriAdmission;
 
 /// The projects as the running process knows them.
 #[derive(Debug)]
@@ -48,13 +49,11 @@ enum FolderUpdate {
 }
 
 impl LanguageServer {
-    /// Brings the process up to date with the set of projects. Returns whether requests may be sent to it now.
-    pub(super) fn update_folders(&mut self, ctx: &mut Context<Self>) -> bool {
-        if !self.follow_folders(ctx) {
-            return false;
-        }
+    /// Brings the process up to date with the set of projects, of whose anchors these were read. Returns whether requests may be sent to it
+    /// now.
+    pub(super) fn update_folders(&mut self, anchors: &LoadedDocuments, ctx: &mut Context<Self>) -> bool {
         let Some(session) = &mut self.session else { return true };
-        match session.update_folders(&self.context) {
+        match session.update_folders(&self.context, anchors) {
             Ok(FolderUpdate::None) => true,
             Ok(FolderUpdate::Sent) => {
                 self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
@@ -74,7 +73,21 @@ impl LanguageServer {
 }
 
 impl LiveServer {
-    fn update_folders(&mut self, context: &ServerContext) -> Result<FolderUpdate, RequestError> {
+    /// The anchors of new projects that must be read before [`LanguageServer::update_folders`], without those that were.
+    pub(super) fn unread_anchors(&self, context: &ServerContext, read: &LoadedDocuments) -> Vec<PathBuf> {
+        if self.announced.revision == Some(context.folders.revision()) {
+            return Vec::new();
+        }
+        let mut anchors = context.folders.anchors();
+        anchors.retain(|path| self.announced.anchors.binary_search(path).is_err() && read.get(path).is_none());
+        anchors
+    }
+
+    fn update_folders(
+        &mut self,
+        context: &ServerContext,
+        anchors: &LoadedDocuments,
+    ) -> Result<FolderUpdate, RequestError> {
         let revision = Some(context.folders.revision());
         if self.announced.revision == revision {
             return Ok(FolderUpdate::None);
@@ -87,7 +100,7 @@ impl LiveServer {
                     return Ok(FolderUpdate::Restart);
                 }
                 let change = folder_change(&self.announced.folders, &current);
-                self.close_moving(context, &current)?;
+                self.close_moving(&current)?;
                 self.client.notify(methods::DID_CHANGE_WORKSPACE_FOLDERS, &change)?;
                 self.readiness.on_more_projects(current.difference(&self.announced.folders).count(), Instant::now());
                 self.announced.folders = current;
@@ -95,20 +108,21 @@ impl LiveServer {
                 update = FolderUpdate::Sent;
             }
         }
-        if self.open_anchors(context)? {
+        if self.open_anchors(context, anchors)? {
             update = FolderUpdate::Sent;
         }
-        self.announced.revision = revision;
+        // Documents that moved may be anchors that weren't read, and projects join at any time.
+        let is_complete = self.announced.anchors == context.folders.anchors();
+        self.announced.revision = revision.filter(|_| is_complete);
         Ok(update)
     }
 
     /// Closes the documents that will belong to another folder: some servers forget open documents together with their folder. The next
     /// request about one opens it again.
-    fn close_moving(&mut self, context: &ServerContext, current: &BTreeSet<PathBuf>) -> Result<(), RequestError> {
+    fn close_moving(&mut self, current: &BTreeSet<PathBuf>) -> Result<(), RequestError> {
         let open: Vec<_> = self.documents.all().map(|state| state.uri.clone()).collect();
         for text in open {
-            let UriAdmission::Inside(uri) = context.gate.admit(&text) else { continue };
-            let path = uri.to_path();
+            let Some(path) = spelt_path(&text) else { continue };
             if innermost(&self.announced.folders, &path) == innermost(current, &path) {
                 continue;
             }
@@ -122,17 +136,24 @@ impl LiveServer {
         Ok(())
     }
 
-    /// Opens the anchor documents that aren't open, and no longer keeps those open that are no anchors any more. Returns whether it opened
-    /// one.
-    pub(super) fn open_anchors(&mut self, context: &ServerContext) -> Result<bool, RequestError> {
-        let anchors = context.folders.anchors();
+    /// Opens the anchor documents that aren't open and were `read`, and no longer keeps those open that are no anchors any more. Returns whether
+    /// it opened one.
+    pub(super) fn open_anchors(
+        &mut self,
+        context: &ServerContext,
+        read: &LoadedDocuments,
+    ) -> Result<bool, RequestError> {
+        let mut anchors = context.folders.anchors();
         let before = std::mem::take(&mut self.announced.anchors);
         for path in before.iter().filter(|path| anchors.binary_search(path).is_err()) {
             self.documents.pin(&codeyard_model::uri::encode_path(path), false);
         }
         let mut has_opened = false;
+        anchors.retain(|path| before.binary_search(path).is_ok() || read.get(path).is_some());
         for path in anchors.iter().filter(|path| before.binary_search(path).is_err()) {
-            has_opened |= self.open_pinned(context, path)?;
+            if let Some(loaded) = read.text(path) {
+                has_opened |= self.open_pinned(loaded)?;
+            }
         }
         self.announced.anchors = anchors;
         Ok(has_opened)

@@ -61,6 +61,7 @@ impl WorkspaceIsolation {
                 data_bytes: None,
                 tasks: None,
                 processes: Some(supervision.server_processes),
+                tree_bytes: None,
             },
             memory_limit: memory_limit(supervision.server_memory_mib),
             toolchains: supervision.toolchains.clone(),
@@ -163,6 +164,7 @@ pub(super) fn of_server(context: &ServerContext, shims: Option<&Path>) -> io::Re
 /// Limits of the processes of this server.
 pub(super) fn limits_of(context: &ServerContext) -> ResourceLimits {
     let mut limits = context.isolation.limits.clone();
+    limits.tree_bytes = context.status.identity().memory_limit;
     if context.isolation.is_restricted() && !is_built_in(&context.server) {
         // Memory that is mapped but not used counts too, so the kernel's limit is a backstop above the measured one.
         limits.data_bytes = Some(context.server.memory_limit_mib.saturating_mul(2 * MIB)).filter(|bytes| *bytes > 0);

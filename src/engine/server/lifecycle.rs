@@ -9,8 +9,9 @@ use futures::{FutureExt, StreamExt};
 use tokio::time::timeout;
 
 use crate::limits;
-use crate::server::actor::{CrashSuspect, LanguageServer};
+use crate::server::actor::LanguageServer;
 use crate::server::budget_end;
+use crate::server::document_loading::LoadedDocuments;
 use crate::server::load_watch::Loading;
 use crate::server::memory_limit::MEMORY_LIMIT;
 use crate::server::messages::{KillServer, NoticeKind, StopServer, WorkspaceGone};
@@ -22,6 +23,7 @@ use crate::status::server_state::{CRASHED, Down, QUARANTINED, ServerState};
 use crate::status::server_status::LastEnd;
 use codeyard_base::clock::Instant;
 use codeyard_base::digest::sha256;
+use codeyard_base::seeded_faults;
 use codeyard_files::watch::Changes;
 use codeyard_lsp::client::events::{CloseReason, ServerEvent};
 use codeyard_lsp::client::lifecycle::{self, StopReport};
@@ -29,8 +31,6 @@ use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::registry::MultiRoot;
 use codeyard_process::launch::ProcessExit;
 
-/// Largest number of crash suspects.
-const MAX_CRASH_SUSPECTS: usize = 256;
 /// The reason of an end by a signal that codeyard didn't send.
 const KILLED: &str = "killed_outside";
 /// The reason of an end because codeyard closed the connection: the server broke the protocol or a limit.
@@ -46,6 +46,8 @@ pub(super) struct ServerEnd {
     /// `None` if it was still running, or if its end is unknown.
     pub(super) exit: Option<ProcessExit>,
     pub(super) ran: Duration,
+    /// For how long it was ready; `None`: it wasn't when it ended.
+    pub(super) served: Option<Duration>,
 }
 
 /// An event of the server, with the incarnation it belongs to.
@@ -70,12 +72,18 @@ impl LanguageServer {
         if !matches!(*self.state.borrow(), ServerState::Restarting(_)) {
             self.set_state(ServerState::Starting);
         }
-        let start_task = startup::start(self.context.clone(), self.state.start().clone()).into_actor(self);
+        let start = startup::start(self.context.clone(), self.state.start().clone(), self.reopen.clone());
+        let start_task = start.into_actor(self);
         self.start_task =
             Some(ctx.spawn(start_task.map(move |result, server, ctx| server.on_started(incarnation, result, ctx))));
     }
 
-    fn on_started(&mut self, incarnation: u64, result: Result<StartedServer, StartFailure>, ctx: &mut Context<Self>) {
+    fn on_started(
+        &mut self,
+        incarnation: u64,
+        result: Result<(StartedServer, LoadedDocuments), StartFailure>,
+        ctx: &mut Context<Self>,
+    ) {
         if self.stopping || incarnation != self.incarnation {
             return;
         }
@@ -83,27 +91,29 @@ impl LanguageServer {
         match result {
             Err(failed) => {
                 let StartFailure { message, stderr, exit, ran } = failed;
-                let (reason, message) = match is_kill_from_outside(exit) {
-                    true => (KILLED, killed_message()),
-                    false => ("start_failed", message),
+                let (reason, message) = match budget_end::of(exit, &self.context.kind) {
+                    Some(exceeded) => exceeded,
+                    None if is_kill_from_outside(exit) => (KILLED, killed_message()),
+                    None => ("start_failed", message),
                 };
-                self.after_exit(ServerEnd { reason, message, stderr, exit, ran }, ctx);
+                self.after_exit(ServerEnd { reason, message, stderr, exit, ran, served: None }, ctx);
             }
-            Ok(started) => {
+            Ok((started, documents)) => {
                 let events = futures::stream::unfold(started.events, |mut events| async move {
                     events.recv().await.map(|event| (event, events))
                 });
                 ctx.add_stream(events.map(move |event| Tagged { incarnation, event }));
                 let StartedServer { client, child, initialized, folders, projects, ticket, admitted, .. } = started;
                 let mut session = LiveServer::new(&self.context, client, child, initialized, folders, incarnation);
-                let loaded = session.open_projects(&self.context, &projects);
+                let loaded = session.open_projects(&projects, &documents);
                 self.projects = projects;
-                let opened =
-                    session.open_anchors(&self.context).and_then(|_| session.open_all(&self.context, &self.reopen));
+                let anchored = session.open_anchors(&self.context, &documents);
+                let opened = anchored.and_then(|_| session.open_all(&self.reopen, &documents));
                 if incarnation > 1 {
                     self.notify_workspace(NoticeKind::Replaced, ctx);
                 }
-                self.context.status.set_process(session.child.process(), session.client.pending_counter());
+                let expired = Arc::downgrade(&session.expired);
+                self.context.status.set_process(session.child.process(), session.client.reader(), expired);
                 self.session = Some(session);
                 self.publish_documents();
                 self.supervise_later(ctx);
@@ -161,17 +171,16 @@ impl LanguageServer {
         let (stderr, ran) = (session.child.process().stderr_tail(), session.started_at.elapsed());
         drop(session);
         let message = "the language server was ended because it misbehaved".into();
-        self.after_exit(ServerEnd { reason, message, stderr, exit: None, ran }, ctx);
+        self.after_exit(ServerEnd { reason, message, stderr, exit: None, ran, served: self.ready_for() }, ctx);
     }
 
     pub(super) fn after_exit(&mut self, end: ServerEnd, ctx: &mut Context<Self>) {
-        let ServerEnd { reason, message, stderr, exit, ran } = end;
+        let ServerEnd { reason, message, stderr, exit, ran, served } = end;
         self.loading = None;
         if let Some(timer) = self.timer.take() {
             ctx.cancel_future(timer);
         }
-        let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
-        let served = if was_ready { self.since.elapsed() } else { Duration::ZERO };
+        let (was_ready, served) = (served.is_some(), served.unwrap_or_default());
         self.context.status.reserve(0);
         self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
         if self.stopping {
@@ -189,7 +198,9 @@ impl LanguageServer {
         let failure = Some(failure);
         let decision = match reason {
             MEMORY_LIMIT => self.history.on_memory_limit(served),
-            KILLED => self.history.on_killed(served, self.jitter()),
+            KILLED if !seeded_faults::is_on("kill_from_outside_is_a_crash") => {
+                self.history.on_killed(served, self.jitter())
+            }
             _ => self.history.on_exit(Instant::now(), was_ready, self.jitter()),
         };
         match decision {
@@ -239,20 +250,37 @@ impl LanguageServer {
         f64::from(u16::from_be_bytes([digest[0], digest[1]])) / 65_536.0
     }
 
+    /// For how long the server has been ready; `None`: it isn't.
+    pub(super) fn ready_for(&self) -> Option<Duration> {
+        matches!(*self.state.borrow(), ServerState::Ready).then(|| self.since.elapsed())
+    }
+
     fn on_closed(&mut self, reason: CloseReason, ctx: &mut Context<Self>) {
         let Some(session) = self.session.take() else { return };
         self.remember_open(&session);
+        let served = self.ready_for();
         let exit = session.child.process().exited().now_or_never();
         if exit.is_some() || reason.is_violation() {
-            return self.on_exited(&session, exit, reason, ctx);
+            return self.on_exited(&session, exit, reason, served, ctx);
         }
-        // The process has closed its pipes and is about to end.
+        // The process has closed its pipes and is about to end. Until then no call can reach it.
+        if !self.stopping {
+            let message = "the language server has closed its connection".to_owned();
+            let stderr = session.child.process().stderr_tail();
+            self.set_state(ServerState::Restarting(Down {
+                reason: CRASHED,
+                message,
+                stderr,
+                failure: None,
+                retry_at: None,
+            }));
+        }
         let exited = timeout(Duration::from_millis(limits::EXIT_WAIT_MS), session.child.process().exited());
         let waited = async move { (exited.await.ok(), session) };
         let incarnation = self.incarnation;
         ctx.spawn(waited.into_actor(self).map(move |(exit, session), server, ctx| {
             if incarnation == server.incarnation {
-                server.on_exited(&session, exit, reason, ctx);
+                server.on_exited(&session, exit, reason, served, ctx);
             }
         }));
     }
@@ -262,12 +290,13 @@ impl LanguageServer {
         session: &LiveServer,
         exit: Option<ProcessExit>,
         closed: CloseReason,
+        served: Option<Duration>,
         ctx: &mut Context<Self>,
     ) {
         self.record_crash_suspects(session, exit);
         let (stderr, ran) = (session.child.process().stderr_tail(), session.started_at.elapsed());
         let (reason, message) = self.cause_of_end(exit, &closed);
-        self.after_exit(ServerEnd { reason, message, stderr, exit, ran }, ctx);
+        self.after_exit(ServerEnd { reason, message, stderr, exit, ran, served }, ctx);
     }
 
     /// The reason of an end, for metrics and the log, and one sentence for people.
@@ -285,27 +314,11 @@ impl LanguageServer {
         }
     }
 
-    /// Records which documents may have crashed the server; none if it was killed from outside.
-    fn record_crash_suspects(&mut self, session: &LiveServer, exit: Option<ProcessExit>) {
-        if is_kill_from_outside(exit) {
-            return;
-        }
-        let now = Instant::now();
-        for (uri, hash) in session.suspect_documents() {
-            if self.crash_suspects.len() >= MAX_CRASH_SUSPECTS {
-                self.crash_suspects.clear();
-            }
-            let before = self.crash_suspects.get(&uri).filter(|before| before.hash == hash);
-            let crashes = before.map_or(1, |before| before.crashes + 1);
-            self.crash_suspects.insert(uri, CrashSuspect { hash, crashes, at: now });
-        }
-    }
-
     /// Remembers the open documents of a server whose answers depend on them, so that they are reopened after a restart.
     pub(super) fn remember_open(&mut self, session: &LiveServer) {
         let quirks = &self.context.server.quirks;
         if quirks.open_set_matters || quirks.index_follows_open {
-            self.reopen = session.open_paths(&self.context);
+            self.reopen = session.open_paths();
         }
     }
 }

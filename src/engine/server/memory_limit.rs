@@ -29,6 +29,7 @@ impl Handler<CheckMemoryLimit> for LanguageServer {
             return;
         }
         let used = status.memory().measured.unwrap_or_default() / MIB;
+        let served = self.ready_for();
         let Some((stderr, ran)) = self.end_process(ctx) else { return };
         let kind = &self.context.kind;
         let limit = status.identity().memory_limit.unwrap_or_default() / MIB;
@@ -40,7 +41,7 @@ impl Handler<CheckMemoryLimit> for LanguageServer {
             "the language server used {used} MiB of memory, and servers.{kind}.memory_limit_mib allows {limit}; raise it if the \
              server needs more"
         );
-        self.after_exit(ServerEnd { reason: MEMORY_LIMIT, message, stderr, exit: None, ran }, ctx);
+        self.after_exit(ServerEnd { reason: MEMORY_LIMIT, message, stderr, exit: None, ran, served }, ctx);
     }
 }
 

@@ -2,7 +2,8 @@
 //! every client.
 //!
 //! [`actor`] holds the state; [`lifecycle`] starts, supervises and stops the process; [`session`] is the running process with its
-//! connection and open documents; [`request_handling`] sends requests. [`messages`] lists what the actor accepts.
+//! connection and open documents; [`request_handling`] sends requests; [`disk_reads`] reads files for the actor. [`messages`] lists what
+//! the actor accepts.
 //! Invariants: at most one process at a time; an event of an earlier incarnation is never attributed to the current one; a dropped
 //! actor leaves no process.
 
@@ -13,8 +14,10 @@ mod budget_end;
 pub mod child_key;
 mod client_host;
 pub mod context;
+mod crash_suspects;
 mod diagnostics;
 pub mod diagnostics_budget;
+mod disk_reads;
 pub mod document;
 mod document_loading;
 mod document_sync;
@@ -29,12 +32,14 @@ mod lifecycle;
 mod load_watch;
 pub(crate) mod memory_limit;
 pub mod messages;
+pub(crate) mod overload;
 pub mod prepared_projects;
 mod process_guard;
 pub mod programs;
 pub mod project_folders;
 pub mod project_publication;
 mod project_updates;
+mod pushed_diagnostics;
 pub mod registry;
 pub mod request;
 mod request_handling;

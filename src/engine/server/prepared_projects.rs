@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::query::watch_slot::WatchSlot;
 use crate::server::context::ServerContext;
+use crate::server::document_loading::LoadedDocuments;
 use crate::server::launch_spec::merged;
 use crate::server::project_publication::{self, PreparedCoverage};
 use crate::server::session::LiveServer;
@@ -155,7 +156,7 @@ impl PreparedProjects {
     }
 
     /// The files to keep open.
-    fn open(&self) -> BTreeSet<&Path> {
+    pub(super) fn open(&self) -> BTreeSet<&Path> {
         self.0.values().flat_map(|project| &project.open).map(PathBuf::as_path).collect()
     }
 }
@@ -218,18 +219,18 @@ impl LiveServer {
     /// Sends the projects of its start. The replies must be kept until they arrive: dropping one cancels its request.
     pub(super) fn open_projects(
         &mut self,
-        context: &ServerContext,
         projects: &PreparedProjects,
+        documents: &LoadedDocuments,
     ) -> Result<Vec<PendingReply>, RequestError> {
-        self.change_projects(context, &PreparedProjects::default(), projects)
+        self.change_projects(&PreparedProjects::default(), projects, documents)
     }
 
-    /// Sends what differs between two preparations.
+    /// Sends what differs between two preparations. `documents` are the files to keep open, as they are on disk.
     pub(super) fn change_projects(
         &mut self,
-        context: &ServerContext,
         before: &PreparedProjects,
         now: &PreparedProjects,
+        documents: &LoadedDocuments,
     ) -> Result<Vec<PendingReply>, RequestError> {
         let (old, new) = (before.documents(), now.documents());
         for path in old.keys().filter(|path| !new.contains_key(*path)) {
@@ -270,8 +271,8 @@ impl LiveServer {
         for path in old.difference(&new) {
             self.documents.pin(&encode_path(path), false);
         }
-        for path in &new {
-            self.open_pinned(context, path)?;
+        for loaded in new.iter().filter_map(|path| documents.text(path)) {
+            self.open_pinned(loaded)?;
         }
         Ok(replies)
     }

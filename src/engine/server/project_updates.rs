@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::server::actor::LanguageServer;
 use crate::server::context::ServerContext;
+use crate::server::document_loading::{LoadedDocuments, WantedDocument};
 use crate::server::messages::{NoticeKind, PreparationEnd};
 use crate::server::prepared_projects::{self, PreparedProjects, ProjectUpdate};
 use codeyard_base::blocking;
@@ -109,38 +110,62 @@ impl LanguageServer {
         prepared: io::Result<Option<PreparedProjects>>,
         ctx: &mut Context<Self>,
     ) {
-        if incarnation != self.incarnation {
+        if incarnation != self.incarnation || !self.is_preparing() {
             return;
         }
-        let Some(RunningPreparation { _running, later, .. }) = self.preparation.take() else { return };
         match prepared {
-            Ok(Some(projects)) => self.change_projects(projects, ctx),
+            Ok(Some(projects)) => match self.projects.update_to(&projects) {
+                ProjectUpdate::None => self.projects = projects,
+                ProjectUpdate::Restart => {
+                    self.projects = projects;
+                    self.restart(ctx);
+                }
+                ProjectUpdate::Send => return self.read_projects(projects, ctx),
+            },
             Ok(None) => {}
             Err(error) => {
                 let kind = &self.context.kind;
                 tracing::warn!(server = %kind, error = %error.kind(), "a project could not be prepared again");
             }
         }
-        if let Some(cause) = later
-            && self.session.is_some()
-        {
-            self.prepare_again(cause, ctx);
-        }
+        self.end_preparation(ctx);
     }
 
-    fn change_projects(&mut self, projects: PreparedProjects, ctx: &mut Context<Self>) {
-        let update = self.projects.update_to(&projects);
+    /// Reads the documents that the projects keep open, and then sends the projects.
+    fn read_projects(&mut self, projects: PreparedProjects, ctx: &mut Context<Self>) {
+        let wanted: Vec<_> = projects.open().into_iter().map(|path| WantedDocument::new(path.into())).collect();
+        if wanted.is_empty() {
+            return self.send_projects(projects, &LoadedDocuments::default(), ctx);
+        }
+        self.read_then(
+            move |context| LoadedDocuments::read(context, wanted),
+            ctx,
+            move |server, read, ctx| match read {
+                Some(documents) => server.send_projects(projects, &documents, ctx),
+                None => {
+                    server.preparation = None;
+                    server.kill("missed_change", ctx);
+                }
+            },
+        );
+    }
+
+    fn send_projects(&mut self, projects: PreparedProjects, documents: &LoadedDocuments, ctx: &mut Context<Self>) {
         let before = std::mem::replace(&mut self.projects, projects);
-        match update {
-            ProjectUpdate::None => {}
-            ProjectUpdate::Restart => self.restart(ctx),
-            ProjectUpdate::Send => {
-                let Some(session) = &mut self.session else { return };
-                let sent = session.change_projects(&self.context, &before, &self.projects);
-                self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
-                self.refresh_state(ctx);
-                self.keep_replies(sent, ctx);
-            }
+        if let Some(session) = &mut self.session {
+            let sent = session.change_projects(&before, &self.projects, documents);
+            self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
+            self.refresh_state(ctx);
+            self.keep_replies(sent, ctx);
+        }
+        self.end_preparation(ctx);
+    }
+
+    /// The preparation has ended and its result is in effect. It is repeated if something happened since it began.
+    fn end_preparation(&mut self, ctx: &mut Context<Self>) {
+        let later = self.preparation.take().and_then(|ended| ended.later);
+        if let Some(cause) = later.filter(|_| self.session.is_some()) {
+            self.prepare_again(cause, ctx);
         }
     }
 

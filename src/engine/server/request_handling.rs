@@ -1,40 +1,115 @@
 //! Handles requests: brings the document up to date at the server, sends the request and returns its future.
 //!
-//! The caller waits for the reply, decodes it and makes it canonical.
+//! The caller waits for the reply, decodes it and makes it canonical. Files that must be read before are read by
+//! [`disk_reads`](super::disk_reads); the actor handles nothing else meanwhile. Invariant: a server that has the document of a request costs
+//! the request no look at the disk.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use actix::dev::{MessageResponse, OneshotSender};
 use actix::prelude::*;
 
-use crate::server::actor::{CrashSuspect, LanguageServer};
+use crate::server::actor::LanguageServer;
 use crate::server::context::ServerContext;
 use crate::server::diagnostics::PushState;
-use crate::server::document::DocumentInput;
-use crate::server::document_loading;
+use crate::server::disk_reads;
+use crate::server::document::{DocumentInput, DocumentNow, DocumentSource};
+use crate::server::document_loading::{LoadedDocuments, WantedDocument};
 use crate::server::messages::{NoticeKind, PendingPush, PulledDiagnostics, SendOutcome, SendRequest};
-use crate::server::request::{Exchange, ServerRequest};
-use crate::server::session::SyncOutcome;
+use crate::server::request::Exchange;
+use crate::server::session::{EventEffect, SyncOutcome};
 use crate::status::server_state::{ServerState, Unavailable};
 use codeyard_base::clock::{Deadline, Instant};
+use codeyard_base::seeded_faults;
 use codeyard_lsp::client::events::ServerEvent;
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::methods;
 use codeyard_model::limits::RETRY_AFTER_MS;
 
-/// Number of crashes after which a document is refused until it changes or the quarantine time has passed.
-const MAX_CRASHES_PER_DOCUMENT: u32 = 2;
+/// What was read from disk for a request.
+#[derive(Default)]
+struct RequestFiles {
+    /// The anchors of projects that joined.
+    anchors: LoadedDocuments,
+    /// How the file of its document differs from what was read for the request.
+    document: Option<DocumentNow>,
+}
+
+/// What must be read from disk before a request can be sent.
+#[derive(Default)]
+struct UnreadFiles {
+    anchors: Vec<PathBuf>,
+    document: Option<Arc<DocumentSource>>,
+}
+
+/// Why a request isn't sent now.
+enum Unsent {
+    /// Files must be read first.
+    Unread(UnreadFiles),
+    /// It isn't sent.
+    Outcome(Box<SendOutcome>),
+}
+
+impl From<SendOutcome> for Unsent {
+    fn from(outcome: SendOutcome) -> Self {
+        Self::Outcome(Box::new(outcome))
+    }
+}
+
+impl UnreadFiles {
+    fn is_empty(&self) -> bool {
+        self.anchors.is_empty() && self.document.is_none()
+    }
+
+    /// Adds to `files` what is missing. Blocks.
+    fn read(self, context: &ServerContext, mut files: RequestFiles) -> RequestFiles {
+        files.anchors.extend(LoadedDocuments::read(context, self.anchors.into_iter().map(WantedDocument::new)));
+        files.document = self.document.map(|source| source.now(&context.gate)).or(files.document);
+        files
+    }
+}
+
+/// The response to a request: at once, or after reading files.
+pub enum RequestResponse {
+    /// At once.
+    Now(SendOutcome),
+    /// The actor handles nothing else until then.
+    Later(ResponseActFuture<LanguageServer, SendOutcome>),
+}
+
+impl RequestResponse {
+    fn into_future(self) -> ResponseActFuture<LanguageServer, SendOutcome> {
+        match self {
+            Self::Now(outcome) => Box::pin(actix::fut::ready(outcome)),
+            Self::Later(later) => later,
+        }
+    }
+}
+
+impl MessageResponse<LanguageServer, SendRequest> for RequestResponse {
+    fn handle(self, ctx: &mut Context<LanguageServer>, sender: Option<OneshotSender<SendOutcome>>) {
+        match self {
+            Self::Now(outcome) => {
+                if let Some(sender) = sender {
+                    // A dropped receiver: the caller has left.
+                    drop(sender.send(outcome));
+                }
+            }
+            Self::Later(later) => {
+                let response = AtomicResponse::new(later);
+                MessageResponse::<LanguageServer, SendRequest>::handle(response, ctx, sender);
+            }
+        }
+    }
+}
 
 impl Handler<SendRequest> for LanguageServer {
-    type Result = MessageResult<SendRequest>;
+    type Result = RequestResponse;
 
     fn handle(&mut self, message: SendRequest, ctx: &mut Self::Context) -> Self::Result {
         self.last_used = Instant::now();
-        let outcome = self.answer_now(message, ctx);
-        let is_served = matches!(outcome, SendOutcome::Reply(_) | SendOutcome::Push(_) | SendOutcome::Project(_));
-        self.context.status.set_used(is_served);
-        self.publish_documents();
-        self.supervise_later(ctx);
-        MessageResult(outcome)
+        self.respond(message, RequestFiles::default(), ctx)
     }
 }
 
@@ -53,28 +128,79 @@ impl Handler<PulledDiagnostics> for LanguageServer {
 }
 
 impl LanguageServer {
-    fn answer_now(&mut self, message: SendRequest, ctx: &mut Context<Self>) -> SendOutcome {
+    /// Answers a request for which these files were read, or reads more.
+    fn respond(&mut self, message: SendRequest, files: RequestFiles, ctx: &mut Context<Self>) -> RequestResponse {
+        let outcome = match self.prepare_request(&message, &files, ctx) {
+            Ok(()) => self.send_now(&message, ctx),
+            Err(Unsent::Outcome(outcome)) => *outcome,
+            Err(Unsent::Unread(unread)) => {
+                let read = disk_reads::read_files(self.context.clone(), move |context| unread.read(context, files));
+                let answered = read.into_actor(self).then(move |read, server, ctx| match read {
+                    Some(files) => server.respond(message, files, ctx).into_future(),
+                    None => RequestResponse::Now(SendOutcome::NotReady).into_future(),
+                });
+                return RequestResponse::Later(Box::pin(answered));
+            }
+        };
+        let is_served = matches!(outcome, SendOutcome::Reply(_) | SendOutcome::Push(_) | SendOutcome::Project(_));
+        self.context.status.set_used(is_served);
+        self.publish_documents();
+        self.supervise_later(ctx);
+        RequestResponse::Now(outcome)
+    }
+
+    /// Brings the server up to date for a request.
+    fn prepare_request(
+        &mut self,
+        message: &SendRequest,
+        files: &RequestFiles,
+        ctx: &mut Context<Self>,
+    ) -> Result<(), Unsent> {
         if let ServerState::Down(down) = &*self.state.borrow() {
-            return SendOutcome::Down(Unavailable::down(self.context.kind.as_str(), down));
+            return Err(SendOutcome::Down(Unavailable::down(self.context.kind.as_str(), down)).into());
         }
         if let Some(refused) = self.refused_document(&*message.request) {
-            return SendOutcome::Down(refused);
+            return Err(SendOutcome::Down(refused).into());
         }
         if message.request.incarnation().is_some_and(|of| of != self.incarnation) {
-            return SendOutcome::Outdated;
+            return Err(SendOutcome::Outdated.into());
         }
-        if !self.update_folders(ctx) {
-            return self.preparation_end().map_or(SendOutcome::NotReady, SendOutcome::Preparing);
+        if !self.follow_folders(ctx) {
+            return Err(self.preparation_end().map_or(SendOutcome::NotReady, SendOutcome::Preparing).into());
         }
+        self.require(message, files)?;
+        if !self.update_folders(&files.anchors, ctx) {
+            return Err(SendOutcome::NotReady.into());
+        }
+        // An update may have closed the document and anchors.
+        self.require(message, files)?;
         if let Some(document) = message.request.document().cloned() {
-            if self.is_outdated(&document) {
-                return SendOutcome::Outdated;
+            if self.is_outdated(&document, files) {
+                return Err(SendOutcome::Outdated.into());
             }
-            if let Err(()) = self.sync(&document, ctx) {
-                return SendOutcome::NotReady;
-            }
+            self.sync(&document, ctx).map_err(|()| SendOutcome::NotReady)?;
         }
-        let ready = matches!(*self.state.borrow(), ServerState::Ready);
+        Ok(())
+    }
+
+    /// Whether everything was read that the request needs. If the caller has left, nothing is read.
+    fn require(&self, message: &SendRequest, files: &RequestFiles) -> Result<(), Unsent> {
+        let Some(session) = &self.session else { return Ok(()) };
+        let unsent = message.request.document().filter(|document| !session.has(document) && files.document.is_none());
+        let unread = UnreadFiles {
+            anchors: session.unread_anchors(&self.context, &files.anchors),
+            document: unsent.map(|document| document.source.clone()),
+        };
+        match unread.is_empty() {
+            true => Ok(()),
+            false if message.deadline.passed() => Err(SendOutcome::NotReady.into()),
+            false => Err(Unsent::Unread(unread)),
+        }
+    }
+
+    /// Sends a request to a server that is up to date.
+    fn send_now(&mut self, message: &SendRequest, ctx: &mut Context<Self>) -> SendOutcome {
+        let ready = matches!(*self.state.borrow(), ServerState::Ready) || seeded_faults::is_on("unready_asked");
         let Some(session) = self.session.as_mut().filter(|_| ready) else { return SendOutcome::NotReady };
         let outcome = match (message.request.exchange(), message.request.document()) {
             (Exchange::DocumentDiagnostics, Some(document))
@@ -104,11 +230,9 @@ impl LanguageServer {
     }
 
     /// Whether the file changed after it was read for the request. A server that got this text would answer later requests from it.
-    fn is_outdated(&self, document: &DocumentInput) -> bool {
-        let source = &document.source;
-        let Some(session) = &self.session else { return false };
-        let has_it = session.documents.get(source.uri.as_str()).is_some_and(|open| open.hash == source.hash);
-        !has_it && !document_loading::is_as_read(&self.context, source)
+    fn is_outdated(&self, document: &DocumentInput, files: &RequestFiles) -> bool {
+        let is_as_read = files.document == Some(DocumentNow::AsRead);
+        self.session.as_ref().is_some_and(|session| !is_as_read && !session.has(document))
     }
 
     /// Sends the current text of a document to the server if it differs. `Err`: the server is not running or accepts no messages.
@@ -164,32 +288,25 @@ impl LanguageServer {
         SendOutcome::Push(pending)
     }
 
-    fn refused_document(&mut self, request: &dyn ServerRequest) -> Option<Unavailable> {
-        let source = &request.document()?.source;
-        let CrashSuspect { hash, crashes, at } = self.crash_suspects.get(&source.uri)?;
-        let crashes = *crashes;
-        if *hash != source.hash || at.elapsed() >= self.history.rule().quarantine {
-            self.crash_suspects.remove(&source.uri);
-            return None;
-        }
-        (crashes >= MAX_CRASHES_PER_DOCUMENT).then(|| {
-            Unavailable::new(
-                self.context.kind.as_str(),
-                "crashed",
-                "this document has crashed the language server twice; it is refused until it changes",
-                "codeyard doctor",
-            )
-        })
-    }
-
     /// A notification or registration from the child.
     pub(super) fn on_event(&mut self, event: ServerEvent, ctx: &mut Context<Self>) {
         let Some(session) = &mut self.session else { return };
+        let event = match event {
+            ServerEvent::Notification { method, params: Some(params) } if method == methods::PUBLISH_DIAGNOSTICS => {
+                return self.on_push(params, ctx);
+            }
+            event => event,
+        };
         let listens = matches!(&event, ServerEvent::Registered { methods } if names_watched_files(methods));
-        let effect = session.on_event(event, &self.context);
+        let effect = session.on_event(event);
         if listens {
             self.replay_early_changes(ctx);
         }
+        self.take_effect(effect, ctx);
+    }
+
+    /// Acts on the effects of an event.
+    pub(super) fn take_effect(&mut self, effect: EventEffect, ctx: &mut Context<Self>) {
         if effect.diagnostics_changed {
             self.notify_workspace(NoticeKind::DiagnosticsChanged, ctx);
         }

@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use crate::limits;
+use crate::server::overload::ServerQueue;
 
 /// The turns of all language servers of a process. Clones share them.
 #[derive(Debug, Clone)]
@@ -34,7 +35,7 @@ impl RequestTurns {
 
     /// The turns of a new server.
     pub(crate) fn of_server(&self) -> ServerTurns {
-        ServerTurns { all: self.0.clone(), current: Arc::default() }
+        ServerTurns { all: self.0.clone(), current: Arc::default(), queue: ServerQueue::default() }
     }
 }
 
@@ -44,6 +45,8 @@ pub struct ServerTurns {
     all: Arc<Semaphore>,
     /// The present turn, while a request holds it.
     current: Arc<Mutex<Weak<OwnedSemaphorePermit>>>,
+    /// What it has to do.
+    pub(crate) queue: ServerQueue,
 }
 
 impl ServerTurns {

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::limits;
 use crate::server::context::ServerContext;
 use crate::server::diagnostics::{Diagnostics, Reported};
-use crate::server::diagnostics_budget::DropReason;
 use crate::server::document::DocumentInput;
 use crate::server::expiry::{ExpiryGuard, REQUEST_ENDED};
 use crate::server::folder_changes::AnnouncedFolders;
@@ -32,8 +31,8 @@ use codeyard_lsp::readiness::{ReadinessState, ReadinessTracker};
 use codeyard_lsp::registry::MultiRoot;
 use codeyard_lsp::text::Document;
 use codeyard_lsp::text::encoding::PositionEncoding;
-use codeyard_lsp::{convert, methods, readiness};
-use codeyard_model::uri::{CanonicalUri, UriAdmission};
+use codeyard_lsp::{methods, readiness};
+use codeyard_model::uri::CanonicalUri;
 
 /// Largest number of requests that are remembered to find the document that caused a crash.
 const MAX_SUSPECTS: usize = 256;
@@ -276,16 +275,14 @@ impl LiveServer {
         found
     }
 
-    pub(super) fn on_event(&mut self, event: ServerEvent, context: &ServerContext) -> EventEffect {
+    /// Applies any event but pushed diagnostics.
+    pub(super) fn on_event(&mut self, event: ServerEvent) -> EventEffect {
         let now = Instant::now();
         let mut effect = EventEffect::default();
         match event {
             ServerEvent::Notification { method, params } => {
                 let Some(params) = params else { return effect };
-                if method == methods::PUBLISH_DIAGNOSTICS {
-                    effect.pushed = true;
-                    self.on_push(&params, context, now, &mut effect);
-                } else if let Some(event) = readiness::parse_notification(&method, &params) {
+                if let Some(event) = readiness::parse_notification(&method, &params) {
                     self.readiness.apply(&event, now);
                     effect.readiness = true;
                 } else {
@@ -303,39 +300,22 @@ impl LiveServer {
                 self.documents.set_options(sync_options(&self.capabilities, self.encoding));
                 effect.readiness = true;
             }
-            ServerEvent::Lost { .. } => {
-                self.diagnostics.events_lost();
-                effect.refresh = true;
-                effect.diagnostics_changed = true;
-            }
+            ServerEvent::Lost { .. } => effect = self.events_lost(),
             ServerEvent::Closed(_) => {}
         }
         effect
     }
 
-    fn on_push(
-        &mut self,
-        params: &serde_json::value::RawValue,
-        context: &ServerContext,
-        now: Instant,
-        effect: &mut EventEffect,
-    ) {
-        // The decoded list would be larger still.
-        let is_too_large = params.get().len() > limits::MAX_FILE_DIAGNOSTICS_BYTES;
-        let decoded = match is_too_large {
-            true => convert::publish_target(params).map(|(uri, version)| (uri, version, Err(DropReason::FileTooLarge))),
-            false => {
-                convert::publish_diagnostics(params).map(|(file, version)| (file.uri, version, Ok(file.diagnostics)))
-            }
-        };
-        context.diagnostics.freed(params.get().len());
-        let Ok((uri, version, diagnostics)) = decoded else {
-            tracing::debug!(server = %context.kind, "language server pushed malformed diagnostics");
-            return;
-        };
-        let UriAdmission::Inside(uri) = context.gate.admit(&uri) else { return };
-        effect.readiness = self.pending_indexing.pushed(&uri, version);
-        effect.diagnostics_changed = self.diagnostics.pushed(&uri, version, diagnostics, now);
+    /// Events were lost: what was derived from them may be stale.
+    pub(super) fn events_lost(&mut self) -> EventEffect {
+        self.diagnostics.events_lost();
+        EventEffect { refresh: true, diagnostics_changed: true, ..EventEffect::default() }
+    }
+
+    /// Whether the server has exactly this text.
+    pub(super) fn has(&self, document: &DocumentInput) -> bool {
+        let source = &document.source;
+        self.documents.get(source.uri.as_str()).is_some_and(|open| open.hash == source.hash)
     }
 }
 

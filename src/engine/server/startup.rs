@@ -3,9 +3,10 @@
 //! Invariants: the time limit of a start begins when the start runs, not when it is queued; a server that makes progress, which is output
 //! or processor time, isn't given up before the limit for servers with progress; dropping the future leaves the queue and the process ends.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::{timeout, timeout_at};
@@ -13,6 +14,8 @@ use tokio::time::{timeout, timeout_at};
 use crate::limits;
 use crate::low_priority;
 use crate::server::context::{ServerContext, ServerTimes};
+use crate::server::disk_reads;
+use crate::server::document_loading::{LoadedDocuments, WantedDocument};
 use crate::server::launch_spec;
 use crate::server::prepared_projects::PreparedProjects;
 use crate::server::process_guard::KillOnDrop;
@@ -63,8 +66,26 @@ impl StartFailure {
     }
 }
 
-/// Starts the server of `context`. `status` shows calls where the start stands.
-pub(super) async fn start(context: Arc<ServerContext>, status: StartStatus) -> Result<StartedServer, StartFailure> {
+/// Starts the server of `context`, and reads the documents that it is sent first: those of its projects, the anchors, and those to
+/// `reopen`. `status` shows calls where the start stands.
+pub(super) async fn start(
+    context: Arc<ServerContext>,
+    status: StartStatus,
+    reopen: Vec<PathBuf>,
+) -> Result<(StartedServer, LoadedDocuments), StartFailure> {
+    let started = launch(context.clone(), status).await?;
+    let mut paths: BTreeSet<PathBuf> = started.projects.open().into_iter().map(Path::to_path_buf).collect();
+    paths.extend(context.folders.anchors());
+    paths.extend(reopen);
+    if paths.is_empty() {
+        return Ok((started, LoadedDocuments::default()));
+    }
+    let wanted = paths.into_iter().map(WantedDocument::new);
+    let read = disk_reads::read_files(context, move |context| LoadedDocuments::read(context, wanted)).await;
+    Ok((started, read.unwrap_or_default()))
+}
+
+async fn launch(context: Arc<ServerContext>, status: StartStatus) -> Result<StartedServer, StartFailure> {
     let start_lock = context.start_locks.take(&context.workspace, &context.key).await;
     let joined = Instant::now();
     let mut ticket = context.start_queue.join(&context.workspace, &context.kind, status.is_needed());
@@ -96,7 +117,7 @@ pub(super) async fn start(context: Arc<ServerContext>, status: StartStatus) -> R
         frames: context.frames.clone(),
     };
     let (client, events) = LspClient::start(connection.reader, connection.writer, options);
-    context.status.set_process(child.process(), client.pending_counter());
+    context.status.set_process(child.process(), client.reader(), Weak::new());
     let failure = match initialize(&client, child.process(), &prepared.initialize, context.times).await {
         Ok(Ok(initialized)) => {
             let folders = prepared.initialize.folders;

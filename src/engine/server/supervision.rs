@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
+use crate::limits;
 use crate::server::actor::LanguageServer;
 use crate::server::file_changes::SETTLES_WITHIN;
 use crate::server::messages::NoticeKind;
@@ -18,8 +19,6 @@ use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
 use codeyard_files::watch::Changes;
 
-/// Number of expired requests after which a silent server counts as hung.
-const HUNG_AFTER_EXPIRED: u32 = 3;
 /// The shortest time over which the work of a silent server is measured.
 const WORK_WINDOW: Duration = Duration::from_secs(10);
 /// A silent server works if it uses at least one part in this many of a processor's time.
@@ -59,7 +58,7 @@ impl LanguageServer {
         let later = |at: Instant| Some(at).filter(|at| *at > now);
         let checks = [
             is_busy.then_some(soon),
-            (session.expired.load(Ordering::Relaxed) >= HUNG_AFTER_EXPIRED)
+            (session.expired.load(Ordering::Relaxed) >= limits::HUNG_AFTER_EXPIRED)
                 .then(|| (session.client.last_byte_at() + self.silence_limit()).max(soon)),
             later(session.started_at + SETTLES_WITHIN),
             later(session.started_at + self.history.rule().window),
@@ -113,7 +112,7 @@ impl LanguageServer {
         let now = Instant::now();
         let Some(session) = &self.session else { return };
         let silent = now.saturating_duration_since(session.client.last_byte_at());
-        if session.expired.load(Ordering::Relaxed) >= HUNG_AFTER_EXPIRED && silent >= self.silence_limit() {
+        if session.expired.load(Ordering::Relaxed) >= limits::HUNG_AFTER_EXPIRED && silent >= self.silence_limit() {
             return self.kill_unless_it_works(silent, ctx);
         }
         self.work_mark = None;

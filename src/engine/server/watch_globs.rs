@@ -1,6 +1,7 @@
 //! Selects the file changes that a server registered for, by its globs.
 //!
-//! A glob is absolute, relative to the workspace folders, or has a base folder of its own; all are matched against whole paths.
+//! A glob is absolute, relative to the workspace folders, or has a base folder of its own; all are matched against whole paths. The registry
+//! adds globs that hold before a server registers.
 
 use std::path::{Path, PathBuf};
 
@@ -37,13 +38,13 @@ pub(super) struct WatchGlobs {
 }
 
 impl WatchGlobs {
-    /// The changes that the server registered for.
-    pub(super) fn events(
+    /// The changes that the server registered for, and their paths.
+    pub(super) fn events<'c>(
         &mut self,
         capabilities: &Capabilities,
         context: &ServerContext,
-        changes: &Changes,
-    ) -> Vec<FileEvent> {
+        changes: &'c Changes,
+    ) -> (Vec<FileEvent>, Vec<&'c Path>) {
         let revision = Some((capabilities.revision(), context.folders.revision()));
         if self.revision != revision {
             let folders = context.workspace_folders().current();
@@ -52,7 +53,9 @@ impl WatchGlobs {
                 let count = if is_relative(pattern) { folders.len() } else { 1 };
                 folders.iter().take(count).filter_map(|folder| compile(pattern, folder)).collect()
             };
-            let patterns = capabilities.watch_patterns();
+            let mut patterns = capabilities.watch_patterns();
+            let from_start = context.server.quirks.watched_from_start.iter();
+            patterns.extend(from_start.map(|glob| WatchPattern { pattern: glob.clone(), ..WatchPattern::all_files() }));
             let compilations = |pattern: &WatchPattern| if is_relative(pattern) { folders.len() } else { 1 };
             // Relative patterns are compiled once for each folder.
             let is_too_many = patterns.iter().map(compilations).sum::<usize>() > MAX_WATCH_PATTERNS;
@@ -67,9 +70,9 @@ impl WatchGlobs {
                 ChangeKind::Deleted => (3, 4),
             };
             let hit = self.patterns.iter().any(|(glob, kinds)| kinds & bit != 0 && glob.is_match(&change.path));
-            hit.then(|| FileEvent { uri: encode_path(&change.path), kind })
+            hit.then(|| (FileEvent { uri: encode_path(&change.path), kind }, change.path.as_path()))
         });
-        wanted.collect()
+        wanted.unzip()
     }
 }
 

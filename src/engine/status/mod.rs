@@ -5,6 +5,7 @@
 //! makes decisions: whether a start fits into the memory budget, and which servers make room.
 
 pub mod actor_exit;
+pub mod condition;
 pub mod heartbeat;
 pub mod index_status;
 pub mod memory_gate;
@@ -14,3 +15,4 @@ pub mod server_failure;
 pub mod server_state;
 pub mod server_status;
 pub mod state_watch;
+pub mod stopped_servers;

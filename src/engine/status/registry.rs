@@ -14,6 +14,7 @@ use crate::status::heartbeat::Heartbeat;
 use crate::status::index_status::IndexStatusBoard;
 use crate::status::server_state::ServerState;
 use crate::status::server_status::{LanguageServerStatus, ServerIdentity};
+use crate::status::stopped_servers::{StopReason, StoppedServerHealth, StoppedServers};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::ServerKind;
 use codeyard_model::epoch::Epochs;
@@ -65,6 +66,7 @@ pub struct WorkspaceStatus {
     snapshots: AtomicUsize,
     snapshot_bytes: AtomicUsize,
     servers: Mutex<Vec<Weak<LanguageServerStatus>>>,
+    stopped: StoppedServers,
     indexes: Mutex<BTreeMap<usize, IndexSize>>,
     heartbeat: Arc<Heartbeat>,
     /// The health of its code indexes.
@@ -151,6 +153,7 @@ impl StatusRegistry {
             snapshots: AtomicUsize::new(0),
             snapshot_bytes: AtomicUsize::new(0),
             servers: Mutex::default(),
+            stopped: StoppedServers::default(),
             indexes: Mutex::default(),
             heartbeat,
             index_board: IndexStatusBoard::default(),
@@ -237,9 +240,20 @@ impl StatusRegistry {
 impl WorkspaceStatus {
     /// Adds an entry for a new language server.
     pub fn server(&self, identity: ServerIdentity) -> Arc<LanguageServerStatus> {
+        self.stopped.remove(&identity.id);
         let status = Arc::new(LanguageServerStatus::new(identity));
         insert(&self.servers, &status);
         status
+    }
+
+    /// A language server is stopped for this reason, and stays so until a query needs it.
+    pub fn set_stopped(&self, status: &LanguageServerStatus, reason: StopReason) {
+        self.stopped.add(status.identity(), reason);
+    }
+
+    /// The language servers that were stopped and haven't been needed since.
+    pub fn stopped(&self) -> Vec<StoppedServerHealth> {
+        self.stopped.list()
     }
 
     /// Its language servers without those that it has given up, ordered by kind and project root.
@@ -323,7 +337,7 @@ fn alive<T>(statuses: &Mutex<Vec<Weak<T>>>) -> Vec<Arc<T>> {
 mod tests {
     use super::*;
     use codeyard_base::ids::WorkspaceName;
-    use codeyard_lsp::client::PendingCounter;
+    use codeyard_lsp::client::ConnectionReader;
     use codeyard_process::launch::{Process, ProcessExit, ProcessFigures};
     use futures::FutureExt;
     use futures::future::BoxFuture;
@@ -400,7 +414,7 @@ mod tests {
         let workspace = registry.workspace(Arc::default());
         let status = workspace.server(identity("a", "./"));
         let process: Arc<dyn Process> = Arc::new(Running);
-        status.set_process(&process, PendingCounter::default());
+        status.set_process(&process, ConnectionReader::default(), Weak::new());
         ready(&status);
         assert_eq!(registry.memory(), BTreeMap::new(), "not measured yet");
         assert_eq!((status.health().memory_bytes, status.health().stderr.as_str()), (None, "a line"));

@@ -25,9 +25,9 @@ const SIGKILL: i32 = 9;
 /// What errors say about a server that it ended. The exit of a server that codeyard ends itself is never recorded.
 pub(crate) const KILLED_FROM_OUTSIDE: &str = "was killed by signal 9 from outside (often the out-of-memory killer)";
 
-/// Whether a process was killed from outside; some shells report that as an exit code.
+/// Whether a process was killed, and not because of a budget of its own.
 pub(crate) fn is_kill_from_outside(exit: Option<ProcessExit>) -> bool {
-    exit.is_some_and(|exit| exit.signal == Some(SIGKILL) || exit.code == Some(128 + SIGKILL))
+    exit.is_some_and(|exit| exit.is_killed() && !exit.over_memory)
 }
 
 /// How a server failed.
@@ -54,7 +54,8 @@ impl ServerFailure {
         roots: &RootSet,
         env: &BTreeMap<String, String>,
     ) -> Self {
-        let exit = exit.unwrap_or_default();
+        // One that was ended for its memory has no exit of its own, whether codeyard or the kernel ended it.
+        let exit = exit.filter(|exit| !exit.over_memory).unwrap_or_default();
         Self {
             exit_code: exit.code,
             signal: exit.signal,
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_summary_and_the_details_name_the_exit() {
-        let exit = |code, signal| Some(ProcessExit { code, signal });
+        let exit = |code, signal| Some(ProcessExit { code, signal, ..ProcessExit::default() });
         let summaries = [
             failure(exit(Some(1), None), 345, "").summary(),
             failure(exit(None, Some(11)), 61_000, "").summary(),
@@ -164,6 +165,10 @@ mod tests {
             "did not start",
         ];
         assert_eq!(summaries, expected);
+        let over_memory = ProcessExit { over_memory: true, ..ProcessExit::of_signal(9) };
+        assert!(is_kill_from_outside(exit(None, Some(9))) && is_kill_from_outside(exit(Some(137), None)));
+        assert!(!is_kill_from_outside(Some(over_memory)), "the kernel kept a budget");
+        assert_eq!(failure(Some(over_memory), 2_000, "").summary(), "was still running after 2.0 s");
         let error = failure(exit(Some(3), None), 345, "why\n").describe(ToolError::internal());
         assert_eq!(error.details_value(), serde_json::json!({"exitCode": 3, "ranMs": 345, "stderr": ["why"]}));
     }

@@ -3,18 +3,19 @@
 //! It gives no access to the actor and makes no decision. Invariants: a reader never waits for an actor; what isn't known is `None`, never
 //! zero; the process of the server is held weakly, so that a reader never keeps it running.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use crate::status::condition::{ServerCondition, Traffic};
 use crate::status::project_cell::{ProjectCell, PublishedProject};
 use crate::status::registry::ServerPhase;
 use crate::status::server_state::ServerState;
 use codeyard_base::clock::{Instant, wall_s};
 use codeyard_base::ids::{ServerKind, WorkspaceName};
-use codeyard_lsp::client::PendingCounter;
+use codeyard_lsp::client::ConnectionReader;
 use codeyard_process::launch::{Process, ProcessFigures};
 
 /// What doesn't change while the actor of a server lives.
@@ -88,7 +89,9 @@ pub struct ServerMemory {
 /// The process of a running server.
 struct ServerProcess {
     process: Weak<dyn Process>,
-    pending: PendingCounter,
+    connection: ConnectionReader,
+    /// Requests that expired without an answer since the last one.
+    expired: Weak<AtomicU32>,
     figures: ProcessFigures,
 }
 
@@ -125,6 +128,8 @@ pub struct ServerHealth {
     /// Its state.
     #[serde(flatten)]
     pub state: ServerState,
+    /// The state in the words of people, with the reason.
+    pub condition: ServerCondition,
     /// It never reported that it is ready; it counts as ready because it showed no activity for long enough.
     pub assumed_ready: bool,
     /// Seconds since the last change of state.
@@ -205,10 +210,10 @@ impl LanguageServerStatus {
         &self.projects
     }
 
-    /// The process of the server was started, and its connection counts its requests in `pending`.
-    pub fn set_process(&self, process: &Arc<dyn Process>, pending: PendingCounter) {
-        let process = Arc::downgrade(process);
-        *self.process.lock() = Some(ServerProcess { process, pending, figures: ProcessFigures::default() });
+    /// The process of the server was started. `expired` counts its requests that expired without an answer since the last one.
+    pub fn set_process(&self, process: &Arc<dyn Process>, connection: ConnectionReader, expired: Weak<AtomicU32>) {
+        let (process, figures) = (Arc::downgrade(process), ProcessFigures::default());
+        *self.process.lock() = Some(ServerProcess { process, connection, expired, figures });
     }
 
     /// The running process. `None`: there is none.
@@ -227,7 +232,7 @@ impl LanguageServerStatus {
 
     /// The number of requests in flight at the server.
     pub fn pending(&self) -> usize {
-        self.process.lock().as_ref().map_or(0, |running| running.pending.get())
+        self.process.lock().as_ref().map_or(0, |running| running.connection.pending())
     }
 
     /// Its memory.
@@ -237,6 +242,19 @@ impl LanguageServerStatus {
         ServerMemory {
             measured: alive.and_then(|running| running.figures.memory_bytes),
             reserved: *self.reserved.lock(),
+        }
+    }
+
+    /// What its connection shows.
+    fn traffic(&self) -> Traffic {
+        let running = self.process.lock();
+        let Some(running) = running.as_ref() else { return Traffic::default() };
+        Traffic {
+            has_process: running.process.strong_count() > 0,
+            pending: running.connection.pending(),
+            oldest_pending: running.connection.oldest_pending(),
+            expired: running.expired.upgrade().map_or(0, |expired| expired.load(Relaxed)),
+            last_byte_at: running.connection.last_byte_at(),
         }
     }
 
@@ -289,7 +307,7 @@ impl LanguageServerStatus {
             ServerState::Down(down) => down.stderr.clone(),
             _ => process.as_ref().map(|process| process.stderr_tail()).unwrap_or_default(),
         };
-        let identity = &self.identity;
+        let (identity, traffic) = (&self.identity, self.traffic());
         ServerHealth {
             id: identity.id.clone(),
             kind: identity.kind.to_string(),
@@ -303,10 +321,11 @@ impl LanguageServerStatus {
             restarts: report.restarts,
             last_end: report.last_end,
             open_documents: if process.is_some() { self.open_documents.load(Relaxed) } else { 0 },
-            pending: self.pending(),
+            pending: traffic.pending,
             unused_s: self.usage().last_request.elapsed().as_secs(),
             stderr,
             projects: self.projects.current(),
+            condition: ServerCondition::of(&report, &traffic),
             state: report.state,
         }
     }

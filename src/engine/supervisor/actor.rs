@@ -15,6 +15,7 @@ use actix_rt::ArbiterHandle;
 
 use crate::indexer::indexes::Indexes;
 use crate::indexer::policy::IndexPolicy;
+use crate::query::known_files::SharedKnownFiles;
 use crate::query::watch_slot::WatchSlot;
 use crate::server::context::ServerTimes;
 use crate::server::registry::IndexedRegistry;
@@ -28,6 +29,8 @@ use crate::supervisor::drain_state::Draining;
 use crate::supervisor::memory::MemoryWatch;
 use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport};
 use crate::supervisor::principal_count::PrincipalCount;
+use crate::supervisor::replacement::WorkspaceEnded;
+use crate::supervisor::root_opening::RootOpening;
 use crate::supervisor::server_selection_check;
 use crate::workspace::actor::{Workspace, snapshot_store};
 use crate::workspace::handle::WorkspaceHandle;
@@ -61,14 +64,6 @@ pub struct SupervisorParts {
     pub chosen: Vec<String>,
 }
 
-/// A workspace's actor panicked.
-#[derive(Message)]
-#[rtype(result = "()")]
-struct WorkspaceEnded {
-    name: WorkspaceName,
-    generation: u64,
-}
-
 pub(super) struct Running {
     pub(super) handle: WorkspaceHandle,
     pub(super) generation: u64,
@@ -92,6 +87,7 @@ pub struct Supervisor {
     /// One for each thread for workspaces, in the same order.
     pub(super) heartbeats: Vec<Arc<Heartbeat>>,
     pub(super) memory_watch: MemoryWatch,
+    pub(super) roots: RootOpening,
     pub(super) stopping: bool,
     pub(super) generation: u64,
     /// The level of workspaces that name none.
@@ -108,6 +104,7 @@ impl Supervisor {
             default_isolation: IsolationLevel::Trusted,
             heartbeats: parts.arbiters.iter().map(Heartbeat::of).collect(),
             memory_watch: MemoryWatch::default(),
+            roots: RootOpening::default(),
             parts,
             config: Config::default(),
             servers: None,
@@ -196,8 +193,9 @@ impl Supervisor {
                 done.retuned.push(name);
             }
             WorkspaceChange::Added(name) | WorkspaceChange::Changed(name, _) => {
+                let before = self.running.get(&name).map(|running| running.handle.gate.clone());
                 self.remove(&name, ctx);
-                match self.start_workspace(&name, ctx) {
+                match self.start_workspace(&name, before, ctx) {
                     Ok(()) => done.started.push(name),
                     Err(why) => {
                         tracing::error!(workspace = %name, error = %why, "workspace can't be opened");
@@ -208,8 +206,14 @@ impl Supervisor {
         }
     }
 
-    fn start_workspace(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) -> Result<(), String> {
-        let started = self.try_start(name, ctx);
+    /// Starts a workspace; `before` is the gate of its predecessor.
+    pub(super) fn start_workspace(
+        &mut self,
+        name: &WorkspaceName,
+        before: Option<Gate>,
+        ctx: &mut Context<Self>,
+    ) -> Result<(), String> {
+        let started = self.try_start(name, before, ctx);
         if let Err(why) = &started {
             self.failed.insert(name.clone(), why.clone());
             self.parts.directory.status_registry().set_failed(self.failed.len());
@@ -217,11 +221,12 @@ impl Supervisor {
         started
     }
 
-    fn try_start(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) -> Result<(), String> {
+    fn try_start(&mut self, name: &WorkspaceName, before: Option<Gate>, ctx: &mut Context<Self>) -> Result<(), String> {
         let (Some(config), Some(servers)) = (self.config.workspace(name.as_str()), self.servers.clone()) else {
             return Err("it is not configured".into());
         };
-        let gate = Gate::open(&config.roots, &config.extra_roots).map_err(|error| error.to_string())?;
+        // A change that concerns no roots opens none.
+        let gate = self.roots.gate(config).or(before.map(Ok)).ok_or("its roots were not opened")??;
         let isolation = self.isolation_of(config);
         self.generation += 1;
         let generation = self.generation;
@@ -230,6 +235,7 @@ impl Supervisor {
         let (arbiter, heartbeat) = self.thread(generation);
         let status = self.parts.directory.status_registry().workspace(heartbeat);
         let snapshots = Arc::new(parking_lot::Mutex::new(snapshot_store(&policy)));
+        let known = SharedKnownFiles::default();
         let setup = Arc::new(WorkspaceSetup {
             name: name.clone(),
             tenant: config.tenant.clone(),
@@ -250,6 +256,7 @@ impl Supervisor {
             memory: self.parts.directory.memory().clone(),
             diagnostics: self.parts.directory.diagnostics().clone(),
             snapshots: snapshots.clone(),
+            known: known.clone(),
             indexes: self.indexes.clone(),
             shared: self.parts.shared.clone(),
             policy: policy.clone(),
@@ -286,6 +293,7 @@ impl Supervisor {
             watch,
             status,
             snapshots,
+            known,
         };
         self.parts.directory.put(handle.clone());
         self.failed.remove(name);
@@ -365,29 +373,14 @@ impl Actor for Supervisor {
 }
 
 impl Handler<Configure> for Supervisor {
-    type Result = Result<ConfigureReport, ConfigureError>;
+    type Result = AtomicResponse<Self, Result<ConfigureReport, ConfigureError>>;
 
-    fn handle(&mut self, message: Configure, ctx: &mut Self::Context) -> Self::Result {
-        let done = self.configure(*message.0, ctx);
-        self.publish_listing();
-        done
-    }
-}
-
-impl Handler<WorkspaceEnded> for Supervisor {
-    type Result = ();
-
-    fn handle(&mut self, ended: WorkspaceEnded, ctx: &mut Self::Context) {
-        let current = self.running.get(&ended.name).is_some_and(|running| running.generation == ended.generation);
-        if !current {
-            return;
-        }
-        tracing::error!(workspace = %ended.name, "workspace actor panicked; starting it again");
-        self.running.remove(&ended.name);
-        if let Err(why) = self.start_workspace(&ended.name, ctx) {
-            self.parts.directory.remove(&ended.name);
-            tracing::error!(workspace = %ended.name, error = %why, "workspace can't be opened again");
-        }
-        self.publish_listing();
+    fn handle(&mut self, message: Configure, _: &mut Self::Context) -> Self::Result {
+        let workspaces: Vec<_> = message.0.workspaces.iter().chain(&self.config.workspaces).cloned().collect();
+        self.after_opening(&workspaces, move |supervisor, ctx| {
+            let done = supervisor.configure(*message.0, ctx);
+            supervisor.publish_listing();
+            done
+        })
     }
 }

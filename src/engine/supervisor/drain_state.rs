@@ -61,9 +61,11 @@ impl CallSlots {
         limits::MAX_CALLS_PER_WORKSPACE.saturating_sub(free)
     }
 
-    /// Takes all slots, each as soon as its call has ended.
+    /// Takes all slots: the free ones at once, so that no call gets one, and each other as soon as its call has ended.
     pub(super) async fn take(&self) {
-        for _ in 0..limits::MAX_CALLS_PER_WORKSPACE {
+        let free = self.all.forget_permits(limits::MAX_CALLS_PER_WORKSPACE);
+        self.taken.fetch_add(free, Ordering::Relaxed);
+        for _ in free..limits::MAX_CALLS_PER_WORKSPACE {
             let Ok(place) = self.all.acquire().await else { return };
             self.taken.fetch_add(1, Ordering::Relaxed);
             place.forget();

@@ -1,4 +1,6 @@
 //! Starts the actors: on threads of their own in a service, on the current thread in tests with paused time.
+//!
+//! Invariant: the threads of a service are marked as ones that never touch a file ([`blocking::forbid_here`]).
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +11,6 @@ use std::time::Duration;
 use actix::prelude::*;
 use actix_rt::{Arbiter, System};
 
-use crate::indexer::heap_trim;
 use crate::limits;
 use crate::query::redact;
 use crate::supervisor::actor::{Supervisor, SupervisorParts};
@@ -18,6 +19,7 @@ use crate::supervisor::directory::Directory;
 use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport, DrainAll};
 use crate::workspace::messages::WorkspaceHealth;
 use crate::workspace::setup::EngineShared;
+use codeyard_base::blocking;
 use codeyard_config::Config;
 use codeyard_process::launch::Launcher;
 use codeyard_state::{RootsEpochs, StoreHandle};
@@ -58,13 +60,16 @@ pub enum EngineError {
 impl Engine {
     /// Starts the workspaces on `threads` threads, and the supervisor on one of its own, which no workspace can block.
     pub fn start(parts: EngineParts, threads: usize) -> io::Result<Self> {
-        heap_trim::bound_retained_memory();
         let (ready, started) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("codeyard-engine".into()).spawn(move || {
+            blocking::forbid_here();
             let system = System::new();
             let engine = system.block_on(async move {
-                let arbiters = (0..threads.max(1)).map(|_| Arbiter::new().handle());
-                Self::start_on(parts, arbiters.collect())
+                let arbiters: Vec<_> = (0..threads.max(1)).map(|_| Arbiter::new().handle()).collect();
+                for arbiter in &arbiters {
+                    arbiter.spawn_fn(blocking::forbid_here);
+                }
+                Self::start_on(parts, arbiters)
             });
             drop(ready.send((engine, System::current())));
             if let Err(error) = system.run() {

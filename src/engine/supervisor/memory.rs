@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
+use crate::indexer::heap_trim;
 use crate::limits::{ACTIVE_MEMORY_PASS_MS, BUDGET_TOLERANCE_PERCENT, MEMORY_PASS_MS, WAITING_MEMORY_PASS_MS};
 use crate::status::memory_gate::{MIB, MemoryGate};
 use crate::status::registry::ServerPhase;
 use crate::status::server_status::LanguageServerStatus;
+use crate::status::stopped_servers::StopReason;
 use crate::supervisor::actor::Supervisor;
 use crate::supervisor::messages::MeasureMemory;
 use crate::workspace::messages::{CheckChildMemory, StopChild};
@@ -54,7 +56,10 @@ impl Supervisor {
             ctx.cancel_future(timer);
         }
         let (gate, launcher) = (self.parts.directory.memory().clone(), self.parts.shared.launcher.clone());
-        let measured = blocking::spawn(move || gate.measure(&*launcher));
+        let measured = blocking::spawn(move || {
+            gate.measure(&*launcher);
+            heap_trim::if_grown();
+        });
         ctx.spawn(measured.into_actor(self).map(|_, supervisor, ctx| {
             supervisor.memory_watch.is_measuring = false;
             supervisor.follow_principals(ctx);
@@ -106,7 +111,7 @@ impl Supervisor {
         );
         self.parts.shared.metrics.server_evicted(identity.kind.as_str());
         status.retire();
-        let stop = running.handle.actor.send(StopChild(status.clone()));
+        let stop = running.handle.actor.send(StopChild(status.clone(), StopReason::Evicted));
         // A workspace that ended has stopped its servers.
         ctx.spawn(async move { stop.await.unwrap_or_default() }.into_actor(self));
     }

@@ -13,5 +13,7 @@ mod memory;
 pub mod messages;
 pub mod metrics;
 mod principal_count;
+mod replacement;
+mod root_opening;
 pub mod server_selection_check;
 mod workspace_admin;

@@ -20,7 +20,6 @@ use crate::supervisor::server_selection_check;
 use codeyard_base::digest::sha256hex;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
-use codeyard_files::gate::Gate;
 
 /// Length of a revision in characters.
 const REVISION_CHARS: usize = 16;
@@ -56,7 +55,8 @@ impl Supervisor {
         let was_there = self.config.workspace(name.as_str()).is_some();
         let mut new = self.config.clone();
         let revision = revision(&config);
-        let (roots, extra_roots) = (config.roots.clone(), config.extra_roots.clone());
+        let opened =
+            self.roots.gate(&config).map_or_else(|| Err("its roots were not opened".to_owned()), |gate| gate.map(drop));
         match new.workspaces.iter_mut().find(|workspace| workspace.name == name) {
             Some(there) => *there = config,
             None => new.workspaces.push(config),
@@ -75,7 +75,7 @@ impl Supervisor {
         };
         if matches!(change, PutChange::Created | PutChange::Replaced) {
             // Checked before the existing workspace is removed.
-            Gate::open(&roots, &extra_roots).map_err(|error| PutError::Unusable(error.to_string()))?;
+            opened.map_err(PutError::Unusable)?;
         }
         if change != PutChange::Unchanged {
             self.put.insert(name.clone());
@@ -177,12 +177,15 @@ impl From<ChangeRefusal> for RemoveError {
 }
 
 impl Handler<PutWorkspace> for Supervisor {
-    type Result = Result<PutDone, PutError>;
+    type Result = AtomicResponse<Self, Result<PutDone, PutError>>;
 
-    fn handle(&mut self, put: PutWorkspace, ctx: &mut Self::Context) -> Self::Result {
-        let done = self.put(put, ctx);
-        self.publish_listing();
-        done
+    fn handle(&mut self, put: PutWorkspace, _: &mut Self::Context) -> Self::Result {
+        let config = put.config.clone();
+        self.after_opening([&*config], move |supervisor, ctx| {
+            let done = supervisor.put(put, ctx);
+            supervisor.publish_listing();
+            done
+        })
     }
 }
 

@@ -53,12 +53,15 @@ fn of_servers(servers: &[ServerHealth]) -> Option<WorkspaceActivity> {
 mod tests {
     use super::*;
 
+    use crate::status::condition::ServerCondition;
+
     fn server(kind: &str, state: ServerState, since_s: u64) -> ServerHealth {
         ServerHealth {
             id: kind.to_owned(),
             kind: kind.to_owned(),
             version: None,
             root: "./".to_owned(),
+            condition: ServerCondition { name: "ready", since_s, why: String::new() },
             state,
             assumed_ready: false,
             since_s,

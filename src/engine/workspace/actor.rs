@@ -12,7 +12,7 @@ use actix::prelude::*;
 
 use crate::indexer::heap_trim;
 use crate::query::commonjs::ModuleCache;
-use crate::query::known_files::KnownFiles;
+use crate::query::known_files::SharedKnownFiles;
 use crate::query::messages::WeakExecution;
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
 use crate::server::child_key::ChildKey;
@@ -44,8 +44,8 @@ pub struct Workspace {
     /// Servers whose actors panicked, and until when they are not started.
     pub(super) paused: HashMap<ChildKey, Instant>,
     /// Evictions and expiries of the store that were counted already.
-    pub(super) counted_evictions: (u64, u64),
-    pub(super) known: KnownFiles,
+    pub(super) counted_evictions: [u64; 3],
+    pub(super) known: SharedKnownFiles,
     pub(super) watching: Watching,
     pub(super) slot: WatchSlot,
     pub(super) modules: ModuleCache,
@@ -77,8 +77,8 @@ impl Workspace {
             epochs,
             seen: Epochs::default(),
             paused: HashMap::new(),
-            counted_evictions: (0, 0),
-            known: KnownFiles::new(setup.gate.clone()),
+            counted_evictions: [0; 3],
+            known: setup.known.clone(),
             watching: Watching::Idle,
             slot,
             modules: ModuleCache::default(),
@@ -118,6 +118,7 @@ impl Actor for Workspace {
                 let mut snapshots = workspace.setup.snapshots.lock();
                 let before = snapshots.bytes();
                 snapshots.expire(Instant::now());
+                snapshots.drop_outdated(&workspace.epochs);
                 before - snapshots.bytes()
             };
             heap_trim::if_worthwhile(freed);

@@ -7,6 +7,7 @@ use actix::prelude::*;
 use crate::server::child_key::ChildKey;
 use crate::server::memory_limit::CheckMemoryLimit;
 use crate::server::messages::{RestartServer, StopServer};
+use crate::status::stopped_servers::StopReason;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::{CheckChildMemory, HaltChild, RestartChild, StopChild, StoppedServer};
 use crate::workspace::state::Child;
@@ -44,6 +45,7 @@ impl Handler<HaltChild> for Workspace {
     fn handle(&mut self, message: HaltChild, ctx: &mut Self::Context) -> Self::Result {
         let Some(key) = self.key_of(&message.0) else { return Box::pin(async { None }) };
         let Some(child) = self.children.remove(&key) else { return Box::pin(async { None }) };
+        self.setup.status.set_stopped(&child.status, StopReason::Operator);
         // The stop runs to its end even if the caller goes away.
         let (sender, receiver) = tokio::sync::oneshot::channel();
         ctx.spawn(
@@ -63,7 +65,7 @@ impl Handler<StopChild> for Workspace {
     fn handle(&mut self, message: StopChild, ctx: &mut Self::Context) {
         let is_it = |(_, child): &(&ChildKey, &Child)| Arc::ptr_eq(&child.status, &message.0);
         if let Some(key) = self.children.iter().find(is_it).map(|(key, _)| key.clone()) {
-            self.stop_child(&key, ctx);
+            self.stop_child(&key, message.1, ctx);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Handles [`Begin`], the first step of a query: compares the document with the disk, looks for a retained result or a running execution,
-//! and otherwise starts one.
+//! Handles [`Begin`], the first step of a query: checks the document, looks for a retained result or a running execution, and otherwise
+//! starts one. The call looks at the disk for it ([`document_checks`](super::document_checks)).
 
 use std::sync::Arc;
 
@@ -7,11 +7,10 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use crate::query::execution::Execution;
-use crate::query::known_files::FileCheck;
 use crate::query::plan::Choice;
 use crate::query::provider::Provider;
 use crate::query::watch_slot::FirstWalk;
-use crate::query::{fallback, operations, plan, position_check};
+use crate::query::{fallback, operations};
 use crate::server::anchors;
 use crate::server::document::DocumentInput;
 use crate::server::messages::SendRequest;
@@ -19,14 +18,12 @@ use crate::server::programs::PendingLookup;
 use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
 use crate::workspace::code_index::draining;
+use crate::workspace::document_checks::{Halt, Sights};
 use crate::workspace::messages::{Begin, Begun, Wait};
 use codeyard_base::clock::{Deadline, Instant};
-use codeyard_base::ids::LanguageId;
-use codeyard_files::gate::FileStamp;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::operation::{LspQuery, QuerySubject};
 use codeyard_model::query::{GatedQuery, Query};
-use codeyard_paging::Snapshot;
 use codeyard_telemetry::{CacheUse, CallTrace, RequestOrigin};
 
 /// Number of remembered executions above which ended ones are removed.
@@ -35,8 +32,8 @@ const MAX_REMEMBERED_RUNS: usize = 1_024;
 /// The inputs of a run.
 struct RunStart<'a> {
     query: Arc<GatedQuery>,
-    /// The result of the comparison of its document with the disk.
-    document_check: Option<FileCheck>,
+    /// What the call has seen of files.
+    sights: &'a Sights,
     planned: Option<u64>,
     call: &'a CallTrace,
     deadline: Deadline,
@@ -50,15 +47,21 @@ impl Handler<Begin> for Workspace {
     type Result = MessageResult<Begin>;
 
     fn handle(&mut self, begin: Begin, ctx: &mut Self::Context) -> Self::Result {
-        MessageResult(self.begin(begin, ctx))
+        let mut begin = begin;
+        let sights = Sights(std::mem::take(&mut begin.sights));
+        MessageResult(match self.begin(begin, &sights, ctx) {
+            Ok(begun) => Ok(begun),
+            Err(Halt::Look(files)) => Ok(Begun::Look { files, sights: sights.0 }),
+            Err(Halt::Failed(error)) => Err(error),
+        })
     }
 }
 
 impl Workspace {
-    fn begin(&mut self, begin: Begin, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
+    fn begin(&mut self, begin: Begin, sights: &Sights, ctx: &mut Context<Self>) -> Result<Begun, Halt> {
         begin.call.mark_admitted();
         if self.draining {
-            return Err(draining());
+            return Err(draining().into());
         }
         let first_walk = self.prepare(ctx);
         if let Some(first_walk) = first_walk.clone().filter(|_| !is_about_one_document(&begin.query)) {
@@ -71,17 +74,17 @@ impl Workspace {
             None => None,
         };
         self.take_changes();
-        let document_check = self.check_document(&query, begin.seen)?;
+        let document_check = self.check_document(&query, sights)?;
         let mut snapshot_key = self.snapshot_key(&query, &request_key);
         let epochs = self.epochs;
         call.update(|record| record.epochs = Some(epochs));
         if let Some(cursor) = cursor {
-            return self.later_page(&query, &call, request_key, snapshot_key, cursor);
+            return self.later_page((&query, sights), &call, request_key, snapshot_key, cursor);
         }
         let swept = !(self.is_sweeping() && matches!(*query, Query::WorkspaceDiagnostics { .. }));
         let retained = self.setup.snapshots.lock().get(&snapshot_key, Instant::now());
         if let Some(snapshot) = retained.filter(|_| swept) {
-            if self.page_is_current(&snapshot, &query, document_check, 0)
+            if self.page_is_current(&snapshot, (&query, sights), document_check, 0)?
                 && self.fallback_still_applies(&snapshot, &query)
             {
                 self.setup.shared.metrics.retained_hit();
@@ -99,7 +102,7 @@ impl Workspace {
         }
         let start = RunStart {
             query,
-            document_check,
+            sights,
             planned: begin.planned,
             call: &call,
             deadline: begin.deadline,
@@ -113,24 +116,22 @@ impl Workspace {
     /// Answers a page by cursor: needs the same epochs, the retained result, and unchanged files on the page.
     fn later_page(
         &mut self,
-        query: &GatedQuery,
+        (query, sights): (&GatedQuery, &Sights),
         call: &CallTrace,
         request_key: String,
         snapshot_key: String,
         cursor: codeyard_paging::CursorToken,
-    ) -> Result<Begun, ToolError> {
+    ) -> Result<Begun, Halt> {
         if cursor.snapshot != snapshot_key {
-            return Err(self.stale(query));
+            return Err(self.stale(query).into());
         }
         let retained = self.setup.snapshots.lock().get(&snapshot_key, Instant::now());
         let Some(snapshot) = retained else {
-            return Err(ToolError::new(
-                ErrorCode::CursorExpired,
-                "the result this cursor belongs to is no longer retained; start again without a cursor",
-            ));
+            let message = "the result this cursor belongs to is no longer retained; start again without a cursor";
+            return Err(ToolError::new(ErrorCode::CursorExpired, message).into());
         };
-        if !self.page_is_current(&snapshot, query, None, cursor.offset) {
-            return Err(self.stale(query));
+        if !self.page_is_current(&snapshot, (query, sights), None, cursor.offset)? {
+            return Err(self.stale(query).into());
         }
         call.update(|record| record.cache = Some(CacheUse::Retained));
         Ok(Begun::Hit { snapshot, offset: cursor.offset, request_key, snapshot_key })
@@ -154,57 +155,10 @@ impl Workspace {
         codeyard_paging::snapshot_key(request_key, roots_key, &self.epochs, query.epoch_mask())
     }
 
-    /// Compares the document of the query with the disk; a difference counts as an edit.
-    fn check_document(&mut self, query: &GatedQuery, seen: Option<FileStamp>) -> Result<Option<FileCheck>, ToolError> {
-        let Some(uri) = query.uri() else { return Ok(None) };
-        match self.known.check_stamped(uri, seen) {
-            Ok(check) => {
-                if check == FileCheck::Changed {
-                    self.on_edit(uri);
-                }
-                Ok(Some(check))
-            }
-            Err(error) => {
-                self.on_deleted(uri);
-                Err(error)
-            }
-        }
-    }
-
-    /// Whether the files on the page are unchanged since the result was computed.
-    fn page_is_current(
-        &mut self,
-        snapshot: &Snapshot,
-        query: &GatedQuery,
-        document_check: Option<FileCheck>,
-        offset: u64,
-    ) -> bool {
-        let size = query.page().map(|page| page.size).unwrap_or(usize::MAX);
-        let mut is_current = true;
-        let mut edited = Vec::new();
-        // The document of the query was compared just now; if it was unchanged, it is not compared again.
-        let checked = query.uri().filter(|_| document_check == Some(FileCheck::Same));
-        let mut files = snapshot.result().files_on_page(offset, size);
-        files.retain(|uri| Some(uri) != checked);
-        let checks = self.known.check_all(&files);
-        for (uri, check) in files.into_iter().zip(checks) {
-            match check {
-                Ok(FileCheck::Same) => {}
-                Ok(FileCheck::Changed | FileCheck::New) => edited.push(uri),
-                Err(_) => {
-                    self.on_deleted(&uri);
-                    is_current = false;
-                }
-            }
-        }
-        self.on_edits(&edited);
-        is_current && edited.is_empty()
-    }
-
-    fn start_run(&mut self, start: RunStart<'_>, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
-        let RunStart { query, document_check, planned, call, deadline, request_key, snapshot_key, first_walk } = start;
+    fn start_run(&mut self, start: RunStart<'_>, ctx: &mut Context<Self>) -> Result<Begun, Halt> {
+        let RunStart { query, sights, planned, call, deadline, request_key, snapshot_key, first_walk } = start;
         let seen = self.seen;
-        let document = self.open_document(&query, document_check)?;
+        let document = self.open_document(&query, sights)?;
         if let Some(document) = &document {
             call.update(|record| {
                 record.language.get_or_insert_with(|| document.language.clone());
@@ -218,7 +172,7 @@ impl Workspace {
         let plan = self.without_paused(plan);
         if plan.choices.is_empty() {
             let why = plan.unavailable.first().map(Unavailable::to_error);
-            return Err(why.unwrap_or_else(no_files));
+            return Err(why.unwrap_or_else(no_files).into());
         }
         let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server) || choice.server.project.is_some();
         if let Some(first_walk) = first_walk.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
@@ -301,35 +255,6 @@ impl Workspace {
         {
             drop(provider.server.try_send(SendRequest { request, deadline }));
         }
-    }
-
-    fn open_document(
-        &mut self,
-        query: &GatedQuery,
-        document_check: Option<FileCheck>,
-    ) -> Result<Option<DocumentInput>, ToolError> {
-        let Some(uri) = query.uri() else { return Ok(None) };
-        let (source, check) = self.known.document(uri, document_check)?;
-        if check == FileCheck::Changed {
-            self.on_edit(uri);
-        }
-        if !matches!(query, Query::Lsp(_))
-            && let Some(position) = query.position()
-            && source.document.check(position).is_none()
-        {
-            return Err(ToolError::new(
-                ErrorCode::NotFound,
-                "the position lies beyond the document; lines and characters count from 0, characters in UTF-16",
-            ));
-        }
-        let Some(language) = self.setup.servers.index.language_of(&uri.to_path()) else {
-            return Err(plan::no_server().to_error());
-        };
-        let document = DocumentInput { source, language: LanguageId::new(language) };
-        if let Query::Lsp(lsp_query) = query {
-            position_check::check_position(lsp_query, &document)?;
-        }
-        Ok(Some(document))
     }
 }
 

@@ -10,11 +10,13 @@ use crate::query::plan;
 use crate::query::watch_slot::FirstWalk;
 use crate::server::messages::{FilesChanged, KillServer, NoticeKind, ServerNotice};
 use crate::server::project_publication::FilesListed;
+use crate::status::stopped_servers::StopReason;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wake;
 use crate::workspace::state::{Indexing, Watching};
 use codeyard_base::blocking;
 use codeyard_base::clock::wall_ns;
+use codeyard_base::seeded_faults;
 use codeyard_files::watch::{ChangeKind, Changes, FileChange, WatchSpec};
 use codeyard_model::epoch::Epochs;
 use codeyard_model::uri::CanonicalUri;
@@ -94,6 +96,7 @@ impl Workspace {
     }
 
     fn apply(&mut self, mut changes: Changes) {
+        self.setup.gate.add_links(std::mem::take(&mut changes.links));
         self.notify_index(&changes);
         // The other changes concern only the code index.
         changes.take_index_only();
@@ -104,14 +107,14 @@ impl Workspace {
         let text = changes.bulk || changes.files.iter().any(|change| !of_fs(change));
         let fs = changes.bulk || changes.files.iter().any(of_fs);
         for change in &changes.files {
-            self.known.forget_path(&change.path);
+            self.known.lock().forget_path(&change.path);
             self.modules.changed(&change.path);
             if change.kind != ChangeKind::Deleted {
                 self.sweep_again(&change.path);
             }
         }
         if changes.bulk {
-            self.known.forget_all();
+            self.known.lock().forget_all();
             self.modules.all_changed();
         }
         let moves_roots = |change: &FileChange| plan::may_move_roots(&self.setup.servers, &change.path);
@@ -131,7 +134,9 @@ impl Workspace {
     pub(super) fn on_edits(&mut self, uris: &[CanonicalUri]) {
         if !uris.is_empty() {
             uris.iter().for_each(|uri| self.modules.changed(&uri.to_path()));
-            self.move_epochs(true, false, true);
+            if !seeded_faults::is_on("edit_unseen") {
+                self.move_epochs(true, false, true);
+            }
             let changes = changes_of(uris, ChangeKind::Changed);
             self.notify_index(&changes);
             self.notify_children(changes);
@@ -140,7 +145,7 @@ impl Workspace {
 
     /// A document was deleted, and the watcher has not reported it.
     pub(super) fn on_deleted(&mut self, uri: &CanonicalUri) {
-        if self.known.forget(uri) {
+        if self.known.lock().forget(uri) {
             self.modules.changed(&uri.to_path());
             self.move_epochs(false, true, true);
             let changes = changes_of(std::slice::from_ref(uri), ChangeKind::Deleted);
@@ -209,7 +214,7 @@ impl Handler<ServerNotice> for Workspace {
                 self.sweep_child(&message.from);
                 self.continue_sweep(ctx);
             }
-            NoticeKind::Idle => self.stop_child(&message.from, ctx),
+            NoticeKind::Idle => self.stop_child(&message.from, StopReason::Idle, ctx),
             NoticeKind::Quarantined => self.separate(&message.from, ctx),
         }
     }

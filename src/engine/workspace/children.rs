@@ -17,6 +17,7 @@ use crate::server::messages::StopServer;
 use crate::server::prepared_projects::ProjectContext;
 use crate::server::project_folders::ProjectFolders;
 use crate::status::actor_exit::ExitKind;
+use crate::status::stopped_servers::StopReason;
 use crate::workspace::actor::Workspace;
 use crate::workspace::admin;
 use crate::workspace::messages::{Drain, Drained, Warm};
@@ -112,8 +113,9 @@ impl Workspace {
     }
 
     /// Removes a server and stops it in the background.
-    pub(super) fn stop_child(&mut self, key: &ChildKey, ctx: &mut Context<Self>) {
+    pub(super) fn stop_child(&mut self, key: &ChildKey, reason: StopReason, ctx: &mut Context<Self>) {
         if let Some(child) = self.children.remove(key) {
+            self.setup.status.set_stopped(&child.status, reason);
             ctx.spawn(
                 async move {
                     child.actor.send(StopServer(StopPace::Patient)).await.ok();

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use crate::query::known_files::FileCheck;
+use crate::query::file_looks::FileCheck;
 use crate::query::messages::{ExecutionOutcome, Finish};
+use crate::server::document::DocumentNow;
 use crate::workspace::actor::Workspace;
 use codeyard_base::clock::Instant;
+use codeyard_base::seeded_faults;
 use codeyard_model::query::GatedQuery;
 use codeyard_paging::Snapshot;
 
@@ -25,26 +27,26 @@ impl Workspace {
         self.take_seen_changes();
         let mut edited = Vec::new();
         for (uri, observed) in finish.observed {
-            if self.known.record(uri.clone(), observed) == FileCheck::Changed {
+            if self.known.lock().record(uri.clone(), observed) == FileCheck::Changed {
                 edited.push(uri);
             }
         }
         self.on_edits(&edited);
-        if !self.is_watched() {
-            self.recheck_document(&finish.query);
-        }
-        if !self.seen.agree(&finish.seen, finish.query.epoch_mask()) {
+        let is_checked = self.is_watched() || self.apply_document(&finish.query, finish.document_now);
+        let is_outdated = !is_checked || !self.seen.agree(&finish.seen, finish.query.epoch_mask());
+        if is_outdated && !seeded_faults::is_on("outdated_result_accepted") {
             return ExecutionOutcome::Changed;
         }
         let key = finish.snapshot_key;
-        if finish.result.notes().is_partial {
+        if finish.result.notes().is_partial && !seeded_faults::is_on("partial_retained") {
             // A later execution may find more: a partial result answers the waiting callers and is not retained.
             return ExecutionOutcome::Done {
                 snapshot: Arc::new(Snapshot::new(finish.result)),
                 key: format!("{key}-partial"),
             };
         }
-        let kept = self.setup.snapshots.lock().insert(key.clone(), finish.result, Instant::now());
+        let epochs = (finish.epochs, finish.query.epoch_mask());
+        let kept = self.setup.snapshots.lock().insert(key.clone(), epochs, finish.result, Instant::now());
         self.publish_snapshots();
         match kept {
             Ok(snapshot) => ExecutionOutcome::Done { snapshot, key },
@@ -52,12 +54,18 @@ impl Workspace {
         }
     }
 
-    /// Compares the document of the query with the disk again, because there is no watcher.
-    fn recheck_document(&mut self, query: &GatedQuery) {
-        match query.uri().map(|uri| (uri, self.known.check(uri))) {
-            Some((uri, Ok(FileCheck::Changed))) => self.on_edit(uri),
-            Some((uri, Err(_))) => self.on_deleted(uri),
-            _ => {}
+    /// Applies what was found of the document of the query at the end, because there is no watcher. `false`: nobody looked, because there
+    /// was a watcher then.
+    fn apply_document(&mut self, query: &GatedQuery, now: Option<DocumentNow>) -> bool {
+        match (query.uri(), now) {
+            (Some(uri), Some(DocumentNow::Edited)) => {
+                self.known.lock().forget(uri);
+                self.on_edit(uri);
+            }
+            (Some(uri), Some(DocumentNow::Gone)) => self.on_deleted(uri),
+            (Some(_), None) => return false,
+            (None, _) | (_, Some(DocumentNow::AsRead)) => {}
         }
+        true
     }
 }

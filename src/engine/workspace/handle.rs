@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 
 use crate::indexer::indexes::Indexes;
 use crate::limits;
+use crate::query::known_files::SharedKnownFiles;
 use crate::query::watch_slot::WatchSlot;
 use crate::server::isolation::WorkspaceIsolation;
 use crate::status::registry::{ServerPhase, WorkspaceReport, WorkspaceState, WorkspaceStatus};
@@ -52,6 +53,8 @@ pub struct WorkspaceHandle {
     pub status: Arc<WorkspaceStatus>,
     /// Its retained results.
     pub snapshots: Arc<Mutex<SnapshotStore>>,
+    /// The files that its answers depend on.
+    pub known: SharedKnownFiles,
     /// The resources that the code indexes share.
     pub indexes: Arc<Indexes>,
     /// The largest payload of an answer from its code index, in bytes.
@@ -86,6 +89,7 @@ impl WorkspaceHandle {
             activity: activity::of(self, &report, &servers, &indexes),
             age: self.status.heartbeat().age(),
             servers,
+            stopped: self.status.stopped(),
             indexes,
         }
     }

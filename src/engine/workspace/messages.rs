@@ -9,6 +9,7 @@ use futures::future::{BoxFuture, Shared};
 use serde::Serialize;
 
 use crate::indexer::handle::IndexHandle;
+use crate::query::file_looks::{Look, Sight};
 use crate::query::messages::SharedExecution;
 use crate::query::watch_slot::FirstWalk;
 use crate::run::{OpenRunError, RunHandle};
@@ -16,9 +17,9 @@ use crate::server::isolation::WorkspaceIsolation;
 use crate::status::index_status::IndexHealth;
 use crate::status::server_status::{LanguageServerStatus, ServerHealth};
 use crate::status::state_watch;
+use crate::status::stopped_servers::{StopReason, StoppedServerHealth};
 use crate::workspace::setup::Policy;
 use codeyard_base::clock::Deadline;
-use codeyard_files::gate::FileStamp;
 use codeyard_lsp::client::lifecycle::StopPace;
 use codeyard_model::error::ToolError;
 use codeyard_model::query::GatedQuery;
@@ -35,8 +36,9 @@ use codeyard_telemetry::CallTrace;
 pub struct Begin {
     /// The query, with gated paths.
     pub query: Arc<GatedQuery>,
-    /// The stamp of the query's document, if the gate has read it for this call.
-    pub seen: Option<FileStamp>,
+    /// What the call has seen of its document at the path check, and of the files that earlier answers asked it to look at
+    /// ([`Begun::Look`]).
+    pub sights: Vec<Sight>,
     /// The `since` of the first [`Wait::Planning`] of this query.
     pub planned: Option<u64>,
     /// The deadline of the call.
@@ -66,6 +68,13 @@ pub enum Begun {
         is_shared: bool,
         /// The request key.
         request_key: String,
+    },
+    /// Look at files, then send [`Begin`] again with what was seen.
+    Look {
+        /// The files.
+        files: Vec<Look>,
+        /// What the call has seen before; to be sent again too.
+        sights: Vec<Sight>,
     },
     /// Wait, then send [`Begin`] again.
     Wait(Wait),
@@ -121,7 +130,7 @@ pub struct Drained {
 /// Stops the language server with this status to free memory; the next query starts it again.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct StopChild(pub Arc<LanguageServerStatus>);
+pub struct StopChild(pub Arc<LanguageServerStatus>, pub StopReason);
 
 /// The last pass measured the language server with this status over its memory limit.
 #[derive(Message)]
@@ -145,6 +154,8 @@ pub struct WorkspaceHealth {
     pub snapshots: (usize, usize),
     /// Its language servers.
     pub servers: Vec<ServerHealth>,
+    /// Its language servers that were stopped on purpose and haven't been needed since.
+    pub stopped: Vec<StoppedServerHealth>,
     /// Its code indexes, one per root; empty before the first query that needs them.
     pub indexes: Vec<IndexHealth>,
     /// What its servers may do.

@@ -11,6 +11,7 @@ mod begin;
 mod changes;
 pub(crate) mod children;
 mod code_index;
+mod document_checks;
 mod finish;
 pub mod handle;
 pub mod messages;

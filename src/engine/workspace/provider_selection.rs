@@ -82,7 +82,7 @@ impl Workspace {
         fallback_for: Option<BTreeSet<String>>,
         ctx: &mut Context<Self>,
     ) -> Provider {
-        let servers = self.setup.servers.clone();
+        let (servers, metrics) = (self.setup.servers.clone(), self.setup.shared.metrics.clone());
         let is_linter = choice.is_linter();
         let child = self.child(choice, ctx);
         child.state.start().need();
@@ -94,6 +94,8 @@ impl Workspace {
             server: child.actor.clone(),
             state: child.state.clone(),
             turns: child.turns.clone(),
+            begun: Arc::default(),
+            metrics,
             is_linter,
             symbols_max: choice.server.quirks.symbols_max,
             links_commonjs: choice.server.quirks.links_commonjs,

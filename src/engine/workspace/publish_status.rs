@@ -27,12 +27,12 @@ impl Workspace {
         let now = {
             let snapshots = self.setup.snapshots.lock();
             self.setup.status.set_snapshots(snapshots.len(), snapshots.bytes());
-            (snapshots.evictions(), snapshots.expiries())
+            [snapshots.evictions(), snapshots.expiries(), snapshots.outdated()]
         };
         let before = std::mem::replace(&mut self.counted_evictions, now);
-        for (reason, count) in [("room", now.0 - before.0), ("expired", now.1 - before.1)] {
-            if count > 0 {
-                self.setup.shared.metrics.evicted(reason, count);
+        for (reason, (now, before)) in ["room", "expired", "outdated"].into_iter().zip(now.into_iter().zip(before)) {
+            if now > before {
+                self.setup.shared.metrics.evicted(reason, now - before);
             }
         }
     }
@@ -45,7 +45,7 @@ impl Workspace {
             self.setup.shared.metrics.evicted("reconfigured", dropped);
         }
         *self.setup.snapshots.lock() = snapshot_store(policy);
-        self.counted_evictions = (0, 0);
+        self.counted_evictions = [0; 3];
         self.publish_snapshots();
     }
 }

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::indexer::indexes::Indexes;
 use crate::indexer::policy::IndexPolicy;
+use crate::query::known_files::SharedKnownFiles;
 use crate::server::context::ServerTimes;
 use crate::server::diagnostics_budget::DiagnosticsBudget;
 use crate::server::isolation::WorkspaceIsolation;
@@ -112,6 +113,8 @@ pub struct WorkspaceSetup {
     pub diagnostics: Arc<DiagnosticsBudget>,
     /// The retained results. Operators read their number and size; the actor alone adds and removes them.
     pub snapshots: Arc<Mutex<SnapshotStore>>,
+    /// The files that its answers depend on.
+    pub known: SharedKnownFiles,
     /// The resources that the code indexes share.
     pub indexes: Arc<Indexes>,
     /// The resources that all workspaces share.

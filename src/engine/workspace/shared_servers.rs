@@ -19,6 +19,7 @@ use crate::query::plan::{self, Choice};
 use crate::query::watch_slot::WatchSlot;
 use crate::server::anchors;
 use crate::server::child_key::ChildKey;
+use crate::status::stopped_servers::StopReason;
 use crate::workspace::actor::Workspace;
 use crate::workspace::setup::WorkspaceSetup;
 use codeyard_files::watch::{ChangeKind, Changes, FileChange};
@@ -104,7 +105,7 @@ impl Workspace {
     fn replace_servers(&mut self, kind: &str, ctx: &mut Context<Self>) {
         let keys: Vec<ChildKey> = self.children.keys().filter(|key| key.kind == kind).cloned().collect();
         for key in keys {
-            self.stop_child(&key, ctx);
+            self.stop_child(&key, StopReason::Replaced, ctx);
         }
         self.forget_plans();
         self.move_epochs(true, false, true);

@@ -22,7 +22,6 @@ use crate::server::document::{DocumentInput, DocumentSource};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wake;
 use crate::workspace::setup::WorkspaceSetup;
-use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
 use codeyard_base::digest::sha256;
 use codeyard_base::ids::{LanguageId, ServerKind};
@@ -101,6 +100,8 @@ impl Workspace {
                 server: child.actor.clone(),
                 state: child.state.clone(),
                 turns: child.turns.clone(),
+                begun: Arc::new(true.into()),
+                metrics: self.setup.shared.metrics.clone(),
                 is_linter: false,
                 symbols_max: 0,
                 links_commonjs: false,
@@ -130,7 +131,7 @@ async fn sweep_one(
     children_in_sync: BoxFuture<'static, ()>,
 ) {
     let (gate, origin) = (setup.gate.clone(), RequestOrigin::Background(setup.shared.metrics.clone()));
-    let Ok(Some(document)) = blocking::spawn(move || document.open(&setup)).await else { return };
+    let Ok(Some(document)) = gate.run(move |_| document.open(&setup)).await else { return };
     // Changes before this read are sent first, so that no server checks a new text against old ones.
     children_in_sync.await;
     let request = DocumentDiagnosticsRequest(document);

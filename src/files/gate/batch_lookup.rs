@@ -123,6 +123,8 @@ mod tests {
             "w/a/b/../2",
             "w/a/b/../../../out/6",
             "w/1/2",
+            "w/1/",
+            "w/a/2/.",
             "w/a/",
             "w/a/.",
         ];
@@ -141,6 +143,28 @@ mod tests {
             };
             assert_eq!(admitted, gate.admit(text), "{text}");
         }
+    }
+
+    #[test]
+    fn plain_files_are_looked_up_in_one_open_directory_each() {
+        let tree = tempfile::tempdir().unwrap();
+        let top = tree.path().canonicalize().unwrap();
+        for file in ["a/1", "a/2", "b/c/3"] {
+            fs::create_dir_all(top.join(file).parent().unwrap()).unwrap();
+            fs::write(top.join(file), file).unwrap();
+        }
+        symlink("1", top.join("a/link")).unwrap();
+        let gate = Gate::open(std::slice::from_ref(&top), &[]).unwrap();
+        let mut lookup = gate.batch_lookup();
+        for file in ["a/1", "b/c/3", "a/2", "b/c/3"] {
+            let expected = gate.stat(&gate.path(&top.join(file)).unwrap()).unwrap();
+            assert_eq!(lookup.stat_in_dir(&top.join(file)), Some(expected), "{file}");
+        }
+        for file in ["a/link", "a/", "a/.", "a/..", "a/none", "a/1/", "none/1", "../1"] {
+            assert_eq!(lookup.stat_in_dir(&top.join(file)), None, "{file}");
+        }
+        let open: Vec<_> = lookup.open_dirs.iter().map(|(dir, _)| Path::new(OsStr::from_bytes(dir))).collect();
+        assert_eq!(open, [top.join("a"), top.join("b/c")]);
     }
 
     #[test]

@@ -147,7 +147,24 @@ mod tests {
         }
         assert_eq!(read_below(&root, &root.join("sparse"), 1 << 20), Err(FileRefusal::TooLarge(1 << 20)));
         assert_eq!(read_start_below(&root, &root.join("sparse"), 4), Ok(vec![0; 4]));
-        assert_eq!(read_below(&root, &root.join("link"), 6), Ok(b"inside".to_vec()));
+        for most in [6, 7] {
+            assert_eq!(read_below(&root, &root.join("link"), most), Ok(b"inside".to_vec()));
+        }
         assert_eq!(read_below(&root, &root.join("link"), 5), Err(FileRefusal::TooLarge(5)));
+    }
+
+    /// Files of the kernel say that they are empty, as one that grows at the moment.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_is_larger_than_its_stamp_says_is_too_large() {
+        let own = Path::new("/proc").join(std::process::id().to_string());
+        let read = |most: u64| read_below(&own, &own.join("status"), most);
+        let whole = read(1 << 20).unwrap();
+        assert_eq!(open_below(&own, &own.join("status")).unwrap().1.size, 0);
+        assert!(whole.starts_with(b"Name:"));
+        for most in [0, 5, 64] {
+            assert_eq!(read(most), Err(FileRefusal::TooLarge(most)));
+            assert_eq!(read_start_below(&own, &own.join("status"), most).unwrap(), whole[..most as usize]);
+        }
     }
 }

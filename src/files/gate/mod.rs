@@ -15,6 +15,8 @@
 //! - [`BatchLookup`] looks up the many files of one answer. It opens each directory strictly, once.
 //! - Roots are opened again for each decision. A root that was deleted and cloned again is found, and an idle workspace
 //!   holds no descriptor.
+//! - A check or a read takes as long as the file system takes. [`Gate::run`] is how actors and calls use the gate: on the blocking pool, with
+//!   a bound for each workspace.
 //!
 //! Invariants: a [`CanonicalUri`] is made only here (a tidy test checks it) and passes [`Gate::document`] unchanged;
 //! outside the roots, no result reveals whether a file exists; no message or detail contains a path; no call blocks on a
@@ -27,17 +29,24 @@ mod confined_file;
 mod file_uri;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod gate_work;
 mod open;
 mod path_gate;
+mod recent_links;
 mod resolve_links;
 mod root_reader;
 mod stamp;
 
 #[cfg(test)]
+mod boundary_tests;
+#[cfg(test)]
+mod exchange_tests;
+#[cfg(test)]
 mod tests;
 
 pub use batch_lookup::{BatchLookup, StampedAdmission};
 pub use confined_file::{FileRefusal, normal, open_below, read_below, read_start_below};
+pub use file_uri::spelt_path;
 pub use path_gate::{Gate, GateError};
 pub use root_reader::{DirHandleCache, ReadFailure, RootReader};
 pub(crate) use root_reader::{DirOpenError, open_listing};

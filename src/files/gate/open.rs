@@ -3,7 +3,8 @@
 //! Linux: one `openat2` of the whole path that follows no link. If the rest of the path has anything but plain names, two
 //! calls: the root, then the rest beneath it. On other systems, and where `openat2` is missing or forbidden: one `openat`
 //! with `O_NOFOLLOW` for each segment, relative to the directory opened before.
-//! Neither blocks: a FIFO, socket or device is recognised before it is opened for reading, or opened with `O_NONBLOCK`.
+//! Neither waits for a FIFO, socket or device: it is recognised before it is opened for reading, or opened with `O_NONBLOCK`. A file system
+//! that hangs does hold up the caller; in debug builds, every function here panics on a thread that must not block.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,6 +14,9 @@ use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+
+use codeyard_base::blocking::assert_may_block;
+use codeyard_base::seeded_faults;
 
 /// Why a strict open failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +102,7 @@ impl OpenMethod {
     #[cfg(target_os = "linux")]
     fn open_strict(self, dir: &OwnedFd, rest: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
         use rustix::fs::{ResolveFlags, openat2};
+        assert_may_block();
         let strict = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match self {
             Self::Openat2 => openat2(dir, rest, flags, Mode::empty(), strict).map_err(open_error),
@@ -142,6 +147,7 @@ impl OpenMethod {
     }
 
     fn open(self, root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
+        assert_may_block();
         let opened = match self {
             #[cfg(target_os = "linux")]
             Self::Openat2 => open_inside(root, rest, flags),
@@ -164,7 +170,10 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY
 #[cfg(target_os = "linux")]
 fn open_inside(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
-    let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let no_links = match seeded_faults::is_on("links_followed") {
+        true => ResolveFlags::empty(),
+        false => ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+    };
     // Without links and without `..` the path can't leave the root, so one call is enough.
     if !rest.as_os_str().is_empty() && rest.components().all(|part| matches!(part, Component::Normal(_))) {
         return openat2(CWD, root.join(rest), flags, Mode::empty(), no_links);
@@ -191,12 +200,14 @@ fn open_per_segment(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, 
 
 /// The `stat` of `name` in an open directory, if it is a regular file and not a link.
 pub(super) fn stat_regular(dir: &OwnedFd, name: &OsStr) -> Option<Stat> {
+    assert_may_block();
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(stat)
 }
 
 /// Opens `name` in an open directory for reading, if it is not a link. The file's kind isn't checked.
 pub(super) fn open_entry(dir: &OwnedFd, name: &OsStr) -> Result<OwnedFd, OpenError> {
+    assert_may_block();
     rustix::fs::openat(dir, name, READ | OFlags::NOFOLLOW, Mode::empty()).map_err(open_error)
 }
 
@@ -205,6 +216,7 @@ fn require_regular(file: &OwnedFd) -> Result<Stat, OpenError> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(stat),
         FileType::Symlink => Err(OpenError::Link),
+        _ if seeded_faults::is_on("special_file_opened") => Ok(stat),
         _ => Err(OpenError::NoFile),
     }
 }
@@ -217,5 +229,51 @@ fn open_error(errno: Errno) -> OpenError {
         Errno::MFILE | Errno::NFILE | Errno::NOMEM => OpenError::Exhausted,
         Errno::ACCESS | Errno::PERM => OpenError::Denied,
         _ => OpenError::NoFile,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_call_for_a_path_supports_handles_of_directories() {
+        assert!(!OpenMethod::PerSegment.supports_dir_handles());
+        #[cfg(target_os = "linux")]
+        assert!(OpenMethod::Openat2.supports_dir_handles());
+    }
+
+    #[test]
+    fn errors_of_the_kernel_have_their_meaning() {
+        for (errnos, expected) in [
+            ([Errno::LOOP, Errno::NOTDIR, Errno::XDEV], OpenError::Link),
+            ([Errno::AGAIN, Errno::INTR, Errno::STALE], OpenError::Again),
+            ([Errno::MFILE, Errno::NFILE, Errno::NOMEM], OpenError::Exhausted),
+            ([Errno::ACCESS, Errno::PERM, Errno::PERM], OpenError::Denied),
+            ([Errno::NOENT, Errno::NAMETOOLONG, Errno::NXIO], OpenError::NoFile),
+        ] {
+            for errno in errnos {
+                assert_eq!(open_error(errno), expected, "{errno}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_descriptor_is_closed_in_a_started_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("a")).unwrap();
+        std::fs::write(root.join("a/file"), "").unwrap();
+        let (folder, name) = (Path::new("a"), Path::new("a/file"));
+        for method in [OpenMethod::detect(), OpenMethod::PerSegment] {
+            let listing = method.open_listing(&root, folder).unwrap();
+            let entry = open_entry(&listing, OsStr::new("file")).unwrap();
+            let opened = [method.open(&root, name, PATH_ONLY).unwrap(), method.open(&root, folder, DIRECTORY).unwrap()];
+            let file = OwnedFd::from(method.read(&root, name).unwrap().0);
+            for descriptor in opened.iter().chain([&listing, &entry, &file]) {
+                let flags = rustix::io::fcntl_getfd(descriptor).unwrap();
+                assert!(flags.contains(rustix::io::FdFlags::CLOEXEC), "{method:?}");
+            }
+        }
     }
 }

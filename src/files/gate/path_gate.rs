@@ -9,12 +9,17 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
 use super::batch_lookup::{BatchLookup, StampedAdmission};
 use super::file_uri::{self, MalformedPath, ParsedPath};
 use super::open::{OpenError, OpenMethod};
+use super::recent_links::RecentLinks;
 use super::resolve_links::{ResolvedPath, resolve_links};
 use super::stamp::FileStamp;
-use crate::limits::{MAX_GATE_RETRIES, MAX_PATH_BYTES};
+use crate::limits::{MAX_GATE_RETRIES, MAX_GATE_WORK, MAX_PATH_BYTES};
+use crate::watch::LinkChanges;
+use codeyard_base::blocking::assert_may_block;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::MAX_ROOTS;
 use codeyard_model::roots::RootSet;
@@ -25,6 +30,9 @@ use codeyard_model::uri::{CanonicalUri, UriAdmission};
 pub struct Gate {
     set: Arc<RootSet>,
     method: OpenMethod,
+    links: Arc<RecentLinks>,
+    /// Places for work on the blocking pool.
+    pub(super) places: Arc<Semaphore>,
 }
 
 /// Why a gate can't be opened. Shown to the operator who configured the roots, so it contains paths; never part of an answer.
@@ -69,6 +77,7 @@ impl Gate {
     /// A gate to `roots` and, for reading only, `extra`. Links in them are resolved here, once. Equal roots are merged.
     /// Without any root the gate admits nothing.
     pub fn open(roots: &[PathBuf], extra: &[PathBuf]) -> Result<Self, GateError> {
+        assert_may_block();
         let count = roots.len() + extra.len();
         if count > MAX_ROOTS {
             return Err(GateError::TooMany { count });
@@ -84,12 +93,28 @@ impl Gate {
                 push_unique(&mut real_extra, real);
             }
         }
-        Ok(Self { set: Arc::new(RootSet::of_real_paths(real_roots, real_extra)), method: OpenMethod::detect() })
+        Ok(Self {
+            set: Arc::new(RootSet::of_real_paths(real_roots, real_extra)),
+            method: OpenMethod::detect(),
+            links: Arc::default(),
+            places: Arc::new(Semaphore::new(MAX_GATE_WORK)),
+        })
     }
 
     /// The real paths behind this gate.
     pub fn root_set(&self) -> &Arc<RootSet> {
         &self.set
+    }
+
+    /// Remembers symbolic links that the watcher has seen.
+    pub fn add_links(&self, links: LinkChanges) {
+        self.links.add(links);
+    }
+
+    /// Whether the file, or a folder that it is in, was a symbolic link a short while ago, so that a language server may know something else
+    /// under its name.
+    pub fn was_link(&self, uri: &CanonicalUri) -> bool {
+        self.links.concern(&uri.to_path())
     }
 
     /// Admits a caller's URI. Errors: `URI_INVALID`, `WORKSPACE_DENIED`, `NOT_FOUND`.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use crate::limits::MAX_LINKS_FOLLOWED;
+use codeyard_base::blocking::assert_may_block;
 
 /// The result of resolving a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,7 @@ pub(super) enum ResolvedPath {
 /// Follows the links of `path`, which is absolute and has no dot segments. `is_public` says whether the existence of a
 /// directory may be revealed.
 pub(super) fn resolve_links(path: &Path, is_public: impl Fn(&Path) -> bool) -> ResolvedPath {
+    assert_may_block();
     let mut remaining: Vec<OsString> = Vec::new();
     push_segments(&mut remaining, path.as_os_str());
     let mut current = PathBuf::from("/");

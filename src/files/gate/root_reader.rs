@@ -208,16 +208,20 @@ mod tests {
         fs::write(root.join("../secret"), "outside").unwrap();
         symlink(root.join("../secret"), root.join("link")).unwrap();
         symlink(root.join("a"), root.join("folder")).unwrap();
+        symlink("a/b/c.txt", root.join("inner")).unwrap();
         let (reader, mut text) = (RootReader::open(&root), Vec::new());
         let stamp = reader.read(Path::new("a/b/c.txt"), 6, &mut text).unwrap();
         assert_eq!((text.as_slice(), stamp.size), (&b"inside"[..], 6));
         assert_eq!(reader.stat(Path::new("a/b/c.txt")), Some(stamp));
+        assert_eq!(reader.has_dir_handle(), OpenMethod::detect().supports_dir_handles());
+        assert_eq!(reader.read(Path::new("a/b/c.txt"), 7, &mut text), Ok(stamp));
         assert_eq!(reader.read(Path::new("a/b/c.txt"), 5, &mut text), Err(ReadFailure::TooLarge(stamp)));
-        for missing in ["link", "folder/b/c.txt", "../secret", "a", "none", ""] {
+        for missing in ["link", "inner", "folder/b/c.txt", "../secret", "a", "none", ""] {
             assert_eq!(reader.read(Path::new(missing), 9, &mut text), Err(ReadFailure::Missing), "{missing}");
             assert!(text.is_empty());
             let cached = reader.read_cached(&mut DirHandleCache::default(), Path::new(missing), 0, 9, &mut text);
             assert!(cached.is_err() && text.is_empty(), "{missing}");
+            assert_eq!(reader.stat(Path::new(missing)), None, "{missing}");
         }
         let mut cache = DirHandleCache::default();
         for (size, most, expected) in [(6, 6, true), (0, 9, true), (99, 9, true), (6, 5, false)] {
@@ -243,7 +247,7 @@ mod tests {
             }
         }
         for missing in
-            ["link", "folder/b/c.txt", "a/../../secret", "../secret", "a", "a/b", "none", "a/b/none", "", ".."]
+            ["link", "inner", "folder/b/c.txt", "a/../../secret", "../secret", "a", "a/b", "none", "a/b/none", "", ".."]
         {
             let mut cache = DirHandleCache::default();
             for _ in 0..3 {
@@ -252,6 +256,44 @@ mod tests {
             }
         }
         let gone = RootReader::open(&root.join("gone"));
+        assert!(!gone.has_dir_handle());
         assert_eq!(gone.read(Path::new("x"), 9, &mut text), Err(ReadFailure::Missing));
+    }
+
+    #[test]
+    fn a_cached_directory_serves_its_own_files_only_and_follows_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in ["a", "b"] {
+            fs::create_dir(root.join(folder)).unwrap();
+            fs::write(root.join(folder).join("file"), folder.repeat(300)).unwrap();
+        }
+        symlink("file", root.join("a/link")).unwrap();
+        let (reader, mut cache) = (RootReader::open(&root), DirHandleCache::default());
+        // A size that was right once bounds nothing.
+        for (path, size) in [("a/file", 300), ("a/file", 0), ("b/file", 1), ("b/file", 300), ("a/file", 64)] {
+            let mut text = Vec::new();
+            reader.read_cached(&mut cache, Path::new(path), size, 1_000, &mut text).unwrap();
+            assert_eq!(text, path[..1].repeat(300).as_bytes(), "{path} {size}");
+        }
+        for _ in 0..3 {
+            let read = reader.read_cached(&mut cache, Path::new("a/link"), 300, 1_000, &mut Vec::new());
+            assert_eq!(read, Err(ReadFailure::Missing));
+        }
+    }
+
+    /// Files of the kernel say that they are empty, as one that grows at the moment.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_failed_read_and_a_file_that_grew_differ() {
+        let own = RootReader::open(&Path::new("/proc").join(std::process::id().to_string()));
+        let mut text = Vec::new();
+        assert_eq!(own.read(Path::new("status"), 1 << 20, &mut text).unwrap().size, 0);
+        assert!(text.starts_with(b"Name:"));
+        assert!(matches!(own.read(Path::new("status"), 10, &mut text), Err(ReadFailure::TooLarge(_))));
+        // Nothing is mapped at the beginning of this process' memory.
+        for most in [0, 10] {
+            assert_eq!(own.read(Path::new("mem"), most, &mut text), Err(ReadFailure::Failed), "{most}");
+        }
     }
 }

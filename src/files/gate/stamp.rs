@@ -52,4 +52,14 @@ mod tests {
             assert_eq!(stamp.is_fresh(now_ns), fresh, "{now_ns}");
         }
     }
+
+    #[test]
+    fn a_stamp_has_the_times_of_the_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let modified = std::time::UNIX_EPOCH + std::time::Duration::new(1_234_567_890, 123_456_789);
+        file.as_file().set_modified(modified).unwrap();
+        let stamp = FileStamp::of(&rustix::fs::fstat(file.as_file()).unwrap());
+        assert_eq!(stamp.mtime_ns, 1_234_567_890_123_456_789);
+        assert!(stamp.ctime_ns > stamp.mtime_ns && stamp.ctime_ns <= codeyard_base::clock::wall_ns());
+    }
 }

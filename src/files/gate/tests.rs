@@ -180,6 +180,7 @@ fn links_are_admitted_by_their_real_path() {
             ("w/a/chain.py", x()),
             ("w/alias/src/x.py", x()),
             ("w/alias/src/none.py", Err("NOT_FOUND")),
+            ("w/alias/src", Err("NOT_FOUND")),
             ("w/alias/../out/x.py", Err("WORKSPACE_DENIED")),
             ("w/out/back.py", x()),
             ("w/a/there-and-back.py", x()),

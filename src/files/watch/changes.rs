@@ -4,9 +4,9 @@
 //! `Deleted`, because a language server may have read it. A file that was deleted and created again is `Changed`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::limits::MAX_PENDING_CHANGES;
+use crate::limits::{MAX_PENDING_CHANGES, MAX_RECENT_LINKS};
 
 /// Everything that changed since the last call of `Subscription::take`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,10 +21,36 @@ pub struct Changes {
     /// `files` lacks changes that are never reported: there were too many, or dependencies changed, which aren't followed
     /// file by file. Implies `bulk`.
     pub incomplete: bool,
+    /// The symbolic links among what changed, before or after the change.
+    pub links: LinkChanges,
     /// Changed files that concern only the code index, ordered by path.
     pub index_only: Vec<PathBuf>,
     /// More files of that kind than those in `index_only` may have changed.
     pub index_only_rescan: bool,
+}
+
+/// Symbolic links that appeared, changed or are gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LinkChanges {
+    /// Their paths.
+    pub paths: BTreeSet<PathBuf>,
+    /// There were more than are kept.
+    pub too_many: bool,
+}
+
+impl LinkChanges {
+    fn add(&mut self, path: PathBuf) {
+        self.paths.insert(path);
+        if self.paths.len() > MAX_RECENT_LINKS {
+            self.paths.clear();
+            self.too_many = true;
+        }
+    }
+
+    fn merge(&mut self, later: Self) {
+        later.paths.into_iter().for_each(|path| self.add(path));
+        self.too_many |= later.too_many;
+    }
 }
 
 /// One changed file.
@@ -58,6 +84,11 @@ impl Changes {
         (std::mem::take(&mut self.index_only), std::mem::take(&mut self.index_only_rescan))
     }
 
+    /// Removes the changes of these files, ordered by path.
+    pub fn remove(&mut self, paths: &[&Path]) {
+        self.files.retain(|change| paths.binary_search(&change.path.as_path()).is_err());
+    }
+
     /// Adds later changes. Each path stays once. Beyond `MAX_PENDING_CHANGES` files, sets `incomplete`.
     pub fn merge(&mut self, later: &Self) {
         for change in &later.files {
@@ -69,6 +100,7 @@ impl Changes {
         self.bulk |= later.bulk;
         self.head_changed |= later.head_changed;
         self.incomplete |= later.incomplete;
+        self.links.merge(later.links.clone());
         if self.files.len() > MAX_PENDING_CHANGES {
             self.files.clear();
             (self.bulk, self.incomplete) = (true, true);
@@ -104,6 +136,7 @@ pub(super) struct PendingChanges {
     bulk: bool,
     head_changed: bool,
     incomplete: bool,
+    links: LinkChanges,
     index_only: BTreeSet<PathBuf>,
     index_only_rescan: bool,
 }
@@ -116,6 +149,11 @@ impl PendingChanges {
             self.files.clear();
             self.record_incomplete();
         }
+    }
+
+    /// Records a symbolic link that appeared, changed or is gone.
+    pub(super) fn record_link(&mut self, path: PathBuf) {
+        self.links.add(path);
     }
 
     /// Records a changed file that concerns only the code index.
@@ -157,6 +195,7 @@ impl PendingChanges {
         self.bulk |= later.bulk;
         self.head_changed |= later.head_changed;
         self.incomplete |= later.incomplete;
+        self.links.merge(later.links);
         later.index_only.into_iter().for_each(|path| self.record_index_only(path));
         if later.index_only_rescan {
             self.record_index_only_rescan();
@@ -178,6 +217,7 @@ impl PendingChanges {
             bulk: recorded.bulk,
             head_changed: recorded.head_changed,
             incomplete: recorded.incomplete,
+            links: recorded.links,
             index_only: recorded.index_only.into_iter().collect(),
             index_only_rescan: recorded.index_only_rescan,
         }

@@ -38,7 +38,7 @@ mod watcher;
 #[cfg(test)]
 mod tests;
 
-pub use changes::{ChangeKind, Changes, FileChange};
+pub use changes::{ChangeKind, Changes, FileChange, LinkChanges};
 pub use counters::WatchCounters;
 pub use subscription::Subscription;
 pub use watcher::{WatchError, WatchSpec, Watcher};

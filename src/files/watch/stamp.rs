@@ -108,6 +108,11 @@ impl KnownFile {
         self.audience == FileAudience::Listed && !self.stamp.link
     }
 
+    /// Whether it is a symbolic link.
+    pub(super) fn is_link(&self) -> bool {
+        self.stamp.link
+    }
+
     /// Whether its changes are reported to language servers.
     pub(super) fn is_reported(&self) -> bool {
         self.audience != FileAudience::IndexOnly

@@ -354,6 +354,20 @@ async fn links_are_entries_and_are_not_followed() {
 }
 
 #[tokio::test]
+async fn links_that_appear_and_that_a_file_replaces_are_reported() {
+    let tree = TestTree::with(&["a.py"]);
+    std::os::unix::fs::symlink("a.py", tree.path("first.py")).unwrap();
+    let subscription = tree.subscribe();
+    assert_eq!(tree.changes(&subscription).await.links, LinkChanges::default(), "nothing has changed");
+    std::os::unix::fs::symlink("/", tree.path("second")).unwrap();
+    std::fs::rename(tree.path("a.py"), tree.path("first.py")).unwrap();
+    let paths = [tree.path("first.py"), tree.path("second")].into();
+    assert_eq!(tree.changes(&subscription).await.links, LinkChanges { paths, too_many: false });
+    tree.write("first.py", "changed");
+    assert_eq!(tree.changes(&subscription).await.links, LinkChanges::default());
+}
+
+#[tokio::test]
 async fn branch_switches_and_commits_of_git_change_head() {
     let tree = TestTree::with(&["a.py"]);
     git(&tree.root, &["init", "-q"]);

@@ -139,6 +139,11 @@ impl JobProgress {
         })
     }
 
+    /// The job, if it has ended.
+    pub(crate) fn ended(&self) -> Option<StoredJob> {
+        self.state.lock().job.clone().filter(|job| job.ended_at.is_some())
+    }
+
     pub(crate) fn begin(&self, job: &StoredJob) {
         self.state.lock().job = Some(job.clone());
     }

@@ -107,6 +107,8 @@ impl Project {
             left_out.sort_unstable();
         }
         let place = self.root.to_string_lossy();
+        // Asked before the jobs are read: this one may end meanwhile.
+        let running = self.running_job().map(|job| job.job_id);
         let jobs = match self.index_dir.exists() {
             true => {
                 self.index_dir.reader().and_then(|store| store.recent_jobs(&place, MAX_RECENT_JOBS)).unwrap_or_default()
@@ -115,12 +117,15 @@ impl Project {
         };
         let active_job = self.active_job();
         let (active, failure) = (active_job.as_ref().map(|job| job.job_id.clone()), self.failure());
+        let ended = self.progress.lock().as_ref().and_then(|progress| progress.ended());
         let repaired = |mut job: StoredJob| {
-            let is_active = active.as_ref() == Some(&job.id);
+            let is_active = [&running, &active].into_iter().flatten().any(|id| *id == job.id);
             if job.ended_at.is_none() && job.holder == job::process_id() && !is_active {
-                // The job's end could not be stored.
-                job.status = JobStatus::Failed;
-                job.message = failure.as_ref().map(ToString::to_string);
+                // The job's end isn't stored yet, or could not be stored.
+                let known = ended.as_ref().filter(|ended| ended.id == job.id);
+                job.status = known.map_or(JobStatus::Failed, |ended| ended.status);
+                job.ended_at = known.and_then(|ended| ended.ended_at);
+                job.message = failure.as_ref().filter(|_| job.status == JobStatus::Failed).map(ToString::to_string);
             }
             job
         };

@@ -416,6 +416,30 @@ fn a_second_job_is_refused_and_a_stopped_job_is_interrupted() {
 }
 
 #[test]
+fn a_job_whose_end_is_not_stored_yet_has_not_failed() {
+    let place = TestRoot::new(&[("a.rs", "fn one() {}\n")]);
+    let project = place.project();
+    sync(&project, None);
+    let ticket = project.prepare(None, false).unwrap_or_else(|active| panic!("{active:?}"));
+    let progress = project.progress.lock().clone().unwrap();
+    let mut stored =
+        project.index_dir.reader().unwrap().recent_jobs(&place.root.to_string_lossy(), 1).unwrap().remove(0);
+    (stored.id, stored.status, stored.ended_at) = (ticket.id().to_owned(), JobStatus::Running, None);
+    project.index_dir.writer().unwrap().write(|transaction| transaction.put_job(&stored)).unwrap();
+    let shown = || {
+        let jobs = project.status(None).unwrap().recent_jobs;
+        let job = jobs.into_iter().find(|job| job.job_id == ticket.id()).unwrap();
+        (job.status, job.ended_at.is_some())
+    };
+    assert_eq!(shown(), (JobStatus::Running, false));
+    progress.end(JobStatus::Published);
+    assert_eq!(shown(), (JobStatus::Published, true));
+    // Of another job nothing is known.
+    *project.progress.lock() = None;
+    assert_eq!(shown(), (JobStatus::Failed, false));
+}
+
+#[test]
 fn a_cancelled_search_returns_partial_results_and_a_warning() {
     let files: Vec<(String, String)> = (0..40).map(|n| (format!("f{n:02}.txt"), "word\n".to_owned())).collect();
     let place = TestRoot::new(&[]);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::OpenWriteError;
 use tantivy::indexer::{LogMergePolicy, MergePolicy, NoMergePolicy};
 use tantivy::schema::document::TantivyDocument;
@@ -113,6 +114,7 @@ pub struct SymbolIndex {
     index: Index,
     reader: IndexReader,
     fields: Fields,
+    directory: MmapDirectory,
     folder: PathBuf,
 }
 
@@ -125,15 +127,13 @@ impl SymbolIndex {
         fs::create_dir_all(folder)?;
         let (schema, fields) = Fields::schema();
         let format = folder.join(FORMAT_FILE);
+        let directory = MmapDirectory::open(folder).map_err(TantivyError::from)?;
         let index = match fs::read_to_string(&format) {
-            Ok(found) if found.trim() == FORMAT.to_string() => Index::open_in_dir(folder)?,
+            Ok(found) if found.trim() == FORMAT.to_string() => Index::open(directory.clone())?,
             Ok(found) => return Err(SymbolIndexError::OtherFormat { found: found.trim().chars().take(12).collect() }),
             // Without the format file, the index was never completed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let index = match Index::create_in_dir(folder, schema.clone()) {
-                    Err(TantivyError::IndexAlreadyExists) => Index::open_in_dir(folder)?,
-                    made => made?,
-                };
+                let index = Index::open_or_create(directory.clone(), schema.clone())?;
                 fs::write(&format, FORMAT.to_string())?;
                 index
             }
@@ -146,7 +146,7 @@ impl SymbolIndex {
             return Err(SymbolIndexError::Damaged("unexpected fields".into()));
         }
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { index, reader, fields, folder: folder.into() })
+        Ok(Self { index, reader, fields, directory, folder: folder.into() })
     }
 
     /// Opens the only writer.
@@ -154,10 +154,13 @@ impl SymbolIndex {
     /// # Errors
     /// Another process has the writer, or the disk fails.
     pub fn writer(&self) -> Result<SymbolWriter, SymbolIndexError> {
+        self.forget_unmapped_files();
         let writer: IndexWriter = self.index.writer_with_num_threads(1, SYMBOL_WRITER_BYTES)?;
         // Segments are merged after a job, not during it. Otherwise a large build would rewrite its segments several
         // times.
         writer.set_merge_policy(Box::new(NoMergePolicy));
+        // A process that was killed during a commit leaves files, and the next commit may give the same names to its own.
+        writer.garbage_collect_files().wait()?;
         Ok(SymbolWriter { writer, fields: self.fields })
     }
 
@@ -207,7 +210,15 @@ impl SymbolIndex {
     /// # Errors
     /// The index is damaged.
     pub fn reload(&self) -> Result<(), SymbolIndexError> {
-        Ok(self.reader.reload()?)
+        self.reader.reload()?;
+        self.forget_unmapped_files();
+        Ok(())
+    }
+
+    /// Removes the names of files that are no longer mapped into memory. Tantivy keeps them, some 300 bytes for each commit, until
+    /// someone asks which files are mapped.
+    fn forget_unmapped_files(&self) {
+        self.directory.get_cache_info();
     }
 
     /// The commit that [`Self::reload`] loaded, restricted to this manifest. Takes a few milliseconds per million

@@ -1,5 +1,8 @@
 //! The symbol index as a whole: which hits are found, in which order, and what the order depends on.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
@@ -343,6 +346,36 @@ fn a_view_is_immutable_and_other_commits_are_seen_after_reload() {
     drop(writer);
     drop(other);
     assert_eq!(SymbolIndex::open(built.folder.path()).unwrap().symbol_count(), 11);
+}
+
+#[test]
+fn a_commit_that_a_killed_process_began_can_be_made_again() {
+    let built = built(FILES.iter(), 2);
+    let replace = |index: &SymbolIndex| {
+        let mut writer = index.writer().unwrap();
+        writer.remove(&[3]);
+        writer.add(index.documents(3, rust(), &facts(FILES[3].symbols))).unwrap();
+        writer.commit()
+    };
+    let names = |folder: &Path| -> BTreeSet<OsString> {
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    let (folder, killed) = (built.folder.path(), tempfile::tempdir().unwrap());
+    let copy = |name: &OsString| {
+        std::fs::copy(folder.join(name), killed.path().join(name)).unwrap();
+    };
+    let before = names(folder);
+    before.iter().for_each(copy);
+    replace(&built.index).unwrap();
+    // As if the process had been killed when it had written all files but the one that names the others.
+    let new: Vec<OsString> = names(folder).difference(&before).cloned().collect();
+    assert!(new.iter().any(|name| Path::new(name).extension().is_some_and(|ending| ending == "del")), "{new:?}");
+    new.iter().for_each(copy);
+    copy(&".managed.json".into());
+    let index = SymbolIndex::open(killed.path()).unwrap();
+    replace(&index).unwrap();
+    index.reload().unwrap();
+    assert_eq!(index.view(manifest()).unwrap().symbol_count(), 14);
 }
 
 #[test]

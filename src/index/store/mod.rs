@@ -147,6 +147,13 @@ impl IndexStore {
         }
     }
 
+    /// Frees the pages that the connection keeps, at most 2 MiB. The page cache of the operating system serves the next query, and a
+    /// server with many indexes doesn't grow for hours.
+    pub(crate) fn release_pages(&self) {
+        // A failure keeps them.
+        drop(self.0.release_memory());
+    }
+
     /// The number of content numbers reserved so far, and what it was at the last garbage collection.
     pub(crate) fn reserved_numbers(&self) -> Result<(u64, u64), StoreError> {
         Ok((self.meta("contents")?.unwrap_or(0), self.meta("swept")?.unwrap_or(0)))

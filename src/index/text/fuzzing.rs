@@ -1,16 +1,18 @@
-//! Entries for the fuzz target `segments` in `tests/fuzz`: the reader of segments over bytes in memory.
+//! Entries for the fuzz targets `segments` and `merges` in `tests/fuzz`: the reader of segments over bytes in memory, merging, and the
+//! candidates of all segments together.
 //!
 //! Compiled with `--cfg fuzzing` only, which cargo-fuzz sets; no build of codeyard contains it. Checksums keep random bytes away from the
 //! code behind them, so [`sealed`] corrects the checksums of a damaged segment, as a forger would.
 
-use super::candidate_set::SegmentCandidates;
+use super::candidate_set::{CandidateSet, SegmentCandidates};
 use super::checksum::checksum;
 use super::footer::{FOOTER_BYTES, MAGIC, VERSION};
+use super::merge::merge;
 use super::pattern::{Pattern, TextQuery};
 use super::posting_lists::take_varint;
 use super::segment::Segment;
 use super::writer::SegmentWriter;
-use crate::ContentNo;
+use crate::{ContentNo, ManifestEntry, PathClass};
 use codeyard_model::code::CaseRule;
 use rustix::fs::MemfdFlags;
 use std::cell::OnceCell;
@@ -70,18 +72,68 @@ fn patterns_asked() -> Vec<Pattern> {
     queries.map(|query| pattern(query).unwrap()).into()
 }
 
-/// The bytes of a segment of these texts, whose numbers are their positions. `folder` is for temporary files.
+/// The bytes of a segment of these texts. `folder` is for temporary files.
 ///
 /// # Errors
 /// Those of the file system.
-pub fn written<'t>(folder: &Path, texts: impl IntoIterator<Item = &'t str>) -> io::Result<Vec<u8>> {
+pub fn written<'t>(folder: &Path, texts: impl IntoIterator<Item = (ContentNo, &'t [u8])>) -> io::Result<Vec<u8>> {
     let path = folder.join("segment");
     let writer = SegmentWriter::create(&path, 1)?;
-    for (content, text) in (0..).zip(texts) {
-        writer.add(content, text.as_bytes())?;
+    for (content, text) in texts {
+        writer.add(content, text)?;
     }
     writer.finish()?;
     std::fs::read(&path)
+}
+
+/// Segments, as a search opens them.
+pub struct OpenSegments(Vec<Segment>);
+
+impl OpenSegments {
+    /// Opens the segments with these bytes.
+    ///
+    /// # Errors
+    /// As [`Segment::open`].
+    pub fn of(segments: &[Vec<u8>]) -> io::Result<Self> {
+        let open = |bytes: &Vec<u8>| {
+            let file = File::from(rustix::fs::memfd_create("segment", MemfdFlags::CLOEXEC)?);
+            file.write_all_at(bytes, 0)?;
+            Segment::of_file(file)
+        };
+        segments.iter().map(open).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// The bytes of the segment into which they are merged.
+    ///
+    /// # Errors
+    /// As [`merge`].
+    pub fn merged(&self, keep: &dyn Fn(ContentNo) -> bool, folder: &Path) -> io::Result<Vec<u8>> {
+        let path = folder.join("merged");
+        merge(&self.0.iter().collect::<Vec<_>>(), keep, &path)?;
+        std::fs::read(&path)
+    }
+
+    /// The range of a file's bytes in which the lines begin that a search for `text` looks at, for each content and the size of its file;
+    /// `None` if it doesn't look at the content; nothing if the text can't be searched for.
+    ///
+    /// # Errors
+    /// As [`Segment::candidates`].
+    pub fn searched(
+        &self,
+        (text, case): (&str, CaseRule),
+        files: impl IntoIterator<Item = (ContentNo, u64)>,
+    ) -> io::Result<Option<Vec<Option<Range<u64>>>>> {
+        let query = TextQuery { pattern: text.to_owned(), is_regex: false, case, word: false };
+        let Ok(pattern) = Pattern::new(&query) else { return Ok(None) };
+        let candidates = CandidateSet::from_segments(&self.0, pattern.plan())?;
+        let of_one = |(content, size)| {
+            let path = Box::default();
+            let entry = ManifestEntry { path, content, language: None, size, class: PathClass::default() };
+            let piece = candidates.piece(&entry).map_or(0..size, |piece| piece.from..piece.to);
+            candidates.may_match(content).then_some(piece)
+        };
+        Ok(Some(files.into_iter().map(of_one).collect()))
+    }
 }
 
 /// Makes the checksums, the magic bytes and the version of a segment right, as far as its offsets lead anywhere.

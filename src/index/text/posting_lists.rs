@@ -92,8 +92,7 @@ pub(super) fn intersect(bytes: &[u8], count: u32, universe: u32, kept: &mut Vec<
         kept.retain(|rank| bytes.get(*rank as usize / 8).is_some_and(|byte| byte & (1 << (rank % 8)) != 0));
         return Some(());
     }
-    // Each rank takes a byte at least, so memory doesn't grow by a count that the list can't have.
-    let mut others = Vec::with_capacity(bytes.len().min(count as usize));
+    let mut others = Vec::with_capacity(most_ranks(bytes, count));
     decode(bytes, count, universe, &mut others)?;
     let mut others = others.into_iter().peekable();
     kept.retain(|rank| {
@@ -101,6 +100,11 @@ pub(super) fn intersect(bytes: &[u8], count: u32, universe: u32, kept: &mut Vec<
         others.next_if_eq(rank).is_some()
     });
     Some(())
+}
+
+/// The number of ranks that memory is reserved for. Each takes a byte at least, so memory doesn't grow by a count that the list can't have.
+fn most_ranks(bytes: &[u8], count: u32) -> usize {
+    bytes.len().min(count as usize)
 }
 
 /// Sorts `ranks` and removes duplicates. All are below `universe`.
@@ -124,6 +128,39 @@ pub(super) fn sort_and_dedup(ranks: &mut Vec<PartRank>, universe: u32) {
         while word != 0 {
             ranks.push(at * 64 + word.trailing_zeros());
             word &= word - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_an_intersection_is_bounded_by_the_bytes_of_the_list() {
+        let (gaps, universe) = ([0, 4, 90], u32::MAX);
+        for (count, most) in [(0, 0), (2, 2), (3, 3), (4, 3), (universe / 8, 3)] {
+            assert_eq!(most_ranks(&gaps, count), most, "{count}");
+            let mut kept = vec![0, 3, 5, 96, 99];
+            let expected = (count == 3).then_some(());
+            assert_eq!(intersect(&gaps, count, universe, &mut kept), expected, "{count}");
+            assert_eq!(kept, if count == 3 { vec![0, 5, 96] } else { vec![0, 3, 5, 96, 99] }, "{count}");
+        }
+    }
+
+    #[test]
+    fn an_intersection_with_either_encoding_keeps_what_both_have() {
+        let others = [3, 8, 9, 40, 63];
+        for universe in [39 + 25, 100, 1_000] {
+            let mut bytes = Vec::new();
+            encode(&others, universe, &mut bytes);
+            assert_eq!(is_dense(5, universe), bytes.len() == (universe as usize).div_ceil(8), "{universe}");
+            for kept in [vec![], vec![3], vec![0, 1, 2], vec![8, 9, 10, 63], (0..64).collect()] {
+                let mut found = kept.clone();
+                assert_eq!(intersect(&bytes, 5, universe, &mut found), Some(()));
+                let expected: Vec<PartRank> = kept.into_iter().filter(|rank| others.contains(rank)).collect();
+                assert_eq!(found, expected, "{universe}");
+            }
         }
     }
 }

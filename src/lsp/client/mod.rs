@@ -9,6 +9,8 @@ mod counters;
 pub mod events;
 pub mod frame;
 mod frame_budget;
+#[cfg(test)]
+mod frame_tests;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod lifecycle;
@@ -17,5 +19,5 @@ mod outgoing_queue;
 pub mod pending_requests;
 pub mod server_requests;
 
-pub use connection::{ClientOptions, LspClient, PendingCounter};
+pub use connection::{ClientOptions, ConnectionReader, LspClient};
 pub use counters::ConnectionCounters;

@@ -18,6 +18,8 @@ use super::connection::ConnectionState;
 use super::events::{CloseReason, EventPosition};
 use super::frame_budget::FramePermit;
 use crate::limits;
+use codeyard_base::clock::Instant;
+use codeyard_base::seeded_faults;
 
 /// A result, not decoded. It may be `null`.
 #[derive(Debug)]
@@ -107,6 +109,7 @@ struct RequestSlot {
     cancellable: bool,
     /// The writer has taken it, so the server will see it.
     written: bool,
+    opened: Instant,
 }
 
 /// Whether a dropped request must be cancelled at the server.
@@ -148,13 +151,18 @@ impl PendingRequests {
         let (sender, receiver) = oneshot::channel();
         table.last_id += 1;
         let id = table.last_id;
-        table.entries.insert(id, RequestSlot { sender, method, cancellable, written: false });
+        table.entries.insert(id, RequestSlot { sender, method, cancellable, written: false, opened: Instant::now() });
         Ok((id, receiver))
     }
 
     /// The number of waiting requests.
     pub(super) fn len(&self) -> usize {
         self.table.lock().entries.len()
+    }
+
+    /// When the oldest of them was sent.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        Some(self.table.lock().entries.first_key_value()?.1.opened)
     }
 
     /// Whether `id` was ever assigned to a request.
@@ -230,7 +238,7 @@ impl Future for PendingReply {
 
 impl Drop for PendingReply {
     fn drop(&mut self) {
-        if !self.done {
+        if !self.done && !seeded_faults::is_on("cancel_unsent") {
             self.shared.abandon(self.id);
         }
     }

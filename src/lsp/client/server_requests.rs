@@ -13,6 +13,7 @@ use super::capabilities::{Capabilities, Registration, Unregistration};
 use super::events::ServerEvent;
 use crate::limits;
 use crate::methods;
+use codeyard_base::seeded_faults;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
@@ -89,7 +90,8 @@ pub(super) fn answer(
         }
         "window/showDocument" => (Ok(json!({"success": false})), None),
         "workspace/applyEdit" => {
-            (Ok(json!({"applied": false, "failureReason": "edits are not applied by this client"})), None)
+            let applied = seeded_faults::is_on("edit_applied");
+            (Ok(json!({"applied": applied, "failureReason": "edits are not applied by this client"})), None)
         }
         "client/registerCapability" => register(capabilities, params),
         "client/unregisterCapability" => unregister(capabilities, params),

@@ -42,16 +42,13 @@ pub fn hover(raw: &RawValue) -> Result<Option<Hover>, ConvertError> {
         return Ok(None);
     };
     let Fragments(contents) = fields.contents;
-    if contents.len() > MAX_RAW_ITEMS {
-        return Err(ConvertError::TooMany { what: "hover" });
-    }
     if contents.is_empty() {
         return Ok(None);
     }
     Ok(Some(Hover { contents, range: fields.range.map(|range| range.0) }))
 }
 
-/// The fragments that aren't blank; at most one more than `MAX_RAW_ITEMS`.
+/// The first fragments that aren't blank, at most `MAX_RAW_ITEMS`. An answer has far fewer and says that it was cut.
 #[derive(Debug)]
 struct Fragments(Vec<HoverFragment>);
 
@@ -91,8 +88,7 @@ impl<'de> Visitor<'de> for FragmentsVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Fragments, A::Error> {
         let mut list = Vec::new();
         while let Some(Fragment(fragment)) = seq.next_element()? {
-            // Further fragments are read but not kept: the length already shows that there are too many.
-            list.extend(fragment.filter(|_| list.len() <= MAX_RAW_ITEMS));
+            list.extend(fragment.filter(|_| list.len() < MAX_RAW_ITEMS));
         }
         Ok(Fragments(list))
     }

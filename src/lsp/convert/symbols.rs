@@ -1,5 +1,7 @@
 //! Symbols of documents, nested or flat, and symbols of workspaces, with or without ranges.
 
+use std::cell::Cell;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -47,12 +49,21 @@ struct WorkspaceSymbolFields<'a> {
 }
 
 /// Decodes the answer to `textDocument/documentSymbol` on `document_uri`. Flat symbols of other documents are
-/// dropped. The JSON reader limits the depth to 128, which is 63 levels of symbols; deeper answers are malformed.
+/// dropped; an answer of nothing else is malformed, because "no symbols" would be wrong. The JSON reader limits the depth to 128, which is 63 levels of symbols; deeper answers are malformed.
 pub fn document_symbols(raw: &RawValue, document_uri: &str) -> Result<Vec<RawDocumentSymbol>, ConvertError> {
-    list::read("document symbols", raw, false, |ObjectOnly(entry): ObjectOnly<AnySymbol<'_>>| match &entry.location {
-        Some(location) if entry.range.is_none() && !same_document(&location.0.uri.0, document_uri) => Ok(None),
+    let what = "document symbols";
+    let is_elsewhere = Cell::new(false);
+    let symbols = list::read(what, raw, false, |ObjectOnly(entry): ObjectOnly<AnySymbol<'_>>| match &entry.location {
+        Some(location) if entry.range.is_none() && !same_document(&location.0.uri.0, document_uri) => {
+            is_elsewhere.set(true);
+            Ok(None)
+        }
         _ => document_symbol(entry).map(Some),
-    })
+    })?;
+    match symbols.is_empty() && is_elsewhere.get() {
+        true => Err(ConvertError::Malformed { what, line: 1, column: 1 }),
+        false => Ok(symbols),
+    }
 }
 
 /// Decodes the answer to `workspace/symbol`. A symbol without a range gets the start of its file.

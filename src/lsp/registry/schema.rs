@@ -350,6 +350,9 @@ pub struct Quirks {
     /// Its index follows opened documents instead of the disk. Changed files are therefore opened, and a change
     /// counts as indexed only when the diagnostics of that version have been pushed.
     pub index_follows_open: bool,
+    /// Globs of files whose changes it is notified of from its start, whatever it has registered for. For a server that registers for a folder
+    /// only some time after it has read it.
+    pub watched_from_start: Vec<String>,
     /// A push after a change is complete only after this many ms without another push.
     pub push_settle_ms: u64,
     /// The kind has no diagnostics.

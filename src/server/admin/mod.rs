@@ -15,6 +15,7 @@ mod operations;
 pub mod problem;
 pub mod route;
 pub mod routes;
+mod server_documents;
 mod strict_json;
 
 pub use api::{Api, ServiceFacts};

@@ -7,6 +7,7 @@ use std::fs;
 use super::Observers;
 use crate::names::instruments as known;
 use codeyard_base::clock::Instant;
+use codeyard_base::proc_status;
 
 /// Ticks per second in `/proc`, a constant of Linux's interface to programs.
 const USER_HZ: f64 = 100.0;
@@ -41,10 +42,7 @@ pub(super) fn observe(observers: &Observers<'_>, version: &'static str) {
 
 /// Resident memory of this process in bytes.
 pub(super) fn resident_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(kib * 1_024)
+    proc_status::bytes_in(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
 /// Processor time of this process in user and in system mode, in seconds.

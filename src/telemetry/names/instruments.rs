@@ -156,7 +156,7 @@ instruments! {
 }
 
 /// The limit that was reached when a call was shed.
-pub const SHED_BY: &[&str] = &["connection", "process", "session", "workspace"];
+pub const SHED_BY: &[&str] = &["connection", "process", "server", "session", "workspace"];
 /// Caps that a call can hit.
 pub const CAP_WORDS: &[&str] = &[
     "document_too_large",
@@ -207,7 +207,7 @@ pub const DENIAL_WORDS: &[&str] = &[
     "other",
 ];
 /// Why retained results are dropped: for lack of room, unused for too long, or because limits changed.
-pub const EVICTION_WORDS: &[&str] = &["expired", "reconfigured", "room"];
+pub const EVICTION_WORDS: &[&str] = &["expired", "outdated", "reconfigured", "room"];
 /// Why a client's message is refused.
 pub const REJECTION_WORDS: &[&str] = &[
     "bad_id",

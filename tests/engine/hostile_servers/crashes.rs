@@ -12,7 +12,7 @@ pub(super) fn behaviours() -> Vec<Behaviour> {
         when("exits with 0 before initialize is answered", |site| good(site).on("initialize", [exit(0)]))
             .gets(CRASHED)
             .leaves("restarting crashed, 3 start_failed"),
-        when("crashes after initialize", |site| good(site).on("initialized", [signalled(11)]))
+        when("crashes after initialize", |site| good(site).on("initialized", [wait_ms(1), signalled(11)]))
             .gets("Found 1 definition.")
             .leaves("restarting crashed, 2 crashed"),
         when("crashes with each opened document", |site| {
@@ -35,7 +35,7 @@ pub(super) fn behaviours() -> Vec<Behaviour> {
         on_definition("killed from outside with each request", |_| vec![signalled(9)])
             .gets(CRASHED)
             .leaves("restarting crashed, 2 killed_outside"),
-        on_definition("answers and ends", |site| vec![reply(json!([site.location("a.fake", 1)])), exit(1)])
+        on_definition("answers and ends", |site| vec![reply(json!([site.location("a.fake", 1)])), wait_ms(1), exit(1)])
             .leaves("ready, 1 crashed"),
         when("an error, then a crash", |site| {
             good(site).on_nth("textDocument/definition", 1, [fail(-32603, "no")]).on_nth(

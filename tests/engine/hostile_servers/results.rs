@@ -118,7 +118,7 @@ fn large() -> Vec<Behaviour> {
             "textDocument/hover",
             |_| json!({"contents": "\u{0}\u{1b}[31m\u{7}\u{202e}\u{feff}text"}),
         )
-        .gets("Hover available."),
+        .gets("Hover available. 4 control characters are shown as escapes."),
         result("a hover of wrong types", HOVER, "textDocument/hover", |_| json!({"contents": {"value": 7}}))
             .gets(MALFORMED),
         result(
@@ -127,7 +127,7 @@ fn large() -> Vec<Behaviour> {
             "textDocument/hover",
             |_| json!({"contents": vec!["piece"; 100_000]}),
         )
-        .gets("PROVIDER_UNAVAILABLE server_error"),
+        .gets("Hover available."),
     ]
 }
 
@@ -152,7 +152,7 @@ fn symbols() -> Vec<Behaviour> {
         of_document("symbols of another document", |site| {
             json!([{"name": "n", "kind": 12, "location": site.location("b.fake", 0)}])
         })
-        .gets("No document symbols found."),
+        .gets(MALFORMED),
         of_document("children of a wrong type", |_| json!([symbol("n", json!(7))])).gets(MALFORMED),
         of_document("a symbol kind that doesn't exist", |_| {
             json!([{"name": "n", "kind": 4_000_000_000_u32, "range": range(0), "selectionRange": range(0)}])

@@ -9,7 +9,7 @@ use codeyard_engine::status::server_state::ServerState;
 use codeyard_engine::status::server_status::{LanguageServerStatus, ServerIdentity, ServerReport};
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::supervisor::metrics;
-use codeyard_lsp::client::PendingCounter;
+use codeyard_lsp::client::ConnectionReader;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_model::error::ErrorCode;
 use codeyard_process::launch::{Process, ProcessExit, ProcessFigures};
@@ -95,7 +95,7 @@ impl Everything {
         let server = cell.server(ServerIdentity { workspace, id, kind, version: None, root, memory_limit: None });
         server.publish(ServerReport { state: ServerState::Ready, ..server.report() });
         let process: Arc<dyn Process> = Arc::new(Running);
-        server.set_process(&process, PendingCounter::default());
+        server.set_process(&process, ConnectionReader::default(), std::sync::Weak::new());
         server.set_figures(&process, ProcessFigures { memory_bytes: Some(1_000), server_id: None });
         self.processes.push(process);
         self.cells.push(cell);

@@ -86,7 +86,8 @@ fn each_request_of_a_call_hierarchy_is_counted_and_the_call_once() {
 fn calls_update_durations_sources_and_states() {
     paused(|| async {
         let site = Site::usual();
-        let fake = good(&site).launcher();
+        let slowly = [wait_ms(1), reply(json!({"contents": "text"}))];
+        let fake = good(&site).on("textDocument/hover", slowly).launcher();
         let measured = Measured::open(Plan::one(site, fake)).await;
         let yard = &measured.yard;
         assert_eq!(measured.sum("codeyard_workspaces", &[]), 1.0);
@@ -188,6 +189,22 @@ fn cursor_outcomes_are_counted_by_reason() {
         }
         assert_eq!(read.sum("codeyard_cursors_total", &[]), 4.0);
         assert_eq!(read.sum("codeyard_snapshots_evicted_total", &[("codeyard_reason", "expired")]), 1.0);
+    });
+}
+
+#[test]
+fn snapshots_of_earlier_epochs_are_evicted() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = good(&site).launcher();
+        let measured = Measured::open(Plan::one(site, fake)).await;
+        let ask = || measured.yard.call(HOVER, measured.yard.site().at("a.fake", 0, 0));
+        ask().await.ok();
+        measured.yard.site().write("a.fake", "other\n");
+        ask().await.ok();
+        pass(16_000).await;
+        let outdated = measured.sum("codeyard_snapshots_evicted_total", &[("codeyard_reason", "outdated")]);
+        assert_eq!((measured.sum("codeyard_snapshots", &[]), outdated), (1.0, 1.0), "the later answer is kept");
     });
 }
 

@@ -127,7 +127,7 @@ impl Running {
         if self.script.ignores_closed_input {
             std::future::pending::<()>().await;
         }
-        self.finish(ProcessExit { code: Some(0), signal: None });
+        self.finish(ProcessExit::of_code(0));
     }
 
     async fn write(&self, mut writer: WriteHalf<DuplexStream>, mut to_write: mpsc::Receiver<Write>) {
@@ -355,13 +355,13 @@ impl Process for FakeProcess {
 
     fn terminate(&self) {
         if !self.0.script.ignores_terminate {
-            self.0.finish(ProcessExit { code: None, signal: Some(15) });
+            self.0.finish(ProcessExit::of_signal(15));
         }
     }
 
     fn kill(&self) {
         self.0.orphan.store(false, SeqCst);
-        self.0.finish(ProcessExit { code: None, signal: Some(9) });
+        self.0.finish(ProcessExit::of_signal(9));
     }
 
     fn group_is_empty(&self) -> bool {

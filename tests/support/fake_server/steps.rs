@@ -145,12 +145,12 @@ pub(crate) fn flood(count: usize, method: &str, params: Value) -> Step {
 
 /// Writes all earlier output, then exits with this code.
 pub(crate) fn exit(code: i32) -> Step {
-    Step::Exit(ProcessExit { code: Some(code), signal: None })
+    Step::Exit(ProcessExit::of_code(code))
 }
 
 /// Writes all earlier output, then ends by this signal.
 pub(crate) fn signalled(signal: i32) -> Step {
-    Step::Exit(ProcessExit { code: None, signal: Some(signal) })
+    Step::Exit(ProcessExit::of_signal(signal))
 }
 
 /// `$/progress` begins.

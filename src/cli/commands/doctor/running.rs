@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use codeyard_engine::status::condition::ServerCondition;
 use codeyard_server::admin::client::{AdminClient, AdminClientError};
 use codeyard_server::admin::documents::{
     ProjectDocument, ServerDocument, ServerList, ServiceDocument, WorkspaceDocument, WorkspaceList,
@@ -49,6 +50,8 @@ pub(super) async fn request_status(client: &AdminClient) -> Result<ServerStatus,
         let own: Vec<_> = servers.servers.iter().filter(|server| server.workspace == workspace.name).collect();
         let mut document = json!(workspace);
         document["servers"] = json!(own);
+        let stopped = servers.stopped.iter().filter(|server| server.workspace == workspace.name);
+        document["stopped_servers"] = json!(stopped.collect::<Vec<_>>());
         all.push(document);
     }
     let registry = service.registry.take();
@@ -93,6 +96,9 @@ pub(super) fn lines(status: &Value, lines: &mut Vec<String>) {
         for server in workspace["servers"].as_array().into_iter().flatten() {
             server_lines(server, lines);
         }
+        for server in workspace["stopped_servers"].as_array().into_iter().flatten() {
+            lines.push(stopped_line(server));
+        }
     }
     let calls = status["counts"]["calls"].as_array().into_iter().flatten();
     let counted: Vec<String> = calls
@@ -126,7 +132,7 @@ fn index_line(index: &Value) -> String {
 
 fn server_lines(server: &Value, lines: &mut Vec<String>) {
     let version = server["version"].as_str().map(|version| format!(" {version}")).unwrap_or_default();
-    let mut parts = vec![format!("{} for {} s", shown(&server["state"]), shown(&server["since_s"]))];
+    let mut parts = vec![condition(server)];
     parts.extend(server["progress"].as_str().map(str::to_owned));
     parts.extend(server["message"].as_str().map(|why| format!("{} ({why})", shown(&server["reason"]))));
     parts.extend(server["failure"]["summary"].as_str().map(|how| {
@@ -134,6 +140,9 @@ fn server_lines(server: &Value, lines: &mut Vec<String>) {
         format!("its process {how}{at}")
     }));
     parts.extend(server["pid"].as_u64().map(|pid| format!("process {pid}")));
+    parts.extend(
+        server["pending"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} requests in flight")),
+    );
     parts.extend(memory(server));
     let last = &server["last_end"];
     let why = last["reason"].as_str().map(|reason| format!(" (last: {reason} at {})", shown(&last["at"])));
@@ -147,6 +156,33 @@ fn server_lines(server: &Value, lines: &mut Vec<String>) {
     let all: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = all.len().saturating_sub(STDERR_LINES);
     lines.extend(all[last..].iter().map(|line| format!("      stderr: {line}")));
+}
+
+/// What a server does and since when; why, unless its message or its progress says it.
+fn condition(server: &Value) -> String {
+    let found = &server["condition"];
+    let (Some(name), Some(since_s)) = (found["name"].as_str(), found["since_s"].as_u64()) else {
+        return format!("{} for {} s", shown(&server["state"]), shown(&server["since_s"]));
+    };
+    let is_said = server["message"].is_string() || server["progress"].is_string();
+    let why = if is_said { "" } else { found["why"].as_str().unwrap_or_default() };
+    ServerCondition::phrase(name, since_s, why)
+}
+
+/// A language server that was stopped on purpose.
+fn stopped_line(server: &Value) -> String {
+    let why = match server["reason"].as_str() {
+        Some("idle") => "no request needed it",
+        Some("evicted") => "others needed its memory",
+        Some("replaced") => "others do its work now",
+        _ => "an operator stopped it",
+    };
+    let phrase = ServerCondition::phrase("stopped", server["since_s"].as_u64().unwrap_or_default(), why);
+    format!(
+        "    {} in {}: {phrase}; the next query that needs it starts it",
+        shown(&server["kind"]),
+        shown(&server["root"])
+    )
 }
 
 /// The memory of a server and its limit.

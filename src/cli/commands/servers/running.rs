@@ -7,18 +7,21 @@ use crate::args::{ServerSelectorArgs, StateArgs};
 use crate::shared::admin_client::{admin_client, request_failure};
 use crate::shared::output;
 use codeyard_server::admin::client::AdminClient;
-use codeyard_server::admin::documents::{RestartDocument, ServerDocument, ServerList, StoppedDocument};
+use codeyard_server::admin::documents::{
+    RestartDocument, ServerDocument, ServerList, StoppedDocument, StoppedServerDocument,
+};
 
 /// Lists the language servers that run.
 pub(crate) fn list(state: &StateArgs, json: bool) -> Result<(), Failure> {
     let client = admin_client(state.state_dir.as_deref())?;
     let list: ServerList = crate::runtime()?.block_on(client.get("/admin/v1/servers")).map_err(request_failure)?;
     output::print_json_or(json, &list, || {
-        if list.servers.is_empty() {
+        if list.servers.is_empty() && list.stopped.is_empty() {
             return "no language server runs; the first call starts the ones it needs\n".to_owned();
         }
         let head = ["WORKSPACE", "ID", "STATE", "PID", "MIB", "RESTARTS", "ROOT"].map(str::to_owned).to_vec();
-        let mut text = output::columns(&std::iter::once(head).chain(list.servers.iter().map(row)).collect::<Vec<_>>());
+        let rows = list.servers.iter().map(row).chain(list.stopped.iter().map(stopped_row));
+        let mut text = output::columns(&std::iter::once(head).chain(rows).collect::<Vec<_>>());
         for name in &list.not_answering {
             text.push_str(&format!("workspace {name} does not answer\n"));
         }
@@ -53,7 +56,7 @@ fn row(server: &ServerDocument) -> Vec<String> {
     vec![
         server.workspace.clone(),
         server.id.clone(),
-        format!("{}{why}", server.state),
+        format!("{}{why}", server.shown_state().0),
         server.pid.map(|pid| pid.to_string()).unwrap_or_default(),
         server.memory_bytes.map(|bytes| (bytes >> 20).to_string()).unwrap_or_default(),
         match &server.last_end {
@@ -62,6 +65,11 @@ fn row(server: &ServerDocument) -> Vec<String> {
         },
         server.root.clone(),
     ]
+}
+
+fn stopped_row(server: &StoppedServerDocument) -> Vec<String> {
+    let (none, state) = (String::new(), format!("stopped ({})", server.reason));
+    vec![server.workspace.clone(), server.id.clone(), state, none.clone(), none.clone(), none, server.root.clone()]
 }
 
 /// Sends `action` for every selected server.

@@ -168,13 +168,14 @@ fn draw_servers(frame: &mut Frame<'_>, model: &TopModel, area: Rect) {
 }
 
 fn server_row(server: &ServerDocument) -> Row<'static> {
-    let detail = server.reason.as_deref().or(server.progress.as_deref());
+    let (state, since_s) = server.shown_state();
+    let detail = server.reason.as_deref().filter(|reason| *reason != state).or(server.progress.as_deref());
     let detail = detail.map(|detail| format!(" {detail}")).unwrap_or_default();
     let row = Row::new([
         server.workspace.clone(),
         server.id.clone(),
-        format!("{}{detail}", server.state),
-        duration(server.since_s),
+        format!("{state}{detail}"),
+        duration(since_s),
         match server.memory_limit_bytes {
             Some(limit) => format!("{}/{}", mebibytes(server.memory_bytes), limit >> 20),
             None => mebibytes(server.memory_bytes),
@@ -187,9 +188,9 @@ fn server_row(server: &ServerDocument) -> Row<'static> {
         server.open_documents.to_string(),
         server.root.clone(),
     ]);
-    match server.state.as_str() {
-        "ready" => row.style(Style::new().fg(Color::Green)),
-        "down" => row.style(Style::new().fg(Color::Red)),
+    match state {
+        "ready" | "busy" => row.style(Style::new().fg(Color::Green)),
+        "down" | "hung" | "quarantined" | "unavailable" => row.style(Style::new().fg(Color::Red)),
         _ => row.style(Style::new().fg(Color::Yellow)),
     }
 }

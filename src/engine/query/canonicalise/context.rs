@@ -2,14 +2,17 @@
 
 use std::borrow::Cow;
 
-use crate::query::known_files::{self, ObservedFile};
+use super::linked_names;
+use crate::query::file_looks::{self, ObservedFile};
 use crate::query::redact::redact;
 use codeyard_base::ids::ServerKind;
+use codeyard_base::visible::{make_visible, make_visible_line};
 use codeyard_canon::{UriAdmission, UriGate};
 use codeyard_files::gate::{BatchLookup, Gate, StampedAdmission};
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::error::ToolError;
+use codeyard_model::hover::Hover;
 use codeyard_model::limits::{Limits, MAX_RAW_ITEMS_PAGED};
 use codeyard_model::lsp_items::LspItems;
 use codeyard_model::position::RawLocation;
@@ -43,12 +46,42 @@ impl CanonicalContext<'_> {
         Ok(LspItems::Locations(list.into_items()))
     }
 
-    /// The diagnostics without paths outside the roots in their messages.
-    pub(crate) fn redacted(&self, mut file: RawFileDiagnostics) -> RawFileDiagnostics {
+    /// Refuses an answer with names that may come from outside the roots.
+    ///
+    /// # Errors
+    /// CAP_EXCEEDED with the reason `timeout`.
+    pub(crate) fn check_names<'n>(
+        &self,
+        entries: impl Iterator<Item = (&'n CanonicalUri, &'n str)>,
+    ) -> Result<(), ToolError> {
+        linked_names::check(self.gate, entries)
+    }
+
+    /// The hovers with the characters as escapes that a terminal obeys or that turn the direction of text. They are counted.
+    pub(crate) fn visible_hovers(&mut self, hovers: Vec<Option<Hover>>) -> Vec<Hover> {
+        let mut hovers: Vec<Hover> = hovers.into_iter().flatten().collect();
+        let fragments = hovers.iter_mut().flat_map(|hover| &mut hover.contents);
+        self.notes.escaped += fragments.map(|fragment| make_visible(&mut fragment.value)).sum::<usize>();
+        hovers
+    }
+
+    /// The diagnostics without such characters, and without paths outside the roots in their messages.
+    pub(crate) fn cleaned(&mut self, mut file: RawFileDiagnostics) -> RawFileDiagnostics {
+        let mut escaped = 0;
         for diagnostic in &mut file.diagnostics {
+            escaped += make_visible(&mut diagnostic.message);
+            escaped += [&mut diagnostic.code, &mut diagnostic.source]
+                .into_iter()
+                .flatten()
+                .map(make_visible_line)
+                .sum::<usize>();
             if let Cow::Owned(text) = redact(&diagnostic.message, self.gate.root_set()) {
                 diagnostic.message = text;
             }
+        }
+        // What lies outside the roots isn't in the answer, and a server knows more or less of it.
+        if escaped > 0 && matches!(self.gate.admit(&file.uri), UriAdmission::Inside(_)) {
+            self.notes.escaped += escaped;
         }
         file
     }
@@ -79,7 +112,7 @@ impl UriGate for GateRecorder<'_> {
                 UriAdmission::Outside
             }
             StampedAdmission::Missing => UriAdmission::Missing,
-            StampedAdmission::Inside(uri, stamp) => match known_files::observed(self.gate, &uri, stamp) {
+            StampedAdmission::Inside(uri, stamp) => match file_looks::observed(self.gate, &uri, stamp) {
                 Ok(observed) => {
                     self.observed.push((uri.clone(), observed));
                     UriAdmission::Inside(uri)

@@ -1,12 +1,14 @@
 //! Makes the raw answers of the providers one canonical result, through the gate. Each file in it is observed on disk.
 //!
-//! It blocks; large answers are canonicalised on the blocking pool. `operations` has the step of each operation.
+//! It blocks, so it runs on the blocking pool, in one piece for each query, unless the operation touches no file
+//! ([`QueryOperation::IN_MEMORY`]). `operations` has the step of each operation.
 
 pub(crate) mod context;
+mod linked_names;
 
 use self::context::{CanonicalContext, GateRecorder};
 use crate::query::collected::Collected;
-use crate::query::known_files::ObservedFile;
+use crate::query::file_looks::ObservedFile;
 use crate::query::query_operation::QueryOperation;
 use crate::status::server_state::Unavailable;
 use codeyard_files::gate::Gate;

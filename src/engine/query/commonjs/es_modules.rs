@@ -85,7 +85,10 @@ impl Linker<'_> {
                 ExportedValue::Own(Some(own)) => own.range.start == defined.start,
                 ExportedValue::Name(value) if Some(&value.name) == word.as_ref() => {
                     let found = self.server.definition(&file.document, value.range.start).await?;
-                    self.admitted(&found).iter().any(|(path, range)| path == module && range.start == defined.start)
+                    self.admitted(&found)
+                        .await
+                        .iter()
+                        .any(|(path, range)| path == module && range.start == defined.start)
                 }
                 _ => export.key.start == defined.start,
             };
@@ -192,8 +195,10 @@ impl Linker<'_> {
         let is_cut = self.words.is_cut || taken.len() > MAX_LINKED_PLACES;
         taken.truncate(MAX_LINKED_PLACES);
         let asked: Vec<_> = taken.iter().map(|(taken, _)| (taken.document.clone(), taken.place.1.start)).collect();
-        for ((taken, is_unknown), defined) in taken.into_iter().zip(self.server.definitions(&asked).await?) {
-            let defined = self.admitted(&defined);
+        let all = self.server.definitions(&asked).await?;
+        self.admit(all.iter().flatten()).await;
+        for ((taken, is_unknown), defined) in taken.into_iter().zip(all) {
+            let defined = self.places_of(&defined);
             let path = taken.place.0.clone();
             if defined.iter().any(|place| self.defined.contains(place)) {
                 self.match_place(&taken.place).await?;

@@ -1,9 +1,10 @@
 //! Follows one symbol through the modules that export and require it, until nothing new is found.
 //!
 //! A *target* is an export of a file: a name, or all of `module.exports`. A *place* is a reference. Each new place may be the value of
-//! an export, which is a new target; each new target has new places, where the modules are required.
+//! an export, which is a new target; each new target has new places, where the modules are required. What the gate says of a URI holds for
+//! the whole question.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use super::sources::{self, LinkedFile, is_javascript};
 
 use crate::query::provider_call::ProviderFailure;
 use crate::server::document::DocumentInput;
+use codeyard_files::gate::Gate;
 use codeyard_index::commonjs::ExportedValue;
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::position::{Position, Range, RawLocation};
@@ -36,6 +38,8 @@ pub(super) struct Linker<'a> {
     /// The words of all files.
     pub(super) words: Arc<ModuleWords>,
     files: BTreeMap<PathBuf, Option<Arc<LinkedFile>>>,
+    /// The files that URIs of the server name; `None`: none inside the roots.
+    named_files: HashMap<Arc<str>, Option<PathBuf>>,
     /// The places, and whether each is a declaration, as far as the question needs that.
     pub(super) places: BTreeMap<FoundPlace, bool>,
     /// Where the server says that the symbol is defined.
@@ -72,6 +76,7 @@ impl<'a> Linker<'a> {
             server,
             words,
             files: BTreeMap::new(),
+            named_files: HashMap::new(),
             places: BTreeMap::new(),
             defined: Vec::new(),
             near: BTreeSet::new(),
@@ -103,7 +108,7 @@ impl<'a> Linker<'a> {
     /// As of any request to the server.
     pub(super) async fn is_commonjs(&mut self, asked: AskedSymbol<'_>) -> Result<bool, ProviderFailure> {
         let defined = self.server.definition(asked.document, asked.position).await?;
-        self.defined = self.admitted(&defined);
+        self.defined = self.admitted(&defined).await;
         self.near = self.defined.iter().map(|(path, _)| path.clone()).collect();
         self.near.insert(asked.document.source.uri.to_path());
         for path in &self.near {
@@ -126,7 +131,7 @@ impl<'a> Linker<'a> {
         uses: &[RawLocation],
     ) -> Result<bool, ProviderFailure> {
         self.separates_declarations = !asked.include_declaration;
-        let own = self.admitted(own);
+        let own = self.admitted(own).await;
         let mut seeds: BTreeSet<FoundPlace> = self.defined.iter().cloned().collect();
         seeds.extend(own.iter().filter(|(path, _)| self.near.contains(path)).cloned());
         if let Some(range) = word_at(&asked.document.source.document, asked.position) {
@@ -141,7 +146,7 @@ impl<'a> Linker<'a> {
             return Ok(false);
         }
         self.is_cut |= self.words.is_cut;
-        let uses: BTreeSet<FoundPlace> = self.admitted(uses).into_iter().collect();
+        let uses: BTreeSet<FoundPlace> = self.admitted(uses).await.into_iter().collect();
         for place in own {
             let is_declaration = !uses.contains(&place);
             self.add(place, is_declaration);
@@ -155,10 +160,10 @@ impl<'a> Linker<'a> {
         Ok(true)
     }
 
-    /// The places, by the URIs of their files.
-    pub(super) fn found(&self, with_declarations: bool) -> impl Iterator<Item = (Arc<str>, Range)> + '_ {
-        let wanted = self.places.iter().filter(move |(_, is_declaration)| with_declarations || !**is_declaration);
-        wanted.filter_map(|((path, range), _)| Some((self.server.context.gate.path(path).ok()?.text(), *range)))
+    /// The places that count.
+    pub(super) fn found(&self, with_declarations: bool) -> Vec<FoundPlace> {
+        let wanted = self.places.iter().filter(|(_, is_declaration)| with_declarations || !**is_declaration);
+        wanted.map(|(place, _)| place.clone()).collect()
     }
 
     /// All places.
@@ -213,11 +218,33 @@ impl<'a> Linker<'a> {
     }
 
     /// The places of locations inside the roots.
-    pub(super) fn admitted(&self, locations: &[RawLocation]) -> Vec<FoundPlace> {
-        let gate = self.server.context.gate;
-        let inside = locations.iter().filter_map(|location| match gate.admit(&location.uri) {
-            UriAdmission::Inside(uri) => Some((uri.to_path(), location.range)),
-            _ => None,
+    pub(super) async fn admitted(&mut self, locations: &[RawLocation]) -> Vec<FoundPlace> {
+        self.admit(locations).await;
+        self.places_of(locations)
+    }
+
+    /// Asks the gate about the files of these locations, as far as it wasn't asked before.
+    pub(super) async fn admit<'l>(&mut self, locations: impl IntoIterator<Item = &'l RawLocation>) {
+        let all = locations.into_iter().map(|location| &location.uri);
+        let unknown: BTreeSet<Arc<str>> = all.filter(|uri| !self.named_files.contains_key(*uri)).cloned().collect();
+        if unknown.is_empty() {
+            return;
+        }
+        let admit = move |gate: &Gate| -> Vec<(Arc<str>, Option<PathBuf>)> {
+            let path_of = |uri: &str| match gate.admit(uri) {
+                UriAdmission::Inside(uri) => Some(uri.to_path()),
+                _ => None,
+            };
+            unknown.into_iter().map(|uri| (uri.clone(), path_of(&uri))).collect()
+        };
+        self.named_files.extend(self.server.context.gate.run(admit).await.unwrap_or_default());
+    }
+
+    /// The places of locations inside the roots, after [`Self::admit`].
+    pub(super) fn places_of(&self, locations: &[RawLocation]) -> Vec<FoundPlace> {
+        let inside = locations.iter().filter_map(|location| {
+            let path = self.named_files.get(&location.uri)?.clone()?;
+            Some((path, location.range))
         });
         inside.collect()
     }
@@ -234,8 +261,8 @@ impl<'a> Linker<'a> {
     }
 
     /// Adds all these as uses.
-    pub(super) fn add_all(&mut self, locations: &[RawLocation]) {
-        for place in self.admitted(locations) {
+    pub(super) async fn add_all(&mut self, locations: &[RawLocation]) {
+        for place in self.admitted(locations).await {
             self.add(place, false);
         }
     }
@@ -255,11 +282,14 @@ impl<'a> Linker<'a> {
         }
         let Some(file) = self.file(path).await else { return Ok(()) };
         let all = self.server.references(&file.document, at, true).await?;
-        let uses = match self.separates_declarations {
-            true => self.admitted(&self.server.references(&file.document, at, false).await?).into_iter().collect(),
+        let uses: BTreeSet<FoundPlace> = match self.separates_declarations {
+            true => {
+                let uses = self.server.references(&file.document, at, false).await?;
+                self.admitted(&uses).await.into_iter().collect()
+            }
             false => BTreeSet::new(),
         };
-        for place in self.admitted(&all) {
+        for place in self.admitted(&all).await {
             let is_declaration = self.separates_declarations && !uses.contains(&place);
             self.add(place, is_declaration);
         }
@@ -285,7 +315,7 @@ impl<'a> Linker<'a> {
                 {
                     self.add((path.clone(), value.range), false);
                     let defined = self.server.definition(&file.document, value.range.start).await?;
-                    let defined = self.admitted(&defined);
+                    let defined = self.admitted(&defined).await;
                     let is_asked = |(path, range): &FoundPlace| self.asked.contains(&(path.clone(), range.start));
                     let is_known = !defined.is_empty() && defined.iter().all(is_asked);
                     for place in defined {
@@ -305,7 +335,7 @@ impl<'a> Linker<'a> {
                 }
                 ExportedValue::Member(value) => {
                     let defined = self.server.definition(&file.document, value.range.start).await?;
-                    for place in self.admitted(&defined) {
+                    for place in self.admitted(&defined).await {
                         Box::pin(self.match_place(&place)).await?;
                     }
                 }

@@ -25,6 +25,7 @@ mod word_set;
 
 use std::sync::Arc;
 
+use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::{RawCall, ReplyEntries};
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::position::{Position, RawLocation};
@@ -89,11 +90,16 @@ pub(super) async fn find(
     if !is_export || linker.places.is_empty() {
         return Ok(LinkedReferences { locations: own, undecided: linker.undecided() });
     }
-    let mut locations = own;
-    // Entries outside the roots are counted later.
-    locations.retain(|location| matches!(context.gate.admit(&location.uri), UriAdmission::Outside));
-    let found = linker.found(asked.include_declaration);
-    locations.extend(found.map(|(uri, range)| RawLocation { uri, range }));
+    let places = linker.found(asked.include_declaration);
+    let locate = move |gate: &Gate| {
+        let mut locations = own;
+        // Entries outside the roots are counted later.
+        locations.retain(|location| matches!(gate.admit(&location.uri), UriAdmission::Outside));
+        let found = places.into_iter().filter_map(|(path, range)| Some((gate.path(&path).ok()?.text(), range)));
+        locations.extend(found.map(|(uri, range)| RawLocation { uri, range }));
+        locations
+    };
+    let locations = context.gate.run(locate).await.map_err(ProviderFailure::Failed)?;
     Ok(LinkedReferences { locations, undecided: linker.undecided() })
 }
 
@@ -131,7 +137,7 @@ async fn linked<'a>(
         let is_unknown_import = uses.is_none() && linker.is_unknown_import(asked).await;
         if is_unknown_import {
             let all = questions.references(asked.document, asked.position, true).await?;
-            linker.add_all(&all);
+            linker.add_all(&all).await;
         }
         return Ok((linker, is_unknown_import));
     }

@@ -12,7 +12,7 @@ use super::linker::Linker;
 use super::sources::{self, LinkedFile, is_javascript};
 use super::specifiers;
 use crate::query::provider_call::ProviderFailure;
-use codeyard_base::blocking;
+use codeyard_files::gate::Gate;
 use codeyard_index::commonjs::NamePlace;
 
 /// The files that may require or export from a module.
@@ -38,21 +38,19 @@ impl Linker<'_> {
             return Ok(known.clone());
         }
         let mut named = self.named(&key.0, &specifier.name);
-        let modules = if named.len() == 1 && !self.is_package(&named) {
+        let modules = if named.len() == 1 && !self.is_package(&named).await {
             named
         } else {
             let found = self.server.definition(&file.document, specifier.range.start).await?;
-            let mut modules: Vec<PathBuf> = self.admitted(&found).into_iter().map(|(path, _)| path).collect();
+            let mut modules: Vec<PathBuf> = self.admitted(&found).await.into_iter().map(|(path, _)| path).collect();
             if found.is_empty() && !is_javascript(&key.0) {
                 if named.is_empty() {
                     named = self.in_package(&specifier.name).await;
                 }
                 modules = named;
             }
-            let gate = self.server.context.gate;
-            let described: Vec<PathBuf> =
-                modules.iter().filter_map(|module| specifiers::javascript_of(module)).collect();
-            modules.extend(described.into_iter().filter(|path| gate.path(path).is_ok()));
+            let described = modules.iter().filter_map(|module| specifiers::javascript_of(module)).collect();
+            modules.extend(self.existing(described).await);
             modules.sort();
             modules.dedup();
             modules
@@ -79,8 +77,11 @@ impl Linker<'_> {
         let is_possible = match sources::relative_candidates(&from, &specifier.name) {
             Some(candidates) => {
                 let folder = candidates.last().and_then(|index| index.parent()).filter(|at| module.starts_with(at));
-                candidates.iter().any(|candidate| candidate == module)
-                    || folder.is_some_and(|folder| self.is_main(folder, module))
+                let is_named = candidates.iter().any(|candidate| candidate == module);
+                match folder.filter(|_| !is_named) {
+                    Some(folder) => self.is_main(folder, module).await,
+                    None => is_named,
+                }
             }
             None => !specifiers::is_of_node(&specifier.name),
         };
@@ -88,13 +89,18 @@ impl Linker<'_> {
     }
 
     /// Whether the manifest of a folder may name the module as its main one.
-    fn is_main(&mut self, folder: &Path, module: &Path) -> bool {
-        let gate = self.server.context.gate;
-        let candidates = self.mains.entry(folder.to_path_buf()).or_insert_with(|| {
-            let main = specifiers::manifest(gate, folder)?.get("main")?.as_str().map(str::to_owned)?;
-            sources::relative_candidates(&folder.join("package.json"), &format!("./{}", main.trim_start_matches("./")))
-        });
-        candidates.iter().flatten().any(|candidate| candidate == module)
+    async fn is_main(&mut self, folder: &Path, module: &Path) -> bool {
+        if !self.mains.contains_key(folder) {
+            let of = folder.to_path_buf();
+            let read = move |gate: &Gate| {
+                let main = specifiers::manifest(gate, &of)?.get("main")?.as_str().map(str::to_owned)?;
+                let specifier = format!("./{}", main.trim_start_matches("./"));
+                sources::relative_candidates(&of.join("package.json"), &specifier)
+            };
+            let candidates = self.server.context.gate.run(read).await.unwrap_or_default();
+            self.mains.insert(folder.to_path_buf(), candidates);
+        }
+        self.mains.get(folder).into_iter().flatten().flatten().any(|candidate| candidate == module)
     }
 
     /// The listed files that a relative specifier may name.
@@ -105,37 +111,52 @@ impl Linker<'_> {
     }
 
     /// Whether a file is the index of a folder whose `package.json` may name another one, or describes another file.
-    fn is_package(&self, named: &[PathBuf]) -> bool {
-        let gate = self.server.context.gate;
-        named.iter().any(|path| {
-            let is_index = path.file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("index"));
-            specifiers::javascript_of(path).is_some()
-                || is_index && gate.path(&path.with_file_name("package.json")).is_ok()
-        })
+    async fn is_package(&self, named: &[PathBuf]) -> bool {
+        if named.iter().any(|path| specifiers::javascript_of(path).is_some()) {
+            return true;
+        }
+        let is_index =
+            |path: &&PathBuf| path.file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("index"));
+        let manifests = named.iter().filter(is_index).map(|path| path.with_file_name("package.json"));
+        !self.existing(manifests.collect()).await.is_empty()
+    }
+
+    /// The files among these that are inside the roots.
+    async fn existing(&self, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        if paths.is_empty() {
+            return paths;
+        }
+        let check = move |gate: &Gate| {
+            paths.retain(|path| gate.path(path).is_ok());
+            paths
+        };
+        self.server.context.gate.run(check).await.unwrap_or_default()
     }
 
     /// The module of a package of the tree, if its manifest leaves no choice.
     async fn in_package(&mut self, specifier: &str) -> Vec<PathBuf> {
         if self.packages.is_none() {
-            let (gate, words) = (self.server.context.gate.clone(), self.words.clone());
-            let read = move || {
+            let words = self.words.clone();
+            let read = move |gate: &Gate| {
                 let mut packages: BTreeMap<String, PathBuf> = BTreeMap::new();
                 for folder in words.folders() {
-                    let manifest = specifiers::manifest(&gate, &folder);
+                    let manifest = specifiers::manifest(gate, &folder);
                     if let Some(name) = manifest.as_ref().and_then(|manifest| manifest.get("name")?.as_str()) {
                         packages.entry(name.to_owned()).or_insert(folder);
                     }
                 }
                 packages
             };
-            self.packages = Some(blocking::spawn(read).await.unwrap_or_default());
+            self.packages = Some(self.server.context.gate.run(read).await.unwrap_or_default());
         }
         let Some((name, rest)) = specifiers::split_package(specifier) else { return vec![] };
         let Some(folder) = self.packages.iter().flatten().find(|(known, _)| *known == name).map(|(_, folder)| folder)
         else {
             return vec![];
         };
-        let places = specifiers::places_in_package(self.server.context.gate, folder, rest);
+        let (of, rest) = (folder.clone(), rest.to_owned());
+        let read = move |gate: &Gate| specifiers::places_in_package(gate, &of, &rest);
+        let places = self.server.context.gate.run(read).await.unwrap_or_default();
         let found: BTreeSet<PathBuf> =
             places.iter().flat_map(|place| self.named(&folder.join("package.json"), place)).collect();
         if found.len() == 1 { found.into_iter().collect() } else { vec![] }
@@ -146,9 +167,9 @@ impl Linker<'_> {
         if let Some(known) = self.dependents_of.get(module) {
             return known.clone();
         }
-        let (gate, all, of) = (self.server.context.gate.clone(), self.words.clone(), module.to_path_buf());
-        let find = move || {
-            let words = specifiers::words(&gate, &of);
+        let (all, of) = (self.words.clone(), module.to_path_buf());
+        let find = move |gate: &Gate| {
+            let words = specifiers::words(gate, &of);
             let files = all.files(|path, text| {
                 path != of
                     && (text.may_have("require") || text.may_have("export") && text.may_have("from"))
@@ -156,7 +177,7 @@ impl Linker<'_> {
             });
             ModuleDependents { words, files }
         };
-        let found = Arc::new(blocking::spawn(find).await.unwrap_or_default());
+        let found = Arc::new(self.server.context.gate.run(find).await.unwrap_or_default());
         self.dependents_of.insert(module.into(), found.clone());
         found
     }

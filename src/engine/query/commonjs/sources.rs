@@ -7,7 +7,6 @@ use super::module_cache::{ModuleCache, ModuleWords};
 use crate::query::provider_call::RequestContext;
 use crate::query::watch_slot::WatchSlot;
 use crate::server::document::{DocumentInput, DocumentSource};
-use codeyard_base::blocking;
 use codeyard_base::digest::sha256;
 use codeyard_base::ids::LanguageId;
 use codeyard_files::gate::{FileStamp, Gate};
@@ -68,8 +67,8 @@ pub(super) async fn words(context: RequestContext<'_>) -> Arc<ModuleWords> {
     let listed = context.files.and_then(|files| Some((files, files.slot.get()?)));
     let Some((files, watched)) = listed else { return Arc::default() };
     let (cache, epochs) = (files.modules.clone(), files.epochs);
-    let (listed, gate) = (watched.source_files(), context.gate.clone());
-    blocking::spawn(move || cache.words(&listed, &gate, &epochs)).await.unwrap_or_default()
+    let listed = watched.source_files();
+    context.gate.run(move |gate| cache.words(&listed, gate, &epochs)).await.unwrap_or_default()
 }
 
 /// Whether it is a file of JavaScript.
@@ -97,8 +96,8 @@ pub(super) async fn linked_file(
         return None;
     }
     let cache = context.files.map(|files| files.modules.clone()).unwrap_or_default();
-    let (gate, path) = (context.gate.clone(), path.to_path_buf());
-    blocking::spawn(move || cache.file(&gate, &path, settled)).await.ok().flatten()
+    let path = path.to_path_buf();
+    context.gate.run(move |gate| cache.file(gate, &path, settled)).await.ok().flatten()
 }
 
 /// Whether the text of a file says anything about CommonJS.
@@ -106,12 +105,12 @@ pub(super) async fn mentions_modules(gate: &Gate, path: &Path) -> bool {
     if !is_module(path) {
         return false;
     }
-    let (gate, path) = (gate.clone(), path.to_path_buf());
-    let mentions = move || {
-        let text = stamped_text(&gate, &path).map(|((_, text), _)| text).unwrap_or_default();
+    let path = path.to_path_buf();
+    let mentions = move |gate: &Gate| {
+        let text = stamped_text(gate, &path).map(|((_, text), _)| text).unwrap_or_default();
         text.contains("require") || (is_javascript(&path) && text.contains("exports"))
     };
-    blocking::spawn(mentions).await.unwrap_or_default()
+    gate.run(mentions).await.unwrap_or_default()
 }
 
 /// The text of a file inside the roots. `None` if it can't be read, is too large, or isn't UTF-8.

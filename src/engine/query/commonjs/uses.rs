@@ -114,7 +114,7 @@ impl Linker<'_> {
             return Ok(places.to_vec());
         }
         let uses = self.server.references(&file.document, variable.range.start, true).await?;
-        Ok(self.admitted(&uses).into_iter().filter(|(of, _)| of == path).map(|(_, range)| range).collect())
+        Ok(self.admitted(&uses).await.into_iter().filter(|(of, _)| of == path).map(|(_, range)| range).collect())
     }
 
     /// A module that exports what it requires.
@@ -153,13 +153,14 @@ impl Linker<'_> {
         let asked: Vec<(DocumentInput, Position)> =
             candidates.iter().map(|place| (place.document.clone(), place.range.start)).collect();
         let defined = self.server.definitions(&asked).await?;
+        self.admit(defined.iter().flatten()).await;
         for (candidate, defined) in candidates.into_iter().zip(defined) {
             let is_doubtful = candidate.is_computed || (candidate.is_doubtful && defined.is_empty());
             let place = (candidate.path, candidate.range);
             if self.places.contains_key(&place) {
                 continue;
             }
-            if self.admitted(&defined).iter().any(|definition| self.places.contains_key(definition)) {
+            if self.places_of(&defined).iter().any(|definition| self.places.contains_key(definition)) {
                 self.add(place, false);
             } else if is_doubtful {
                 self.undecided.insert(place);

@@ -123,6 +123,7 @@ pub(super) fn canonical_calls(
     let calls = answers.into_iter().flat_map(CallsAnswer::into_calls);
     let raw = calls.map(|call| (item(call.item), call.from_ranges)).collect();
     let list = codeyard_canon::calls(raw, &mut context.recorder, MAX_RAW_ITEMS)?;
+    context.check_names(list.items().iter().map(|(item, _)| (&item.uri, item.name.as_str())))?;
     context.notes.outside = list.outside();
     Ok(list.into_items())
 }

@@ -87,8 +87,9 @@ impl QueryOperation for DocumentDiagnostics {
         let uri = &self.request.0.source.uri;
         let is_own =
             |file: &RawFileDiagnostics| matches!(context.gate.admit(&file.uri), UriAdmission::Inside(of) if of == *uri);
-        let files = answers.into_iter().flatten().map(|file| context.redacted(file));
-        Ok(codeyard_canon::diagnostics(uri, files.filter(is_own).flat_map(|file| file.diagnostics).collect()))
+        let files: Vec<_> = answers.into_iter().flatten().filter(is_own).collect();
+        let cleaned = files.into_iter().flat_map(|file| context.cleaned(file).diagnostics);
+        Ok(codeyard_canon::diagnostics(uri, cleaned.collect()))
     }
 
     fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {

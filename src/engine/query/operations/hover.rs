@@ -57,6 +57,8 @@ impl QueryOperation for Hover {
     /// The hover, and whether its contents were cut.
     type Canonical = (hover::Hover, bool);
 
+    const IN_MEMORY: bool = true;
+
     fn providers(&self) -> ProviderRule {
         ProviderRule::First
     }
@@ -72,9 +74,9 @@ impl QueryOperation for Hover {
     fn canonicalise(
         &self,
         answers: Vec<Self::Answer>,
-        _context: &mut CanonicalContext<'_>,
+        context: &mut CanonicalContext<'_>,
     ) -> Result<Self::Canonical, ToolError> {
-        Ok(codeyard_canon::hover(answers.into_iter().flatten().collect()))
+        Ok(codeyard_canon::hover(context.visible_hovers(answers)))
     }
 
     fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
@@ -97,6 +99,8 @@ impl ToolOperation for HoverText {
     type Request = HoverRequest;
     type Answer = Option<hover::Hover>;
 
+    const IN_MEMORY: bool = true;
+
     fn request(&self) -> &Self::Request {
         &self.request
     }
@@ -110,7 +114,7 @@ impl ToolOperation for HoverText {
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<LspItems, ToolError> {
-        let (hover, truncated) = codeyard_canon::markup(answers.into_iter().flatten().collect());
+        let (hover, truncated) = codeyard_canon::markup(context.visible_hovers(answers));
         context.notes.truncated = truncated;
         Ok(LspItems::Hover(hover))
     }

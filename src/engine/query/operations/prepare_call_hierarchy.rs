@@ -41,6 +41,7 @@ impl ToolOperation for PrepareCallHierarchy {
     ) -> Result<LspItems, ToolError> {
         let raw = answers.into_iter().flatten().map(item).collect();
         let list = codeyard_canon::call_items(raw, &mut context.recorder, MAX_RAW_ITEMS)?;
+        context.check_names(list.items().iter().map(|item| (&item.uri, item.name.as_str())))?;
         context.notes.outside = list.outside();
         Ok(LspItems::CallItems(list.into_items()))
     }

@@ -23,6 +23,9 @@ pub(crate) trait ToolOperation: Send + Sync + 'static {
     /// The whole answer of one provider, columns in UTF-16.
     type Answer: ReplyEntries + Send + 'static;
 
+    /// Whether making the answers canonical touches no file.
+    const IN_MEMORY: bool = false;
+
     /// The first request.
     fn request(&self) -> &Self::Request;
 
@@ -76,6 +79,8 @@ impl<O: ToolOperation> QueryOperation for ToolQuery<O> {
     type Request = O::Request;
     type Answer = O::Answer;
     type Canonical = LspItems;
+
+    const IN_MEMORY: bool = O::IN_MEMORY;
 
     fn providers(&self) -> ProviderRule {
         ProviderRule::Tool(self.query.operation)

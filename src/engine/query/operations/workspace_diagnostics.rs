@@ -77,7 +77,7 @@ impl QueryOperation for WorkspaceDiagnostics {
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<Self::Canonical, ToolError> {
-        let files: Vec<_> = answers.into_iter().flatten().map(|file| context.redacted(file)).collect();
+        let files: Vec<_> = answers.into_iter().flatten().map(|file| context.cleaned(file)).collect();
         let covered = files.iter().map(|file| &file.uri).collect::<BTreeSet<_>>().len().min(context.source_files);
         context.notes.coverage = Some(DiagnosticsCoverage { covered, total: context.source_files });
         let (cap, per_file) = (context.limits.max_workspace_diagnostics_items_total, context.limits.max_items_nonpaged);
@@ -122,6 +122,8 @@ async fn merged(
         let attempt = call.await_reply(pending, methods::DOCUMENT_DIAGNOSTIC).await;
         (uri, attempt)
     });
+    let mut pulled = Vec::new();
+    let mut session = None;
     for (uri, attempt) in futures::future::join_all(pulls).await {
         let (reply, encoding, incarnation) = match attempt? {
             Attempt::Reply(reply, encoding, incarnation) => (reply, encoding, incarnation),
@@ -132,11 +134,13 @@ async fn merged(
             }
             Attempt::Pushed(..) | Attempt::Report(_) | Attempt::Waited => return Err(internal()),
         };
-        let Some(file) = pulled_file(&uri, &reply).map_err(|_| call.malformed())? else { continue };
-        for file in call.to_utf16(vec![file], encoding).await? {
-            call.report(&file, incarnation).await;
-            files.insert(uri.to_string(), file);
-        }
+        pulled.extend(pulled_file(&uri, &reply).map_err(|_| call.malformed())?);
+        session = Some((encoding, incarnation));
+    }
+    if let Some((encoding, incarnation)) = session {
+        let pulled = call.to_utf16(pulled, encoding).await?;
+        call.report(&pulled, incarnation).await;
+        files.extend(pulled.into_iter().map(|file| (file.uri.to_string(), file)));
     }
     if let Some(pending) = report.workspace {
         let Some(whole) = workspace_report(call, request, pending).await? else { return Ok(None) };

@@ -15,6 +15,7 @@ use codeyard_model::error::ToolError;
 use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
 use codeyard_model::lsp_items::LspItems;
 use codeyard_model::symbol::{RawWorkspaceSymbol, WorkspaceSymbol};
+use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::CanonicalResult;
 
 /// `workspace/symbol`.
@@ -75,12 +76,20 @@ impl QueryOperation for WorkspaceSymbols {
         context: &mut CanonicalContext<'_>,
     ) -> Result<Self::Canonical, ToolError> {
         let cap = context.limits.max_workspace_symbols_items_total;
-        codeyard_canon::workspace_symbols(answers.concat(), &mut context.recorder, MAX_RAW_ITEMS_PAGED, cap)
+        let list =
+            codeyard_canon::workspace_symbols(answers.concat(), &mut context.recorder, MAX_RAW_ITEMS_PAGED, cap)?;
+        context.check_names(names(list.items()))?;
+        Ok(list)
     }
 
     fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
         Ok(CanonicalResult::workspace_symbols(canonical, context.notes))
     }
+}
+
+/// The symbols' names, each with its file.
+fn names(symbols: &[WorkspaceSymbol]) -> impl Iterator<Item = (&CanonicalUri, &str)> {
+    symbols.iter().map(|symbol| (&symbol.location.uri, symbol.name.as_str()))
 }
 
 /// The operation `workspaceSymbol`: the best matches of a name first.
@@ -113,6 +122,7 @@ impl ToolOperation for SymbolsByName {
     ) -> Result<LspItems, ToolError> {
         let all = MAX_RAW_ITEMS_PAGED;
         let list = codeyard_canon::workspace_symbols(answers.concat(), &mut context.recorder, all, all)?;
+        context.check_names(names(list.items()))?;
         // How many symbols outside the roots a server knows depends on what it was asked before, so they aren't counted.
         let max = context.limits.max_workspace_symbols_items_total;
         let (symbols, is_cut) = codeyard_canon::rank_symbols(list.into_items(), &self.request.name, max);

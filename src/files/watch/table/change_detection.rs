@@ -35,6 +35,9 @@ pub(super) fn record(
     if is_deleted || reported(now) && (has_changed || !reported(before)) {
         pending.record(dir.join(name), reported(before), reported(now));
     }
+    if has_changed && [before, now].into_iter().flatten().any(KnownFile::is_link) {
+        pending.record_link(dir.join(name));
+    }
     let is_index_only = |known: Option<&KnownFile>| known.is_some_and(|known| !known.is_reported());
     if has_changed && (is_index_only(before) || is_index_only(now)) {
         pending.record_index_only(dir.join(name));

@@ -26,7 +26,7 @@ const SCRIPT: &str = "guard=$PPID
     sleep 600.$MARK";
 
 /// A mark that no other process has in its arguments.
-fn mark() -> String {
+pub(crate) fn mark() -> String {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{}{:03}", std::process::id(), NEXT.fetch_add(1, Relaxed))
@@ -45,7 +45,7 @@ fn hostile(mark: &str) -> LaunchSpec {
 }
 
 /// The running daemons with this mark.
-fn daemons(mark: &str) -> usize {
+pub(crate) fn daemons(mark: &str) -> usize {
     let wanted = format!("600.{mark}");
     let mut count = 0;
     for entry in fs::read_dir("/proc").unwrap().flatten() {

@@ -10,7 +10,7 @@ use codeyard_process::sandbox::Mechanism;
 use codeyard_process::sandbox::probe::SandboxSupport;
 use tokio::io::AsyncReadExt;
 
-use crate::{abandoned, attempts, budgets, probes};
+use crate::{abandoned, attempts, budgets, control_groups, delegated, probes};
 
 /// Long, because the machine may be busy.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -28,6 +28,12 @@ const TESTS: &[Test] = &[
     ("daemons_of_a_killed_guard_are_killed", abandoned::with_codeyard_alive),
     ("daemons_of_a_killed_guard_are_killed_after_codeyard", abandoned::with_codeyard_killed),
     ("daemons_are_killed_by_the_next_start", abandoned::with_the_warden_killed),
+    ("a_server_runs_in_a_control_group_of_its_own", control_groups::own_group),
+    ("a_control_group_ends_with_its_guard", control_groups::ends_with_its_guard),
+    ("control_groups_of_a_dead_codeyard_are_removed_by_the_next_start", control_groups::removed_by_the_next_start),
+    ("a_tree_over_the_memory_of_its_control_group_is_killed_as_a_whole", control_groups::over_memory),
+    ("the_memory_of_control_groups_is_added_up", control_groups::added_up),
+    ("a_control_group_stops_a_fork_bomb", control_groups::fork_bomb),
 ];
 
 /// Runs the role that the arguments name: a part of a test, or the tests whose names contain the first argument.
@@ -35,6 +41,7 @@ pub(crate) fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         Some(attempts::ROLE) => return attempts::main(&args[1..]),
+        Some(delegated::ROLE) => return delegated::main(&args[1..]),
         Some(abandoned::HOST_ROLE) => return abandoned::host_main(&args[1..]),
         Some("--list") => {
             TESTS.iter().for_each(|(name, _)| println!("{name}: test"));

@@ -10,6 +10,10 @@ mod attempts;
 #[cfg(target_os = "linux")]
 mod budgets;
 #[cfg(target_os = "linux")]
+mod control_groups;
+#[cfg(target_os = "linux")]
+mod delegated;
+#[cfg(target_os = "linux")]
 mod harness;
 #[cfg(target_os = "linux")]
 mod probes;

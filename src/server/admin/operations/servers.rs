@@ -8,8 +8,8 @@ use axum::response::Response;
 use super::{json, workspace_name};
 use crate::admin::api::Api;
 use crate::admin::documents::{
-    FailureDocument, LastEndDocument, ProjectDocument, RestartDocument, ServerDocument, ServerList, StoppedDocument,
-    UnresolvedDocument,
+    ConditionDocument, FailureDocument, LastEndDocument, ProjectDocument, RestartDocument, ServerDocument, ServerList,
+    StoppedDocument, StoppedServerDocument, UnresolvedDocument,
 };
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::route::RouteRequest;
@@ -24,8 +24,17 @@ pub(crate) async fn list(api: Arc<Api>, _: RouteRequest) -> Result<Response, Pro
     let overview = api.control.overview(None).await?;
     let mut list = ServerList::default();
     for (entry, health) in overview.list.entries.iter().zip(overview.healths) {
-        let servers = health.into_iter().flat_map(|health| health.servers);
-        list.servers.extend(servers.map(|server| {
+        let (servers, stopped) = health.map_or_else(Default::default, |health| (health.servers, health.stopped));
+        let workspace = entry.config.name.to_string();
+        list.stopped.extend(stopped.into_iter().map(|server| StoppedServerDocument {
+            workspace: workspace.clone(),
+            id: server.id,
+            kind: server.kind,
+            root: server.root,
+            reason: server.reason.to_owned(),
+            since_s: server.since_s,
+        }));
+        list.servers.extend(servers.into_iter().map(|server| {
             let mut document = document(&entry.config.name, server);
             document.stderr = tail(&document.stderr, MAX_LISTED_STDERR_BYTES);
             document
@@ -81,6 +90,11 @@ fn document(workspace: &WorkspaceName, server: ServerHealth) -> ServerDocument {
         id: server.id,
         state: state.to_owned(),
         since_s: server.since_s,
+        condition: Some(ConditionDocument {
+            name: server.condition.name.to_owned(),
+            since_s: server.condition.since_s,
+            why: server.condition.why,
+        }),
         reason: down.map(|down| down.reason.to_owned()),
         message: down.map(Down::sentence),
         failure: down.and_then(|down| down.failure.as_deref()).map(failure),

@@ -12,6 +12,7 @@ use crate::admin::openapi;
 use crate::admin::problem::Problem;
 use crate::admin::route::RouteRequest;
 use crate::transport::http::probes::Probe;
+use codeyard_base::proc_status;
 use codeyard_engine::supervisor::messages::WorkspaceEntry;
 use codeyard_paging::SnapshotStats;
 
@@ -72,7 +73,5 @@ fn snapshot(entry: &WorkspaceEntry, stats: SnapshotStats) -> SnapshotDocument {
 
 /// Resident memory of this process, in bytes.
 fn resident_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let kibibytes = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    kibibytes.split_whitespace().next()?.parse().ok().map(|kibibytes: u64| kibibytes * 1024)
+    proc_status::bytes_in(&std::fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }

@@ -2,23 +2,33 @@
 //!
 //! A connection begins without authentication and moves once, with its first valid request. Invariants: connections without
 //! authentication never take a place of the others; while their share is full, a new one takes the place of the oldest idle one, first of
-//! the same client; a connection that has authenticated is never closed for another one.
+//! the same client; a connection that has authenticated is never closed for another one. Many clients that connect in one instant lose
+//! nothing: none is closed before it had time to send its request, and those beyond the share wait meanwhile.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::sleep;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::options::ConnectionLimits;
+use crate::limits::{MAX_WAITING_CONNECTIONS, UNAUTHENTICATED_GRACE_MS};
+use codeyard_base::clock::Instant;
+
+/// A younger connection isn't closed for another one.
+const GRACE: Duration = Duration::from_millis(UNAUTHENTICATED_GRACE_MS);
 
 /// The open connections of one listener.
 #[derive(Debug)]
 pub(super) struct ConnectionShares {
     limits: ConnectionLimits,
     open: Mutex<OpenConnections>,
+    /// A place without authentication was freed.
+    freed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -28,12 +38,24 @@ struct OpenConnections {
     unauthenticated: BTreeMap<u64, Unauthenticated>,
     authenticated: usize,
     probes: usize,
+    /// Connections that wait for a place.
+    waiting: usize,
+}
+
+/// A connection waits for a place. Dropping it ends that.
+struct WaitingConnection<'a>(&'a ConnectionShares);
+
+impl Drop for WaitingConnection<'_> {
+    fn drop(&mut self) {
+        self.0.open.lock().waiting -= 1;
+    }
 }
 
 /// A connection without authentication.
 #[derive(Debug)]
 struct Unauthenticated {
     client: IpAddr,
+    since: Instant,
     requests: usize,
     close: CancellationToken,
 }
@@ -62,39 +84,77 @@ pub(super) struct RequestInProgress(Arc<ConnectionPlace>);
 impl ConnectionShares {
     /// No connections yet.
     pub(super) fn new(limits: ConnectionLimits) -> Arc<Self> {
-        Arc::new(Self { limits, open: Mutex::default() })
+        Arc::new(Self { limits, open: Mutex::default(), freed: Notify::new() })
     }
 
-    /// A place for a new connection from `peer`, and whether an older one is closed for it.
-    pub(super) fn open(self: &Arc<Self>, peer: IpAddr) -> (Arc<ConnectionPlace>, bool) {
+    /// A place for a new connection from `peer`, and whether an older one is closed for it. Waits while its share is full of connections
+    /// that have only just been opened.
+    pub(super) async fn open(self: &Arc<Self>, peer: IpAddr) -> (Arc<ConnectionPlace>, bool) {
+        let mut waiting = None;
+        loop {
+            let freed = self.freed.notified();
+            let wait = match self.open_now(peer, false) {
+                Ok(opened) => return opened,
+                Err(wait) => wait,
+            };
+            if waiting.is_none() {
+                let mut open = self.open.lock();
+                if open.waiting < MAX_WAITING_CONNECTIONS {
+                    open.waiting += 1;
+                    waiting = Some(WaitingConnection(self));
+                }
+            }
+            if waiting.is_none()
+                && let Ok(opened) = self.open_now(peer, true)
+            {
+                return opened;
+            }
+            // What counts is whether there is room, which is looked at again.
+            timeout(wait, freed).await.ok();
+        }
+    }
+
+    /// The same without waiting.
+    ///
+    /// # Errors
+    /// How long the oldest connection has still time to send its request; not if `is_urgent`.
+    fn open_now(self: &Arc<Self>, peer: IpAddr, is_urgent: bool) -> Result<(Arc<ConnectionPlace>, bool), Duration> {
         let (client, close) = (client(peer), CancellationToken::new());
+        let grace = if is_urgent { Duration::ZERO } else { GRACE };
         let mut open = self.open.lock();
         let of_client = open.unauthenticated.values().filter(|other| other.client == client).count();
         let closed = if of_client >= self.limits.unauthenticated_per_client.max(1) {
-            open.close_oldest(|other| other.client == client)
+            open.close_oldest(grace, |other| other.client == client)?
         } else if open.unauthenticated.len() >= self.limits.unauthenticated.max(1) {
-            open.close_oldest(|_| true)
+            open.close_oldest(grace, |_| true)?
         } else {
             false
         };
         open.opened += 1;
-        let number = open.opened;
-        open.unauthenticated.insert(number, Unauthenticated { client, requests: 0, close: close.clone() });
+        let (number, since) = (open.opened, Instant::now());
+        open.unauthenticated.insert(number, Unauthenticated { client, since, requests: 0, close: close.clone() });
         let share = Mutex::new(Share::Unauthenticated);
-        (Arc::new(ConnectionPlace { shares: self.clone(), number, share, close }), closed)
+        Ok((Arc::new(ConnectionPlace { shares: self.clone(), number, share, close }), closed))
     }
 }
 
 impl OpenConnections {
     /// Closes the oldest idle connection without authentication that `is_meant`, or the oldest one if none is idle.
-    fn close_oldest(&mut self, is_meant: impl Fn(&Unauthenticated) -> bool) -> bool {
+    ///
+    /// # Errors
+    /// It was opened less than `grace` ago: how long that still holds.
+    fn close_oldest(&mut self, grace: Duration, is_meant: impl Fn(&Unauthenticated) -> bool) -> Result<bool, Duration> {
         let meant = || self.unauthenticated.iter().filter(|(_, other)| is_meant(other));
-        let idle = meant().find(|(_, other)| other.requests == 0).or_else(|| meant().next()).map(|(number, _)| *number);
-        let closed = idle.and_then(|number| self.unauthenticated.remove(&number));
-        if let Some(closed) = &closed {
-            closed.close.cancel();
+        let Some((number, oldest)) = meant().find(|(_, other)| other.requests == 0).or_else(|| meant().next()) else {
+            return Ok(false);
+        };
+        let rest = grace.saturating_sub(oldest.since.elapsed());
+        if !rest.is_zero() {
+            return Err(rest);
         }
-        closed.is_some()
+        oldest.close.cancel();
+        let number = *number;
+        Ok(self.unauthenticated.remove(&number).is_some())
     }
 
     fn count(&mut self, share: Share) -> Option<&mut usize> {
@@ -140,6 +200,7 @@ impl ConnectionPlace {
             *count -= 1;
         }
         *share = wanted;
+        self.shares.freed.notify_waiters();
         true
     }
 
@@ -165,6 +226,7 @@ impl Drop for ConnectionPlace {
         if let Some(count) = open.count(*self.share.get_mut()) {
             *count -= 1;
         }
+        self.shares.freed.notify_waiters();
     }
 }
 
@@ -205,6 +267,11 @@ mod tests {
         ConnectionShares::new(limits)
     }
 
+    /// Opens one at once.
+    fn open(shares: &Arc<ConnectionShares>, peer: IpAddr) -> (Arc<ConnectionPlace>, bool) {
+        shares.open_now(peer, true).unwrap()
+    }
+
     fn address(last: u8) -> IpAddr {
         IpAddr::from([192, 0, 2, last])
     }
@@ -216,25 +283,25 @@ mod tests {
     #[test]
     fn the_oldest_idle_connection_without_authentication_makes_room() {
         let shares = shares(3, 2, 9);
-        let places: Vec<_> = (0..3).map(|at| shares.open(address(at)).0).collect();
+        let places: Vec<_> = (0..3).map(|at| open(&shares, address(at)).0).collect();
         let _busy = places[0].begin_request();
         assert!(places[1].authenticate());
-        let (fourth, closed) = shares.open(address(3));
+        let (fourth, closed) = open(&shares, address(3));
         assert!(!closed, "the authenticated one takes no place of the others");
-        let (_fifth, closed) = shares.open(address(4));
+        let (_fifth, closed) = open(&shares, address(4));
         assert!(closed && is_closed(&places[2]) && !is_closed(&places[0]), "the oldest idle one");
-        let (_sixth, _) = shares.open(address(5));
+        let (_sixth, _) = open(&shares, address(5));
         assert!(is_closed(&fourth) && !is_closed(&places[1]));
     }
 
     #[test]
     fn a_client_with_too_many_connections_closes_its_own() {
         let shares = shares(100, 2, 9);
-        let (other, _) = shares.open(address(1));
-        let flood: Vec<_> = (0..5).map(|_| shares.open(address(2)).0).collect();
+        let (other, _) = open(&shares, address(1));
+        let flood: Vec<_> = (0..5).map(|_| open(&shares, address(2)).0).collect();
         assert_eq!(flood.iter().filter(|place| is_closed(place)).count(), 3);
         assert!(!is_closed(&other) && !is_closed(&flood[4]));
-        let v6 = |text: &str| shares.open(text.parse().unwrap()).0;
+        let v6 = |text: &str| open(&shares, text.parse().unwrap()).0;
         let network = [v6("2001:db8::1"), v6("2001:db8::2"), v6("2001:db8::3"), v6("2001:db8:0:1::1")];
         assert_eq!(network.each_ref().map(|place| is_closed(place)), [true, false, false, false]);
         assert!(is_closed(&flood[3]) == is_closed(&v6("::ffff:192.0.2.2")), "a mapped address is the address");
@@ -243,7 +310,7 @@ mod tests {
     #[test]
     fn places_are_freed_and_shares_are_bounded() {
         let shares = shares(9, 9, 1);
-        let [first, second, probe, late] = [1, 2, 3, 4].map(|at| shares.open(address(at)).0);
+        let [first, second, probe, late] = [1, 2, 3, 4].map(|at| open(&shares, address(at)).0);
         assert!(first.authenticate() && first.authenticate() && !second.authenticate());
         probe.keep_for_probes();
         late.keep_for_probes();
@@ -260,12 +327,47 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_does_not_authenticate_in_time_is_closed() {
         let shares = shares(9, 9, 9);
-        let [silent, authenticated] = [1, 2].map(|at| shares.open(address(at)).0);
+        let [silent, authenticated] = [1, 2].map(|at| open(&shares, address(at)).0);
         assert!(authenticated.authenticate());
         let both = Duration::from_secs(60);
         let began = tokio::time::Instant::now();
         assert!(tokio::time::timeout(both, silent.must_close()).await.is_ok());
         assert_eq!(began.elapsed(), Duration::from_secs(10));
         assert!(tokio::time::timeout(both, authenticated.must_close()).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_that_connect_in_one_instant_wait_for_each_other() {
+        let shares = shares(100, 2, 9);
+        let first = [0, 1].map(|_| shares.open_now(address(1), false).unwrap().0);
+        let began = tokio::time::Instant::now();
+        // It waits until one of them has authenticated.
+        let (third, ()) = tokio::join!(shares.open(address(1)), async {
+            sleep(GRACE / 2).await;
+            assert!(first[1].authenticate());
+        });
+        assert_eq!((third.1, began.elapsed(), is_closed(&first[0])), (false, GRACE / 2, false));
+        // Nobody does: the oldest had its time.
+        let (_fourth, closed) = shares.open(address(1)).await;
+        assert_eq!((closed, began.elapsed(), is_closed(&first[0]), is_closed(&third.0)), (true, GRACE, true, false));
+        // Another client doesn't wait.
+        shares.open(address(2)).await;
+        assert_eq!((began.elapsed(), shares.open.lock().waiting), (GRACE, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_number_of_those_that_wait_is_bounded() {
+        let shares = shares(100, 1, 9);
+        let (first, _) = shares.open_now(address(1), false).unwrap();
+        let all = (0..=MAX_WAITING_CONNECTIONS).map(|_| shares.open(address(1)));
+        let mut all: Vec<_> = all.map(Box::pin).collect();
+        let last = all.pop().unwrap();
+        for open in &mut all {
+            assert!(futures::poll!(open).is_pending());
+        }
+        let (_last, closed) = last.await;
+        assert!(closed && is_closed(&first), "one more closes the oldest at once");
+        drop(all);
+        assert_eq!(shares.open.lock().waiting, 0);
     }
 }

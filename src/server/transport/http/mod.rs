@@ -67,12 +67,13 @@ pub async fn serve(
         &shutdown,
         || listener.accept(),
         |(stream, peer), connections| {
-            let (place, closes_another) = shares.open(peer.ip());
-            if closes_another {
-                metrics.shed("connection");
-            }
             let (endpoint, limits, shutdown) = (endpoint.clone(), limits.clone(), shutdown.clone());
+            let (shares, metrics) = (shares.clone(), metrics.clone());
             connections.spawn(async move {
+                let (place, closes_another) = shares.open(peer.ip()).await;
+                if closes_another {
+                    metrics.shed("connection");
+                }
                 let _ = stream.set_nodelay(true);
                 thread_affinity::serve(stream, ConnectionService { endpoint, peer, place }, limits, shutdown).await;
             });

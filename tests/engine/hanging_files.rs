@@ -1,0 +1,90 @@
+//! Files that hang: whoever opens one waits until the file system answers, and can't be interrupted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeyard_files::gate::Gate;
+use codeyard_files::limits::MAX_GATE_WORK;
+use parking_lot::{Condvar, Mutex};
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::fake_server::*;
+use crate::harness::*;
+
+/// The limit of a test's waits, far beyond what they take.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A file system that hangs until it is released: how many threads it holds up, and whether it hangs.
+#[derive(Default)]
+struct Hanging(Mutex<(usize, bool)>, Condvar);
+
+impl Hanging {
+    /// Holds up as many threads as may work for one workspace.
+    async fn hold_up(gate: &Gate) -> Arc<Self> {
+        let hanging = Arc::new(Self(Mutex::new((0, true)), Condvar::new()));
+        for _ in 0..MAX_GATE_WORK {
+            let held = hanging.clone();
+            tokio::spawn(gate.run(move |_| held.wait()));
+        }
+        while hanging.0.lock().0 < MAX_GATE_WORK {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        hanging
+    }
+
+    fn wait(&self) {
+        let mut state = self.0.lock();
+        state.0 += 1;
+        while state.1 {
+            self.1.wait(&mut state);
+        }
+    }
+
+    fn release(&self) {
+        self.0.lock().1 = false;
+        self.1.notify_all();
+    }
+}
+
+fn fake() -> FakeServer {
+    FakeServer::new()
+        .capabilities(json!({"hoverProvider": true, "textDocumentSync": 1}))
+        .answer("textDocument/hover", json!({"contents": "known"}))
+}
+
+#[test]
+fn files_that_hang_hold_up_only_their_own_workspace() {
+    in_real_time(|| async {
+        let fake = fake().launcher();
+        let yard = Plan::one(Site::usual(), fake.clone()).workspace(Site::usual()).open().await;
+        let hover =
+            |workspace: usize| yard.start(&format!("w{workspace}"), HOVER, yard.sites[workspace].at("a.fake", 0, 0));
+        for workspace in [0, 1] {
+            timeout(LIMIT, hover(workspace)).await.unwrap().ok();
+        }
+        let first = yard.engine().directory().all().into_iter().find(|handle| handle.name.as_str() == "w0").unwrap();
+        let hanging = Hanging::hold_up(&first.gate).await;
+        // More calls than threads: none of them takes one more.
+        let stuck: Vec<_> = (0..MAX_GATE_WORK + 8).map(|_| tokio::spawn(hover(0))).collect();
+        let mut answered = 0;
+        while !stuck.iter().all(|call| call.is_finished()) {
+            let called = timeout(LIMIT, hover(1)).await.unwrap();
+            called.ok();
+            assert!(called.took < Duration::from_millis(1_500), "after {answered} answers: {:?}", called.took);
+            answered += 1;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(answered > 10, "{answered}");
+        for call in stuck {
+            let called = call.await.unwrap();
+            assert_eq!(called.failed_as("CAP_EXCEEDED", "timeout")["phase"], "queued");
+            assert!(called.took < Duration::from_secs(4), "{:?}", called.took);
+        }
+        assert_eq!(first.calls(), 0, "no slot is lost");
+        hanging.release();
+        timeout(LIMIT, hover(0)).await.unwrap().ok();
+        assert_eq!(fake.alive(), 2, "no server was ended");
+        timeout(LIMIT, yard.drain()).await.unwrap();
+    });
+}
