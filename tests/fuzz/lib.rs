@@ -4,6 +4,7 @@
 //! each request: an input that makes a parser reserve memory by a length that the input merely names is found at once.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The largest single allocation, in bytes. No input is longer than 1 MiB, and no parser needs a multiple of its input.
@@ -75,6 +76,50 @@ impl<'d> Values<'d> {
 
     /// The rest as text; what is not UTF-8 is replaced.
     pub fn text(self) -> String {
-        String::from_utf8_lossy(self.0).into_owned()
+        text_of(self.0.to_vec())
     }
+
+    /// The rest, in which `0xff n byte` is that byte `64 * n` times, so that short inputs reach the limits of long texts. At most `most`
+    /// bytes.
+    pub fn expanded(self, most: usize) -> Expanded {
+        let (mut data, mut bytes, mut runs) = (self.0, Vec::new(), Vec::new());
+        loop {
+            let plain = data.iter().position(|byte| *byte == 0xff).unwrap_or(data.len());
+            bytes.extend_from_slice(&data[..plain]);
+            data = &data[plain..];
+            match data {
+                [_, times, byte, rest @ ..] if bytes.len() < most => {
+                    let run = bytes.len()..(bytes.len() + usize::from(*times) * 64).min(most);
+                    bytes.resize(run.end, *byte);
+                    runs.push(run);
+                    data = rest;
+                }
+                rest => {
+                    bytes.extend_from_slice(rest);
+                    bytes.truncate(most);
+                    return Expanded { bytes, runs };
+                }
+            }
+        }
+    }
+}
+
+/// What a short input stands for.
+pub struct Expanded {
+    /// All bytes.
+    pub bytes: Vec<u8>,
+    /// Where one byte was repeated, in order.
+    pub runs: Vec<Range<usize>>,
+}
+
+impl Expanded {
+    /// The bytes as text; what is not UTF-8 is replaced.
+    pub fn text(self) -> String {
+        text_of(self.bytes)
+    }
+}
+
+/// Takes most texts as they are, which is faster.
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

@@ -9,6 +9,9 @@ use codeyard_paging::limits::MAX_CURSOR_BYTES;
 use codeyard_paging::{CursorToken, decode, mint};
 use libfuzzer_sys::fuzz_target;
 
+/// A text of this many bytes is longer than any cursor.
+const MAX_TEXT_BYTES: usize = MAX_CURSOR_BYTES + 128;
+
 const REASONS: [&str; 4] = ["undecodable", "version", "offset", "request_key"];
 
 /// Decodes any text, and makes again what was decoded.
@@ -34,12 +37,13 @@ fn decoded(text: &str, key: &str) {
 fuzz_target!(|data: &[u8]| {
     let mut values = Values(data);
     match values.byte() % 3 {
-        0 => decoded(&values.text(), "0f"),
-        1 => decoded(&base64url::encode(values.0), "0f"),
+        0 => decoded(&values.expanded(MAX_TEXT_BYTES).text(), "0f"),
+        1 => decoded(&base64url::encode(values.expanded(MAX_TEXT_BYTES).bytes), "0f"),
         _ => {
             let offset = values.long();
             let length = usize::from(values.byte());
-            let (key, snapshot) = (String::from_utf8_lossy(values.bytes(length)).into_owned(), values.text());
+            let key = String::from_utf8_lossy(values.bytes(length)).into_owned();
+            let snapshot = values.expanded(MAX_TEXT_BYTES).text();
             let text = mint(offset, &key, &snapshot);
             let expected = CursorToken { offset, snapshot };
             if text.len() <= MAX_CURSOR_BYTES {

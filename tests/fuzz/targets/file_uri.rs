@@ -10,6 +10,9 @@ use codeyard_fuzz::Values;
 use codeyard_model::uri::encode_path;
 use libfuzzer_sys::fuzz_target;
 
+/// A text of this many bytes is longer than any path.
+const MAX_TEXT_BYTES: usize = MAX_PATH_BYTES + 128;
+
 const REASONS: [&str; 11] = [
     "too_long",
     "scheme",
@@ -49,7 +52,7 @@ fn check(parsed: Result<(std::path::PathBuf, bool), &'static str>, text: &str) {
 fuzz_target!(|data: &[u8]| {
     let mut values = Values(data);
     let kind = values.byte();
-    let text = values.text();
+    let text = values.expanded(MAX_TEXT_BYTES).text();
     match kind % 3 {
         0 => check(parse_uri(&text), &text),
         1 => {

@@ -7,26 +7,30 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use codeyard_fuzz::Values;
+use codeyard_fuzz::{Expanded, Values};
 use codeyard_lsp::client::frame::{FrameBudget, FrameError};
 use codeyard_lsp::client::fuzzing::{FramesRead, read_frames};
-use codeyard_lsp::limits::{MAX_FRAME_BYTES, MAX_FRAME_HEADER_BYTES};
+use codeyard_lsp::limits::{FRAME_BUFFER_BYTES, MAX_FRAME_BYTES, MAX_FRAME_HEADER_BYTES};
 use libfuzzer_sys::fuzz_target;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
-/// Most bytes of a stream.
-const MAX_STREAM_BYTES: usize = 256 * 1024;
+/// Most bytes of a stream. The memory of a body grows once at each multiple of the read buffer's size that is a power of two.
+const MAX_STREAM_BYTES: usize = 2 * FRAME_BUFFER_BYTES + 32 * 1024;
+/// Most pieces of a repeated byte.
+const MAX_PIECES_OF_RUN: usize = 256;
 
 /// A stream that arrives in pieces.
 struct Pieces<'d> {
-    rest: &'d [u8],
+    stream: &'d Expanded,
+    at: usize,
     sizes: &'d [u8],
     read: usize,
 }
 
-impl AsyncRead for Pieces<'_> {
-    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+impl Pieces<'_> {
+    /// The size of the next piece, but at most the rest of the stream.
+    fn next_size(&self) -> usize {
         let size = match self.sizes {
             [] => usize::MAX,
             // Small pieces cut headers, large ones cut bodies.
@@ -35,34 +39,23 @@ impl AsyncRead for Pieces<'_> {
                 size => usize::from(size) << 7,
             },
         };
-        self.read += 1;
-        let (now, later) = self.rest.split_at(size.min(into.remaining()).min(self.rest.len()));
-        into.put_slice(now);
-        self.rest = later;
-        Poll::Ready(Ok(()))
+        // What one byte repeated stands for takes time and finds nothing if it arrives in very many pieces. Its ends stay as they are.
+        let runs = &self.stream.runs;
+        let next = runs.partition_point(|run| run.end <= self.at);
+        let least = match runs.get(next).filter(|run| run.contains(&self.at)) {
+            Some(run) => (run.len() / MAX_PIECES_OF_RUN).min(run.end - self.at),
+            None => 1,
+        };
+        size.max(least).min(self.stream.bytes.len() - self.at)
     }
 }
 
-/// The stream that an input stands for: `0xff n byte` is that byte `64 * n` times, so that short inputs have long bodies.
-fn expanded(mut data: &[u8]) -> Vec<u8> {
-    let mut stream = Vec::new();
-    loop {
-        let plain = data.iter().position(|byte| *byte == 0xff).unwrap_or(data.len());
-        stream.extend_from_slice(&data[..plain]);
-        data = &data[plain..];
-        if stream.len() >= MAX_STREAM_BYTES {
-            return stream;
-        }
-        match data {
-            [_, times, byte, rest @ ..] => {
-                stream.extend(std::iter::repeat_n(*byte, usize::from(*times) * 64));
-                data = rest;
-            }
-            rest => {
-                stream.extend_from_slice(rest);
-                return stream;
-            }
-        }
+impl AsyncRead for Pieces<'_> {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let end = self.at + self.next_size().min(into.remaining());
+        into.put_slice(&self.stream.bytes[self.at..end]);
+        (self.at, self.read) = (end, self.read + 1);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -139,11 +132,11 @@ fuzz_target!(|data: &[u8]| {
     let mut values = Values(data);
     let count = usize::from(values.byte() % 8);
     let sizes = values.bytes(count);
-    let stream = expanded(values.0);
+    let stream = values.expanded(MAX_STREAM_BYTES);
     let budget = BUDGET.with(FrameBudget::clone);
-    let pieces = Pieces { rest: &stream, sizes, read: 0 };
+    let pieces = Pieces { stream: &stream, at: 0, sizes, read: 0 };
     let found = RUNTIME.with(|runtime| runtime.block_on(read_frames(pieces, &budget)));
-    let plain = plainly_read(&stream);
+    let plain = plainly_read(&stream.bytes);
     assert_eq!(found.error, plain.error, "in pieces of {sizes:?}");
     assert!(found.bodies == plain.bodies, "other bodies, in pieces of {sizes:?}");
     assert_eq!(budget.in_flight(), 0, "room isn't given back");

@@ -14,6 +14,9 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+/// Most bytes of a message. Ids have at most half as many.
+const MAX_TEXT_BYTES: usize = 2 * MAX_REQUEST_ID_BYTES;
+
 /// A message of a client.
 fn from_client(bytes: &[u8]) {
     let message = parse(bytes);
@@ -116,8 +119,8 @@ fn own_request(mut values: Values<'_>) {
 fuzz_target!(|data: &[u8]| {
     let mut values = Values(data);
     match values.byte() % 4 {
-        0 | 1 => from_client(values.0),
-        2 => from_server(&values.text()),
+        0 | 1 => from_client(&values.expanded(MAX_TEXT_BYTES).bytes),
+        2 => from_server(&values.expanded(MAX_TEXT_BYTES).text()),
         _ => own_request(values),
     }
 });

@@ -3,10 +3,11 @@
 
 #![no_main]
 
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use codeyard_files::gate::fuzzing::per_segment;
 use codeyard_files::gate::{FileRefusal, Gate, ReadFailure, RootReader, StampedAdmission, read_below};
@@ -62,11 +63,24 @@ const SEGMENTS: [&str; 40] = [
     "?",
 ];
 
+/// Most answers of the kernel that are remembered.
+const MAX_ANSWERS: usize = 50_000;
+
 /// The tree, made once for the process.
 struct Tree {
     folder: PathBuf,
     gates: [Gate; 2],
+    state: Mutex<State>,
     _dir: tempfile::TempDir,
+}
+
+/// What is known of the tree, so that the file system is asked less often.
+#[derive(Default)]
+struct State {
+    /// Where the links that change point.
+    targets: [Option<&'static str>; 2],
+    /// The real path of each path, with these targets.
+    answers: HashMap<([Option<&'static str>; 2], PathBuf), Option<PathBuf>>,
 }
 
 impl Tree {
@@ -112,7 +126,7 @@ impl Tree {
         rustix::fs::mkfifoat(rustix::fs::CWD, at("root/fifo"), rustix::fs::Mode::RUSR).unwrap();
         let gate = Gate::open(&[at("root")], &[]).unwrap();
         let gates = [gate.clone(), per_segment(gate)];
-        Self { folder, gates, _dir: dir }
+        Self { folder, gates, state: Mutex::default(), _dir: dir }
     }
 
     /// Points the links that change to one of their targets.
@@ -123,21 +137,34 @@ impl Tree {
             ("root/swing", targets[usize::from(choice & 3)]),
             ("root/swing_dir", folders[usize::from(choice >> 2 & 3)]),
         ];
-        for (name, target) in links {
-            let (link, next) = (self.folder.join(name), self.folder.join("next"));
-            if fs::read_link(&link).is_ok_and(|old| old == Path::new(target)) {
+        let mut state = self.state.lock().unwrap();
+        for ((name, target), old) in links.into_iter().zip(&mut state.targets) {
+            if *old == Some(target) {
                 continue;
             }
+            let (link, next) = (self.folder.join(name), self.folder.join("next"));
             symlink(target, &next).unwrap();
             fs::rename(&next, &link).unwrap();
+            *old = Some(target);
         }
     }
 
     /// The real path of the regular file inside the root that a path names, by the kernel.
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        let real = path.canonicalize().ok()?;
-        (real.starts_with(self.folder.join("root")) && real.metadata().is_ok_and(|found| found.is_file()))
-            .then_some(real)
+        let mut state = self.state.lock().unwrap();
+        let key = (state.targets, path.to_owned());
+        if let Some(known) = state.answers.get(&key) {
+            return known.clone();
+        }
+        let is_inside = |real: &PathBuf| {
+            real.starts_with(self.folder.join("root")) && real.metadata().is_ok_and(|found| found.is_file())
+        };
+        let answer = path.canonicalize().ok().filter(is_inside);
+        if state.answers.len() >= MAX_ANSWERS {
+            state.answers.clear();
+        }
+        state.answers.insert(key, answer.clone());
+        answer
     }
 
     fn check_document(&self, gate: &Gate, uri: &str, path: Option<&Path>) {
@@ -213,14 +240,14 @@ fuzz_target!(|data: &[u8]| {
         values.0.iter().take(24).map(|byte| SEGMENTS[usize::from(*byte) % SEGMENTS.len()]).collect();
     let rest = if kind & 1 == 0 { chosen.join("/") } else { Values(values.0).text() };
     let text = format!("{}/root/{rest}", tree.folder.display());
+    let is_path = !text.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\') && text.len() < 4_000;
+    let (path, is_directory) = without_dots(&text);
     for gate in &tree.gates {
         // As it stands, which may be no URI at all, and escaped, which is one.
         tree.check_document(gate, &format!("file://{text}"), None);
-        let is_path = !text.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\') && text.len() < 4_000;
         if !is_path {
             continue;
         }
-        let (path, is_directory) = without_dots(&text);
         tree.check_document(
             gate,
             &encode_path(Path::new(&text)),
@@ -230,8 +257,8 @@ fuzz_target!(|data: &[u8]| {
         if let Ok(admitted) = &of_agent {
             tree.check_admitted(gate, admitted);
         }
-        if !is_directory {
-            tree.check_below(&rest, &path);
-        }
+    }
+    if is_path && !is_directory {
+        tree.check_below(&rest, &path);
     }
 });

@@ -9,6 +9,9 @@ use codeyard_lsp::text::encoding::{PositionEncoding, from_server, to_server};
 use codeyard_model::position::Position;
 use libfuzzer_sys::fuzz_target;
 
+/// Most bytes of a text, without what is put before it.
+const MAX_TEXT_BYTES: usize = 640;
+
 const ENCODINGS: [PositionEncoding; 3] = [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
 
 fn width(character: char, encoding: PositionEncoding) -> u32 {
@@ -45,25 +48,34 @@ fn counted(line: &str, column: u32, from: PositionEncoding, to: PositionEncoding
 
 fuzz_target!(|data: &[u8]| {
     let mut values = Values(data);
-    let pad = usize::from(values.byte() % 4) * 127;
-    let mut positions: Vec<Position> =
-        (0..2).map(|_| Position { line: u32::from(values.byte() % 16), character: values.short() % 1_024 }).collect();
-    positions.push(Position { line: values.long() as u32, character: u32::MAX });
     // Long lines have checkpoints.
-    let text = format!("{}{}", "é".repeat(pad), values.text());
+    let pad = match values.byte() % 16 {
+        times @ 1..4 => usize::from(times) * 127,
+        _ => 0,
+    };
+    let positions = [
+        Position { line: u32::from(values.byte() % 16), character: values.short() % 1_024 },
+        // A line that may exist, or the last that can be asked for.
+        Position {
+            line: Some(values.byte()).filter(|line| *line < 255).map_or(u32::MAX, u32::from),
+            character: u32::MAX,
+        },
+    ];
+    let text = format!("{}{}", "é".repeat(pad), values.expanded(MAX_TEXT_BYTES).text());
     let (document, lines) = (Document::new(text.as_str()), lines(&text));
     assert_eq!(document.line_count(), lines.len());
     let last = Position { line: lines.len() as u32 - 1, character: document.utf16_len(lines.len() as u32 - 1) };
     for position in positions {
-        assert_eq!(document.line(position.line), lines.get(position.line as usize).copied());
+        let line = lines.get(position.line as usize);
+        assert_eq!(document.line(position.line), line.copied());
+        let is_inside = document.check(position).is_some();
         for encoding in ENCODINGS {
-            let line = lines.get(position.line as usize);
             let there = line.and_then(|line| {
                 let (column, is_exact) = counted(line, position.character, PositionEncoding::Utf16, encoding);
                 is_exact.then_some(Position { line: position.line, character: column })
             });
             assert_eq!(to_server(&document, position, encoding), there, "{position:?} {encoding:?}");
-            assert_eq!(document.check(position).is_some(), there.is_some());
+            assert_eq!(is_inside, there.is_some());
             if let Some(there) = there {
                 assert_eq!(from_server(&document, there, encoding), position, "{there:?} {encoding:?}");
             }

@@ -19,7 +19,7 @@ fn whole() -> &'static [u8] {
         let folder = tempfile::tempdir().unwrap();
         let text = |number: u32| format!("word{number} common text {}\n", number * 37).repeat(1 + number as usize % 9);
         let texts: Vec<String> = (0..40).map(text).collect();
-        written(folder.path(), texts.iter().map(String::as_str)).unwrap()
+        written(folder.path(), (0..).zip(texts.iter().map(String::as_bytes))).unwrap()
     })
 }
 
