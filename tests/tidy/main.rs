@@ -5,6 +5,7 @@
 mod citations;
 mod crates;
 mod disk;
+mod faults;
 mod files;
 mod fuzz;
 mod glossary;
