@@ -19,9 +19,18 @@ const LIMIT: Duration = Duration::from_secs(20);
 #[derive(Default)]
 struct Hanging(Mutex<(usize, bool)>, Condvar);
 
+/// Releases the file system at the end of its scope, also of a failed test, whose runtime would wait for the threads.
+struct Held(Arc<Hanging>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
 impl Hanging {
     /// Holds up as many threads as may work for one workspace.
-    async fn hold_up(gate: &Gate) -> Arc<Self> {
+    async fn hold_up(gate: &Gate) -> Held {
         let hanging = Arc::new(Self(Mutex::new((0, true)), Condvar::new()));
         for _ in 0..MAX_GATE_WORK {
             let held = hanging.clone();
@@ -30,7 +39,7 @@ impl Hanging {
         while hanging.0.lock().0 < MAX_GATE_WORK {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        hanging
+        Held(hanging)
     }
 
     fn wait(&self) {
@@ -82,7 +91,7 @@ fn files_that_hang_hold_up_only_their_own_workspace() {
             assert!(called.took < Duration::from_secs(4), "{:?}", called.took);
         }
         assert_eq!(first.calls(), 0, "no slot is lost");
-        hanging.release();
+        drop(hanging);
         timeout(LIMIT, hover(0)).await.unwrap().ok();
         assert_eq!(fake.alive(), 2, "no server was ended");
         timeout(LIMIT, yard.drain()).await.unwrap();
