@@ -317,7 +317,7 @@ fn rows_are_confirmed_in_their_own_root() {
         let expected = [("a.py:1".to_owned(), Some("pyls")), ("a.py:3".to_owned(), Some("pyls"))];
         assert_eq!((rows(&payload), warnings(&payload)), (expected.to_vec(), vec![]));
         let all = fake.record().all().into_iter().filter(|seen| seen.method == SYMBOLS);
-        // A question may be sent twice: the other root's server became ready while it was answered.
+        // A question is sent again if the workspace's epochs moved while it was answered.
         let asked: BTreeSet<_> =
             all.map(|seen| (seen.launch, seen.params["textDocument"]["uri"].to_string())).collect();
         let files: BTreeSet<_> = asked.iter().map(|(_, uri)| uri).collect();

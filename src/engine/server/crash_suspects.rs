@@ -19,9 +19,9 @@ const MAX_CRASH_SUSPECTS: usize = 256;
 
 /// A document with an open request when the server process ended.
 pub(super) struct CrashSuspect {
-    pub(super) hash: [u8; 32],
-    pub(super) crashes: u32,
-    pub(super) at: Instant,
+    hash: [u8; 32],
+    crashes: u32,
+    at: Instant,
 }
 
 impl LanguageServer {

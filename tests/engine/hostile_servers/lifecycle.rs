@@ -83,7 +83,7 @@ fn words_out_of_turn() -> Vec<Behaviour> {
             good(site).on("initialize", [push, reply(result)])
         }),
         // It is restarting already before the exit of the process, which is awaited for a second. A query that is sent before the output is
-        // closed ends with the second process; one that waits for the next process may reach its deadline.
+        // closed ends with the second process. One that waits for it inside its run may reach its deadline, where a run is always "answering".
         when("output closed but alive after initialize", |site| {
             good(site).on("initialized", [close_output()]).ignores_closed_input()
         })
