@@ -102,6 +102,9 @@ pub const MAX_SERVER_QUEUE_AGE_MS: u64 = 1_000;
 /// Number of expired requests after which a silent language server counts as hung.
 pub const HUNG_AFTER_EXPIRED: u32 = 3;
 
+/// Workspaces in which a program must fail to start, and nowhere succeed since, before its failing starts are no longer repeated.
+pub const PROGRAM_FAILURES: usize = 3;
+
 /// Language servers of a workspace that were stopped on purpose and are listed for operators; the latest ones.
 pub const MAX_STOPPED_SERVERS: usize = 64;
 

@@ -53,8 +53,8 @@ pub(super) async fn ask(
                     () = tokio::time::sleep_until(late), if retries_at_cutoff => {}
                 }
             }
-            Begun::Run { run, is_shared, request_key } => {
-                status.write(Waiting::Answer);
+            Begun::Run { run, is_shared, servers, request_key } => {
+                status.write(Waiting::Servers(servers));
                 let waited = is_shared.then(|| call.wait_for_shared());
                 let outcome = run.await;
                 drop(waited);

@@ -180,6 +180,16 @@ fn ten_times_the_capacity_for_two_minutes() {
         percentile(&over, 99.0),
         percentile(&over, 100.0)
     );
+    let begins = over.iter().map(|sample| sample.at).min().unwrap_or_default();
+    let (first, later): (Vec<_>, Vec<_>) =
+        over.iter().copied().partition(|sample| sample.at - begins < Duration::from_secs(1));
+    println!(
+        "in the first second: {} answered, most {:.1} ms; later: p99 {:.1} ms, most {:.1} ms",
+        count(&first, Outcome::Answered),
+        percentile(&first, 100.0),
+        percentile(&later, 99.0),
+        percentile(&later, 100.0)
+    );
     println!("recovered after {} ms; p99 then {:.1} ms", recovered.as_millis(), percentile(&after, 99.0));
     assert_eq!((count(&normal, Outcome::Answered), count(&over, Outcome::Failed)), (normal.len(), 0));
     assert!(goodput >= 0.9 * peak, "{goodput} of {peak}");

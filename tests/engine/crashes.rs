@@ -1,10 +1,18 @@
 //! Server crashes: retry, back-off, quarantine, refusal of documents that cause crashes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use codeyard_engine::workspace::messages::RestartChild;
+use codeyard_process::launch::{LaunchSpec, Launcher};
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::fake_server::{FakeLauncher, FakeServer, exit, fail, half_reply, raw, signalled};
 use crate::harness::*;
+
+/// Workspaces of the test of a broken program.
+const WORKSPACES: usize = 8;
 
 fn good(site: &Site) -> FakeServer {
     FakeServer::new()
@@ -267,5 +275,54 @@ fn an_empty_list_of_symbols_is_no_answer_while_a_server_is_quarantined() {
         let agent = crate::lsp_tool::named(&yard, "alpha").await;
         assert_eq!(agent.metadata()["partial"], json!([{"server": "second", "unavailable": "quarantined"}]));
         crate::lsp_tool::named(&yard, "beta").await.failed("PROVIDER_UNAVAILABLE", "quarantined");
+    });
+}
+
+#[test]
+fn a_program_that_fails_everywhere_is_tried_once_in_each_further_workspace() {
+    paused(|| async {
+        let works = Arc::new(AtomicBool::new(false));
+        let (broken, whole) = {
+            let site = Site::usual();
+            (good(&site).on("initialize", [exit(1)]).launcher(), good(&site).launcher())
+        };
+        let (first, second, is_whole) = (broken.clone(), whole.clone(), works.clone());
+        let launcher = Arc::new(LaunchBy(move |spec: &LaunchSpec| match is_whole.load(SeqCst) {
+            true => second.launch(spec),
+            false => first.launch(spec),
+        }));
+        let mut plan = Plan::one(Site::usual(), launcher);
+        for _ in 1..WORKSPACES {
+            plan = plan.workspace(Site::usual());
+        }
+        let yard = plan.open().await;
+        let ask = |number: usize| yard.start(&format!("w{number}"), DEFINITION, yard.sites[number].at("a.fake", 0, 0));
+        // As long as it may be the workspace's fault, a start is repeated.
+        ask(0).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+        assert!(broken.launches() > 1);
+        pass(20_000).await;
+        assert_eq!(broken.launches(), 5);
+        ask(1).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+        pass(20_000).await;
+        assert_eq!(broken.launches(), 10);
+        for number in 2..WORKSPACES - 1 {
+            let called = ask(number).await;
+            called.failed_as("PROVIDER_UNAVAILABLE", "quarantined");
+            assert!(format!("{called:?}").contains("elsewhere on this server too"), "{called:?}");
+        }
+        pass(20_000).await;
+        assert_eq!(broken.launches(), 10 + WORKSPACES - 3, "one try in each");
+        // Mended: after one success, failures may be a workspace's own again.
+        works.store(true, SeqCst);
+        let workspace = yard.engine().directory().all().into_iter().find(|at| at.name.as_str() == "w2").unwrap();
+        let server = yard.health().await[2].servers[0].id.clone();
+        assert!(workspace.actor.send(RestartChild(server)).await.unwrap());
+        ask(2).await.ok();
+        works.store(false, SeqCst);
+        let before = broken.launches();
+        ask(WORKSPACES - 1).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+        pass(20_000).await;
+        assert_eq!(broken.launches(), before + 5);
+        yard.drain().await;
     });
 }

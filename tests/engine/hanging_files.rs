@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use codeyard_engine::limits::MAX_SERVER_READ_MS;
+use codeyard_engine::workspace::messages::RestartChild;
 use codeyard_files::gate::Gate;
 use codeyard_files::limits::MAX_GATE_WORK;
 use parking_lot::{Condvar, Mutex};
@@ -37,7 +39,8 @@ impl Hanging {
             tokio::spawn(gate.run(move |_| held.wait()));
         }
         while hanging.0.lock().0 < MAX_GATE_WORK {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            // Also on paused time, which stands still while a thread is held up.
+            settle().await;
         }
         Held(hanging)
     }
@@ -95,5 +98,37 @@ fn files_that_hang_hold_up_only_their_own_workspace() {
         timeout(LIMIT, hover(0)).await.unwrap().ok();
         assert_eq!(fake.alive(), 2, "no server was ended");
         timeout(LIMIT, yard.drain()).await.unwrap();
+    });
+}
+
+#[test]
+fn a_server_waits_for_files_that_hang_no_longer_than_its_limit() {
+    paused(|| async {
+        let fake = fake().launcher();
+        let yard = Plan::one(Site::usual(), fake.clone()).open().await;
+        yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
+        let workspace = yard.engine().directory().all().into_iter().next().unwrap();
+        let server = yard.health().await[0].servers[0].id.clone();
+        let hanging = Hanging::hold_up(&workspace.gate).await;
+        // Its file passes the path gate before the push is recorded. Until then the server handles nothing else.
+        fake.push([diagnostics(&yard.site().uri("a.fake"), None, json!([]))]);
+        settle().await;
+        assert!(workspace.actor.send(RestartChild(server)).await.unwrap());
+        tokio::time::advance(Duration::from_millis(MAX_SERVER_READ_MS - 1)).await;
+        settle().await;
+        assert_eq!((fake.launches(), fake.alive()), (1, 1), "it waits");
+        tokio::time::advance(Duration::from_millis(2)).await;
+        settle().await;
+        assert_eq!(fake.launches(), 2, "it handles what came meanwhile, although the file system still hangs");
+        drop(hanging);
+        loop {
+            let called = yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await;
+            if matches!(called.reply, codeyard_gateway::service::ToolReply::Result(_)) {
+                break;
+            }
+            pass(500).await;
+        }
+        assert_eq!(fake.alive(), 1);
+        yard.drain().await;
     });
 }

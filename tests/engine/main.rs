@@ -41,6 +41,7 @@ mod overload;
 mod paging;
 mod permissions;
 mod places;
+mod poison;
 mod readiness;
 mod retry_hints;
 mod simulated;

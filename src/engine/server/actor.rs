@@ -2,7 +2,7 @@
 //!
 //! A message handler never waits. The actor changes no epoch: it sends a notice to its workspace. It knows no tool.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::server::context::ServerContext;
-use crate::server::crash_suspects::CrashSuspect;
+use crate::server::crash_suspects::CrashSuspects;
 use crate::server::load_watch::Loading;
 use crate::server::messages::{NoticeKind, ServerNotice};
 use crate::server::prepared_projects::PreparedProjects;
@@ -24,7 +24,6 @@ use crate::status::server_status::LastEnd;
 use crate::status::state_watch;
 use codeyard_base::clock::Instant;
 use codeyard_files::watch::Changes;
-use codeyard_model::uri::CanonicalUri;
 
 /// Capacity of the mailbox. When it is full, senders wait.
 const MAILBOX: usize = 4_096;
@@ -49,7 +48,7 @@ pub struct LanguageServer {
     pub(super) last_end: Option<LastEnd>,
     /// When the start of the current process was admitted; `None` once it is ready.
     pub(super) launched: Option<Instant>,
-    pub(super) crash_suspects: HashMap<CanonicalUri, CrashSuspect>,
+    pub(super) crash_suspects: CrashSuspects,
     pub(super) reopen: Vec<PathBuf>,
     pub(super) last_used: Instant,
     pub(super) stopping: bool,
@@ -93,7 +92,7 @@ impl LanguageServer {
             restarts: 0,
             last_end: None,
             launched: None,
-            crash_suspects: HashMap::new(),
+            crash_suspects: CrashSuspects::default(),
             reopen: Vec::new(),
             last_used: now,
             stopping: false,

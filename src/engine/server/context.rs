@@ -16,6 +16,7 @@ use crate::server::diagnostics_budget::DiagnosticsBudget;
 use crate::server::isolation::WorkspaceIsolation;
 use crate::server::messages::ServerNotice;
 use crate::server::prepared_projects::ProjectContext;
+use crate::server::program_failures::ProgramFailures;
 use crate::server::programs::Program;
 use crate::server::project_folders::{FindProjects, ProjectFolders};
 use crate::server::registry::IndexedRegistry;
@@ -115,6 +116,8 @@ pub struct ServerContext {
     pub start_locks: StartLocks,
     /// Admits its start.
     pub start_queue: StartQueue,
+    /// Programs that fail everywhere.
+    pub program_failures: ProgramFailures,
 }
 
 impl ServerContext {

@@ -1,56 +1,171 @@
 //! Documents that may have crashed a server.
 //!
-//! A document that was open or asked about when the process ended by itself is a suspect. Invariants: a document that crashed the server
-//! twice is refused until its text changes or the quarantine time has passed; a server that was killed from outside or for its memory
-//! suspects no document; the suspects are bounded.
+//! A document is a suspect if a request about it was unanswered when the process ended by itself. Such a request is asked again in a turn
+//! of its own: while no other one of a suspect is at the server. So a second crash tells which document it was, and agents that ask about
+//! others at the same time lose no answer. Invariants: a document is refused only if the server also ended in its own turn, and only until
+//! its text changes or the quarantine time has passed; a server that was killed from outside or for its memory suspects no document;
+//! the suspects are bounded.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::sync::oneshot;
 
 use crate::server::actor::LanguageServer;
+use crate::server::document::DocumentInput;
+use crate::server::expiry::REQUEST_ENDED;
+use crate::server::messages::PreparationEnd;
 use crate::server::request::ServerRequest;
 use crate::server::session::LiveServer;
 use crate::status::server_failure::is_kill_from_outside;
 use crate::status::server_state::Unavailable;
 use codeyard_base::clock::Instant;
+use codeyard_model::uri::CanonicalUri;
 use codeyard_process::launch::ProcessExit;
 
-/// Number of crashes after which a document is refused until it changes or the quarantine time has passed.
-const MAX_CRASHES_PER_DOCUMENT: u32 = 2;
 /// Largest number of crash suspects.
 const MAX_CRASH_SUSPECTS: usize = 256;
+/// Largest number of requests about documents that are followed at a time; the latest ones.
+const MAX_REQUESTS_FOLLOWED: usize = 256;
+
+/// The crash suspects of a server.
+#[derive(Default)]
+pub(super) struct CrashSuspects {
+    documents: HashMap<CanonicalUri, CrashSuspect>,
+    /// The present turn, while it lasts, and its end. All that wait for it ask again then, and the first one has the next turn.
+    turn: Option<(Weak<oneshot::Sender<()>>, PreparationEnd)>,
+}
 
 /// A document with an open request when the server process ended.
-pub(super) struct CrashSuspect {
+struct CrashSuspect {
     hash: [u8; 32],
-    crashes: u32,
     at: Instant,
+    /// The server ended also in its own turn.
+    is_refused: bool,
+    /// The methods that it was asked by then, and whether they were answered since.
+    methods: HashMap<&'static str, Arc<AtomicBool>>,
+}
+
+/// The turn of a suspect. It ends when it is dropped.
+pub(super) struct SuspectTurn {
+    answered: Arc<AtomicBool>,
+    _end: Arc<oneshot::Sender<()>>,
+}
+
+/// A request about a document.
+struct DocumentRequest {
+    uri: CanonicalUri,
+    hash: [u8; 32],
+    method: &'static str,
+    in_own_turn: bool,
+    /// As of [`ExpiryGuard`](super::expiry::ExpiryGuard).
+    state: Arc<AtomicU8>,
+}
+
+/// The unanswered requests about documents of a process.
+#[derive(Default)]
+pub(super) struct DocumentRequests(VecDeque<DocumentRequest>);
+
+impl SuspectTurn {
+    /// The request was answered: the next one by this method needs no turn.
+    pub(super) fn answered(self) {
+        self.answered.store(true, Ordering::Relaxed);
+    }
+}
+
+impl DocumentRequests {
+    /// Adds a request that begins.
+    pub(super) fn add(
+        &mut self,
+        document: &DocumentInput,
+        method: &'static str,
+        in_own_turn: bool,
+        state: Arc<AtomicU8>,
+    ) {
+        self.0.retain(DocumentRequest::is_unanswered);
+        if self.0.len() >= MAX_REQUESTS_FOLLOWED {
+            self.0.pop_front();
+        }
+        let (uri, hash) = (document.source.uri.clone(), document.source.hash);
+        self.0.push_back(DocumentRequest { uri, hash, method, in_own_turn, state });
+    }
+}
+
+impl DocumentRequest {
+    fn is_unanswered(&self) -> bool {
+        self.state.load(Ordering::Relaxed) != REQUEST_ENDED
+    }
+}
+
+impl CrashSuspects {
+    /// Forgets all suspects.
+    pub(super) fn clear(&mut self) {
+        self.documents.clear();
+    }
+
+    /// Records the requests that a process left unanswered.
+    fn record(&mut self, requests: &DocumentRequests, now: Instant) {
+        for request in requests.0.iter().filter(|request| request.is_unanswered()) {
+            let before = self.documents.get_mut(&request.uri).filter(|before| before.hash == request.hash);
+            if let Some(before) = before {
+                before.at = now;
+                before.is_refused |= request.in_own_turn;
+                before.methods.insert(request.method, Arc::default());
+                continue;
+            }
+            if self.documents.len() >= MAX_CRASH_SUSPECTS {
+                self.documents.retain(|_, suspect| suspect.is_refused);
+            }
+            if self.documents.len() >= MAX_CRASH_SUSPECTS {
+                self.documents.clear();
+            }
+            let methods = HashMap::from([(request.method, Arc::default())]);
+            let suspect = CrashSuspect { hash: request.hash, at: now, is_refused: false, methods };
+            self.documents.insert(request.uri.clone(), suspect);
+        }
+    }
+
+    /// Whether a document is refused now. A suspicion of another text, or from before the `quarantine` time, is over.
+    fn is_refused(&mut self, document: &DocumentInput, quarantine: Duration) -> bool {
+        let Some(suspect) = self.documents.get(&document.source.uri) else { return false };
+        if suspect.hash != document.source.hash || suspect.at.elapsed() >= quarantine {
+            self.documents.remove(&document.source.uri);
+            return false;
+        }
+        suspect.is_refused
+    }
+
+    /// The turn of a request, if it needs one. `Err`: the end of the present turn, for which it waits.
+    fn turn(&mut self, document: &DocumentInput, method: &'static str) -> Result<Option<SuspectTurn>, PreparationEnd> {
+        let answered = self.documents.get(&document.source.uri).and_then(|suspect| suspect.methods.get(method));
+        let Some(answered) = answered.filter(|answered| !answered.load(Ordering::Relaxed)) else { return Ok(None) };
+        if let Some((turn, ended)) = &self.turn
+            && turn.strong_count() > 0
+        {
+            return Err(ended.clone());
+        }
+        let (end, ended) = oneshot::channel();
+        let end = Arc::new(end);
+        self.turn = Some((Arc::downgrade(&end), ended.map(drop).boxed().shared()));
+        Ok(Some(SuspectTurn { answered: answered.clone(), _end: end }))
+    }
 }
 
 impl LanguageServer {
     /// Records which documents may have crashed the server; none if it was killed from outside or for its memory.
     pub(super) fn record_crash_suspects(&mut self, session: &LiveServer, exit: Option<ProcessExit>) {
-        if is_kill_from_outside(exit) || exit.is_some_and(|exit| exit.over_memory) {
-            return;
-        }
-        let now = Instant::now();
-        for (uri, hash) in session.suspect_documents() {
-            if self.crash_suspects.len() >= MAX_CRASH_SUSPECTS {
-                self.crash_suspects.clear();
-            }
-            let before = self.crash_suspects.get(&uri).filter(|before| before.hash == hash);
-            let crashes = before.map_or(1, |before| before.crashes + 1);
-            self.crash_suspects.insert(uri, CrashSuspect { hash, crashes, at: now });
+        if !is_kill_from_outside(exit) && exit.is_none_or(|exit| !exit.over_memory) {
+            self.crash_suspects.record(&session.document_requests, Instant::now());
         }
     }
 
     /// Why the document of a request is refused.
     pub(super) fn refused_document(&mut self, request: &dyn ServerRequest) -> Option<Unavailable> {
-        let source = &request.document()?.source;
-        let CrashSuspect { hash, crashes, at } = self.crash_suspects.get(&source.uri)?;
-        let crashes = *crashes;
-        if *hash != source.hash || at.elapsed() >= self.history.rule().quarantine {
-            self.crash_suspects.remove(&source.uri);
-            return None;
-        }
-        (crashes >= MAX_CRASHES_PER_DOCUMENT).then(|| {
+        let quarantine = self.history.rule().quarantine;
+        self.crash_suspects.is_refused(request.document()?, quarantine).then(|| {
             Unavailable::new(
                 self.context.kind.as_str(),
                 "crashed",
@@ -58,5 +173,10 @@ impl LanguageServer {
                 "codeyard doctor",
             )
         })
+    }
+
+    /// The turn of a request about a suspect, if it needs one. `Err` as of [`CrashSuspects::turn`].
+    pub(super) fn suspect_turn(&mut self, request: &dyn ServerRequest) -> Result<Option<SuspectTurn>, PreparationEnd> {
+        request.document().map_or(Ok(None), |document| self.crash_suspects.turn(document, request.method()))
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
+use crate::server::crash_suspects::SuspectTurn;
 use codeyard_base::clock::Deadline;
 
 /// A request is under way.
@@ -20,11 +21,13 @@ pub struct ExpiryGuard {
     deadline: Deadline,
     expired: Option<Arc<AtomicU32>>,
     state: Arc<AtomicU8>,
+    /// Set if its document is a crash suspect.
+    turn: Option<SuspectTurn>,
 }
 
 impl ExpiryGuard {
-    pub(super) fn new(deadline: Deadline, expired: Arc<AtomicU32>) -> Self {
-        Self { deadline, expired: Some(expired), state: Arc::new(AtomicU8::new(REQUEST_PENDING)) }
+    pub(super) fn new(deadline: Deadline, expired: Arc<AtomicU32>, turn: Option<SuspectTurn>) -> Self {
+        Self { deadline, expired: Some(expired), state: Arc::new(AtomicU8::new(REQUEST_PENDING)), turn }
     }
 
     /// The request was answered.
@@ -33,6 +36,9 @@ impl ExpiryGuard {
             expired.store(0, Ordering::Relaxed);
         }
         self.state.store(REQUEST_ENDED, Ordering::Relaxed);
+        if let Some(turn) = self.turn.take() {
+            turn.answered();
+        }
     }
 
     pub(super) fn request_state(&self) -> Arc<AtomicU8> {

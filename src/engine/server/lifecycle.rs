@@ -15,6 +15,7 @@ use crate::server::document_loading::LoadedDocuments;
 use crate::server::load_watch::Loading;
 use crate::server::memory_limit::MEMORY_LIMIT;
 use crate::server::messages::{KillServer, NoticeKind, StopServer, WorkspaceGone};
+use crate::server::program_failures;
 use crate::server::restart_rule::RestartDecision;
 use crate::server::session::LiveServer;
 use crate::server::startup::{self, StartFailure, StartedServer};
@@ -35,6 +36,9 @@ use codeyard_process::launch::ProcessExit;
 const KILLED: &str = "killed_outside";
 /// The reason of an end because codeyard closed the connection: the server broke the protocol or a limit.
 const PROTOCOL_ERROR: &str = "protocol_error";
+
+/// The reason of a start that failed.
+const START_FAILED: &str = "start_failed";
 
 /// How a server process ended or failed.
 pub(super) struct ServerEnd {
@@ -94,7 +98,7 @@ impl LanguageServer {
                 let (reason, message) = match budget_end::of(exit, &self.context.kind) {
                     Some(exceeded) => exceeded,
                     None if is_kill_from_outside(exit) => (KILLED, killed_message()),
-                    None => ("start_failed", message),
+                    None => (START_FAILED, message),
                 };
                 self.after_exit(ServerEnd { reason, message, stderr, exit, ran, served: None }, ctx);
             }
@@ -103,6 +107,7 @@ impl LanguageServer {
                     events.recv().await.map(|event| (event, events))
                 });
                 ctx.add_stream(events.map(move |event| Tagged { incarnation, event }));
+                self.context.program_failures.succeeded(&self.context.program);
                 let StartedServer { client, child, initialized, folders, projects, ticket, admitted, .. } = started;
                 let mut session = LiveServer::new(&self.context, client, child, initialized, folders, incarnation);
                 let loaded = session.open_projects(&projects, &documents);
@@ -196,11 +201,13 @@ impl LanguageServer {
             "language server ended; `codeyard doctor` shows its last output"
         );
         let failure = Some(failure);
+        let is_hopeless = reason == START_FAILED && self.program_fails_everywhere();
         let decision = match reason {
             MEMORY_LIMIT => self.history.on_memory_limit(served),
             KILLED if !seeded_faults::is_on("kill_from_outside_is_a_crash") => {
                 self.history.on_killed(served, self.jitter())
             }
+            _ if is_hopeless => self.history.on_hopeless_start(),
             _ => self.history.on_exit(Instant::now(), was_ready, self.jitter()),
         };
         match decision {
@@ -214,6 +221,7 @@ impl LanguageServer {
             RestartDecision::Quarantine(wait) => {
                 let why = match reason {
                     MEMORY_LIMIT => message,
+                    _ if is_hopeless => program_failures::FAILS_EVERYWHERE.to_owned(),
                     _ => format!("the language server failed too often ({reason})"),
                 };
                 let retry_at = Some(Instant::now() + wait);

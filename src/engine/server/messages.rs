@@ -40,7 +40,8 @@ pub enum SendOutcome {
     Outdated,
     /// Wait for the state to change, then ask again.
     NotReady,
-    /// The projects are prepared again; wait for the end of that, then ask again.
+    /// The projects are prepared again, or another document that may have crashed the server has its turn; wait for the end of that, then
+    /// ask again.
     Preparing(PreparationEnd),
     /// The server doesn't support this request.
     Unsupported,
@@ -48,7 +49,7 @@ pub enum SendOutcome {
     Down(Unavailable),
 }
 
-/// Resolves when a preparation of projects has ended and its result is in effect.
+/// Resolves when a preparation of projects has ended and its result is in effect, or the turn of a document has ended.
 pub type PreparationEnd = Shared<BoxFuture<'static, ()>>;
 
 /// A request in flight; dropping it cancels the request at the server.

@@ -41,6 +41,7 @@ pub mod project_publication;
 mod project_updates;
 mod pushed_diagnostics;
 pub mod registry;
+pub mod program_failures;
 pub mod request;
 mod request_handling;
 pub mod request_turns;

@@ -87,7 +87,7 @@ impl Programs {
     }
 }
 /// A program of a language server, as the lookup found it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Program {
     /// The program's absolute path.
     pub program: PathBuf,

@@ -12,6 +12,7 @@ use actix::prelude::*;
 
 use crate::server::actor::LanguageServer;
 use crate::server::context::ServerContext;
+use crate::server::crash_suspects::SuspectTurn;
 use crate::server::diagnostics::PushState;
 use crate::server::disk_reads;
 use crate::server::document::{DocumentInput, DocumentNow, DocumentSource};
@@ -20,7 +21,7 @@ use crate::server::messages::{NoticeKind, PendingPush, PulledDiagnostics, SendOu
 use crate::server::request::Exchange;
 use crate::server::session::{EventEffect, SyncOutcome};
 use crate::status::server_state::{ServerState, Unavailable};
-use codeyard_base::clock::{Deadline, Instant};
+use codeyard_base::clock::Instant;
 use codeyard_base::seeded_faults;
 use codeyard_lsp::client::events::ServerEvent;
 use codeyard_lsp::client::pending_requests::RequestError;
@@ -131,7 +132,7 @@ impl LanguageServer {
     /// Answers a request for which these files were read, or reads more.
     fn respond(&mut self, message: SendRequest, files: RequestFiles, ctx: &mut Context<Self>) -> RequestResponse {
         let outcome = match self.prepare_request(&message, &files, ctx) {
-            Ok(()) => self.send_now(&message, ctx),
+            Ok(turn) => self.send_now(&message, turn, ctx),
             Err(Unsent::Outcome(outcome)) => *outcome,
             Err(Unsent::Unread(unread)) => {
                 let read = disk_reads::read_files(self.context.clone(), move |context| unread.read(context, files));
@@ -149,13 +150,13 @@ impl LanguageServer {
         RequestResponse::Now(outcome)
     }
 
-    /// Brings the server up to date for a request.
+    /// Brings the server up to date for a request. Returns the turn of the request, if its document is a crash suspect.
     fn prepare_request(
         &mut self,
         message: &SendRequest,
         files: &RequestFiles,
         ctx: &mut Context<Self>,
-    ) -> Result<(), Unsent> {
+    ) -> Result<Option<SuspectTurn>, Unsent> {
         if let ServerState::Down(down) = &*self.state.borrow() {
             return Err(SendOutcome::Down(Unavailable::down(self.context.kind.as_str(), down)).into());
         }
@@ -174,13 +175,15 @@ impl LanguageServer {
         }
         // An update may have closed the document and anchors.
         self.require(message, files)?;
+        // Opening a document may crash the server too.
+        let turn = self.suspect_turn(&*message.request).map_err(SendOutcome::Preparing)?;
         if let Some(document) = message.request.document().cloned() {
             if self.is_outdated(&document, files) {
                 return Err(SendOutcome::Outdated.into());
             }
             self.sync(&document, ctx).map_err(|()| SendOutcome::NotReady)?;
         }
-        Ok(())
+        Ok(turn)
     }
 
     /// Whether everything was read that the request needs. If the caller has left, nothing is read.
@@ -199,7 +202,7 @@ impl LanguageServer {
     }
 
     /// Sends a request to a server that is up to date.
-    fn send_now(&mut self, message: &SendRequest, ctx: &mut Context<Self>) -> SendOutcome {
+    fn send_now(&mut self, message: &SendRequest, turn: Option<SuspectTurn>, ctx: &mut Context<Self>) -> SendOutcome {
         let ready = matches!(*self.state.borrow(), ServerState::Ready) || seeded_faults::is_on("unready_asked");
         let Some(session) = self.session.as_mut().filter(|_| ready) else { return SendOutcome::NotReady };
         let outcome = match (message.request.exchange(), message.request.document()) {
@@ -207,11 +210,11 @@ impl LanguageServer {
                 if !session.capabilities.supports(message.request.method()) =>
             {
                 let document = document.clone();
-                return self.await_push(&document, message.deadline, ctx);
+                return self.await_push(&document, message, turn, ctx);
             }
             (Exchange::ProjectDiagnostics, _) => session.project_report(message.deadline),
             (Exchange::Reply | Exchange::DocumentDiagnostics, _) => {
-                session.request(&*message.request, message.deadline)
+                session.request(&*message.request, turn, message.deadline)
             }
         };
         match outcome {
@@ -258,7 +261,13 @@ impl LanguageServer {
         }
     }
 
-    fn await_push(&mut self, document: &DocumentInput, deadline: Deadline, ctx: &mut Context<Self>) -> SendOutcome {
+    fn await_push(
+        &mut self,
+        document: &DocumentInput,
+        message: &SendRequest,
+        turn: Option<SuspectTurn>,
+        ctx: &mut Context<Self>,
+    ) -> SendOutcome {
         let settle = self.context.push_settle();
         if self.context.server.quirks.no_diagnostics {
             return SendOutcome::Unsupported;
@@ -282,7 +291,8 @@ impl LanguageServer {
             }
             PushState::Outdated => return SendOutcome::NotReady,
         };
-        let pending = PendingPush { pushed, encoding: session.encoding, expiry: session.expiry(None, deadline) };
+        let expiry = session.expiry(Some(&*message.request), turn, message.deadline);
+        let pending = PendingPush { pushed, encoding: session.encoding, expiry };
         // The push may have arrived already and only need to settle: no further event will complete it.
         self.settle_pushes(ctx);
         SendOutcome::Push(pending)

@@ -111,6 +111,13 @@ impl RestartHistory {
         }
     }
 
+    /// Records a failed start of a program that fails everywhere: it isn't tried again before the quarantine has passed.
+    pub(crate) fn on_hopeless_start(&mut self) -> RestartDecision {
+        self.on_probation = true;
+        self.exits.clear();
+        RestartDecision::Quarantine(self.rule.quarantine)
+    }
+
     fn backoff(&self, doublings: u32, jitter: f64) -> Duration {
         let wait = self.rule.backoff_first.saturating_mul(1 << doublings.min(16)).min(self.rule.backoff_max);
         wait.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 10.0)

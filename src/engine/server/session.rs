@@ -2,16 +2,16 @@
 //!
 //! All of it belongs to one incarnation.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 use crate::limits;
 use crate::server::context::ServerContext;
+use crate::server::crash_suspects::{DocumentRequests, SuspectTurn};
 use crate::server::diagnostics::{Diagnostics, Reported};
 use crate::server::document::DocumentInput;
-use crate::server::expiry::{ExpiryGuard, REQUEST_ENDED};
+use crate::server::expiry::ExpiryGuard;
 use crate::server::folder_changes::AnnouncedFolders;
 use crate::server::index_lag::PendingIndexing;
 use crate::server::messages::{PendingAnswer, ProjectReport, SendOutcome};
@@ -34,9 +34,6 @@ use codeyard_lsp::text::encoding::PositionEncoding;
 use codeyard_lsp::{methods, readiness};
 use codeyard_model::uri::CanonicalUri;
 
-/// Largest number of requests that are remembered to find the document that caused a crash.
-const MAX_SUSPECTS: usize = 256;
-
 /// A running server process.
 pub(super) struct LiveServer {
     pub(super) client: LspClient,
@@ -50,7 +47,7 @@ pub(super) struct LiveServer {
     pub(super) started_at: Instant,
     pub(super) incarnation: u64,
     pub(super) pending_indexing: PendingIndexing,
-    pub(super) suspects: VecDeque<(CanonicalUri, [u8; 32], Arc<std::sync::atomic::AtomicU8>)>,
+    pub(super) document_requests: DocumentRequests,
     pub(super) watch_globs: WatchGlobs,
     pub(super) announced: AnnouncedFolders,
     /// The last version of a document that exists only at the server.
@@ -114,7 +111,7 @@ impl LiveServer {
             started_at: now,
             incarnation,
             pending_indexing: PendingIndexing::new(context),
-            suspects: VecDeque::new(),
+            document_requests: DocumentRequests::default(),
             watch_globs: WatchGlobs::default(),
             announced: AnnouncedFolders::at_start(folders),
             project_versions: 0,
@@ -193,10 +190,11 @@ impl LiveServer {
         Ok(outcome)
     }
 
-    /// Sends a request.
+    /// Sends a request, in this turn if its document is a crash suspect.
     pub(super) fn request(
         &mut self,
         request: &dyn ServerRequest,
+        turn: Option<SuspectTurn>,
         deadline: Deadline,
     ) -> Result<SendOutcome, RequestError> {
         // Only pulls of diagnostics name it, and it is looked up in what the server registered.
@@ -206,7 +204,10 @@ impl LiveServer {
         };
         let view = SessionView { encoding: self.encoding, diagnostics_identifier: identifier.as_deref() };
         Ok(match request.send(&self.client, &self.capabilities, &view)? {
-            Some(reply) => SendOutcome::Reply(self.pending(reply, request.document(), deadline)),
+            Some(reply) => {
+                let expiry = self.expiry(Some(request), turn, deadline);
+                SendOutcome::Reply(PendingAnswer { reply, encoding: self.encoding, incarnation: self.incarnation, expiry })
+            }
             None => SendOutcome::Unsupported,
         })
     }
@@ -228,14 +229,14 @@ impl LiveServer {
             for text in open {
                 let params = methods::document_diagnostic(&text, identifier.as_deref(), None);
                 let reply = self.client.request(methods::DOCUMENT_DIAGNOSTIC, &params)?;
-                report.pulls.push((text, self.pending(reply, None, deadline)));
+                report.pulls.push((text, self.pending(reply, deadline)));
             }
         }
         if self.capabilities.workspace_diagnostics() {
             let identifier = self.identifier();
             let params = methods::workspace_diagnostic(identifier.as_deref(), &[]);
             let reply = self.client.request(methods::WORKSPACE_DIAGNOSTIC, &params)?;
-            report.workspace = Some(self.pending(reply, None, deadline));
+            report.workspace = Some(self.pending(reply, deadline));
         }
         Ok(SendOutcome::Project(report))
     }
@@ -244,35 +245,29 @@ impl LiveServer {
         self.capabilities.pull_diagnostics().into_iter().find_map(|pull| pull.identifier)
     }
 
+    /// The answer to a request about no document of a caller.
     fn pending(
         &mut self,
         reply: codeyard_lsp::client::pending_requests::PendingReply,
-        document: Option<&DocumentInput>,
         deadline: Deadline,
     ) -> PendingAnswer {
-        let expiry = self.expiry(document, deadline);
+        let expiry = self.expiry(None, None, deadline);
         PendingAnswer { reply, encoding: self.encoding, incarnation: self.incarnation, expiry }
     }
 
-    pub(super) fn expiry(&mut self, document: Option<&DocumentInput>, deadline: Deadline) -> ExpiryGuard {
-        let guard = ExpiryGuard::new(deadline, self.expired.clone());
-        if let Some(document) = document {
-            self.suspects.retain(|(_, _, trace)| trace.load(Ordering::Relaxed) != REQUEST_ENDED);
-            if self.suspects.len() >= MAX_SUSPECTS {
-                self.suspects.pop_front();
-            }
-            self.suspects.push_back((document.source.uri.clone(), document.source.hash, guard.request_state()));
+    /// The guard of a request that begins. Its document is followed until it is answered.
+    pub(super) fn expiry(
+        &mut self,
+        request: Option<&dyn ServerRequest>,
+        turn: Option<SuspectTurn>,
+        deadline: Deadline,
+    ) -> ExpiryGuard {
+        let in_own_turn = turn.is_some();
+        let guard = ExpiryGuard::new(deadline, self.expired.clone(), turn);
+        if let Some((request, document)) = request.and_then(|request| Some((request, request.document()?))) {
+            self.document_requests.add(document, request.method(), in_own_turn, guard.request_state());
         }
         guard
-    }
-
-    /// Documents whose requests were in flight when the process ended.
-    pub(super) fn suspect_documents(&self) -> Vec<(CanonicalUri, [u8; 32])> {
-        let open = self.suspects.iter().filter(|(_, _, trace)| trace.load(Ordering::Relaxed) != REQUEST_ENDED);
-        let mut found: Vec<_> = open.map(|(uri, hash, _)| (uri.clone(), *hash)).collect();
-        found.sort();
-        found.dedup();
-        found
     }
 
     /// Applies any event but pushed diagnostics.

@@ -21,6 +21,7 @@ use crate::server::context::ServerTimes;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request_turns::RequestTurns;
 use crate::server::restart_rule::RestartRule;
+use crate::server::program_failures::ProgramFailures;
 use crate::server::start_locks::StartLocks;
 use crate::status::actor_exit::ExitKind;
 use crate::status::heartbeat::Heartbeat;
@@ -82,6 +83,7 @@ pub struct Supervisor {
     pub(super) failed: BTreeMap<WorkspaceName, String>,
     pub(super) draining: Vec<Draining>,
     pub(super) start_locks: StartLocks,
+    program_failures: ProgramFailures,
     request_turns: RequestTurns,
     pub(super) indexes: Arc<Indexes>,
     /// One for each thread for workspaces, in the same order.
@@ -113,6 +115,7 @@ impl Supervisor {
             failed: BTreeMap::new(),
             draining: Vec::new(),
             start_locks: StartLocks::default(),
+            program_failures: ProgramFailures::default(),
             request_turns: RequestTurns::by_processors(),
             stopping: false,
             generation: 0,
@@ -251,6 +254,7 @@ impl Supervisor {
             cache: self.parts.cache.join(name.as_str()),
             status: status.clone(),
             start_locks: self.start_locks.clone(),
+            program_failures: self.program_failures.clone(),
             request_turns: self.request_turns.clone(),
             start_queue: self.parts.directory.start_queue().clone(),
             memory: self.parts.directory.memory().clone(),

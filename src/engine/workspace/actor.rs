@@ -13,7 +13,6 @@ use actix::prelude::*;
 use crate::indexer::heap_trim;
 use crate::query::commonjs::ModuleCache;
 use crate::query::known_files::SharedKnownFiles;
-use crate::query::messages::WeakExecution;
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
@@ -23,11 +22,10 @@ use crate::workspace::project_jobs::ProjectJob;
 use crate::workspace::runs::OpenRuns;
 use crate::workspace::setup::{Policy, WorkspaceSetup};
 use crate::workspace::shared_servers::PlacementRevision;
-use crate::workspace::state::{Child, Indexing, Sweeping, Watching};
+use crate::workspace::state::{Child, Indexing, RunningExecution, Sweeping, Watching};
 use codeyard_base::clock::Instant;
 use codeyard_model::epoch::Epochs;
 use codeyard_paging::SnapshotStore;
-use codeyard_telemetry::CallTrace;
 
 /// Capacity of the mailbox. When it is full, senders wait, within the deadlines of their calls.
 const MAILBOX: usize = 4_096;
@@ -50,7 +48,7 @@ pub struct Workspace {
     pub(super) slot: WatchSlot,
     pub(super) modules: ModuleCache,
     pub(super) children: BTreeMap<ChildKey, Child>,
-    pub(super) executions: HashMap<String, (WeakExecution, CallTrace)>,
+    pub(super) executions: HashMap<String, RunningExecution>,
     pub(super) runs: OpenRuns,
     pub(super) plans: HashMap<PlanKey, PlanJob>,
     /// Rises when plans that were made before must not be used for later queries.
@@ -123,7 +121,7 @@ impl Actor for Workspace {
             };
             heap_trim::if_worthwhile(freed);
             workspace.publish_snapshots();
-            workspace.executions.retain(|_, (run, _)| run.upgrade().is_some());
+            workspace.executions.retain(|_, running| running.run.upgrade().is_some());
         });
     }
 }

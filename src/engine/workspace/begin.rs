@@ -20,6 +20,7 @@ use crate::workspace::actor::Workspace;
 use crate::workspace::code_index::draining;
 use crate::workspace::document_checks::{Halt, Sights};
 use crate::workspace::messages::{Begin, Begun, Wait};
+use crate::workspace::state::RunningExecution;
 use codeyard_base::clock::{Deadline, Instant};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::operation::{LspQuery, QuerySubject};
@@ -94,11 +95,12 @@ impl Workspace {
             }
             snapshot_key = self.snapshot_key(&query, &request_key);
         }
-        if let Some((run, starter)) = self.executions.get(&snapshot_key)
-            && let Some(run) = run.upgrade()
+        if let Some(running) = self.executions.get(&snapshot_key)
+            && let Some(run) = running.run.upgrade()
         {
-            call.record_shared(starter);
-            return Ok(Begun::Run { run, is_shared: true, request_key });
+            call.record_shared(&running.starter);
+            let servers = running.servers.clone();
+            return Ok(Begun::Run { run, is_shared: true, servers, request_key });
         }
         let start = RunStart {
             query,
@@ -206,6 +208,7 @@ impl Workspace {
             self.begin_sweep(&plan, ctx);
         }
         call.update(|record| record.cache = Some(CacheUse::Fresh));
+        let servers: Vec<_> = providers.iter().map(|provider| provider.state.clone()).collect();
         let execution = Execution {
             query,
             origin: RequestOrigin::Call(call.clone()),
@@ -226,13 +229,19 @@ impl Workspace {
             deadline,
         };
         let run = execution.share();
-        if self.executions.len() >= MAX_REMEMBERED_RUNS {
-            self.executions.retain(|_, (run, _)| run.upgrade().is_some());
-        }
         if let Some(weak) = run.downgrade() {
-            self.executions.insert(snapshot_key, (weak, call.clone()));
+            let running = RunningExecution { run: weak, starter: call.clone(), servers: servers.clone() };
+            self.remember(snapshot_key, running);
         }
-        Ok(Begun::Run { run, is_shared: false, request_key })
+        Ok(Begun::Run { run, is_shared: false, servers, request_key })
+    }
+
+    /// Remembers an execution, for calls that ask the same meanwhile.
+    fn remember(&mut self, snapshot_key: String, running: RunningExecution) {
+        if self.executions.len() >= MAX_REMEMBERED_RUNS {
+            self.executions.retain(|_, running| running.run.upgrade().is_some());
+        }
+        self.executions.insert(snapshot_key, running);
     }
 
     /// The wait of a query for plans, programs and projects.

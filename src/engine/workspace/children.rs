@@ -107,6 +107,7 @@ impl Workspace {
             key: key.clone(),
             start_locks: setup.start_locks.clone(),
             start_queue: setup.start_queue.clone(),
+            program_failures: setup.program_failures.clone(),
             program,
             server,
         }

@@ -66,6 +66,8 @@ pub enum Begun {
         run: SharedExecution,
         /// Whether another call has started it.
         is_shared: bool,
+        /// The states of the language servers that it asks: one that fails meanwhile is restarted, and the execution waits for it.
+        servers: Vec<state_watch::Receiver>,
         /// The request key.
         request_key: String,
     },

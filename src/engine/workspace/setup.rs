@@ -19,6 +19,7 @@ use crate::server::programs::Programs;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request_turns::RequestTurns;
 use crate::server::restart_rule::RestartRule;
+use crate::server::program_failures::ProgramFailures;
 use crate::server::start_locks::StartLocks;
 use crate::server::start_queue::StartQueue;
 use crate::status::memory_gate::MemoryGate;
@@ -107,6 +108,8 @@ pub struct WorkspaceSetup {
     pub request_turns: RequestTurns,
     /// Admits starts of servers.
     pub start_queue: StartQueue,
+    /// Programs that fail everywhere.
+    pub program_failures: ProgramFailures,
     /// Admits starts of servers within the memory budget.
     pub memory: Arc<MemoryGate>,
     /// Bounds the diagnostics that are kept of all servers.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 
 use crate::indexer::handle::IndexHandle;
+use crate::query::messages::WeakExecution;
 use crate::query::watch_slot::FirstWalk;
 use crate::server::actor::LanguageServer;
 use crate::server::child_key::ChildKey;
@@ -16,6 +17,7 @@ use crate::server::request_turns::ServerTurns;
 use crate::status::server_status::LanguageServerStatus;
 use crate::status::state_watch;
 use crate::workspace::shared_servers::PlacementRevision;
+use codeyard_telemetry::CallTrace;
 
 /// One language server of the workspace.
 pub(super) struct Child {
@@ -41,6 +43,15 @@ impl Drop for Child {
         // A stopped actor ignores it; the others have lost their workspace.
         self.actor.do_send(WorkspaceGone);
     }
+}
+
+/// An execution that other calls may share.
+pub(super) struct RunningExecution {
+    pub(super) run: WeakExecution,
+    /// The call that started it.
+    pub(super) starter: CallTrace,
+    /// The states of the language servers that it asks.
+    pub(super) servers: Vec<state_watch::Receiver>,
 }
 
 /// The state of the watcher.

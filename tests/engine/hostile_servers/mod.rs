@@ -39,17 +39,17 @@ struct Behaviour {
     name: &'static str,
     make: Box<dyn Fn(&Site) -> FakeServer>,
     tool: &'static str,
-    /// What the caller gets, or two outcomes of which chance decides.
-    outcome: Vec<&'static str>,
-    /// The state afterwards, or two of which chance decides.
-    after: Vec<&'static str>,
+    outcome: &'static str,
+    after: &'static str,
+    /// Time between the end of the call and the look at the state, in milliseconds.
+    settles_ms: u64,
     answers_later: bool,
 }
 
 /// A behaviour during a query for a definition. Without more said it does no harm: the call is answered and the server stays ready.
 fn when(name: &'static str, make: impl Fn(&Site) -> FakeServer + 'static) -> Behaviour {
-    let (tool, outcome, after) = (DEFINITION, vec!["Found 1 definition."], vec!["ready"]);
-    Behaviour { name, make: Box::new(make), tool, outcome, after, answers_later: true }
+    let (tool, outcome, after) = (DEFINITION, "Found 1 definition.", "ready");
+    Behaviour { name, make: Box::new(make), tool, outcome, after, settles_ms: 100, answers_later: true }
 }
 
 /// A behaviour that begins with a query for a definition.
@@ -66,25 +66,19 @@ impl Behaviour {
 
     /// What the caller gets: the summary of an answer, or code, reason and phase of an error.
     fn gets(mut self, outcome: &'static str) -> Self {
-        self.outcome = vec![outcome];
-        self
-    }
-
-    /// The other outcome that is right, where it depends on which of two events at the same moment comes first.
-    fn or_gets(mut self, outcome: &'static str) -> Self {
-        self.outcome.push(outcome);
+        self.outcome = outcome;
         self
     }
 
     /// State of the server after the call, and the number of its ends by reason.
     fn leaves(mut self, after: &'static str) -> Self {
-        self.after = vec![after];
+        self.after = after;
         self
     }
 
-    /// The other state that is right, as of [`Behaviour::or_gets`].
-    fn or_leaves(mut self, after: &'static str) -> Self {
-        self.after.push(after);
+    /// The state is looked at only so long after the call.
+    fn settles_in(mut self, ms: u64) -> Self {
+        self.settles_ms = ms;
         self
     }
 
@@ -212,7 +206,7 @@ fn run(behaviour: &Behaviour) -> Outcome {
             faults.lock().push(format!("the call took {} ms", called.took.as_millis()));
         }
         *outcome.lock() = described(&called, behaviour.tool);
-        pass(100).await;
+        pass(behaviour.settles_ms).await;
         *after.lock() = state_of(&yard.health().await[0], &yard.counts);
         if *after.lock() == "ready" && behaviour.answers_later {
             let tool = if behaviour.tool == HOVER { DEFINITION } else { HOVER };
@@ -274,10 +268,8 @@ fn check(group: &str, behaviours: Vec<Behaviour>) {
         let found = run(behaviour);
         let row = format!("{} | {} | {} | {}", found.name, found.tool, found.outcome, found.after);
         println!("| {row} |");
-        let expected = (&behaviour.outcome, &behaviour.after);
-        let outcome_is_right = behaviour.outcome.contains(&found.outcome.as_str());
-        let is_right = outcome_is_right && behaviour.after.contains(&found.after.as_str());
-        if !is_right || !found.faults.is_empty() {
+        let expected = (behaviour.outcome, behaviour.after);
+        if (found.outcome.as_str(), found.after.as_str()) != expected || !found.faults.is_empty() {
             wrong.push(format!("{row} | expected {expected:?} | {:?}", found.faults));
         }
     }
