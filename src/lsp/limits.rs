@@ -6,6 +6,15 @@ pub const MAX_FRAME_BYTES: usize = 32 * 1024 * 1024;
 /// All frames that are being read from all language servers together, in bytes.
 pub const MAX_FRAMES_IN_FLIGHT_BYTES: usize = 48 * 1024 * 1024;
 
+/// Notifications and requests of one language server that are read as fast as they come, in bytes.
+pub const UNASKED_BURST_BYTES: usize = 32 * 1024 * 1024;
+
+/// What one language server may write after that without having been asked, in bytes a second.
+pub const UNASKED_BYTES_PER_S: usize = 8 * 1024 * 1024;
+
+/// The longest pause between two messages of a language server that writes more, in milliseconds.
+pub const MAX_READ_PAUSE_MS: u64 = 500;
+
 /// Largest header block of a frame, in bytes.
 pub const MAX_FRAME_HEADER_BYTES: usize = 8 * 1024;
 

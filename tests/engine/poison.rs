@@ -54,7 +54,10 @@ fn a_document_that_crashes_the_server_is_found_among_others() {
             for (name, called) in names.iter().zip(&called) {
                 // In the first round the server ends twice, and its second restart may be too late for a call.
                 let is_restarting = round == 0 && format!("{called:?}").contains("retryAfterMs");
-                assert!((is_answered(called) != (*name == POISON)) || is_restarting, "round {round}: {name}: {called:?}");
+                assert!(
+                    (is_answered(called) != (*name == POISON)) || is_restarting,
+                    "round {round}: {name}: {called:?}"
+                );
             }
             called.last().unwrap().failed_as("PROVIDER_UNAVAILABLE", "crashed");
             pass(3_000).await;
@@ -122,9 +125,8 @@ fn a_suspect_that_was_answered_is_no_longer_asked_alone() {
 fn a_crash_at_a_later_question_counts_only_in_its_own_turn() {
     paused(|| async {
         // The poison is harmless until its definition is asked for.
-        let deadly = |server: FakeServer| {
-            server.on("textDocument/definition", [wait_ms(20), except_for("good"), signalled(11)])
-        };
+        let deadly =
+            |server: FakeServer| server.on("textDocument/definition", [wait_ms(20), except_for("good"), signalled(11)]);
         let fake = deadly(server()).launcher();
         let yard = Plan::one(site(), fake.clone()).open().await;
         assert!(is_answered(&hover(&yard, POISON).await));

@@ -146,6 +146,29 @@ async fn requests_work_without_a_consumer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_server_writes_unasked_is_read_at_a_pace_and_its_replies_are_not_slowed() {
+    const SIZE: usize = 1_000_000;
+    let count = (limits::UNASKED_BURST_BYTES + 2 * limits::UNASKED_BYTES_PER_S) / SIZE;
+    let fat = || json!({"message": "x".repeat(SIZE)});
+    let fake = FakeServer::new()
+        .on("push", [flood(count, "window/logMessage", fat()), reply(json!(1))])
+        .on("ask", [reply(fat())])
+        .launcher();
+    let connected = connect(&fake).await;
+    drop(connected.events);
+    let began = tokio::time::Instant::now();
+    let mut replied = 0;
+    while replied * SIZE < 2 * limits::UNASKED_BURST_BYTES {
+        connected.client.request("ask", &json!({})).unwrap().await.unwrap();
+        replied += 1;
+    }
+    assert!(began.elapsed().is_zero(), "{:?}", began.elapsed());
+    connected.client.request("push", &json!({})).unwrap().await.unwrap();
+    let took = began.elapsed();
+    assert!((Duration::from_millis(1_800)..Duration::from_millis(2_200)).contains(&took), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_queues_of_all_connections_are_bounded_together_and_each_has_its_share() {
     let budget = Arc::new(FrameBudget::default());
     let with_budget = || {

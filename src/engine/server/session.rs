@@ -206,7 +206,12 @@ impl LiveServer {
         Ok(match request.send(&self.client, &self.capabilities, &view)? {
             Some(reply) => {
                 let expiry = self.expiry(Some(request), turn, deadline);
-                SendOutcome::Reply(PendingAnswer { reply, encoding: self.encoding, incarnation: self.incarnation, expiry })
+                SendOutcome::Reply(PendingAnswer {
+                    reply,
+                    encoding: self.encoding,
+                    incarnation: self.incarnation,
+                    expiry,
+                })
             }
             None => SendOutcome::Unsupported,
         })

@@ -3,12 +3,13 @@
 //!
 //! It speaks JSON-RPC and answers the server's requests. It knows neither documents nor readiness nor processes.
 //! Invariants: each request ends exactly once, also when the connection breaks or this code panics; reading never
-//! waits for writing, and waits for a slow consumer of events only once and briefly; replies are not decoded here,
-//! and a late reply is discarded as soon as it is read.
+//! waits for writing, waits for a slow consumer of events only once and briefly, and pauses only for a server that writes much
+//! without having been asked; replies are not decoded here, and a late reply is discarded as soon as it is read.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -25,6 +26,7 @@ use super::frame_budget::FramePermit;
 use super::message::{self, ErrorObject, IncomingMessage};
 use super::outgoing_queue::{OutgoingQueue, QueueShare, write_frames};
 use super::pending_requests::{CancelAction, PendingReply, PendingRequests, RequestError, ServerReply};
+use super::read_pace::ReadPace;
 use super::server_requests::{self, ClientHost, Droppable};
 use crate::limits;
 use codeyard_base::clock::Instant;
@@ -272,7 +274,7 @@ impl ConnectionState {
 
 async fn read_task<R: AsyncRead + Unpin>(shared: Arc<ConnectionState>, frames: FrameReader<R>, events: EventSender) {
     let _end = CloseOnTaskEnd(shared.clone());
-    let mut reader = MessageReader { shared: &shared, events };
+    let mut reader = MessageReader { shared: &shared, events, pace: ReadPace::new(), pause: Duration::ZERO };
     tokio::select! {
         biased;
         () = shared.closed.cancelled() => {}
@@ -297,12 +299,18 @@ async fn write_task<W: AsyncWrite + Unpin>(shared: Arc<ConnectionState>, writer:
 struct MessageReader<'a> {
     shared: &'a ConnectionState,
     events: EventSender,
+    pace: ReadPace,
+    /// The pause before the next message.
+    pause: Duration,
 }
 
 impl MessageReader<'_> {
     /// Reads until the stream ends. Returns the reason.
     async fn run<R: AsyncRead + Unpin>(&mut self, mut frames: FrameReader<R>) -> CloseReason {
         loop {
+            if !self.pause.is_zero() {
+                tokio::time::sleep(std::mem::take(&mut self.pause)).await;
+            }
             let mut frame = match frames.next().await {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return CloseReason::EndOfOutput,
@@ -330,7 +338,11 @@ impl MessageReader<'_> {
     }
 
     async fn handle_message(&mut self, text: &str, permit: &mut Option<FramePermit>) -> Result<(), CloseReason> {
-        match message::parse(text) {
+        let message = message::parse(text);
+        if !matches!(message, Ok(IncomingMessage::Response { .. })) {
+            self.pause = self.pace.spend(text.len());
+        }
+        match message {
             Ok(IncomingMessage::Response { id, outcome }) => self.shared.complete(id, outcome, permit),
             Ok(IncomingMessage::Unmatched) => {
                 increment(&self.shared.counters.unknown_replies);

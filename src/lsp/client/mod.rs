@@ -17,6 +17,7 @@ pub mod lifecycle;
 mod message;
 mod outgoing_queue;
 pub mod pending_requests;
+mod read_pace;
 pub mod server_requests;
 
 pub use connection::{ClientOptions, ConnectionReader, LspClient};
