@@ -277,8 +277,7 @@ impl Supervisor {
         if self.indexes.warmset.contains(gate.root_set().roots()) {
             drop(actor.try_send(WarmIndex));
         }
-        let warms = !matches!(&policy.prewarm, codeyard_config::Prewarm::All(false));
-        if warms {
+        if !matches!(&policy.prewarm, codeyard_config::Prewarm::All(false)) {
             drop(actor.try_send(Warm));
         }
         drop(actor.try_send(ResumeRuns));
