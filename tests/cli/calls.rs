@@ -47,7 +47,9 @@ fn call_uses_the_running_server_and_shares_its_language_server() {
     let counted = || {
         let whole = sandbox.run(&["doctor", "--json"]).code(0).json();
         let calls = whole["server"]["counts"]["calls"].as_array().unwrap().clone();
-        calls.iter().map(|call| call["count"].as_u64().unwrap()).sum::<u64>()
+        // One that the server asks to come back, because the language server still starts, is repeated.
+        let is_repeated = |call: &serde_json::Value| call["outcome"].as_str().unwrap().contains("CAP_EXCEEDED");
+        calls.iter().filter(|call| !is_repeated(call)).map(|call| call["count"].as_u64().unwrap()).sum::<u64>()
     };
     // By the file asked about, although another workspace is the default one.
     sandbox.run(&["call", "hover", HOVER]).code(0);

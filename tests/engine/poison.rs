@@ -141,3 +141,26 @@ fn a_crash_at_a_later_question_counts_only_in_its_own_turn() {
         assert_eq!(yard.counts.restarts()["crashed"], 2);
     });
 }
+
+#[test]
+fn a_suspect_that_is_slow_holds_up_the_others_once() {
+    paused(|| async {
+        let slow = |server: FakeServer| {
+            let slow = || except_for("good1");
+            server.on("textDocument/hover", [wait_ms(50), slow(), reply(json!({"contents": "well"}))])
+        };
+        let crashing = server().on_nth("textDocument/hover", 2, [wait_ms(20), signalled(11)]);
+        let fake = FakeLauncher::sequence([crashing, slow(server())]);
+        let yard = Plan::one(site(), fake.clone()).open().await;
+        assert!(is_answered(&hover(&yard, "a.fake").await));
+        let mut answered = [0; GOOD.len()];
+        for _ in 0..3 {
+            let called = join_all(GOOD.map(|name| hover(&yard, name))).await;
+            for (count, called) in answered.iter_mut().zip(&called) {
+                *count += usize::from(is_answered(called));
+            }
+        }
+        assert_eq!(answered[1], 0);
+        assert!([0, 2, 3].iter().all(|at| answered[*at] >= 2), "{answered:?}");
+    });
+}

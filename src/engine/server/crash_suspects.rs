@@ -45,13 +45,13 @@ struct CrashSuspect {
     at: Instant,
     /// The server ended also in its own turn.
     is_refused: bool,
-    /// The methods that it was asked by then, and whether they were answered since.
+    /// The methods that it was asked by then, and whether the server has survived them since.
     methods: HashMap<&'static str, Arc<AtomicBool>>,
 }
 
 /// The turn of a suspect. It ends when it is dropped.
 pub(super) struct SuspectTurn {
-    answered: Arc<AtomicBool>,
+    survived: Arc<AtomicBool>,
     _end: Arc<oneshot::Sender<()>>,
 }
 
@@ -70,9 +70,9 @@ struct DocumentRequest {
 pub(super) struct DocumentRequests(VecDeque<DocumentRequest>);
 
 impl SuspectTurn {
-    /// The request was answered: the next one by this method needs no turn.
-    pub(super) fn answered(self) {
-        self.answered.store(true, Ordering::Relaxed);
+    /// The request was answered, or the server still worked on it at its deadline: the next one by this method needs no turn.
+    pub(super) fn survived(self) {
+        self.survived.store(true, Ordering::Relaxed);
     }
 }
 
@@ -140,8 +140,8 @@ impl CrashSuspects {
 
     /// The turn of a request, if it needs one. `Err`: the end of the present turn, for which it waits.
     fn turn(&mut self, document: &DocumentInput, method: &'static str) -> Result<Option<SuspectTurn>, PreparationEnd> {
-        let answered = self.documents.get(&document.source.uri).and_then(|suspect| suspect.methods.get(method));
-        let Some(answered) = answered.filter(|answered| !answered.load(Ordering::Relaxed)) else { return Ok(None) };
+        let survived = self.documents.get(&document.source.uri).and_then(|suspect| suspect.methods.get(method));
+        let Some(survived) = survived.filter(|survived| !survived.load(Ordering::Relaxed)) else { return Ok(None) };
         if let Some((turn, ended)) = &self.turn
             && turn.strong_count() > 0
         {
@@ -150,7 +150,7 @@ impl CrashSuspects {
         let (end, ended) = oneshot::channel();
         let end = Arc::new(end);
         self.turn = Some((Arc::downgrade(&end), ended.map(drop).boxed().shared()));
-        Ok(Some(SuspectTurn { answered: answered.clone(), _end: end }))
+        Ok(Some(SuspectTurn { survived: survived.clone(), _end: end }))
     }
 }
 

@@ -37,7 +37,7 @@ impl ExpiryGuard {
         }
         self.state.store(REQUEST_ENDED, Ordering::Relaxed);
         if let Some(turn) = self.turn.take() {
-            turn.answered();
+            turn.survived();
         }
     }
 
@@ -47,7 +47,7 @@ impl ExpiryGuard {
 
     /// The server went away before it answered: the document counts as a crash suspect.
     pub fn closed(mut self) {
-        self.expired = None;
+        (self.expired, self.turn) = (None, None);
         self.state.store(REQUEST_LOST, Ordering::Relaxed);
     }
 }
@@ -58,6 +58,10 @@ impl Drop for ExpiryGuard {
             && self.deadline.passed()
         {
             expired.fetch_add(1, Ordering::Relaxed);
+            // Others that wait for a turn must not wait for slow requests again and again.
+            if let Some(turn) = self.turn.take() {
+                turn.survived();
+            }
         }
         self.state.compare_exchange(REQUEST_PENDING, REQUEST_ENDED, Ordering::Relaxed, Ordering::Relaxed).ok();
     }
