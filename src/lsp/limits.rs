@@ -12,6 +12,9 @@ pub const UNASKED_BURST_BYTES: usize = 32 * 1024 * 1024;
 /// What one language server may write after that without having been asked, in bytes a second.
 pub const UNASKED_BYTES_PER_S: usize = 8 * 1024 * 1024;
 
+/// What each message costs besides its bytes, in bytes: small ones keep a processor busy too.
+pub const MESSAGE_COST_BYTES: usize = 512;
+
 /// The longest pause between two messages of a language server that writes more, in milliseconds.
 pub const MAX_READ_PAUSE_MS: u64 = 500;
 

@@ -289,17 +289,12 @@ fn catch_signals() {
 fn wait(pipe: Option<RawFd>, time: Option<Duration>) -> bool {
     let time = time.map(|time| libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() });
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: all structures are zeroed, which is a valid empty value, and outlive the call; the descriptor is open and
-    // below `FD_SETSIZE`, being among the first that were opened.
+    // SAFETY: all structures are valid and outlive the call. A descriptor may have any number: `pselect` takes only small ones.
     unsafe {
         let mut none = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
         libc::sigemptyset(&mut none);
-        let mut set = MaybeUninit::<libc::fd_set>::zeroed().assume_init();
-        if let Some(pipe) = pipe {
-            libc::FD_SET(pipe, &mut set);
-        }
-        let ready =
-            libc::pselect(pipe.map_or(0, |pipe| pipe + 1), &mut set, ptr::null_mut(), ptr::null_mut(), time, &none);
+        let mut watched = libc::pollfd { fd: pipe.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
+        let ready = libc::ppoll(&mut watched, 1, time, &none);
         ready > 0
     }
 }

@@ -20,8 +20,10 @@ pub struct ProjectRequest<'a> {
     pub top: &'a Path,
     /// The files below the project root that the server's languages cover and no ignore file excludes, sorted by their bytes.
     pub files: &'a [PathBuf],
-    /// The server's cache folder. Only here files may be written.
+    /// The server's cache folder. Only here and in `generated` files may be written.
     pub cache: &'a Path,
+    /// The folder of the headers that are made. A confined server can't write it, so no link leads codeyard out of it.
+    pub generated: &'a Path,
     /// Whether a build may be run.
     pub build: RunBuild,
     /// What earlier preparations of this project remember.

@@ -75,6 +75,7 @@ mod tests {
             top: &top,
             files: &files,
             cache: &top.join("cache"),
+            generated: &top.join("cache"),
             build: RunBuild::Never,
             memory: &ProjectMemory::default(),
         })

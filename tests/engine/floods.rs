@@ -26,9 +26,16 @@ fn flood_of_pushes(site: &Site, files: usize) -> Step {
     flood(files, "textDocument/publishDiagnostics", json!({"uri": uri, "diagnostics": lists}))
 }
 
-/// Waits until the server has answered a hover, so that all of its earlier output was handled.
+/// Waits until the server has answered a hover, so that all of its earlier output was handled. That is read at a pace, so it may take
+/// longer than a call may.
 async fn handled(yard: &Yard, workspace: &str, site: &Site) {
-    yard.start(workspace, HOVER, site.at("a.fake", 0, 0)).await.ok();
+    loop {
+        let called = yard.start(workspace, HOVER, site.at("a.fake", 0, 0)).await;
+        match called.reply {
+            codeyard_gateway::service::ToolReply::Error { .. } => called.failed_as("CAP_EXCEEDED", "timeout"),
+            _ => return,
+        };
+    }
 }
 
 fn held(yard: &Yard) -> usize {
@@ -42,7 +49,8 @@ fn a_flood_of_pushed_diagnostics_is_bounded_stated_and_given_back() {
         let push = diagnostics(&site.uri("a.fake"), None, json!([finding(0, "own")]));
         let fake = pushing()
             .on("textDocument/didOpen", [push])
-            .on("textDocument/hover", [flood_of_pushes(&site, 60), reply(json!(null))])
+            .on_nth("textDocument/hover", 1, [flood_of_pushes(&site, 60), reply(json!(null))])
+            .answer("textDocument/hover", json!(null))
             .launcher();
         let yard = Plan::one(site, fake.clone()).open().await;
         handled(&yard, "w0", yard.site()).await;

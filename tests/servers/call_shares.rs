@@ -143,6 +143,7 @@ fn inferred(root: &Path, cache: &Path) -> (Vec<PathBuf>, Duration) {
         top: root,
         files: &all,
         cache,
+        generated: cache,
         build: RunBuild::Never,
         memory: &memory,
     };

@@ -130,6 +130,19 @@ impl ServerContext {
         }
     }
 
+    /// The folder of what codeyard writes for the server while it runs. A confined server can read it and not write it: it could put a
+    /// link into its cache folder that leads codeyard out.
+    pub(super) fn generated(&self) -> PathBuf {
+        match self.isolation.is_restricted() {
+            true => {
+                let mut folder = self.cache.clone().into_os_string();
+                folder.push(".generated");
+                folder.into()
+            }
+            false => self.cache.clone(),
+        }
+    }
+
     /// How long no push may have come in before pushed diagnostics count as complete.
     pub fn push_settle(&self) -> Duration {
         Duration::from_millis(self.server.quirks.push_settle_ms)

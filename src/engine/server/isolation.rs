@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -153,6 +154,9 @@ pub(super) fn of_server(context: &ServerContext, shims: Option<&Path>) -> io::Re
         toolchain.extend(toolchain::declared(&rule.toolchain, &context.environment));
     }
     toolchain.extend(shims.map(Path::to_path_buf));
+    let generated = context.generated();
+    fs::create_dir_all(&generated)?;
+    toolchain.push(generated);
     Ok(Isolation::Restricted(SandboxRequest {
         roots,
         toolchain,
@@ -202,8 +206,7 @@ pub(super) fn confined_environment(environment: &[(OsString, OsString)], home: &
 pub(super) fn remove_links(folder: &Path) -> io::Result<()> {
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
-        for entry in entries {
+        for entry in entries_of(&folder)? {
             let entry = entry?;
             let kind = entry.file_type()?;
             match () {
@@ -214,6 +217,19 @@ pub(super) fn remove_links(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The entries of a folder that a confined server could make unreadable, to hide a link. A folder that isn't there has none.
+fn entries_of(folder: &Path) -> io::Result<Vec<io::Result<fs::DirEntry>>> {
+    let read = || fs::read_dir(folder).map(Iterator::collect);
+    match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+            read()
+        }
+        read => read,
+    }
 }
 
 /// The memory of one server: `configured` MiB, or three quarters of what this process may use.
@@ -312,8 +328,11 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("file"), "x").unwrap();
         std::os::unix::fs::symlink("/etc", folder.join("shims")).unwrap();
+        // For others than root, neither it nor what is in it can be listed then.
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o333)).unwrap();
         remove_links(cache.path()).unwrap();
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        remove_links(&cache.path().join("missing")).unwrap();
         assert!(Path::new("/etc").exists());
     }
 }

@@ -95,6 +95,7 @@ impl PreparedProjects {
                 top,
                 files: &files,
                 cache: &context.cache,
+                generated: &context.generated(),
                 build: context.project.build,
                 memory: &context.project.memory,
             };

@@ -239,12 +239,12 @@ impl ConnectionState {
         self.closed.cancel();
     }
 
-    /// Completes the request `id`, if something still waits for it.
-    fn complete(&self, id: u64, outcome: Result<&RawValue, &RawValue>, permit: &mut Option<FramePermit>) {
+    /// Completes the request `id`, if something still waits for it. Returns whether something waited.
+    fn complete(&self, id: u64, outcome: Result<&RawValue, &RawValue>, permit: &mut Option<FramePermit>) -> bool {
         let Some((method, sender)) = self.pending.take(id) else {
             let ours = self.pending.was_issued(id);
             increment(if ours { &self.counters.late_replies } else { &self.counters.unknown_replies });
-            return;
+            return false;
         };
         let outcome = match outcome {
             Ok(result) => Ok(ServerReply::new(result.to_owned(), self.events.position(), permit.take())),
@@ -252,6 +252,7 @@ impl ConnectionState {
         };
         // The receiver may have been dropped just now.
         let _ = sender.send(outcome);
+        true
     }
 
     fn server_error(&self, method: &str, error: &RawValue) -> RequestError {
@@ -338,12 +339,9 @@ impl MessageReader<'_> {
     }
 
     async fn handle_message(&mut self, text: &str, permit: &mut Option<FramePermit>) -> Result<(), CloseReason> {
-        let message = message::parse(text);
-        if !matches!(message, Ok(IncomingMessage::Response { .. })) {
-            self.pause = self.pace.spend(text.len());
-        }
-        match message {
-            Ok(IncomingMessage::Response { id, outcome }) => self.shared.complete(id, outcome, permit),
+        let mut was_asked_for = false;
+        match message::parse(text) {
+            Ok(IncomingMessage::Response { id, outcome }) => was_asked_for = self.shared.complete(id, outcome, permit),
             Ok(IncomingMessage::Unmatched) => {
                 increment(&self.shared.counters.unknown_replies);
             }
@@ -355,6 +353,9 @@ impl MessageReader<'_> {
                     return Err(CloseReason::Malformed);
                 }
             }
+        }
+        if !was_asked_for {
+            self.pause = self.pace.spend(text.len() + limits::MESSAGE_COST_BYTES);
         }
         Ok(())
     }

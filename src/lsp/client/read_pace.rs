@@ -2,7 +2,7 @@
 //! processor.
 //!
 //! A server starts with a credit of [`limits::UNASKED_BURST_BYTES`] and regains [`limits::UNASKED_BYTES_PER_S`]; without credit, the reader waits
-//! and the server with it, since its pipe fills up. Replies cost nothing: they were asked for. Invariants: a wait lasts at most
+//! and the server with it, since its pipe fills up. Replies that someone waits for cost nothing. Invariants: a wait lasts at most
 //! [`limits::MAX_READ_PAUSE_MS`]; nothing is dropped.
 
 use std::time::Duration;

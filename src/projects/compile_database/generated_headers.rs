@@ -25,7 +25,7 @@ use super::system_headers::SystemHeaders;
 use crate::limits::MAX_GENERATED_HEADERS;
 use crate::tree::{Tree, distance, file_name, parent};
 
-/// The folder in the cache folder.
+/// The folder below that of the request.
 const FOLDER: &str = "headers";
 /// The folder of headers that don't depend on who includes them.
 const SHARED: &str = "shared";
@@ -53,13 +53,13 @@ pub(super) struct GeneratedHeaders<'a> {
 }
 
 impl<'a> GeneratedHeaders<'a> {
-    /// Makes headers below `cache`.
-    pub(super) fn new(root: &'a Path, tree: &'a Tree, system: &'a SystemHeaders, cache: &Path) -> Self {
+    /// Makes headers below `generated`.
+    pub(super) fn new(root: &'a Path, tree: &'a Tree, system: &'a SystemHeaders, generated: &Path) -> Self {
         Self {
             root,
             tree,
             system,
-            folder: cache.join(FOLDER),
+            folder: generated.join(FOLDER),
             installed: InstalledNames::default(),
             options: OnceCell::new(),
             made: RefCell::default(),

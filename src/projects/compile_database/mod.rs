@@ -92,7 +92,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let mut cache = ScanCache::load(&scans);
     let built = built_database(request, &tree, &mut info);
     let system = SystemHeaders::of_machine();
-    let generated = GeneratedHeaders::new(request.root, &tree, &system, request.cache);
+    let generated = GeneratedHeaders::new(request.root, &tree, &system, request.generated);
     let inferred = inference::infer(request.root, &tree, &hints, &system, &generated, &listed, &mut cache);
     let headers = generated.finish()?;
     cache.store(&scans, inferred.graph.files.iter().map(|path| &**path))?;

@@ -258,6 +258,7 @@ fn a_build_that_does_not_end_is_ended_with_all_its_processes() {
         top: &project.root,
         files: &files,
         cache: &project.cache,
+        generated: &project.cache,
         build: RunBuild::Allowed,
         memory: &memory,
     };

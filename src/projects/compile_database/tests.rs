@@ -64,6 +64,7 @@ impl Project {
             top: &self.root,
             files: &files,
             cache: &self.cache,
+            generated: &self.cache,
             build,
             memory: &memory,
         };

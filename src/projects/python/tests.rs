@@ -27,6 +27,7 @@ fn prepare(files: &[(&str, &str)]) -> (PreparedProject, Vec<String>) {
         top: &root,
         files: &sources,
         cache: Path::new("/nowhere"),
+        generated: Path::new("/nowhere"),
         build: RunBuild::Never,
         memory: &ProjectMemory::default(),
     };
@@ -124,6 +125,7 @@ fn only_new_imports_affect_the_project() {
         top: &root,
         files: std::slice::from_ref(&file),
         cache: Path::new("/nowhere"),
+        generated: Path::new("/nowhere"),
         build: RunBuild::Never,
         memory: &memory,
     };

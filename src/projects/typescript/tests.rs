@@ -46,6 +46,7 @@ impl Tree {
             top: &root,
             files: &self.files,
             cache: Path::new("/nowhere"),
+            generated: Path::new("/nowhere"),
             build: RunBuild::Never,
             memory: &ProjectMemory::default(),
         };

@@ -130,6 +130,7 @@ pub(super) fn examine(
             top: folder,
             files: &own,
             cache: &cache,
+            generated: &cache,
             build: RunBuild::Never,
             memory: &ProjectMemory::default(),
         };
