@@ -121,13 +121,12 @@ fn a_server_waits_for_files_that_hang_no_longer_than_its_limit() {
         settle().await;
         assert_eq!(fake.launches(), 2, "it handles what came meanwhile, although the file system still hangs");
         drop(hanging);
-        loop {
-            let called = yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await;
-            if matches!(called.reply, codeyard_gateway::service::ToolReply::Result(_)) {
-                break;
+        let is_answered = async {
+            while !yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.is_answered() {
+                pass(500).await;
             }
-            pass(500).await;
-        }
+        };
+        timeout(LIMIT, is_answered).await.unwrap();
         assert_eq!(fake.alive(), 1);
         yard.drain().await;
     });

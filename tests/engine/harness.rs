@@ -502,6 +502,11 @@ pub(crate) struct Called {
 }
 
 impl Called {
+    /// Whether there is an answer.
+    pub(crate) fn is_answered(&self) -> bool {
+        matches!(self.reply, ToolReply::Result(_))
+    }
+
     /// Whether the tool `lsp` succeeded, its text, and its `metadata.error`.
     #[track_caller]
     pub(crate) fn lsp(&self) -> (bool, String, Value) {

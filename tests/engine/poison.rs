@@ -36,17 +36,13 @@ fn hover(yard: &Yard, name: &str) -> futures::future::BoxFuture<'static, Called>
     yard.start("w0", HOVER, yard.site().at(name, 0, 0))
 }
 
-fn is_answered(called: &Called) -> bool {
-    matches!(called.reply, codeyard_gateway::service::ToolReply::Result(_))
-}
-
 #[test]
 fn a_document_that_crashes_the_server_is_found_among_others() {
     paused(|| async {
         let fake = crashes_on_opening().launcher();
         let yard = Plan::one(site(), fake.clone()).open().await;
         yard.site().write("good.fake", "alpha\n");
-        assert!(is_answered(&hover(&yard, "good.fake").await));
+        assert!(hover(&yard, "good.fake").await.is_answered());
         let names: Vec<_> = GOOD.into_iter().chain([POISON]).collect();
         // However often all are asked at once: the server ends for the poison's sake twice, and the others are answered.
         for round in 0..3 {
@@ -55,7 +51,7 @@ fn a_document_that_crashes_the_server_is_found_among_others() {
                 // In the first round the server ends twice, and its second restart may be too late for a call.
                 let is_restarting = round == 0 && format!("{called:?}").contains("retryAfterMs");
                 assert!(
-                    (is_answered(called) != (*name == POISON)) || is_restarting,
+                    (called.is_answered() != (*name == POISON)) || is_restarting,
                     "round {round}: {name}: {called:?}"
                 );
             }
@@ -81,15 +77,15 @@ fn a_refused_document_is_asked_again_when_it_changes_or_the_time_has_passed() {
         hover(&yard, POISON).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
         let crashes = || yard.counts.restarts()["crashed"];
         assert_eq!(crashes(), 2);
-        assert!(!is_answered(&hover(&yard, POISON).await));
+        assert!(!hover(&yard, POISON).await.is_answered());
         assert_eq!(crashes(), 2);
         // Another text may be harmless, so it is asked; this one isn't.
         yard.site().write(POISON, "beta\n");
         pass(2_000).await;
-        assert!(!is_answered(&hover(&yard, POISON).await));
+        assert!(!hover(&yard, POISON).await.is_answered());
         assert_eq!(crashes(), 4);
         pass(600_000).await;
-        assert!(!is_answered(&hover(&yard, POISON).await));
+        assert!(!hover(&yard, POISON).await.is_answered());
         assert!(crashes() > 4, "it is tried again after the quarantine time");
     });
 }
@@ -104,7 +100,7 @@ fn a_suspect_that_was_answered_is_no_longer_asked_alone() {
         let ask_all = || join_all(GOOD.map(|name| hover(&yard, name)));
         // Each of them was at the server when it ended: they are asked again one after the other.
         let called = ask_all().await;
-        assert!(called.iter().all(is_answered), "{called:?}");
+        assert!(called.iter().all(Called::is_answered), "{called:?}");
         let longest = called.iter().map(|called| called.took).max().unwrap();
         assert!(longest > Duration::from_millis(4 * 50), "{longest:?}");
         for name in GOOD {
@@ -114,7 +110,7 @@ fn a_suspect_that_was_answered_is_no_longer_asked_alone() {
         yard.site().write("new.fake", "to move the epochs\n");
         pass(2_000).await;
         let called = ask_all().await;
-        assert!(called.iter().all(is_answered), "{called:?}");
+        assert!(called.iter().all(Called::is_answered), "{called:?}");
         let longest = called.iter().map(|called| called.took).max().unwrap();
         assert!(longest < Duration::from_millis(2 * 50), "{longest:?}");
         assert_eq!(fake.launches(), 2);
@@ -129,15 +125,15 @@ fn a_crash_at_a_later_question_counts_only_in_its_own_turn() {
             |server: FakeServer| server.on("textDocument/definition", [wait_ms(20), except_for("good"), signalled(11)]);
         let fake = deadly(server()).launcher();
         let yard = Plan::one(site(), fake.clone()).open().await;
-        assert!(is_answered(&hover(&yard, POISON).await));
+        assert!(hover(&yard, POISON).await.is_answered());
         let definition = yard.start("w0", DEFINITION, yard.site().at(POISON, 0, 0));
         let (called, good) = futures::future::join(definition, join_all(GOOD.map(|name| hover(&yard, name)))).await;
         called.failed_as("PROVIDER_UNAVAILABLE", "crashed");
-        assert!(good.iter().all(is_answered), "{good:?}");
+        assert!(good.iter().all(Called::is_answered), "{good:?}");
         // All of it is refused, whatever is asked.
         yard.site().write("new.fake", "to move the epochs\n");
         pass(2_000).await;
-        assert!(!is_answered(&hover(&yard, POISON).await));
+        assert!(!hover(&yard, POISON).await.is_answered());
         assert_eq!(yard.counts.restarts()["crashed"], 2);
     });
 }
@@ -152,12 +148,12 @@ fn a_suspect_that_is_slow_holds_up_the_others_once() {
         let crashing = server().on_nth("textDocument/hover", 2, [wait_ms(20), signalled(11)]);
         let fake = FakeLauncher::sequence([crashing, slow(server())]);
         let yard = Plan::one(site(), fake.clone()).open().await;
-        assert!(is_answered(&hover(&yard, "a.fake").await));
+        assert!(hover(&yard, "a.fake").await.is_answered());
         let mut answered = [0; GOOD.len()];
         for _ in 0..3 {
             let called = join_all(GOOD.map(|name| hover(&yard, name))).await;
             for (count, called) in answered.iter_mut().zip(&called) {
-                *count += usize::from(is_answered(called));
+                *count += usize::from(called.is_answered());
             }
         }
         assert_eq!(answered[1], 0);

@@ -17,6 +17,7 @@ use codeyard_process::ledger::{Ledger, SweepReport, sweep};
 use codeyard_process::limits;
 use codeyard_process::resource_limits::ResourceLimits;
 use codeyard_process::spawn::ProcessLauncher;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn guard() -> PathBuf {
@@ -162,6 +163,23 @@ async fn the_server_inherits_only_its_standard_streams() {
     for expected in ["0", "1", "2", "end"] {
         assert_eq!(line(&mut connection).await, expected);
     }
+}
+
+/// The guard inherits the death pipe under the number that it has here.
+#[tokio::test]
+async fn a_server_starts_although_many_descriptors_are_open() {
+    const OPEN: usize = 1_100;
+    let before = getrlimit(Resource::Nofile);
+    let wanted = Rlimit { current: Some(4_096), ..before };
+    if before.current.is_some_and(|most| most < 4_096) && setrlimit(Resource::Nofile, wanted).is_err() {
+        return println!("skipped: this machine allows no 4,096 open files");
+    }
+    let open: Vec<_> = (0..OPEN).map(|_| std::fs::File::open("/dev/null").unwrap()).collect();
+    let mut connection = launch(&shell("read x; echo got $x; exit 7", &mark())).await;
+    connection.writer.write_all(b"hello\n").await.unwrap();
+    assert_eq!(line(&mut connection).await, "got hello");
+    assert_eq!(connection.process.exited().await, ProcessExit::of_code(7));
+    drop(open);
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@
 //! the suspects are bounded.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -35,8 +35,8 @@ const MAX_REQUESTS_FOLLOWED: usize = 256;
 #[derive(Default)]
 pub(super) struct CrashSuspects {
     documents: HashMap<CanonicalUri, CrashSuspect>,
-    /// The present turn, while it lasts, and its end. All that wait for it ask again then, and the first one has the next turn.
-    turn: Option<(Weak<oneshot::Sender<()>>, PreparationEnd)>,
+    /// The end of the latest turn. All that wait for it ask again then, and the first one has the next turn.
+    turn: Option<PreparationEnd>,
 }
 
 /// A document with an open request when the server process ended.
@@ -52,7 +52,7 @@ struct CrashSuspect {
 /// The turn of a suspect. It ends when it is dropped.
 pub(super) struct SuspectTurn {
     survived: Arc<AtomicBool>,
-    _end: Arc<oneshot::Sender<()>>,
+    _end: oneshot::Sender<()>,
 }
 
 /// A request about a document.
@@ -142,14 +142,11 @@ impl CrashSuspects {
     fn turn(&mut self, document: &DocumentInput, method: &'static str) -> Result<Option<SuspectTurn>, PreparationEnd> {
         let survived = self.documents.get(&document.source.uri).and_then(|suspect| suspect.methods.get(method));
         let Some(survived) = survived.filter(|survived| !survived.load(Ordering::Relaxed)) else { return Ok(None) };
-        if let Some((turn, ended)) = &self.turn
-            && turn.strong_count() > 0
-        {
-            return Err(ended.clone());
+        if let Some(ended) = self.turn.clone().filter(|ended| ended.clone().now_or_never().is_none()) {
+            return Err(ended);
         }
         let (end, ended) = oneshot::channel();
-        let end = Arc::new(end);
-        self.turn = Some((Arc::downgrade(&end), ended.map(drop).boxed().shared()));
+        self.turn = Some(ended.map(drop).boxed().shared());
         Ok(Some(SuspectTurn { survived: survived.clone(), _end: end }))
     }
 }

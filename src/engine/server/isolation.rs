@@ -142,7 +142,7 @@ fn is_built_in(server: &ServerSpec) -> bool {
 /// What a process of this server may access.
 ///
 /// # Errors
-/// Of the file system, when the cache folder can't be cleaned.
+/// Of the file system, when the folder of what codeyard writes for the server can't be made.
 pub(super) fn of_server(context: &ServerContext, shims: Option<&Path>) -> io::Result<Isolation> {
     if !context.isolation.is_restricted() || is_built_in(&context.server) {
         return Ok(Isolation::Trusted);

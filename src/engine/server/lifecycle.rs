@@ -207,7 +207,7 @@ impl LanguageServer {
             KILLED if !seeded_faults::is_on("kill_from_outside_is_a_crash") => {
                 self.history.on_killed(served, self.jitter())
             }
-            _ if is_hopeless => self.history.on_hopeless_start(),
+            _ if is_hopeless => self.history.give_up(),
             _ => self.history.on_exit(Instant::now(), was_ready, self.jitter()),
         };
         match decision {

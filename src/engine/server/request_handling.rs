@@ -209,8 +209,7 @@ impl LanguageServer {
             (Exchange::DocumentDiagnostics, Some(document))
                 if !session.capabilities.supports(message.request.method()) =>
             {
-                let document = document.clone();
-                return self.await_push(&document, message, turn, ctx);
+                return self.await_push(document, message, turn, ctx);
             }
             (Exchange::ProjectDiagnostics, _) => session.project_report(message.deadline),
             (Exchange::Reply | Exchange::DocumentDiagnostics, _) => {

@@ -84,9 +84,7 @@ impl RestartHistory {
         self.exits.push_back(now);
         let too_often = self.on_probation || self.exits.len() > self.rule.max_restarts;
         if too_often && !seeded_faults::is_on("never_quarantined") {
-            self.on_probation = true;
-            self.exits.clear();
-            return RestartDecision::Quarantine(self.rule.quarantine);
+            return self.give_up();
         }
         if self.exits.len() == 1 {
             self.first_was_immediate = was_ready;
@@ -111,8 +109,8 @@ impl RestartHistory {
         }
     }
 
-    /// Records a failed start of a program that fails everywhere: it isn't tried again before the quarantine has passed.
-    pub(crate) fn on_hopeless_start(&mut self) -> RestartDecision {
+    /// It isn't tried again before the quarantine has passed, and then once.
+    pub(crate) fn give_up(&mut self) -> RestartDecision {
         self.on_probation = true;
         self.exits.clear();
         RestartDecision::Quarantine(self.rule.quarantine)

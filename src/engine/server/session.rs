@@ -206,12 +206,7 @@ impl LiveServer {
         Ok(match request.send(&self.client, &self.capabilities, &view)? {
             Some(reply) => {
                 let expiry = self.expiry(Some(request), turn, deadline);
-                SendOutcome::Reply(PendingAnswer {
-                    reply,
-                    encoding: self.encoding,
-                    incarnation: self.incarnation,
-                    expiry,
-                })
+                SendOutcome::Reply(self.pending(reply, expiry))
             }
             None => SendOutcome::Unsupported,
         })
@@ -234,14 +229,16 @@ impl LiveServer {
             for text in open {
                 let params = methods::document_diagnostic(&text, identifier.as_deref(), None);
                 let reply = self.client.request(methods::DOCUMENT_DIAGNOSTIC, &params)?;
-                report.pulls.push((text, self.pending(reply, deadline)));
+                let expiry = self.expiry(None, None, deadline);
+                report.pulls.push((text, self.pending(reply, expiry)));
             }
         }
         if self.capabilities.workspace_diagnostics() {
             let identifier = self.identifier();
             let params = methods::workspace_diagnostic(identifier.as_deref(), &[]);
             let reply = self.client.request(methods::WORKSPACE_DIAGNOSTIC, &params)?;
-            report.workspace = Some(self.pending(reply, deadline));
+            let expiry = self.expiry(None, None, deadline);
+            report.workspace = Some(self.pending(reply, expiry));
         }
         Ok(SendOutcome::Project(report))
     }
@@ -250,13 +247,12 @@ impl LiveServer {
         self.capabilities.pull_diagnostics().into_iter().find_map(|pull| pull.identifier)
     }
 
-    /// The answer to a request about no document of a caller.
+    /// A request that was sent to this process.
     fn pending(
-        &mut self,
+        &self,
         reply: codeyard_lsp::client::pending_requests::PendingReply,
-        deadline: Deadline,
+        expiry: ExpiryGuard,
     ) -> PendingAnswer {
-        let expiry = self.expiry(None, None, deadline);
         PendingAnswer { reply, encoding: self.encoding, incarnation: self.incarnation, expiry }
     }
 

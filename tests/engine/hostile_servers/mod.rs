@@ -211,7 +211,7 @@ fn run(behaviour: &Behaviour) -> Outcome {
         if *after.lock() == "ready" && behaviour.answers_later {
             let tool = if behaviour.tool == HOVER { DEFINITION } else { HOVER };
             let later = query(&yard, tool, "b.fake").await;
-            if later.took.as_millis() > 300 || !matches!(later.reply, codeyard_gateway::service::ToolReply::Result(_)) {
+            if later.took.as_millis() > 300 || !later.is_answered() {
                 faults.lock().push(format!(
                     "the next call: {} after {} ms",
                     described(&later, tool),
