@@ -118,8 +118,17 @@ pub const MAX_SERVER_READ_MS: u64 = 10_000;
 /// Longest time in which the roots of a workspace are opened, in milliseconds. Then the workspace is one that can't be opened.
 pub const MAX_ROOT_OPEN_MS: u64 = 10_000;
 
-/// Threads of the blocking pool that open roots at a time.
+/// Openings of roots that take turns on the blocking pool.
 pub const MAX_ROOT_OPENS: usize = 16;
+
+/// Time after which an opening that isn't done lets the next one begin, in milliseconds.
+pub const ROOT_OPEN_TURN_MS: u64 = 500;
+
+/// Threads that hang in the opening of roots and are left behind. While there are as many, no other roots are opened.
+pub const MAX_HUNG_ROOT_OPENS: usize = 256;
+
+/// Time between two attempts to open the workspaces that couldn't be opened, in milliseconds.
+pub const OPEN_AGAIN_MS: u64 = 15_000;
 
 /// How long a request of an operator waits for the supervisor, in milliseconds.
 pub const OPERATOR_PATIENCE_MS: u64 = 1_000;

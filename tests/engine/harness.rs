@@ -21,7 +21,7 @@ use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::registry::ServerSpec;
 use codeyard_model::uri::encode_path;
 use codeyard_process::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher};
-use codeyard_state::StateDir;
+use codeyard_state::{StateDir, StoreHandle};
 use codeyard_telemetry::{Counts, Metrics, Observers, Telemetry};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -183,6 +183,17 @@ impl Entry {
 /// Changes the telemetry of a service, for example to add spans or a log.
 type TelemetrySetup = Arc<dyn Fn(Telemetry) -> Telemetry + Send + Sync>;
 
+/// Changes the state store of a service, for example to let it fail.
+type StoreSetup = Arc<dyn Fn(StoreHandle) -> StoreHandle + Send + Sync>;
+
+/// What a service is made of besides its files and servers.
+#[derive(Clone)]
+struct Setup {
+    metrics: Arc<dyn Metrics>,
+    telemetry: TelemetrySetup,
+    store: StoreSetup,
+}
+
 /// Builder of a service.
 pub(crate) struct Plan {
     site: Site,
@@ -192,6 +203,7 @@ pub(crate) struct Plan {
     walked: bool,
     metrics: Option<Arc<dyn Metrics>>,
     telemetry_setup: TelemetrySetup,
+    store_setup: StoreSetup,
     tune: Box<dyn FnOnce(&mut Config)>,
 }
 
@@ -205,6 +217,7 @@ impl Plan {
             walked: true,
             metrics: None,
             telemetry_setup: Arc::new(|telemetry| telemetry),
+            store_setup: Arc::new(|store| store),
             tune: Box::new(|_| {}),
         }
     }
@@ -251,6 +264,12 @@ impl Plan {
         self
     }
 
+    /// Changes the state store of the service, for example to let it fail.
+    pub(crate) fn store_setup(mut self, store: impl Fn(StoreHandle) -> StoreHandle + Send + Sync + 'static) -> Self {
+        self.store_setup = Arc::new(store);
+        self
+    }
+
     pub(crate) fn tune(mut self, tune: impl FnOnce(&mut Config) + 'static) -> Self {
         self.tune = Box::new(tune);
         self
@@ -267,7 +286,8 @@ impl Plan {
         let counts = Arc::new(Counts::default());
         let metrics = self.metrics.unwrap_or_else(|| counts.clone());
         let kinds = Arc::new(Kinds { kinds: self.kinds });
-        let yard = Yard::open(sites, config, kinds, self.watched, (metrics, self.telemetry_setup), counts).await;
+        let setup = Setup { metrics, telemetry: self.telemetry_setup, store: self.store_setup };
+        let yard = Yard::open(sites, config, kinds, self.watched, setup, counts).await;
         if self.walked {
             yard.walk().await;
         }
@@ -338,8 +358,7 @@ pub(crate) struct Yard {
     engine: Option<Engine>,
     kinds: Arc<Kinds>,
     watched: bool,
-    metrics: Arc<dyn Metrics>,
-    telemetry_setup: TelemetrySetup,
+    setup: Setup,
     telemetry: Telemetry,
     frames: Arc<FrameBudget>,
 }
@@ -350,7 +369,7 @@ impl Yard {
         config: Config,
         kinds: Arc<Kinds>,
         watched: bool,
-        (metrics, telemetry_setup): (Arc<dyn Metrics>, TelemetrySetup),
+        setup: Setup,
         counts: Arc<Counts>,
     ) -> Self {
         let state = StateDir::open(&sites[0].base().join("state")).unwrap();
@@ -362,12 +381,12 @@ impl Yard {
             frames: frames.clone(),
             watcher: watcher.clone(),
             environment: Arc::default(),
-            metrics: metrics.clone(),
+            metrics: setup.metrics.clone(),
             runs: Err("this test has none".into()),
         };
         let parts = EngineParts {
             shared,
-            store: state.store().unwrap(),
+            store: (setup.store)(state.store().unwrap()),
             state: state.path().to_path_buf(),
             cache: sites[0].base().join("cache"),
             chosen: vec![],
@@ -375,22 +394,9 @@ impl Yard {
         let engine = Engine::start_here(parts);
         let done = engine.configure(config.clone()).await.unwrap();
         assert_eq!(done.failed, [], "workspaces must open");
-        let telemetry = telemetry_setup(Telemetry::new(metrics.clone()));
+        let telemetry = (setup.telemetry)(Telemetry::new(setup.metrics.clone()));
         let gateway = Arc::new(Gateway::new(engine.directory(), telemetry.clone()));
-        Self {
-            telemetry_setup,
-            telemetry,
-            frames,
-            sites,
-            config,
-            counts,
-            gateway,
-            watcher,
-            engine: Some(engine),
-            kinds,
-            watched,
-            metrics,
-        }
+        Self { setup, telemetry, frames, sites, config, counts, gateway, watcher, engine: Some(engine), kinds, watched }
     }
 
     /// Watches all workspaces: from then on queries are shared and snapshots retained.
@@ -406,8 +412,7 @@ impl Yard {
     /// Ends the service and starts another one with the same state directory.
     pub(crate) async fn reopen(mut self) -> Self {
         self.engine.take().unwrap().drain().await;
-        Self::open(self.sites, self.config, self.kinds, self.watched, (self.metrics, self.telemetry_setup), self.counts)
-            .await
+        Self::open(self.sites, self.config, self.kinds, self.watched, self.setup, self.counts).await
     }
 
     /// Registers the same observers as the binary.

@@ -46,4 +46,5 @@ mod readiness;
 mod retry_hints;
 mod simulated;
 mod starts;
+mod state_faults;
 mod stuck_threads;

@@ -28,17 +28,17 @@ use crate::status::heartbeat::Heartbeat;
 use crate::supervisor::directory::Directory;
 use crate::supervisor::drain_state::Draining;
 use crate::supervisor::memory::MemoryWatch;
-use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport};
+use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport, StateProblem};
 use crate::supervisor::principal_count::PrincipalCount;
 use crate::supervisor::replacement::WorkspaceEnded;
 use crate::supervisor::root_opening::RootOpening;
 use crate::supervisor::server_selection_check;
 use crate::workspace::actor::{Workspace, snapshot_store};
 use crate::workspace::handle::WorkspaceHandle;
-use crate::workspace::messages::{ResumeRuns, Retune, Warm, WarmIndex};
+use crate::workspace::messages::{ResumeRuns, Warm, WarmIndex};
 use crate::workspace::setup::{EngineShared, Policy, WorkspaceSetup};
 use codeyard_base::ids::WorkspaceName;
-use codeyard_config::{Config, ConfigError, IsolationLevel, WorkspaceChange, WorkspaceConfig, limits};
+use codeyard_config::{Config, ConfigError, IsolationLevel, WorkspaceConfig, limits};
 use codeyard_files::gate::Gate;
 use codeyard_lsp::client::lifecycle::StopPace;
 use codeyard_lsp::registry::Registry;
@@ -63,6 +63,8 @@ pub struct SupervisorParts {
     pub cache: PathBuf,
     /// Kinds chosen on the command line.
     pub chosen: Vec<String>,
+    /// Becomes true when the service stops.
+    pub stop: tokio::sync::watch::Receiver<bool>,
 }
 
 pub(super) struct Running {
@@ -92,8 +94,8 @@ pub struct Supervisor {
     pub(super) roots: RootOpening,
     pub(super) stopping: bool,
     pub(super) generation: u64,
-    /// The level of workspaces that name none.
-    pub(super) default_isolation: IsolationLevel,
+    /// The level of workspaces that name none; unknown before the first configuration.
+    pub(super) default_isolation: Option<IsolationLevel>,
     pub(super) principals: PrincipalCount,
 }
 
@@ -103,10 +105,10 @@ impl Supervisor {
         Self {
             indexes: Arc::new(Indexes::in_state(&parts.state, parts.store.clone())),
             principals: PrincipalCount::new(parts.store.clone()),
-            default_isolation: IsolationLevel::Trusted,
+            default_isolation: None,
             heartbeats: parts.arbiters.iter().map(Heartbeat::of).collect(),
             memory_watch: MemoryWatch::default(),
-            roots: RootOpening::default(),
+            roots: RootOpening::new(parts.stop.clone()),
             parts,
             config: Config::default(),
             servers: None,
@@ -124,6 +126,9 @@ impl Supervisor {
 
     /// Applies the configuration of a file. It replaces the workspaces that it defines; workspaces added at run time under other names stay.
     fn configure(&mut self, mut new: Config, ctx: &mut Context<Self>) -> Result<ConfigureReport, ConfigureError> {
+        if self.stopping {
+            return Err(ConfigureError::Stopping);
+        }
         let mut tables = toml::Table::new();
         tables.insert("servers".into(), new.servers.clone().into());
         tables.insert("languages".into(), new.languages.clone().into());
@@ -137,86 +142,28 @@ impl Supervisor {
                 return Err(ConfigError { key: format!("{}: {}", workspace.name, error.key), ..error }.into());
             }
         }
+        let failed: Vec<WorkspaceName> = self.failed.keys().cloned().collect();
+        let plan = self.plan(new, &failed);
+        if let Some(problem) = plan.problem(self, None) {
+            return Err(problem.into());
+        }
         self.servers = Some(Arc::new(IndexedRegistry::new(registry)));
         self.put = kept;
-        let failed: Vec<WorkspaceName> = self.failed.keys().cloned().collect();
-        Ok(self.apply_config(new, &failed, ctx))
+        Ok(self.apply_plan(plan, ctx))
     }
 
-    /// Applies `new` to the running workspaces. Workspaces of `again` that couldn't be opened before are tried again.
-    pub(super) fn apply_config(
-        &mut self,
-        new: Config,
-        again: &[WorkspaceName],
-        ctx: &mut Context<Self>,
-    ) -> ConfigureReport {
-        let mut changes = codeyard_config::diff(&self.config, &new);
-        let failed = |name: &&WorkspaceName| self.failed.contains_key(*name) && new.workspace(name.as_str()).is_some();
-        for name in again.iter().filter(failed) {
-            if !changes.iter().any(|change| change.name() == name) {
-                changes.push(WorkspaceChange::Added(name.clone()));
-            }
-        }
-        let level = self.principals.default_level(&new);
-        if level != self.default_isolation {
-            let follows = |workspace: &&WorkspaceConfig| {
-                workspace.isolation.is_none() && self.running.contains_key(&workspace.name)
-            };
-            for workspace in new.workspaces.iter().filter(follows) {
-                changes.retain(|change| change.name() != &workspace.name);
-                changes.push(WorkspaceChange::Added(workspace.name.clone()));
-            }
-            self.default_isolation = level;
-        }
-        self.config = new;
-        self.parts.directory.start_queue().set_max(self.config.supervision.max_starts);
-        let warmset = &self.config.warmset;
-        self.indexes.warmset.configure(warmset.enabled, warmset.capacity);
-        let mut done = ConfigureReport::default();
-        for change in changes {
-            self.apply_change(change, &mut done, ctx);
-        }
-        self.parts.directory.set_default(self.config.default_name().cloned());
-        self.parts.directory.set_groups(&self.config.groups);
-        self.parts.directory.status_registry().set_memory_budget(self.memory_budget());
-        self.parts.directory.memory().check_again();
-        done
-    }
-
-    fn apply_change(&mut self, change: WorkspaceChange, done: &mut ConfigureReport, ctx: &mut Context<Self>) {
-        match change {
-            WorkspaceChange::Removed(name) => {
-                self.remove(&name, ctx);
-                done.removed.push(name);
-            }
-            WorkspaceChange::Changed(name, changed)
-                if !changed.roots && !changed.servers && self.running.contains_key(&name) =>
-            {
-                self.retune(&name);
-                done.retuned.push(name);
-            }
-            WorkspaceChange::Added(name) | WorkspaceChange::Changed(name, _) => {
-                let before = self.running.get(&name).map(|running| running.handle.gate.clone());
-                self.remove(&name, ctx);
-                match self.start_workspace(&name, before, ctx) {
-                    Ok(()) => done.started.push(name),
-                    Err(why) => {
-                        tracing::error!(workspace = %name, error = %why, "workspace can't be opened");
-                        done.failed.push((name, why));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Starts a workspace; `before` is the gate of its predecessor.
+    /// Starts a workspace with this `rootsEpoch`; `before` is the gate of its predecessor.
     pub(super) fn start_workspace(
         &mut self,
         name: &WorkspaceName,
+        epoch: Result<u64, StateProblem>,
         before: Option<Gate>,
         ctx: &mut Context<Self>,
     ) -> Result<(), String> {
-        let started = self.try_start(name, before, ctx);
+        let started = match epoch {
+            Ok(epoch) => self.try_start(name, epoch, before, ctx),
+            Err(problem) => Err(problem.to_string()),
+        };
         if let Err(why) = &started {
             self.failed.insert(name.clone(), why.clone());
             self.parts.directory.status_registry().set_failed(self.failed.len());
@@ -224,7 +171,13 @@ impl Supervisor {
         started
     }
 
-    fn try_start(&mut self, name: &WorkspaceName, before: Option<Gate>, ctx: &mut Context<Self>) -> Result<(), String> {
+    fn try_start(
+        &mut self,
+        name: &WorkspaceName,
+        roots_epoch: u64,
+        before: Option<Gate>,
+        ctx: &mut Context<Self>,
+    ) -> Result<(), String> {
         let (Some(config), Some(servers)) = (self.config.workspace(name.as_str()), self.servers.clone()) else {
             return Err("it is not configured".into());
         };
@@ -243,7 +196,7 @@ impl Supervisor {
             name: name.clone(),
             tenant: config.tenant.clone(),
             gate: gate.clone(),
-            roots_epoch: self.parts.epochs.next(name).map_err(|error| error.to_string())?,
+            roots_epoch,
             selection: server_selection_check::selection(config, &self.config.syntactic_of(config), &self.parts.chosen),
             settings: config.settings.clone(),
             env: config.env.clone(),
@@ -321,18 +274,7 @@ impl Supervisor {
         }
     }
 
-    fn retune(&mut self, name: &WorkspaceName) {
-        let Some(config) = self.config.workspace(name.as_str()) else { return };
-        let (policy, permission) = (self.policy(config), self.config.permission_of(config));
-        let Some(running) = self.running.get_mut(name) else { return };
-        running.handle.limits = policy.limits.clone();
-        running.handle.payload_bytes = policy.index.payload_bytes;
-        running.handle.permission = Arc::new(permission);
-        self.parts.directory.put(running.handle.clone());
-        drop(running.handle.actor.try_send(Retune(policy)));
-    }
-
-    fn remove(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) {
+    pub(super) fn remove(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) {
         self.parts.directory.remove(name);
         self.failed.remove(name);
         self.parts.directory.status_registry().set_failed(self.failed.len());
@@ -341,7 +283,7 @@ impl Supervisor {
         }
     }
 
-    fn policy(&self, workspace: &WorkspaceConfig) -> Policy {
+    pub(super) fn policy(&self, workspace: &WorkspaceConfig) -> Policy {
         let rule = &self.config.supervision;
         Policy {
             limits: self.config.limits_of(workspace),
@@ -372,6 +314,7 @@ impl Actor for Supervisor {
         // Room for one message of every workspace at once: none may be lost.
         ctx.set_mailbox_capacity(limits::MAX_WORKSPACES);
         self.watch_memory(ctx);
+        self.watch_failed(ctx);
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use actix_rt::{Arbiter, System};
+use tokio::sync::watch;
 
 use crate::limits;
 use crate::query::redact;
@@ -43,6 +44,7 @@ pub struct Engine {
     directory: Arc<Directory>,
     launcher: Arc<dyn Launcher>,
     supervisor: Addr<Supervisor>,
+    stop: watch::Sender<bool>,
     threads: Option<(System, JoinHandle<()>)>,
 }
 
@@ -89,6 +91,7 @@ impl Engine {
         redact::prepare();
         let directory = Arc::new(Directory::default());
         let launcher = parts.shared.launcher.clone();
+        let (stop, stops) = watch::channel(false);
         let parts = SupervisorParts {
             shared: parts.shared,
             directory: directory.clone(),
@@ -98,8 +101,9 @@ impl Engine {
             state: parts.state,
             cache: parts.cache,
             chosen: parts.chosen,
+            stop: stops,
         };
-        Self { directory, launcher, supervisor: Supervisor::new(parts).start(), threads: None }
+        Self { directory, launcher, supervisor: Supervisor::new(parts).start(), stop, threads: None }
     }
 
     /// Where calls find workspaces.
@@ -126,6 +130,8 @@ impl Engine {
 
     /// Lets calls end, stops all language servers, then the actors and their threads. A thread that is stuck is left behind.
     pub async fn drain(mut self) {
+        // A change that waits for roots is given up, so that the supervisor handles the next message.
+        self.stop.send_replace(true);
         let limit = Duration::from_millis(limits::DRAIN_ALL_MS);
         match tokio::time::timeout(limit, self.supervisor.send(DrainAll)).await {
             Ok(Ok(())) => {}

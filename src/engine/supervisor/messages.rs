@@ -39,7 +39,18 @@ pub enum ConfigureError {
     /// It is not valid together with the workspaces that were added at run time.
     #[error("with the workspaces made at run time, {0}")]
     Together(#[from] ConfigError),
+    /// A workspace that runs couldn't start again.
+    #[error("nothing was changed, because a workspace could not start again: {0}")]
+    State(#[from] StateProblem),
+    /// The service is stopping.
+    #[error("the service is stopping")]
+    Stopping,
 }
+
+/// The state directory can't be written, so a workspace can't start. The text names the file and the next step.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct StateProblem(pub String);
 
 /// Drains every workspace and stops.
 #[derive(Message)]
@@ -114,6 +125,9 @@ pub enum PutError {
     /// Its roots can't be opened. The text may name paths; it is for operators only.
     #[error("{0}")]
     Unusable(String),
+    /// It, or another workspace that would have to start again, can't start. The text may name paths; it is for operators only.
+    #[error(transparent)]
+    State(StateProblem),
     /// Too many workspaces are draining.
     #[error("too many workspaces are being stopped")]
     Busy,

@@ -4,6 +4,7 @@
 //! what the supervisor accepts.
 
 pub mod actor;
+mod config_plan;
 pub mod control;
 pub mod directory;
 mod drain;
@@ -12,6 +13,7 @@ pub mod engine;
 mod memory;
 pub mod messages;
 pub mod metrics;
+mod opening_again;
 mod principal_count;
 mod replacement;
 mod root_opening;

@@ -1,7 +1,7 @@
 //! Counts the principals that may call: those with a token and those that rules of permission name. More than one makes workspaces
 //! restricted that name no level. Makes the isolation of each workspace.
 //!
-//! Invariant: tokens that can't be read count as several principals.
+//! Invariant: tokens that can't be read count as several principals, unless they could be read before: then what they said then holds.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,14 +23,16 @@ impl PrincipalCount {
         Self { store }
     }
 
-    /// The level of workspaces that name none.
-    pub(super) fn default_level(&self, config: &Config) -> IsolationLevel {
+    /// The level of workspaces that name none; `before` is the present one. While the tokens can't be read, no token is accepted, and no
+    /// workspace starts again because of that.
+    pub(super) fn default_level(&self, config: &Config, before: Option<IsolationLevel>) -> IsolationLevel {
+        let mut names: BTreeSet<&str> = config.principals().collect();
+        let by_config = IsolationLevel::by_principals(names.len());
         let Ok(tokens) = TokenStore::open(self.store.clone(), TokenAudience::Mcp) else {
-            return IsolationLevel::Restricted;
+            return before.filter(|_| by_config == IsolationLevel::Trusted).unwrap_or(IsolationLevel::Restricted);
         };
         let tokens = tokens.principals();
-        let mut names: BTreeSet<&str> = tokens.iter().map(|principal| principal.as_str()).collect();
-        names.extend(config.principals());
+        names.extend(tokens.iter().map(|principal| principal.as_str()));
         IsolationLevel::by_principals(names.len())
     }
 }
@@ -38,7 +40,7 @@ impl PrincipalCount {
 impl Supervisor {
     /// The isolation of a workspace with this configuration. Blocks for a fraction of a second when the first restricted one is opened.
     pub(super) fn isolation_of(&self, config: &WorkspaceConfig) -> Arc<WorkspaceIsolation> {
-        let level = config.isolation.unwrap_or(self.default_isolation);
+        let level = config.isolation.or(self.default_isolation).unwrap_or(IsolationLevel::Restricted);
         let launcher = &*self.parts.shared.launcher;
         let isolation = WorkspaceIsolation::of(level, config.isolation.is_some(), &self.config.supervision, launcher);
         if let Some(Err(why)) = &isolation.mechanism {
@@ -52,13 +54,23 @@ impl Supervisor {
 
     /// Restarts the workspaces whose level follows the number of principals, if that has changed.
     pub(super) fn follow_principals(&mut self, ctx: &mut Context<Self>) {
-        if self.stopping || self.principals.default_level(&self.config) == self.default_isolation {
+        let level = self.principals.default_level(&self.config, self.default_isolation);
+        if self.stopping || self.default_isolation.is_none_or(|before| before == level) {
+            return;
+        }
+        let plan = self.plan_at(self.config.clone(), &[], level);
+        if let Some(problem) = plan.problem(self, None) {
+            tracing::error!(
+                error = %problem,
+                "the number of principals has changed, and workspaces without `isolation` can't start again at their new level; this is \
+                 tried again"
+            );
             return;
         }
         tracing::info!(
             "the number of principals has changed; workspaces without `isolation` start again at their new level"
         );
-        self.apply_config(self.config.clone(), &[], ctx);
+        self.apply_plan(plan, ctx);
         self.publish_listing();
     }
 }

@@ -21,12 +21,13 @@ impl Handler<WorkspaceEnded> for Supervisor {
         let config = self.config.workspace(name.as_str()).cloned();
         self.after_opening(config.as_ref(), move |supervisor, ctx| {
             let is_current = supervisor.running.get(&name).is_some_and(|running| running.generation == generation);
-            if !is_current {
+            if !is_current || supervisor.stopping {
                 return;
             }
             tracing::error!(workspace = %name, "workspace actor panicked; starting it again");
             supervisor.running.remove(&name);
-            if let Err(why) = supervisor.start_workspace(&name, None, ctx) {
+            let epoch = supervisor.next_roots_epoch(&name);
+            if let Err(why) = supervisor.start_workspace(&name, epoch, None, ctx) {
                 supervisor.parts.directory.remove(&name);
                 tracing::error!(workspace = %name, error = %why, "workspace can't be opened again");
             }

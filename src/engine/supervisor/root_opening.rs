@@ -1,17 +1,19 @@
 //! Opens the roots of workspaces for the supervisor, on the blocking pool.
 //!
-//! The supervisor handles nothing else meanwhile, so changes stay in order. Invariants: a root on a file system that hangs fails its own
-//! workspace, after [`limits::MAX_ROOT_OPEN_MS`]; at most [`limits::MAX_ROOT_OPENS`] threads of the pool open roots, those included that
-//! nobody waits for any more.
+//! The supervisor handles nothing else while it opens roots for a change, so changes stay in order. Invariants: a root on a file system that
+//! hangs fails its own workspace, after [`limits::MAX_ROOT_OPEN_MS`], and delays the others by [`limits::ROOT_OPEN_TURN_MS`] at most; only
+//! [`limits::MAX_ROOT_OPENS`] begin at a time, and only [`limits::MAX_HUNG_ROOT_OPENS`] threads are left behind; roots that hang are not
+//! opened a second time meanwhile; no opening delays the end of the service.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use futures::future::join_all;
-use tokio::sync::Semaphore;
+use futures::future::{BoxFuture, join_all};
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::limits;
@@ -24,22 +26,67 @@ use codeyard_files::gate::Gate;
 /// A workspace with its roots and extra roots.
 type Key = (WorkspaceName, Vec<PathBuf>, Vec<PathBuf>);
 
-/// The gates that were opened for the change that is being applied.
+/// Opens the roots of a workspace. Blocks.
+type OpenGate = Arc<dyn Fn(&[PathBuf], &[PathBuf]) -> Result<Gate, String> + Send + Sync>;
+
+const HANGS: &str = "the file system of its roots does not answer";
+
+/// Opens gates, and holds those that were opened for the change that is being applied.
 pub(super) struct RootOpening {
-    places: Arc<Semaphore>,
-    opened: BTreeMap<Key, Result<Gate, String>>,
+    opener: Opener,
+    opened: Opened,
 }
 
-impl Default for RootOpening {
-    fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(limits::MAX_ROOT_OPENS)), opened: BTreeMap::new() }
-    }
+/// Opened gates.
+pub(super) type Opened = BTreeMap<Key, Result<Gate, String>>;
+
+/// What all openings share.
+#[derive(Clone)]
+struct Opener {
+    places: Arc<Semaphore>,
+    hung: Arc<Mutex<Hung>>,
+    open: OpenGate,
+    stop: watch::Receiver<bool>,
+}
+
+/// The openings whose threads have not returned.
+#[derive(Default)]
+struct Hung {
+    begun: u64,
+    /// By their number.
+    openings: BTreeMap<u64, Opening>,
+}
+
+/// A thread that opens roots.
+struct Opening {
+    key: Key,
+    /// Nobody waits for it any more.
+    is_left_behind: bool,
 }
 
 impl RootOpening {
+    /// Opens roots until `stop` is true.
+    pub(super) fn new(stop: watch::Receiver<bool>) -> Self {
+        let open = |roots: &[PathBuf], extra: &[PathBuf]| Gate::open(roots, extra).map_err(|error| error.to_string());
+        let opener = Opener {
+            places: Arc::new(Semaphore::new(limits::MAX_ROOT_OPENS)),
+            hung: Arc::default(),
+            open: Arc::new(open),
+            stop,
+        };
+        Self { opener, opened: Opened::new() }
+    }
+
     /// The gate of a workspace. `None`: it wasn't opened for this change.
     pub(super) fn gate(&self, config: &WorkspaceConfig) -> Option<Result<Gate, String>> {
         self.opened.get(&key(config)).cloned()
+    }
+
+    /// Opens the roots of these workspaces.
+    fn open<'c>(&self, workspaces: impl IntoIterator<Item = &'c WorkspaceConfig>) -> BoxFuture<'static, Opened> {
+        let keys: BTreeSet<Key> = workspaces.into_iter().map(key).collect();
+        let opener = self.opener.clone();
+        Box::pin(async move { join_all(keys.into_iter().map(|key| opener.open(key))).await.into_iter().collect() })
     }
 }
 
@@ -50,15 +97,34 @@ impl Supervisor {
         workspaces: impl IntoIterator<Item = &'c WorkspaceConfig>,
         change: impl FnOnce(&mut Self, &mut Context<Self>) -> T + 'static,
     ) -> AtomicResponse<Self, T> {
-        let opening: Vec<_> =
-            workspaces.into_iter().map(|config| open(self.roots.places.clone(), key(config))).collect();
-        let applied = join_all(opening).into_actor(self).map(move |opened, supervisor, ctx| {
-            supervisor.roots.opened = opened.into_iter().collect();
-            let done = change(supervisor, ctx);
-            supervisor.roots.opened.clear();
-            done
-        });
-        AtomicResponse::new(Box::pin(applied))
+        let opened = self.roots.open(workspaces).into_actor(self);
+        AtomicResponse::new(Box::pin(
+            opened.map(|opened, supervisor: &mut Self, ctx| supervisor.with_opened(opened, ctx, change)),
+        ))
+    }
+
+    /// The same while other messages are handled, so that the change must look at what holds by then.
+    pub(super) fn spawn_after_opening<'c>(
+        &mut self,
+        workspaces: impl IntoIterator<Item = &'c WorkspaceConfig>,
+        ctx: &mut Context<Self>,
+        change: impl FnOnce(&mut Self, &mut Context<Self>) + 'static,
+    ) {
+        let opened = self.roots.open(workspaces).into_actor(self);
+        ctx.spawn(opened.map(|opened, supervisor: &mut Self, ctx| supervisor.with_opened(opened, ctx, change)));
+    }
+
+    fn with_opened<T>(
+        &mut self,
+        opened: Opened,
+        ctx: &mut Context<Self>,
+        change: impl FnOnce(&mut Self, &mut Context<Self>) -> T,
+    ) -> T {
+        self.stopping |= *self.roots.opener.stop.borrow();
+        self.roots.opened = opened;
+        let done = change(self, ctx);
+        self.roots.opened.clear();
+        done
     }
 }
 
@@ -66,16 +132,166 @@ fn key(config: &WorkspaceConfig) -> Key {
     (config.name.clone(), config.roots.clone(), config.extra_roots.clone())
 }
 
-async fn open(places: Arc<Semaphore>, key: Key) -> (Key, Result<Gate, String>) {
-    let (_, roots, extra_roots) = key.clone();
-    let opening = async move {
-        let place = places.acquire_owned().await;
-        let open = move || {
-            let _place = place;
-            Gate::open(&roots, &extra_roots).map_err(|error| error.to_string())
+impl Opener {
+    /// Opens the roots of `key`, unless that takes too long or the service stops.
+    async fn open(&self, key: Key) -> (Key, Result<Gate, String>) {
+        let (mut stop, limit) = (self.stop.clone(), Duration::from_millis(limits::MAX_ROOT_OPEN_MS));
+        let opened = tokio::select! {
+            biased;
+            // It ends without a value when the engine is gone.
+            _ = stop.wait_for(|stops| *stops) => Err("the service is stopping".to_owned()),
+            opened = timeout(limit, self.open_in_turn(&key)) => opened.unwrap_or_else(|_| Err(HANGS.to_owned())),
         };
-        blocking::spawn(open).await.unwrap_or_else(|_| Err("opening its roots failed".to_owned()))
-    };
-    let opened = timeout(Duration::from_millis(limits::MAX_ROOT_OPEN_MS), opening).await;
-    (key, opened.unwrap_or_else(|_| Err("the file system of its roots does not answer".to_owned())))
+        (key, opened)
+    }
+
+    async fn open_in_turn(&self, key: &Key) -> Result<Gate, String> {
+        let Ok(place) = self.places.acquire().await else { return Err(HANGS.to_owned()) };
+        let waiting = self.begin(key)?;
+        let (open, (_, roots, extra)) = (self.open.clone(), key.clone());
+        let running = RunningOpening { hung: self.hung.clone(), number: waiting.number };
+        let mut opening = blocking::spawn(move || {
+            let _running = running;
+            open(&roots, &extra)
+        });
+        let quick = timeout(Duration::from_millis(limits::ROOT_OPEN_TURN_MS), &mut opening).await;
+        // One that takes longer lets the others go on.
+        drop(place);
+        let opened = match quick {
+            Ok(opened) => opened,
+            Err(_) => opening.await,
+        };
+        opened.unwrap_or_else(|_| Err("opening its roots failed".to_owned()))
+    }
+
+    /// Counts a new opening of `key`.
+    fn begin(&self, key: &Key) -> Result<WaitingForOpening, String> {
+        let mut hung = self.hung.lock();
+        let left_behind = || hung.openings.values().filter(|opening| opening.is_left_behind);
+        if left_behind().any(|opening| opening.key == *key) {
+            return Err(HANGS.to_owned());
+        }
+        let count = left_behind().count();
+        if count >= limits::MAX_HUNG_ROOT_OPENS {
+            return Err(format!("the file systems of {count} other workspaces do not answer"));
+        }
+        hung.begun += 1;
+        let number = hung.begun;
+        hung.openings.insert(number, Opening { key: key.clone(), is_left_behind: false });
+        Ok(WaitingForOpening { hung: self.hung.clone(), number })
+    }
+}
+
+/// Somebody waits for an opening. Dropping it leaves the opening behind.
+struct WaitingForOpening {
+    hung: Arc<Mutex<Hung>>,
+    number: u64,
+}
+
+impl Drop for WaitingForOpening {
+    fn drop(&mut self) {
+        if let Some(opening) = self.hung.lock().openings.get_mut(&self.number) {
+            opening.is_left_behind = true;
+        }
+    }
+}
+
+/// The thread of an opening. Dropping it means that the thread has returned.
+struct RunningOpening {
+    hung: Arc<Mutex<Hung>>,
+    number: u64,
+}
+
+impl Drop for RunningOpening {
+    fn drop(&mut self) {
+        self.hung.lock().openings.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// An opener for which the roots of workspaces whose names begin with `h` hang until the sender is dropped.
+    fn hanging() -> (RootOpening, mpsc::Sender<()>, watch::Sender<bool>) {
+        let (stop, stops) = watch::channel(false);
+        let (end, ended) = mpsc::channel::<()>();
+        let ended = Mutex::new(ended);
+        let mut roots = RootOpening::new(stops);
+        roots.opener.open = Arc::new(move |roots: &[PathBuf], _: &[PathBuf]| {
+            if roots[0].starts_with("/hangs") {
+                ended.lock().recv().ok();
+            }
+            Gate::open(&[], &[]).map_err(|error| error.to_string())
+        });
+        (roots, end, stop)
+    }
+
+    fn workspace(name: &str, root: &str) -> WorkspaceConfig {
+        WorkspaceConfig::new(WorkspaceName::new(name).unwrap(), vec![root.into()])
+    }
+
+    /// The problems of the workspaces in the order of their names.
+    fn problems(opened: Opened) -> Vec<Option<String>> {
+        opened.into_values().map(Result::err).collect()
+    }
+
+    /// Passes paused time, which stands still by itself while a thread hangs.
+    async fn waits(opening: impl Future<Output = Opened>, ms: u64) -> Opened {
+        tokio::pin!(opening);
+        for _ in 0..ms {
+            if let std::task::Poll::Ready(opened) = futures::poll!(&mut opening) {
+                return opened;
+            }
+            tokio::task::yield_now().await;
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+        panic!("not opened in {ms} ms")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn roots_that_hang_fail_their_own_workspaces_and_delay_no_other() {
+        let (roots, end, _stop) = hanging();
+        let many: Vec<_> =
+            (0..limits::MAX_ROOT_OPENS + 4).map(|at| workspace(&format!("h{at:02}"), "/hangs")).collect();
+        let good = workspace("well", "/well");
+        let limit = limits::MAX_ROOT_OPEN_MS;
+        let opened = waits(roots.open(many.iter().chain([&good])), limit + 100).await;
+        let mut problems = problems(opened);
+        assert_eq!(problems.pop(), Some(None), "although its turn came after those that hang");
+        assert!(problems.iter().all(|problem| problem.as_deref() == Some(HANGS)), "{problems:?}");
+        // Later openings neither wait for those nor repeat them.
+        let opened = waits(roots.open([&good]), 100).await;
+        assert_eq!(self::problems(opened), [None]);
+        let opened = waits(roots.open(&many), 100).await;
+        assert_eq!(opened.len(), many.len());
+        assert_eq!(roots.opener.hung.lock().openings.len(), many.len(), "no further thread");
+        drop(end);
+        while !roots.opener.hung.lock().openings.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let opened = waits(roots.open(&many), 1_000).await;
+        assert!(self::problems(opened).iter().all(Option::is_none), "the file system answers again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_the_service_waits_for_no_opening() {
+        let (roots, _end, stop) = hanging();
+        let hangs = workspace("h", "/hangs");
+        let opening = roots.open([&hangs]);
+        tokio::pin!(opening);
+        assert!(futures::poll!(&mut opening).is_pending());
+        stop.send(true).unwrap();
+        assert_eq!(problems(opening.await), [Some("the service is stopping".to_owned())]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_workspace_that_is_named_twice_is_opened_once() {
+        let (roots, _end, _stop) = hanging();
+        let one = workspace("well", "/well");
+        let opened = waits(roots.open([&one, &one]), 100).await;
+        assert_eq!((problems(opened), roots.opener.hung.lock().begun), (vec![None], 1));
+    }
 }

@@ -19,7 +19,7 @@ use crate::supervisor::messages::{
 use crate::supervisor::server_selection_check;
 use codeyard_base::digest::sha256hex;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
+use codeyard_config::{Config, ConfigError, IsolationLevel, WorkspaceChange, WorkspaceConfig};
 
 /// Length of a revision in characters.
 const REVISION_CHARS: usize = 16;
@@ -78,8 +78,12 @@ impl Supervisor {
             opened.map_err(PutError::Unusable)?;
         }
         if change != PutChange::Unchanged {
+            let plan = self.plan(new, std::slice::from_ref(&name));
+            if let Some(problem) = plan.problem(self, Some(&name)) {
+                return Err(PutError::State(problem));
+            }
             self.put.insert(name.clone());
-            let done = self.apply_config(new, std::slice::from_ref(&name), ctx);
+            let done = self.apply_plan(plan, ctx);
             if let Some((_, why)) = done.failed.into_iter().find(|(failed, _)| *failed == name) {
                 return Err(PutError::Unusable(why));
             }
@@ -99,10 +103,14 @@ impl Supervisor {
         let mut new = self.config.clone();
         new.workspaces.retain(|workspace| workspace.name != *name);
         self.put.remove(name);
-        let ran = self.running.contains_key(name);
-        self.apply_config(new, &[], ctx);
+        let generation = self.running.get(name).map(|running| running.generation);
+        // The level of the others follows later, which must not fail this.
+        let level = self.default_isolation.unwrap_or(IsolationLevel::Restricted);
+        let plan = self.plan_at(new, &[], level);
+        self.apply_plan(plan, ctx);
         tracing::info!(workspace = %name, "workspace removed by an operator");
-        match self.draining.last_mut().filter(|_| ran) {
+        self.follow_principals(ctx);
+        match self.draining.iter_mut().find(|draining| Some(draining.generation) == generation) {
             Some(draining) => {
                 draining.removed = true;
                 Ok(draining.report.clone())

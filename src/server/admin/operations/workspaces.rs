@@ -247,6 +247,11 @@ fn refused_put(error: PutError) -> Problem {
         PutError::Unusable(why) => {
             Problem::new(Kind::Invalid, why, "name existing folders that can be read").at_key("roots".into())
         }
+        PutError::State(problem) => Problem::new(
+            Kind::Unavailable,
+            problem.to_string(),
+            "nothing was changed; send the request again afterwards",
+        ),
         PutError::Busy => Problem::busy(),
         PutError::Stopping => Problem::stopping(),
     }
