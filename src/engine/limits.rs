@@ -130,6 +130,9 @@ pub const MAX_HUNG_ROOT_OPENS: usize = 256;
 /// Time between two attempts to open the workspaces that couldn't be opened, in milliseconds.
 pub const OPEN_AGAIN_MS: u64 = 15_000;
 
+/// Time after which it is tried again to watch files that couldn't be watched, in milliseconds.
+pub const WATCH_AGAIN_MS: u64 = 30_000;
+
 /// How long a request of an operator waits for the supervisor, in milliseconds.
 pub const OPERATOR_PATIENCE_MS: u64 = 1_000;
 
@@ -212,6 +215,21 @@ pub const MAX_REQUEST_TURN_WAIT_MS: u64 = 250;
 
 /// Queries of the code index that run at once in the process; further ones wait.
 pub const MAX_CODE_QUERIES: usize = 16;
+
+/// The same of one workspace, and of all calls to groups. The others keep a few slots also while these hang.
+pub const MAX_WORKSPACE_CODE_QUERIES: usize = 12;
+
+/// A query of the code index whose thread has not returned after this time, in milliseconds, hangs.
+pub const HUNG_CODE_QUERY_MS: u64 = 4_000;
+
+/// A workspace with so many queries that hang gets no further ones until one has returned.
+pub const HUNG_CODE_QUERIES: usize = 4;
+
+/// Time after which a call to such a workspace is asked to come back, in milliseconds.
+pub const HANGING_RETRY_AFTER_MS: u64 = 10_000;
+
+/// Time after the end of a call after which its query gives its slots to others, although its thread has not returned, in milliseconds.
+pub const CODE_QUERY_END_MS: u64 = 500;
 
 /// Shortest time between two writes of the warm set because of queries, in milliseconds.
 pub const WARMSET_WRITE_MS: u64 = 1_000;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
+use tokio::time::sleep_until;
 
 use super::admission::Admission;
 use super::code_group::{GroupCall, MemberAdmission};
@@ -14,13 +15,15 @@ use super::launch::{LaunchCall, LaunchCalls};
 use super::request::{CallJob, CallResult, CallWork, RequestActor};
 use super::resolve::check_roots;
 use super::service::ProgressSink;
+use super::wait_status::WaitStatus;
+use crate::limits::STUCK_ANSWER_MS;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::PrincipalId;
 use codeyard_catalog::CallPolicy;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::CodeRequest;
-use codeyard_model::error::ToolError;
+use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits;
 use codeyard_model::query::Query;
 use codeyard_telemetry::{CallTrace, Metrics};
@@ -57,8 +60,11 @@ impl PendingCall {
             (Query::Launch(_), (None, _)) => return Err(ToolError::internal()),
             (query, _) => CallWork::Workspace { workspace, query },
         };
-        RequestActor::start_for(CallJob { work, policy, deadline, slot, progress, call, reply });
-        Ok(answer)
+        let status = WaitStatus::default();
+        let waiting =
+            AnswerReceiver { answer, deadline, status: status.clone(), timeout: policy.outcomes.timeout.code };
+        RequestActor::start_for(CallJob { work, policy, deadline, slot, progress, call, reply }, status);
+        Ok(waiting)
     }
 
     /// Starts the call with a deadline that begins now.
@@ -101,13 +107,33 @@ impl PendingGroupCall {
         };
         let work = CallWork::Group(GroupCall::new(members.into_iter().map(with_admission).collect(), request));
         let (reply, answer) = oneshot::channel();
-        RequestActor::start_for(CallJob { work, policy, deadline, slot, progress, call, reply });
-        Ok(answer)
+        let status = WaitStatus::default();
+        let waiting =
+            AnswerReceiver { answer, deadline, status: status.clone(), timeout: policy.outcomes.timeout.code };
+        RequestActor::start_for(CallJob { work, policy, deadline, slot, progress, call, reply }, status);
+        Ok(waiting)
     }
 }
 
 /// Receives the answer of a call's actor.
-pub(super) type AnswerReceiver = oneshot::Receiver<CallResult>;
+pub(super) struct AnswerReceiver {
+    answer: oneshot::Receiver<CallResult>,
+    deadline: Deadline,
+    status: WaitStatus,
+    timeout: ErrorCode,
+}
+
+impl AnswerReceiver {
+    /// Waits for the answer. If the thread of the actor is stuck, nobody enforces the deadline there, so it is enforced here a little later.
+    async fn wait(self) -> CallResult {
+        let late = self.deadline.instant() + Duration::from_millis(STUCK_ANSWER_MS);
+        tokio::select! {
+            biased;
+            answer = self.answer => answer.unwrap_or_else(|_| Err(ToolError::internal())),
+            () = sleep_until(late) => Err(self.status.timeout(self.timeout)),
+        }
+    }
+}
 
 /// Where the answer of a call comes from.
 pub(super) enum CallPath {
@@ -127,6 +153,6 @@ impl CallPath {
             Self::AwaitingPermission(permitted) => permitted.await?,
             Self::Answered(answer) => return Ok(*answer),
         };
-        answer.await.unwrap_or_else(|_| Err(ToolError::internal()))
+        answer.wait().await
     }
 }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use tokio::time::timeout_at;
+use parking_lot::Mutex;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{sleep, timeout_at};
 
 use super::confirm::RowConfirmation;
 use super::wait_status::{WaitStatus, Waiting};
@@ -23,6 +25,7 @@ use codeyard_engine::indexer::indexes::Indexes;
 use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
 use codeyard_engine::indexer::refusals;
 use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
+use codeyard_engine::limits::{CODE_QUERY_END_MS, HANGING_RETRY_AFTER_MS};
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_engine::workspace::messages::{BeginCode, BegunCode};
@@ -30,7 +33,7 @@ use codeyard_model::code::{
     ActiveJob, AnswerMetadata, CodeAnswer, CodeError, CodeQuery, CodeRefusal, CodeRequest, IndexingStatus, JobAnswer,
     JobMode, SchemaStatus,
 };
-use codeyard_model::error::ToolError;
+use codeyard_model::error::{CallPhase, ToolError};
 use codeyard_telemetry::CallTrace;
 
 /// Answers `request`. `deadline` isn't enforced here: shortly before it, the partial answer is returned.
@@ -143,12 +146,25 @@ struct CodeCall<'a> {
     indexed: &'a IndexHandle,
 }
 
-/// Tells the work on another thread to stop when the waiting future is dropped.
-struct StopOnDrop(Arc<AtomicBool>);
+/// The slots of work on another thread, until it has ended or its slots are taken from it.
+type HeldSlots = Arc<Mutex<Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>>>;
+
+/// Tells the work on another thread to stop when the waiting future is dropped, and takes its slots from it if it doesn't.
+struct StopOnDrop {
+    ends: Arc<AtomicBool>,
+    slots: HeldSlots,
+}
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.0.store(true, Relaxed);
+        self.ends.store(true, Relaxed);
+        if self.slots.lock().is_some() {
+            let slots = self.slots.clone();
+            actix_rt::spawn(async move {
+                sleep(Duration::from_millis(CODE_QUERY_END_MS)).await;
+                slots.lock().take();
+            });
+        }
     }
 }
 
@@ -278,15 +294,28 @@ impl CodeCall<'_> {
         &self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
+        let queries = self.indexed.queries.clone();
+        let Some(turn) = queries.turn().await else { return Err(hangs()) };
         let blocking_work = BlockingWork {
             indexes: self.indexes(),
             threads: 1,
+            turn,
             deadline: self.deadline,
             status: self.status,
             call: self.call,
         };
-        blocking_work.run(work).await
+        let work = move |ends: &AtomicBool| {
+            let _running = queries.begin()?;
+            Some(work(ends))
+        };
+        blocking_work.run(work).await?.ok_or_else(hangs)
     }
+}
+
+/// The error of a query whose workspace has queries that hang.
+fn hangs() -> ToolError {
+    let why = "earlier queries of this workspace still wait for its files: a file system hangs".to_owned();
+    ToolError::timeout(CallPhase::Queued, Some(why), HANGING_RETRY_AFTER_MS)
 }
 
 /// Work on the indexes that blocks a thread.
@@ -294,6 +323,8 @@ pub(super) struct BlockingWork<'a> {
     pub(super) indexes: &'a Indexes,
     /// Threads that the work uses at once.
     pub(super) threads: u32,
+    /// Its share of the slots.
+    pub(super) turn: OwnedSemaphorePermit,
     pub(super) deadline: Deadline,
     pub(super) status: &'a WaitStatus,
     pub(super) call: &'a CallTrace,
@@ -301,7 +332,7 @@ pub(super) struct BlockingWork<'a> {
 
 impl BlockingWork<'_> {
     /// Runs `work` on a blocking thread, once there are slots for its threads. The flag that `work` gets becomes true shortly before the
-    /// deadline, and when this future is dropped.
+    /// deadline, and when this future is dropped; work that goes on loses its slots a little later.
     pub(super) async fn run<T: Send + 'static>(
         self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
@@ -309,23 +340,24 @@ impl BlockingWork<'_> {
         let waits = self.indexes.start_waiting();
         let slots = self.indexes.places.clone().acquire_many_owned(self.threads).await;
         let slots = slots.map_err(|_| ToolError::internal())?;
+        let slots = Arc::new(Mutex::new(Some((slots, self.turn))));
         drop(waits);
         self.status.write(Waiting::Answer);
         // If the wait for the slots took the whole time, `work` stops at once.
         let ends = Arc::new(AtomicBool::new(self.deadline.left() <= PARTIAL_ANSWER_MARGIN));
-        let end = StopOnDrop(ends.clone());
+        let end = StopOnDrop { ends: ends.clone(), slots: slots.clone() };
         let _working = self.call.time_index_query();
         let mut working = blocking::spawn(move || {
-            // Work that continues after its future was dropped keeps its slots.
-            let _slots = slots;
-            work(&ends)
+            let done = work(&ends);
+            slots.lock().take();
+            done
         });
         let early = self.deadline.earlier(PARTIAL_ANSWER_MARGIN).instant();
         let done = tokio::select! {
             biased;
             done = &mut working => done,
             () = tokio::time::sleep_until(early) => {
-                end.0.store(true, Relaxed);
+                end.ends.store(true, Relaxed);
                 working.await
             }
         };

@@ -67,10 +67,13 @@ impl GroupCall {
         Self { members, request }
     }
 
-    /// The thread of one of the workspaces.
+    /// The thread of one of the workspaces; not one that is stuck, if another one runs.
     pub(super) fn arbiter(&self) -> Option<ArbiterHandle> {
-        let at = NEXT_THREAD.fetch_add(1, Relaxed) % self.members.len().max(1);
-        self.members.get(at).map(|(workspace, _)| workspace.arbiter.clone())
+        let (count, first) = (self.members.len(), NEXT_THREAD.fetch_add(1, Relaxed));
+        let in_turn = || (0..count).filter_map(|step| self.members.get(first.wrapping_add(step) % count));
+        let runs = |(workspace, _): &&GroupMember| workspace.status.heartbeat().stalled().is_none();
+        let (workspace, _) = in_turn().find(runs).or_else(|| in_turn().next())?;
+        Some(workspace.arbiter.clone())
     }
 
     /// Answers the call. `deadline` isn't enforced here: shortly before it, the partial answer is returned.
@@ -195,13 +198,16 @@ impl<'a> OpenGroup<'a> {
         let unindexed: Vec<&OpenMember<'_>> =
             self.open.iter().filter(|member| !member.indexed.state.is_indexed()).collect();
         let has_index = unindexed.len() < self.open.len();
-        let begun = join_all(unindexed.iter().map(|member| member.indexed.indexer.send(FirstIndex))).await;
+        // A workspace whose thread is stuck delays no other.
+        let limit = self.deadline.earlier(Duration::from_millis(limits::GROUP_QUERY_TIME_MS)).instant();
+        let begin = |member: &&OpenMember<'_>| timeout_at(limit, member.indexed.indexer.send(FirstIndex));
+        let begun = join_all(unindexed.iter().map(begin)).await;
         if has_index {
             return;
         }
         let most = Duration::from_millis(limits::FIRST_INDEX_WAIT_MS);
         let until = Instant::now() + most.min(self.deadline.left().saturating_sub(PARTIAL_ANSWER_MARGIN));
-        let waits = unindexed.iter().zip(begun).filter_map(|(member, jobs)| Some((member, jobs.ok()??)));
+        let waits = unindexed.iter().zip(begun).filter_map(|(member, jobs)| Some((member, jobs.ok()?.ok()??)));
         let until_indexed = |(member, mut jobs): (&&OpenMember<'_>, watch::Receiver<u64>)| {
             let state = member.indexed.state.clone();
             async move { while !state.is_indexed() && jobs.changed().await.is_ok() {} }
@@ -313,11 +319,16 @@ impl<'a> OpenGroup<'a> {
 
     /// Begins a job in every workspace.
     async fn jobs(self, is_forced: bool, reference: Option<String>) -> CodeAnswer {
+        let limit = self.deadline.earlier(PARTIAL_ANSWER_MARGIN).instant();
         let begin = |member: &OpenMember<'_>| {
             let sent = member.indexed.indexer.send(BeginJob { reference: reference.clone(), is_forced });
             let name = member.workspace.name.clone();
             async move {
-                let entry = match sent.await {
+                let Ok(sent) = timeout_at(limit, sent).await else {
+                    let late = group_report::late(name.clone());
+                    return (name, Err(WorkspaceError { code: CodeError::Timeout, message: late.message }));
+                };
+                let entry = match sent {
                     Ok(Some(Ok(begun))) => Ok(BegunJob { job_id: begun.id, status: begun.status, mode: begun.mode }),
                     Ok(Some(Err(active))) => Err(group_health::error_of(code::job_in_progress(active))),
                     Ok(None) => Err(group_health::error_of(code::job_unavailable(AnswerMetadata::default()))),
@@ -371,9 +382,12 @@ impl<'a> OpenGroup<'a> {
         work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
         let first = self.open.first().ok_or_else(ToolError::internal)?;
+        let (indexes, threads) = (&first.workspace.indexes, u32::try_from(self.threads()).unwrap_or(1));
+        let turn = indexes.group_places.clone().acquire_many_owned(threads).await;
         let blocking_work = BlockingWork {
-            indexes: &first.workspace.indexes,
-            threads: u32::try_from(self.threads()).unwrap_or(1),
+            indexes,
+            threads,
+            turn: turn.map_err(|_| ToolError::internal())?,
             deadline: self.deadline,
             status: self.status,
             call: self.call,

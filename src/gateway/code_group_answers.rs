@@ -108,8 +108,9 @@ pub(super) fn one_outline(
     outline.asked.arguments.insert("workspace".to_owned(), Value::from(name.as_str()));
     outline.asked.payload_bytes = payload_bytes;
     outline.workspace = Some(name);
-    // The others may have the file, too.
     outline.metadata.incomplete = Vec::new();
+    // These may have the file, too.
+    group_report::report(&mut outline.metadata, problems);
     CodeAnswer::Outline(outline)
 }
 
@@ -219,7 +220,17 @@ mod tests {
     fn a_file_of_one_workspace_is_outlined_and_of_several_refused() {
         let outlines = vec![(name("a"), refusal(CodeError::FileNotFound)), (name("b"), Ok(outline()))];
         match one_outline(&query(), outlines, None, Vec::new()) {
-            CodeAnswer::Outline(found) => assert_eq!(found.workspace, Some(name("b"))),
+            CodeAnswer::Outline(found) => {
+                assert_eq!((found.workspace, found.metadata), (Some(name("b")), AnswerMetadata::default()));
+            }
+            other => panic!("{other:?}"),
+        }
+        let outlines = vec![(name("a"), refusal(CodeError::IndexStale)), (name("b"), Ok(outline()))];
+        match one_outline(&query(), outlines, None, vec![group_report::late(name("c"))]) {
+            CodeAnswer::Outline(found) => {
+                let left_out: Vec<&str> = found.metadata.incomplete.iter().map(|one| one.workspace.as_str()).collect();
+                assert_eq!((left_out, found.metadata.warnings.len()), (vec!["a", "c"], 2), "they may have it, too");
+            }
             other => panic!("{other:?}"),
         }
         let outlines = vec![(name("a"), Ok(outline())), (name("b"), Ok(outline()))];

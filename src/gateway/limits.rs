@@ -4,6 +4,9 @@
 /// Calls in flight in the whole process.
 pub const MAX_CALLS_IN_FLIGHT: usize = 1_024;
 
+/// Time after the deadline of a call at which it is answered although the thread that it runs on is stuck, in milliseconds.
+pub const STUCK_ANSWER_MS: u64 = 500;
+
 /// Bytes reserved for the JSON-RPC envelope: a payload stays this much below the response cap.
 pub const RESPONSE_ENVELOPE_BYTES: usize = 1_024;
 

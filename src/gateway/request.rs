@@ -112,10 +112,10 @@ pub(crate) struct RequestActor {
 
 impl RequestActor {
     /// Starts an actor for `job` on the thread of its workspace. If there is no such thread or it has stopped, the reply's sender is
-    /// dropped.
-    pub(crate) fn start_for(job: CallJob) {
+    /// dropped. `status` says what it waits for.
+    pub(crate) fn start_for(job: CallJob, status: WaitStatus) {
         let Some(arbiter) = job.work.arbiter() else { return };
-        let request = Self { job: Some(job), status: WaitStatus::default() };
+        let request = Self { job: Some(job), status };
         arbiter.spawn_fn(move || drop(request.start()));
     }
 }

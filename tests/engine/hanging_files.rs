@@ -1,16 +1,20 @@
 //! Files that hang: whoever opens one waits until the file system answers, and can't be interrupted.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_engine::limits::MAX_SERVER_READ_MS;
+use codeyard_engine::limits::{MAX_CODE_QUERIES, MAX_SERVER_READ_MS};
 use codeyard_engine::workspace::messages::RestartChild;
 use codeyard_files::gate::Gate;
 use codeyard_files::limits::MAX_GATE_WORK;
+use codeyard_state::{INDEX_FOLDER, StateDir};
 use parking_lot::{Condvar, Mutex};
+use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::json;
 use tokio::time::timeout;
 
+use crate::code;
 use crate::fake_server::*;
 use crate::harness::*;
 
@@ -56,6 +60,30 @@ impl Hanging {
     fn release(&self) {
         self.0.lock().1 = false;
         self.1.notify_all();
+    }
+}
+
+/// A file in whose place is a pipe that nobody writes to: whoever opens it waits.
+struct HeldFile {
+    pipe: PathBuf,
+    file: PathBuf,
+}
+
+impl HeldFile {
+    fn new(pipe: PathBuf) -> Self {
+        let file = pipe.with_extension("held");
+        std::fs::rename(&pipe, &file).unwrap();
+        mkfifoat(CWD, &pipe, Mode::RWXU).unwrap();
+        Self { pipe, file }
+    }
+}
+
+impl Drop for HeldFile {
+    fn drop(&mut self) {
+        // Those that wait read an end, those that come later the file.
+        let pipe = std::fs::File::options().read(true).write(true).open(&self.pipe).unwrap();
+        std::fs::rename(&self.file, &self.pipe).unwrap();
+        drop(pipe);
     }
 }
 
@@ -129,5 +157,65 @@ fn a_server_waits_for_files_that_hang_no_longer_than_its_limit() {
         timeout(LIMIT, is_answered).await.unwrap();
         assert_eq!(fake.alive(), 1);
         yard.drain().await;
+    });
+}
+
+#[test]
+fn an_index_whose_files_hang_holds_up_only_its_own_workspace() {
+    in_real_time(|| async {
+        let site = || Site::new(&[("a.rs", "fn alpha() {}\n")]);
+        // Nothing is loaded before it is asked for.
+        let plan = Plan::new(site()).workspace(site()).tune(|config| config.warmset.enabled = false);
+        let yard = plan.open().await;
+        let search = |workspace: &str| code::start(&yard, workspace, "search_code", json!({"query": "alpha"}));
+        let is_indexed = async |workspace| {
+            while search(workspace).await.ok()["metadata"]["freshness_status"] != "fresh" {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(LIMIT, is_indexed("w0")).await.unwrap();
+        let state = StateDir::open(&yard.site().base().join("state")).unwrap();
+        let index = std::fs::read_dir(state.path().join(INDEX_FOLDER)).unwrap().next().unwrap().unwrap().path();
+        timeout(LIMIT, is_indexed("w1")).await.unwrap();
+        let yard = yard.reopen().await;
+        let search = |workspace: &str| code::start(&yard, workspace, "search_code", json!({"query": "alpha"}));
+        timeout(LIMIT, search("w1")).await.unwrap().ok();
+        let held = HeldFile::new(index.join("symbols/meta.json"));
+        let mut times = Vec::new();
+        for round in 0..4 {
+            // More than there are slots for all workspaces.
+            let stuck: Vec<_> = (0..MAX_CODE_QUERIES + 4).map(|_| tokio::spawn(search("w0"))).collect();
+            while !stuck.iter().all(|call| call.is_finished()) {
+                let called = timeout(LIMIT, search("w1")).await.unwrap();
+                called.ok();
+                times.push(called.took);
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            for call in stuck {
+                let called = call.await.unwrap();
+                let refused = String::from_utf8_lossy(called.bytes()).into_owned();
+                assert!(refused.contains("\"code\":\"timeout\""), "round {round}: {refused}");
+                let is_known = refused.contains("a file system hangs");
+                assert!(is_known || called.took < Duration::from_secs(4), "round {round}: {:?}", called.took);
+                assert!(round < 3 || is_known, "{refused}");
+            }
+            let found =
+                timeout(LIMIT, code::start(&yard, "@all", "search_code", json!({"query": "alpha"}))).await.unwrap();
+            if round == 3 {
+                let found = found.ok();
+                assert_eq!(found["metadata"]["incomplete_workspaces"][0]["workspace"], "w0", "{found}");
+                assert_eq!(found["results"][0]["workspace"], "w1", "{found}");
+            }
+        }
+        let slowest = times.iter().max().unwrap();
+        assert!(*slowest < Duration::from_millis(1_500), "{slowest:?} of {}", times.len());
+        drop(held);
+        let is_answered = async {
+            while !search("w0").await.is_answered() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(LIMIT, is_answered).await.unwrap();
+        timeout(LIMIT, yard.drain()).await.unwrap();
     });
 }

@@ -1,4 +1,4 @@
-//! A state directory that can't be written, and roots that come back: what runs goes on, and what failed starts by itself.
+//! A state directory that can't be written, roots and watchers that come back: what runs goes on, and what failed starts by itself.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{IsolationLevel, PrincipalPermission, WorkspaceConfig};
-use codeyard_engine::limits::OPEN_AGAIN_MS;
+use codeyard_engine::limits::{OPEN_AGAIN_MS, WATCH_AGAIN_MS};
 use codeyard_engine::supervisor::engine::EngineError;
 use codeyard_engine::supervisor::messages::{Condition, ConfigureError, PutChange, PutError};
 use codeyard_state::{ChangeStamp, Namespace, Record, Snapshot, StateError, StateStore, StoreHandle, Write};
@@ -197,5 +197,29 @@ fn a_delete_that_changes_the_level_of_others_reports_its_own_drain() {
         assert_eq!((report.name.as_str(), report.servers.len()), ("w0", 1));
         let listing = control.list(None).await.unwrap();
         assert_eq!(level(&listing.entries), [IsolationLevel::Trusted; 2]);
+    });
+}
+
+#[test]
+fn files_that_could_not_be_watched_at_first_are_watched_later() {
+    paused(|| async {
+        let site = Site::usual();
+        let (root, moved) = (site.root.clone(), site.base().join("elsewhere"));
+        let yard = Plan::one(site, good().launcher()).at_once().open().await;
+        std::fs::rename(&root, &moved).unwrap();
+        let ask = || yard.call(HOVER, yard.site().at("a.fake", 0, 0));
+        yard.walk().await;
+        std::fs::rename(&moved, &root).unwrap();
+        ask().await.ok();
+        assert_eq!(yard.health().await[0].watching, "files can't be watched; every question compares with disk");
+        let before = yard.epochs().await;
+        pass(WATCH_AGAIN_MS + 1_000).await;
+        while yard.health().await[0].watching != "watching" {
+            tokio::task::yield_now().await;
+        }
+        let watched = yard.epochs().await;
+        assert!(watched > before, "what changed before it was watched isn't known");
+        ask().await.ok();
+        assert_eq!(yard.epochs().await, watched, "files that are watched and don't change keep their answers");
     });
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::ids::WorkspaceName;
+use codeyard_base::ids::{GroupName, WorkspaceName};
 use codeyard_config::{Config, WorkspaceConfig};
 use codeyard_engine::server::programs::{Locate, Program, Programs};
 use codeyard_engine::status::server_state::Unavailable;
@@ -19,8 +19,8 @@ use codeyard_process::launch::{LaunchSpec, Launcher};
 use codeyard_state::StateDir;
 use codeyard_telemetry::{Counts, Telemetry};
 use parking_lot::{Condvar, Mutex};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use crate::fake_server::*;
@@ -80,14 +80,18 @@ fn config(sites: &[&Site]) -> Config {
     config
 }
 
-async fn hover(gateway: &Gateway, workspace: &str, site: &Site, file: &str) -> ToolReply {
-    let endpoint =
-        Endpoint { workspace: WorkspaceName::new(workspace), group: None, catalogs: Arc::from(["lsp-v1".to_owned()]) };
+/// The call of a tool at the endpoint of a workspace or a group.
+async fn call(gateway: &Gateway, workspace: &str, catalog: &str, tool: &str, arguments: Value) -> ToolReply {
+    let endpoint = Endpoint {
+        workspace: WorkspaceName::new(workspace),
+        group: GroupName::of_endpoint(workspace),
+        catalogs: Arc::from([catalog.to_owned()]),
+    };
     let call = ToolCall {
         endpoint,
         principal: Principal::local(),
-        tool: HOVER.to_owned(),
-        arguments: Some(RawValue::from_string(site.at(file, 0, 0).to_string()).unwrap()),
+        tool: tool.to_owned(),
+        arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
         progress: None,
         prompts: None,
         trace: TraceContext::default(),
@@ -96,6 +100,24 @@ async fn hover(gateway: &Gateway, workspace: &str, site: &Site, file: &str) -> T
         transport: TransportKind::Pipe,
     };
     gateway.call(call).await
+}
+
+async fn hover(gateway: &Gateway, workspace: &str, site: &Site, file: &str) -> ToolReply {
+    call(gateway, workspace, "lsp-v1", HOVER, site.at(file, 0, 0)).await
+}
+
+/// A search in all workspaces.
+async fn search_all(gateway: &Gateway) -> Value {
+    match call(gateway, "@all", "code", "search_code", json!({"query": "beta"})).await {
+        ToolReply::Result(result) | ToolReply::Refusal { result, .. } => {
+            serde_json::from_slice::<Value>(&result).unwrap()["structuredContent"].clone()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is_timeout(reply: &ToolReply) -> bool {
+    matches!(reply, ToolReply::Error { data: Some(data), .. } if String::from_utf8_lossy(data).contains("\"reason\":\"timeout\""))
 }
 
 #[test]
@@ -137,12 +159,19 @@ fn a_stuck_thread_holds_up_neither_a_removal_nor_a_stop() {
         is_known(hover(&gateway, "w1", &second, "a.fake").await).unwrap();
         assert_eq!(fake.alive(), 2);
         let (asked, site) = (gateway.clone(), first);
-        let stuck = tokio::spawn(async move {
-            drop(hover(&asked, "w0", &site, "b.other").await);
-            site
-        });
+        let stuck = tokio::spawn(async move { (hover(&asked, "w0", &site, "b.other").await, site) });
         while !barrier.0.lock().is_reached {
             tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // Nobody on that thread can end the calls: neither the one that waits there, nor one that comes now, nor one to a group.
+        let (reply, site) = timeout(LIMIT, stuck).await.expect("the call is answered").unwrap();
+        assert!(is_timeout(&reply), "{reply:?}");
+        let reply = timeout(LIMIT, hover(&gateway, "w0", &site, "a.fake")).await.expect("the call is answered");
+        assert!(is_timeout(&reply), "{reply:?}");
+        for _ in 0..2 {
+            let found = timeout(LIMIT, search_all(&gateway)).await.expect("the group answers");
+            assert_eq!(found["metadata"]["incomplete_workspaces"][0]["workspace"], "w0", "{found}");
+            assert_eq!(found["metadata"]["incomplete_workspaces"][0]["reason"], "timeout", "{found}");
         }
         let control = engine.control();
         let began = Instant::now();
@@ -154,6 +183,5 @@ fn a_stuck_thread_holds_up_neither_a_removal_nor_a_stop() {
         is_known(hover(&gateway, "w1", &second, "a.fake").await).unwrap();
         timeout(LIMIT, engine.drain()).await.expect("the stop ends");
         barrier.open();
-        timeout(LIMIT, stuck).await.expect("the thread goes on").unwrap();
     });
 }

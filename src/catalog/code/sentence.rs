@@ -64,9 +64,10 @@ fn overloaded(error: &ToolError) -> String {
 }
 
 fn timeout(error: &ToolError) -> String {
-    let state = match text(error, "phase") {
-        "queued" => "The call waited for a free place until its time was up.",
-        _ => "The time was up before the answer was there.",
+    let state = match (text(error, "phase"), text(error, "progress")) {
+        ("queued", "") => "The call waited for a free place until its time was up.".to_owned(),
+        (_, "") => "The time was up before the answer was there.".to_owned(),
+        (_, why) => sentence(why),
     };
     format!("{state} Ask again in {} ms, or ask a narrower question.", retry_after_ms(error))
 }

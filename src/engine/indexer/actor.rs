@@ -103,7 +103,7 @@ impl Indexer {
         let stopped = watch::Sender::new(false);
         let indexer =
             Self { units, policy, indexes, roots, state: state.clone(), reporting, working, stopped, stopping };
-        IndexHandle { projects, indexer: indexer.start(), state }
+        IndexHandle { projects, indexer: indexer.start(), queries: Arc::default(), state }
     }
 }
 

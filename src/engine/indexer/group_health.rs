@@ -26,15 +26,20 @@ pub fn group_health(
     ends: StopCheck<'_>,
 ) -> Option<HealthReport> {
     let order: Vec<usize> = (0..members.len()).collect();
-    let done = fan_out(order.len(), &order, threads, ends, |at| health(&members[at].1, indexes, None));
+    let done = fan_out(order.len(), &order, threads, ends, |at| {
+        let indexed = &members[at].1;
+        let _running = indexed.queries.begin().ok_or(UnitProblem::Hangs)?;
+        Ok::<_, UnitProblem>(health(indexed, indexes, None))
+    });
     let (mut reports, mut incomplete) = (Vec::new(), Vec::new());
     for ((name, _), done) in members.iter().zip(done) {
         match done {
-            Done::Result(Some(mut report)) => {
+            Done::Result(Ok(Some(mut report))) => {
                 report.projects.iter_mut().for_each(|project| project.workspace = Some(name.clone()));
                 reports.push(report);
             }
-            Done::Result(None) => incomplete.push(group_report::refused(name.clone(), &no_root())),
+            Done::Result(Err(problem)) => incomplete.push(group_report::refused(name.clone(), &problem.refusal())),
+            Done::Result(Ok(None)) => incomplete.push(group_report::refused(name.clone(), &no_root())),
             Done::NotReached => incomplete.push(group_report::late(name.clone())),
             Done::Panicked => incomplete.push(group_report::refused(name.clone(), &UnitProblem::Panicked.refusal())),
         }
@@ -85,9 +90,11 @@ pub fn group_status(
     ends: StopCheck<'_>,
 ) -> GroupStatus {
     let order: Vec<usize> = (0..members.len()).collect();
-    let done = fan_out(order.len(), &order, threads, ends, |at| match members[at].projects.first() {
-        Some(project) => project.status(reference),
-        None => Err(Box::new(no_root())),
+    let done = fan_out(order.len(), &order, threads, ends, |at| {
+        let member = &members[at];
+        let Some(_running) = member.queries.begin() else { return Err(Box::new(UnitProblem::Hangs.refusal())) };
+        let project = member.projects.first().ok_or_else(|| Box::new(no_root()))?;
+        project.status(reference)
     });
     let entry = |done: Done<Result<IndexStatus, Box<CodeRefusal>>>| match done {
         Done::Result(Ok(status)) => Ok(Box::new(status)),
@@ -109,6 +116,7 @@ pub fn projects_of(members: &[(WorkspaceName, IndexHandle)]) -> Vec<MemberProjec
     let projects = |(name, indexed): &(WorkspaceName, IndexHandle)| MemberProjects {
         name: name.clone(),
         projects: Arc::clone(&indexed.projects),
+        queries: Arc::clone(&indexed.queries),
     };
     members.iter().map(projects).collect()
 }

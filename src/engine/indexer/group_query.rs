@@ -16,6 +16,7 @@ use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::group_rows::GroupRows;
 use crate::indexer::merge::{self, Merged, RootRows};
 use crate::indexer::refusals::no_root;
+use crate::indexer::running_queries::RunningQueries;
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_index::Project;
@@ -37,6 +38,8 @@ pub struct MemberProjects {
     pub name: WorkspaceName,
     /// Its projects, in its roots' order.
     pub projects: Arc<[Arc<Project>]>,
+    /// Its queries that run.
+    pub queries: Arc<RunningQueries>,
 }
 
 /// The projects that a search covers.
@@ -105,6 +108,9 @@ impl<'g> GroupProjects<'g> {
     pub fn outlines(self, query: &OutlineQuery, ends: StopCheck<'_>) -> Vec<Result<Outline, Box<CodeRefusal>>> {
         let order: Vec<usize> = (0..self.members.len()).collect();
         let done = fan_out(order.len(), &order, self.threads, ends, |at| {
+            let Some(_running) = self.members[at].queries.begin() else {
+                return Err(Box::new(UnitProblem::Hangs.refusal()));
+            };
             Projects { all: &self.members[at].projects, payload_bytes: usize::MAX }.first_outline(query)
         });
         let result = |done| match done {
@@ -158,10 +164,13 @@ impl<'g, 's> GroupSearch<'g, 's> {
         &mut self,
         work: impl Fn(usize, &Unit<'g>) -> Result<T, Box<CodeRefusal>> + Sync,
     ) -> Vec<Option<T>> {
-        let units = &self.units;
+        let (units, members) = (&self.units, self.members);
         let order: Vec<usize> = self.order.iter().copied().filter(|unit| units[*unit].problem.is_none()).collect();
         let done = fan_out(units.len(), &order, self.threads, self.ends, |at| {
             let (unit, from) = (&units[at], Instant::now());
+            let Some(_running) = members[unit.member].queries.begin() else {
+                return Err(Box::new(UnitProblem::Hangs.refusal()));
+            };
             let result = work(at, unit);
             let mut took = unit.took.lock();
             *took = Some((took.map_or(from, |(first, _)| first), Instant::now()));

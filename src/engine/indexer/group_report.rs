@@ -25,6 +25,8 @@ pub(super) enum UnitProblem {
     Refused(Box<CodeRefusal>),
     /// The time was up before it was asked.
     Late,
+    /// Its queries hang, so it wasn't asked.
+    Hangs,
     /// A defect in codeyard.
     Panicked,
 }
@@ -35,6 +37,7 @@ impl UnitProblem {
         match self {
             Self::Refused(refusal) => *refusal,
             Self::Late => CodeRefusal::new(CodeError::Timeout, LATE_MESSAGE),
+            Self::Hangs => CodeRefusal::new(CodeError::Timeout, HANGING_MESSAGE),
             Self::Panicked => CodeRefusal::new(
                 CodeError::InternalError,
                 "A fault of codeyard's ended the search; see the server's log.",
@@ -45,6 +48,8 @@ impl UnitProblem {
 
 const LATE_MESSAGE: &str =
     "The time was up before it was searched; ask again, or narrow the search with repo: or paths.";
+
+const HANGING_MESSAGE: &str = "Its earlier queries still wait for its files: a file system hangs. Ask again in 10 s.";
 
 const PARTLY_INDEXED_MESSAGE: &str =
     "Its first index is being built, so that rows are missing; ask again, or call index_status for the progress.";

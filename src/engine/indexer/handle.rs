@@ -7,6 +7,7 @@ use actix::prelude::*;
 
 use crate::indexer::actor::Indexer;
 use crate::indexer::messages::Edited;
+use crate::indexer::running_queries::RunningQueries;
 use crate::indexer::state::IndexState;
 use codeyard_index::Project;
 
@@ -17,6 +18,8 @@ pub struct IndexHandle {
     pub projects: Arc<[Arc<Project>]>,
     /// The actor that builds their indexes.
     pub indexer: Addr<Indexer>,
+    /// The queries that run.
+    pub queries: Arc<RunningQueries>,
     /// The state of the indexer.
     pub state: Arc<IndexState>,
 }

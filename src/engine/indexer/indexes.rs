@@ -25,6 +25,8 @@ pub struct Indexes {
     pub warmset: Warmset,
     /// Bounds the queries that run at the same time.
     pub places: Arc<Semaphore>,
+    /// Bounds those of them that calls to groups use.
+    pub group_places: Arc<Semaphore>,
     /// Bounds the jobs that read all files of a root at the same time.
     pub(super) full_jobs: Arc<Semaphore>,
     /// The turns of jobs that update an index.
@@ -54,6 +56,7 @@ impl Indexes {
             folder: state.join(INDEX_FOLDER),
             warmset: Warmset::open(store),
             places: Arc::new(Semaphore::new(limits::MAX_CODE_QUERIES)),
+            group_places: Arc::new(Semaphore::new(limits::MAX_WORKSPACE_CODE_QUERIES)),
             full_jobs: Arc::new(Semaphore::new(limits::MAX_FULL_INDEX_JOBS)),
             updates: Arc::new(Semaphore::new(limits::MAX_INDEX_UPDATES)),
             waiting: AtomicUsize::new(0),

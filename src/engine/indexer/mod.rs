@@ -21,4 +21,5 @@ pub mod messages;
 pub mod policy;
 pub mod refusals;
 pub mod repo_filter;
+pub mod running_queries;
 pub mod state;

@@ -238,42 +238,42 @@ mod tests {
         opened.into_values().map(Result::err).collect()
     }
 
-    /// Passes paused time, which stands still by itself while a thread hangs.
-    async fn waits(opening: impl Future<Output = Opened>, ms: u64) -> Opened {
-        tokio::pin!(opening);
-        for _ in 0..ms {
-            if let std::task::Poll::Ready(opened) = futures::poll!(&mut opening) {
-                return opened;
-            }
-            tokio::task::yield_now().await;
-            tokio::time::advance(Duration::from_millis(1)).await;
-        }
-        panic!("not opened in {ms} ms")
-    }
-
     #[tokio::test(start_paused = true)]
     async fn roots_that_hang_fail_their_own_workspaces_and_delay_no_other() {
         let (roots, end, _stop) = hanging();
         let many: Vec<_> =
             (0..limits::MAX_ROOT_OPENS + 4).map(|at| workspace(&format!("h{at:02}"), "/hangs")).collect();
         let good = workspace("well", "/well");
-        let limit = limits::MAX_ROOT_OPEN_MS;
-        let opened = waits(roots.open(many.iter().chain([&good])), limit + 100).await;
-        let mut problems = problems(opened);
+        let began = tokio::time::Instant::now();
+        let opening = roots.open(many.iter().chain([&good]));
+        tokio::pin!(opening);
+        let (all, hung) = (many.len() + 1, roots.opener.hung.clone());
+        let counts = || {
+            let hung = hung.lock();
+            (usize::try_from(hung.begun).unwrap(), hung.openings.len())
+        };
+        // Each turn lasts a while. The last one is that of the good root, whose thread returns.
+        while counts() != (all, many.len()) {
+            assert!(futures::poll!(&mut opening).is_pending());
+            tokio::task::yield_now().await;
+            if counts().0 < all {
+                tokio::time::advance(Duration::from_millis(1)).await;
+            }
+        }
+        assert!(began.elapsed() < Duration::from_millis(3 * limits::ROOT_OPEN_TURN_MS));
+        tokio::time::advance(Duration::from_millis(limits::MAX_ROOT_OPEN_MS)).await;
+        let mut problems = problems(opening.await);
         assert_eq!(problems.pop(), Some(None), "although its turn came after those that hang");
         assert!(problems.iter().all(|problem| problem.as_deref() == Some(HANGS)), "{problems:?}");
         // Later openings neither wait for those nor repeat them.
-        let opened = waits(roots.open([&good]), 100).await;
-        assert_eq!(self::problems(opened), [None]);
-        let opened = waits(roots.open(&many), 100).await;
-        assert_eq!(opened.len(), many.len());
+        assert_eq!(self::problems(roots.open([&good]).await), [None]);
+        assert_eq!(roots.open(&many).await.len(), many.len());
         assert_eq!(roots.opener.hung.lock().openings.len(), many.len(), "no further thread");
         drop(end);
         while !roots.opener.hung.lock().openings.is_empty() {
             tokio::task::yield_now().await;
         }
-        let opened = waits(roots.open(&many), 1_000).await;
-        assert!(self::problems(opened).iter().all(Option::is_none), "the file system answers again");
+        assert!(self::problems(roots.open(&many).await).iter().all(Option::is_none), "the file system answers again");
     }
 
     #[tokio::test(start_paused = true)]
@@ -291,7 +291,7 @@ mod tests {
     async fn a_workspace_that_is_named_twice_is_opened_once() {
         let (roots, _end, _stop) = hanging();
         let one = workspace("well", "/well");
-        let opened = waits(roots.open([&one, &one]), 100).await;
+        let opened = roots.open([&one, &one]).await;
         assert_eq!((problems(opened), roots.opener.hung.lock().begun), (vec![None], 1));
     }
 }

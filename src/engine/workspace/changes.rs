@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 use futures::FutureExt;
 
+use crate::limits::WATCH_AGAIN_MS;
 use crate::query::plan;
 use crate::query::watch_slot::FirstWalk;
 use crate::server::messages::{FilesChanged, KillServer, NoticeKind, ServerNotice};
@@ -17,11 +19,11 @@ use crate::workspace::state::{Indexing, Watching};
 use codeyard_base::blocking;
 use codeyard_base::clock::wall_ns;
 use codeyard_base::seeded_faults;
-use codeyard_files::watch::{ChangeKind, Changes, FileChange, WatchSpec};
+use codeyard_files::watch::{ChangeKind, Changes, FileChange, WatchSpec, Watcher};
 use codeyard_model::epoch::Epochs;
 use codeyard_model::uri::CanonicalUri;
 
-/// The watcher's first walk has ended or failed.
+/// A walk of the watcher that begins to watch the files has ended or failed.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Subscribed;
@@ -39,6 +41,14 @@ impl Workspace {
             self.publish_state();
             return None;
         };
+        let walking = self.subscribe(watcher, ctx);
+        self.watching = Watching::Starting(walking.clone());
+        self.publish_state();
+        Some(walking)
+    }
+
+    /// Begins to walk the roots and watch them.
+    fn subscribe(&self, watcher: Watcher, ctx: &mut Context<Self>) -> FirstWalk {
         let (slot, actor, servers) = (self.slot.clone(), ctx.address(), self.setup.servers.clone());
         let waker = actor.clone();
         let spec = WatchSpec {
@@ -61,10 +71,16 @@ impl Workspace {
             // A workspace actor that ended meanwhile needs no subscription.
             actor.send(Subscribed).await.ok();
         });
-        let walking: FirstWalk = async move { drop(task.await) }.boxed().shared();
-        self.watching = Watching::Starting(walking.clone());
-        self.publish_state();
-        Some(walking)
+        async move { drop(task.await) }.boxed().shared()
+    }
+
+    /// Tries again to watch the files, while questions compare with disk.
+    fn watch_later(&self, ctx: &mut Context<Self>) {
+        ctx.run_later(Duration::from_millis(WATCH_AGAIN_MS), |workspace, ctx| {
+            if let Some(watcher) = workspace.setup.shared.watcher.clone() {
+                drop(workspace.subscribe(watcher, ctx));
+            }
+        });
     }
 
     /// Whether files are watched, so that equal epochs prove equal answers. This includes the first walk: no result is accepted before it
@@ -176,10 +192,17 @@ impl Handler<Subscribed> for Workspace {
     type Result = ();
 
     fn handle(&mut self, _: Subscribed, ctx: &mut Self::Context) {
+        let had_failed = matches!(self.watching, Watching::Failed(_));
         self.watching = match self.slot.get() {
             Some(_) => Watching::Done,
             None => Watching::Failed("files can't be watched; every question compares with disk".into()),
         };
+        if matches!(self.watching, Watching::Failed(_)) {
+            self.watch_later(ctx);
+        } else if had_failed {
+            // The walk doesn't know what has changed since the last question.
+            self.apply(Changes { bulk: true, incomplete: true, ..Changes::default() });
+        }
         // Queries that began meanwhile may depend on changes during the walk.
         self.take_seen_changes();
         self.watch_index(ctx);

@@ -224,7 +224,7 @@ fn member(folder: &Path, workspace: &WorkspaceConfig, policy: &IndexPolicy) -> R
         project.reconcile().ok();
         projects.push(Arc::new(project));
     }
-    Ok(MemberProjects { name: workspace.name.clone(), projects: projects.into() })
+    Ok(MemberProjects { name: workspace.name.clone(), projects: projects.into(), queries: Arc::default() })
 }
 
 /// Brings the indexes up to date; missing ones are always built.
