@@ -45,13 +45,22 @@ pub struct AdminSection {
     pub listen: Option<String>,
 }
 
-/// `[probes]`: who may read `/livez`, `/readyz` and `/metrics` of the main listener, in addition to programs on this machine.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+/// `[probes]`: who may read `/livez`, `/readyz` and `/metrics` of the main listener.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProbesSection {
     /// Networks whose clients need no token, such as `10.0.0.0/8`, `fd00::/8` or `192.0.2.7`. Requests through a proxy, and requests with
     /// a host name outside `server.allowed_hosts`, need a token (`codeyard token add --probes NAME`).
     pub networks: Vec<String>,
+    /// Whether programs on this machine need no token. Set it to `false` if a proxy on this machine passes requests on without a header that
+    /// shows it, such as nginx with `proxy_pass` alone: its clients look like programs on this machine.
+    pub local: bool,
+}
+
+impl Default for ProbesSection {
+    fn default() -> Self {
+        Self { networks: Vec::new(), local: true }
+    }
 }
 
 impl ProbesSection {

@@ -7,6 +7,9 @@ pub const MAX_CALLS_IN_FLIGHT: usize = 1_024;
 /// Time after the deadline of a call at which it is answered although the thread that it runs on is stuck, in milliseconds.
 pub const STUCK_ANSWER_MS: u64 = 500;
 
+/// Longest wait of a connection for the thread of its workspace, in milliseconds. Then it is served elsewhere.
+pub const WORKSPACE_THREAD_START_MS: u64 = 1_000;
+
 /// Bytes reserved for the JSON-RPC envelope: a payload stays this much below the response cap.
 pub const RESPONSE_ENVELOPE_BYTES: usize = 1_024;
 

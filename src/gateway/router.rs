@@ -312,7 +312,8 @@ impl Service for Gateway {
     }
 
     fn workspace_thread(&self, endpoint: &Endpoint) -> Option<WorkspaceThread> {
-        Some(WorkspaceThread::of(&*self.directory.get(endpoint.workspace.as_ref()?)?))
+        let workspace = self.directory.get(endpoint.workspace.as_ref()?)?;
+        workspace.status.heartbeat().stalled().is_none().then(|| WorkspaceThread::of(&workspace))
     }
 
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue> {

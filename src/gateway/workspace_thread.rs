@@ -1,11 +1,18 @@
 //! A handle of the thread that a workspace's actors run on, for running other work there.
 //!
-//! Transports use it to serve a connection on the thread of its workspace. Invariant: work ends when its waiter is dropped.
+//! Transports use it to serve a connection on the thread of its workspace. Invariants: work ends when its waiter is dropped; work that the
+//! thread doesn't begin in time, because it is stuck, is given back and never runs there.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
 use futures::future::{AbortHandle, Abortable};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
+use crate::limits::WORKSPACE_THREAD_START_MS;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 
 /// The thread of one workspace. Cheap to clone.
@@ -27,21 +34,33 @@ impl WorkspaceThread {
         Self(workspace.arbiter.clone())
     }
 
-    /// Runs `work` to its end on this thread. Dropping the returned future aborts `work`. If the thread has stopped, `work`
-    /// is dropped without being run.
-    pub async fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
+    /// Runs `work` to its end on this thread. Dropping the returned future aborts `work`. If the thread has stopped, or doesn't begin within
+    /// [`WORKSPACE_THREAD_START_MS`], `work` is given back.
+    pub async fn run<W: Future<Output = ()> + Send + 'static>(&self, work: W) -> Option<W> {
         let (handle, registration) = AbortHandle::new_pair();
         let _abort = AbortOnDrop(handle);
+        let (starts, started) = oneshot::channel::<()>();
         let (done, ended) = oneshot::channel::<()>();
+        let waiting = Arc::new(Mutex::new(Some(work)));
+        let taken = waiting.clone();
         let work = async move {
+            let Some(work) = taken.lock().take() else { return };
             let _done = done;
+            // It fails if the waiter is gone; then the work is aborted.
+            let _ = starts.send(());
             // Whether it was aborted makes no difference here: it has ended.
             let _ = Abortable::new(work, registration).await;
         };
         if self.0.spawn(work) {
+            let limit = Duration::from_millis(WORKSPACE_THREAD_START_MS);
+            let _ = timeout(limit, started).await;
+        }
+        let unused = waiting.lock().take();
+        if unused.is_none() {
             // Nothing is ever sent: dropping `done` ends the wait.
             let _ = ended.await;
         }
+        unused
     }
 }
 
@@ -64,7 +83,7 @@ mod tests {
             let arbiter = actix_rt::Arbiter::new();
             let workspace_thread = WorkspaceThread(arbiter.handle());
             let (sender, receiver) = oneshot::channel();
-            workspace_thread.run(async move { drop(SendOnDrop(Some(sender))) }).await;
+            assert!(workspace_thread.run(async move { drop(SendOnDrop(Some(sender))) }).await.is_none());
             let thread_id = receiver.await.unwrap();
             assert_ne!(thread_id, std::thread::current().id());
 
@@ -76,14 +95,23 @@ mod tests {
                 std::future::pending().await
             });
             tokio::select! {
-                () = endless => unreachable!(),
+                _ = endless => unreachable!(),
                 started = starts => started.unwrap(),
             }
             assert_eq!(receiver.await.unwrap(), thread_id, "the work is dropped where it ran");
 
+            // A thread that is stuck begins nothing, neither now nor later.
+            let (sender, receiver) = oneshot::channel();
+            let (release, released) = std::sync::mpsc::channel::<()>();
+            arbiter.spawn_fn(move || released.recv().unwrap());
+            let unused = workspace_thread.run(async move { drop(SendOnDrop(Some(sender))) }).await;
+            release.send(()).unwrap();
+            unused.unwrap().await;
+            assert_eq!(receiver.await.unwrap(), std::thread::current().id());
+
             arbiter.stop();
             arbiter.join().unwrap();
-            workspace_thread.run(std::future::pending()).await;
+            assert!(workspace_thread.run(std::future::pending()).await.is_some());
         });
     }
 }

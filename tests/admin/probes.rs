@@ -39,6 +39,8 @@ fn probes_answer_local_programs_only() {
             let answer = way.send("GET", path, &[header], "");
             assert_eq!((answer.status, &answer.body), (404, &unknown.body), "{path} {header}");
         }
+        let old = way.raw(&format!("GET {path} HTTP/1.0\r\nHost: {}\r\nConnection: close\r\n\r\n", serving.address));
+        assert_eq!((old.status, &old.body), (404, &unknown.body), "{path}: as proxies ask that add no header");
         assert_eq!(way.send("POST", path, &[], "").body, unknown.body);
         assert_eq!(way.send("HEAD", path, &[], "").status, 200);
         for near in ["/", "x", "/x"] {
@@ -69,6 +71,22 @@ fn clients_of_named_networks_need_no_token() {
     let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     let status = Way::Tcp(serving.address.clone()).send("GET", "/livez", &[ADDRESS], "").status;
     assert_eq!(status, 404, "no network is named");
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn programs_on_this_machine_need_a_token_if_the_operator_says_so() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.configure("[probes]\nlocal = false\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n");
+    let serving = sandbox.serve(&["--config", &file]);
+    let way = Way::Tcp(serving.address.clone());
+    let bearer =
+        format!("Authorization: Bearer {}", sandbox.run(&["token", "add", "--probes", "s"]).code(0).stdout.trim());
+    for path in ["/livez", "/readyz", "/metrics"] {
+        assert_eq!(way.get(path).status, 404, "{path}");
+        assert!(until(10_000, || way.send("GET", path, &[&bearer], "").status == 200), "{path}");
+    }
+    sandbox.run(&["health"]).code(0);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 

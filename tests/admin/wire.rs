@@ -54,10 +54,14 @@ impl Way {
         if !headers.iter().any(|line| line.starts_with("Content-Length:")) {
             head.push_str(&format!("Content-Length: {}\r\n", body.len()));
         }
-        let bytes = format!("{head}\r\n{body}").into_bytes();
+        self.raw(&format!("{head}\r\n{body}"))
+    }
+
+    /// These bytes as a request.
+    pub(crate) fn raw(&self, request: &str) -> Answer {
         match self {
-            Self::Local(path) => exchange(UnixStream::connect(path).unwrap(), &bytes),
-            Self::Tcp(address) => exchange(TcpStream::connect(address).unwrap(), &bytes),
+            Self::Local(path) => exchange(UnixStream::connect(path).unwrap(), request.as_bytes()),
+            Self::Tcp(address) => exchange(TcpStream::connect(address).unwrap(), request.as_bytes()),
         }
     }
 }

@@ -106,11 +106,12 @@ impl Listeners {
     }
 }
 
-/// Who may read the probes besides programs on this machine: the networks of the configuration, and holders of a token.
+/// Who may read the probes: programs on this machine, the networks of the configuration, and holders of a token.
 fn probe_access(service: &AssembledService, options: &HttpOptions) -> Result<ProbeAccess, Failure> {
     let tokens = TokenStore::open(assemble::open_store(&service.state)?, TokenAudience::Probes);
     let tokens = tokens.map_err(|error| Failure::new(error.to_string()))?;
     Ok(ProbeAccess {
+        local: service.config.probes.local,
         networks: service.config.probes.networks(),
         hosts: options.allowed_hosts.clone(),
         tokens: Some(Arc::new(tokens)),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::options::ConnectionLimits;
@@ -73,6 +73,7 @@ enum Share {
 pub(super) struct ConnectionPlace {
     shares: Arc<ConnectionShares>,
     number: u64,
+    opened: Instant,
     share: Mutex<Share>,
     close: CancellationToken,
 }
@@ -134,7 +135,7 @@ impl ConnectionShares {
         let (number, since) = (open.opened, Instant::now());
         open.unauthenticated.insert(number, Unauthenticated { client, since, requests: 0, close: close.clone() });
         let share = Mutex::new(Share::Unauthenticated);
-        Ok((Arc::new(ConnectionPlace { shares: self.clone(), number, share, close }), closed))
+        Ok((Arc::new(ConnectionPlace { shares: self.clone(), number, opened: since, share, close }), closed))
     }
 }
 
@@ -207,7 +208,7 @@ impl ConnectionPlace {
     /// Ends when the connection must close: its place is taken by another one, or it hasn't authenticated in time.
     pub(super) async fn must_close(&self) {
         let time_is_up = async {
-            sleep(self.shares.limits.unauthenticated_life).await;
+            sleep_until(self.opened + self.shares.limits.unauthenticated_life).await;
             if *self.share.lock() != Share::Unauthenticated {
                 std::future::pending::<()>().await;
             }
@@ -252,6 +253,8 @@ fn client(peer: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use tokio::time::sleep;
 
     use super::*;
 
@@ -331,6 +334,9 @@ mod tests {
         assert!(authenticated.authenticate());
         let both = Duration::from_secs(60);
         let began = tokio::time::Instant::now();
+        // Also if it is served in two steps, it has its time once.
+        let step = Duration::from_secs(7);
+        assert!(tokio::time::timeout(step, silent.must_close()).await.is_err());
         assert!(tokio::time::timeout(both, silent.must_close()).await.is_ok());
         assert_eq!(began.elapsed(), Duration::from_secs(10));
         assert!(tokio::time::timeout(both, authenticated.must_close()).await.is_err());

@@ -1,14 +1,14 @@
 //! The probes `/livez`, `/readyz` and `/metrics` for process supervisors and scrapers.
 //!
-//! On the main listener they answer programs on this machine that connect directly, clients of the networks of `[probes]`, and requests
-//! with a token of the probes. For all others they look like an unknown path. Invariants: an answer holds names of workspaces and servers, but no file path, argument or secret; a probe changes nothing.
+//! On the main listener they answer programs on this machine that connect directly, unless `[probes] local` is false, clients of the
+//! networks of `[probes]`, and requests with a token of the probes. For all others they look like an unknown path. Invariants: an answer holds names of workspaces and servers, but no file path, argument or secret; a probe changes nothing.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, Version, header};
 use axum::response::Response;
 use futures::future::BoxFuture;
 use ipnet::IpNet;
@@ -30,13 +30,15 @@ pub struct Probes {
     pub checks: ReadinessChecks,
     /// For `/metrics`.
     pub exposition: Exposition,
-    /// Who may read them in addition to programs on this machine.
+    /// Who may read them.
     pub access: ProbeAccess,
 }
 
-/// Who may read the probes of the main listener in addition to programs on this machine.
-#[derive(Clone, Default)]
+/// Who may read the probes of the main listener.
+#[derive(Clone)]
 pub struct ProbeAccess {
+    /// Whether programs on this machine need no token.
+    pub local: bool,
     /// Networks whose clients need no token.
     pub networks: Vec<IpNet>,
     /// Host names that clients of these networks may use, in addition to addresses.
@@ -120,7 +122,7 @@ impl Probe {
     pub(super) fn of(parts: &Parts, peer: SocketAddr, access: &ProbeAccess) -> Option<Self> {
         let probe = Self::at(parts.uri.path())?;
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
-        (reads && (is_local(parts, peer) || access.covers(parts, peer))).then_some(probe)
+        (reads && (access.local && is_local(parts, peer) || access.covers(parts, peer))).then_some(probe)
     }
 }
 
@@ -144,6 +146,12 @@ impl Probes {
     }
 }
 
+impl Default for ProbeAccess {
+    fn default() -> Self {
+        Self { local: true, networks: Vec::new(), hosts: AllowedHosts::default(), tokens: None }
+    }
+}
+
 impl ProbeAccess {
     /// Whether the request has a token of the probes, or comes directly from one of the networks and not from a web page.
     fn covers(&self, parts: &Parts, peer: SocketAddr) -> bool {
@@ -155,7 +163,7 @@ impl ProbeAccess {
         self.networks.iter().any(|network| network.contains(&address))
             && (is_address(&parts.headers) || self.hosts.check(parts).is_ok())
             && AllowedOrigins::none().check(&parts.headers).is_ok()
-            && !is_forwarded(&parts.headers)
+            && !is_forwarded(parts)
     }
 }
 
@@ -165,7 +173,7 @@ fn is_local(parts: &Parts, peer: SocketAddr) -> bool {
     peer.ip().to_canonical().is_loopback()
         && AllowedHosts::default().check(parts).is_ok()
         && AllowedOrigins::default().check(&parts.headers).is_ok()
-        && !is_forwarded(&parts.headers)
+        && !is_forwarded(parts)
 }
 
 /// Names of headers that proxies, load balancers and content delivery networks add, besides those that [`is_of_a_proxy`] knows by
@@ -206,9 +214,10 @@ const PROXY_NAME_PARTS: [&str; 12] = [
     "client-connection-ip",
 ];
 
-/// Whether the request has passed a proxy: a proxy on this machine has a loopback address, and its clients may have any.
-fn is_forwarded(headers: &HeaderMap) -> bool {
-    headers.keys().any(|name| is_of_a_proxy(name.as_str()))
+/// Whether the request shows that it has passed a proxy: a proxy on this machine has a loopback address, and its clients may have any. Many
+/// proxies speak HTTP/1.0, which neither scrapers nor supervisors do.
+fn is_forwarded(parts: &Parts) -> bool {
+    parts.version < Version::HTTP_11 || parts.headers.keys().any(|name| is_of_a_proxy(name.as_str()))
 }
 
 /// Whether this header, in lower case, is one that proxies add. `_` counts as `-`: some servers behind a proxy read it so.

@@ -3,7 +3,8 @@
 //!
 //! It peeks at the first bytes and leaves them unread; they have no influence on the answer. Invariants: nothing is looked up
 //! for a client without a valid token; a connection whose first bytes name no workspace is served where it was accepted; a
-//! connection that sends nothing is closed after the time that a connection without authentication has.
+//! connection that sends nothing is closed after the time that a connection without authentication has; a connection of a workspace whose
+//! thread is stuck is served where it was accepted.
 
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +44,9 @@ pub(super) async fn serve(
             serve_while_open(stream, connection, &limits, shutdown).await;
         }
     };
-    workspace_thread.run(work).await;
+    if let Some(unused) = workspace_thread.run(work).await {
+        unused.await;
+    }
 }
 
 /// Serves a connection until it ends or must close.
