@@ -33,6 +33,10 @@ pub const MAX_SERVER_ANCHORS: usize = 128;
 /// Files with diagnostics kept for one language server.
 pub const MAX_DIAGNOSTIC_FILES: usize = 20_000;
 
+/// Files with diagnostics beyond those of which it is remembered that they are not kept, for one language server. With more, it is a restart
+/// that makes the diagnostics of the workspace complete again.
+pub const MAX_UNKEPT_DIAGNOSTIC_FILES: usize = 100_000;
+
 /// Diagnostics kept for one file. A longer list isn't kept.
 pub const MAX_DIAGNOSTICS_PER_FILE: usize = 10_000;
 
@@ -71,6 +75,9 @@ pub const FAILURE_LINE_CHARS: usize = 240;
 
 /// How long the exit of a language server is awaited after its connection has closed, in milliseconds.
 pub const EXIT_WAIT_MS: u64 = 1_000;
+
+/// Longest time that the start of a language server waits for the end of its predecessor, in milliseconds.
+pub const ENDED_PROCESS_WAIT_MS: u64 = 5_000;
 
 /// A server that was ready for this long, in milliseconds, before it was killed from outside is restarted at once.
 pub const KILL_FORGOTTEN_MS: u64 = 30_000;

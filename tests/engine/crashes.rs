@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
+use codeyard_base::ids::WorkspaceName;
+use codeyard_engine::limits::ENDED_PROCESS_WAIT_MS;
 use codeyard_engine::workspace::messages::RestartChild;
 use codeyard_process::launch::{LaunchSpec, Launcher};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::fake_server::{FakeLauncher, FakeServer, exit, fail, half_reply, raw, signalled};
+use crate::fake_server::{FakeLauncher, FakeServer, close_output, exit, fail, half_reply, raw, signalled};
 use crate::harness::*;
 
 /// Workspaces of the test of a broken program.
@@ -244,6 +246,56 @@ fn a_connection_that_codeyard_closes_is_reported_as_such() {
         assert!(message.starts_with("codeyard closed the connection") && message.contains("not a header"), "{message}");
         assert_eq!(yard.counts.restarts()["protocol_error"], 2);
         assert!(!yard.counts.restarts().contains_key("crashed"));
+    });
+}
+
+#[test]
+fn a_successor_starts_when_its_predecessor_has_ended() {
+    paused(|| async {
+        let site = Site::usual();
+        let broken = good(&site).on("textDocument/definition", [raw(b"no frame\r\n\r\n")]).ignores_closed_input();
+        let fake = FakeLauncher::sequence([broken.dies_after(700), good(&site)]);
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let called = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
+        let began = Instant::now();
+        while fake.launches() < 2 {
+            pass(1).await;
+            assert!(fake.alive() <= 1, "two processes use the same caches");
+        }
+        assert!(began.elapsed().as_millis() >= 700, "{:?}", began.elapsed());
+        called.await.unwrap().ok();
+        yard.drain().await;
+    });
+}
+
+#[test]
+fn a_successor_does_not_wait_for_ever_for_a_process_that_cannot_be_killed() {
+    paused(|| async {
+        let site = Site::usual();
+        let broken = good(&site).on("textDocument/definition", [raw(b"no frame\r\n\r\n")]).ignores_closed_input();
+        let fake = FakeLauncher::sequence([broken.dies_after(3_600_000), good(&site)]);
+        let yard = Plan::one(site, fake.clone()).open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+        pass(ENDED_PROCESS_WAIT_MS).await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+    });
+}
+
+#[test]
+fn a_stop_waits_for_a_process_whose_connection_has_closed() {
+    paused(|| async {
+        let site = Site::usual();
+        let closes = good(&site).on("textDocument/definition", [close_output()]).ignores_closed_input();
+        let fake = closes.dies_after(300).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let called = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
+        fake.wait_for("textDocument/definition", 1).await;
+        pass(50).await;
+        let server = yard.health().await[0].servers[0].id.clone();
+        assert_eq!(fake.alive(), 1, "it has closed its output and still runs");
+        yard.engine().control().stop(&WorkspaceName::new("w0").unwrap(), &server).await.unwrap();
+        assert_eq!(fake.alive(), 0, "nothing is left when the stop is reported");
+        drop(called.await);
     });
 }
 

@@ -24,6 +24,7 @@ use crate::status::server_status::LastEnd;
 use crate::status::state_watch;
 use codeyard_base::clock::Instant;
 use codeyard_files::watch::Changes;
+use codeyard_process::launch::Process;
 
 /// Capacity of the mailbox. When it is full, senders wait.
 const MAILBOX: usize = 4_096;
@@ -37,6 +38,8 @@ pub struct LanguageServer {
     pub(super) state: state_watch::Sender,
     pub(super) since: Instant,
     pub(super) session: Option<LiveServer>,
+    /// The process of the last session, which may not have ended yet; `None` since the next launch.
+    pub(super) last_process: Option<Arc<dyn Process>>,
     /// The projects as the current process knows them.
     pub(super) projects: PreparedProjects,
     /// The preparation of other projects for the current process.
@@ -85,6 +88,7 @@ impl LanguageServer {
             state,
             since: now,
             session: None,
+            last_process: None,
             projects: PreparedProjects::default(),
             preparation: None,
             incarnation: 0,

@@ -7,8 +7,9 @@
 //! returned in place of one that has not arrived yet; a file whose list was dropped is known as such until it is reported again.
 
 mod file;
+mod unkept_files;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -16,6 +17,7 @@ use tokio::sync::oneshot;
 use self::file::{
     DropRank, ENTRY_BYTES, FileDiagnostics, ListKind, Push, Report, SyncPoint, heap_bytes, within_file_limits,
 };
+use self::unkept_files::UnkeptFiles;
 use crate::limits;
 use crate::server::diagnostics_budget::{BudgetShare, DiagnosticsBudget, DropReason};
 use codeyard_base::clock::Instant;
@@ -35,8 +37,10 @@ pub(super) struct Diagnostics {
     event: u64,
     content: u64,
     versioned: bool,
+    /// Files that were open once, and on which nothing is reported.
+    silent: BTreeSet<CanonicalUri>,
     /// Files were reported that aren't even known by name.
-    has_unknown_files: bool,
+    unkept: UnkeptFiles,
 }
 
 /// The state of the push that a request asks for.
@@ -70,7 +74,8 @@ impl Diagnostics {
             event: 0,
             content: 0,
             versioned,
-            has_unknown_files: false,
+            silent: BTreeSet::new(),
+            unkept: UnkeptFiles::default(),
         }
     }
 
@@ -83,6 +88,7 @@ impl Diagnostics {
     pub(super) fn synced(&mut self, uri: &CanonicalUri, version: i32) {
         self.event += 1;
         let (content, event) = (self.content, self.event);
+        self.silent.remove(uri);
         let file = self.file(uri);
         file.synced = Some(SyncPoint { version, content, event });
         file.is_push_gone = false;
@@ -95,10 +101,17 @@ impl Diagnostics {
             file.push = None;
             file.just_closed = true;
         }
+        if let Some((uri, file)) = self.files.get_key_value(uri)
+            && file.reported.is_none()
+        {
+            self.silent.insert(uri.clone());
+        }
     }
 
     /// A file is gone.
     pub(super) fn deleted(&mut self, uri: &str) {
+        self.unkept.remove(uri);
+        self.silent.remove(uri);
         if let Some((_, file)) = self.files.remove_entry(uri) {
             self.forget(file.reported);
         }
@@ -109,9 +122,12 @@ impl Diagnostics {
         self.surroundings_changed();
         self.order.clear();
         let mut lists = 0;
-        for file in self.files.values_mut() {
+        for (uri, file) in &mut self.files {
             file.push = None;
             file.is_push_gone = file.synced.is_some();
+            if file.synced.is_none() {
+                self.silent.insert(uri.clone());
+            }
             if let Some(report) = file.reported.take() {
                 lists += 1;
                 self.share.release(report.bytes);
@@ -128,12 +144,12 @@ impl Diagnostics {
         pushed: Result<Vec<RawDiagnostic>, DropReason>,
         now: Instant,
     ) -> bool {
+        let is_empty = pushed.as_ref().is_ok_and(Vec::is_empty);
         if !self.admits(uri) {
-            return self.drop_unknown();
+            return self.drop_unknown(uri, is_empty);
         }
         self.event += 1;
         let event = self.event;
-        let is_empty = pushed.as_ref().is_ok_and(Vec::is_empty);
         let versioned = self.versioned;
         let file = self.file(uri);
         if let Some(synced) = file.synced
@@ -158,7 +174,7 @@ impl Diagnostics {
     /// Records a pulled report. Returns whether it differs from the previous one.
     pub(super) fn pulled(&mut self, uri: &CanonicalUri, raw: Vec<RawDiagnostic>) -> bool {
         if !self.admits(uri) {
-            return self.drop_unknown();
+            return self.drop_unknown(uri, raw.is_empty());
         }
         self.event += 1;
         let file = self.file(uri);
@@ -200,7 +216,7 @@ impl Diagnostics {
 
     /// All reported diagnostics.
     pub(super) fn reported(&self) -> Reported {
-        let mut all = Reported { has_unknown_files: self.has_unknown_files, ..Reported::default() };
+        let mut all = Reported { has_unknown_files: !self.unkept.is_empty(), ..Reported::default() };
         for (uri, file) in &self.files {
             match file.reported.as_ref().map(|report| &report.list) {
                 Some(Ok(list)) => {
@@ -217,22 +233,30 @@ impl Diagnostics {
         self.files.entry(uri.clone()).or_default()
     }
 
-    /// Whether a report on this file has a place. An empty report of a file that isn't open makes place.
+    /// Whether a report on this file has a place. A file that isn't open makes place if its report is empty or there is none.
     fn admits(&mut self, uri: &CanonicalUri) -> bool {
         if self.files.contains_key(uri) || self.files.len() < limits::MAX_DIAGNOSTIC_FILES {
             return true;
         }
         let empty =
             self.order.range(..(ListKind::Kept, 0)).find(|(_, uri)| !self.is_open(uri)).map(|(_, uri)| uri.clone());
-        empty.inspect(|uri| self.deleted(uri.as_str())).is_some()
+        let unneeded = empty.or_else(|| self.silent.first().cloned());
+        unneeded.inspect(|uri| self.deleted(uri.as_str())).is_some()
     }
 
     fn is_open(&self, uri: &CanonicalUri) -> bool {
         self.files.get(uri.as_str()).is_some_and(|file| file.synced.is_some())
     }
 
-    fn drop_unknown(&mut self) -> bool {
-        self.has_unknown_files = true;
+    /// Records a report on a file without a place. Returns whether the file's canonical diagnostics changed.
+    fn drop_unknown(&mut self, uri: &CanonicalUri, is_empty: bool) -> bool {
+        if is_empty {
+            // The same as no report at all.
+            let had_unkept = !self.unkept.is_empty();
+            self.unkept.remove(uri.as_str());
+            return had_unkept && self.unkept.is_empty();
+        }
+        self.unkept.insert(uri.as_str());
         self.warn(DropReason::TooManyFiles, 1);
         false
     }
@@ -267,9 +291,11 @@ impl Diagnostics {
         }
         let Ok((list, bytes)) = taken else {
             // There is no room even for the name.
-            self.has_unknown_files = true;
+            self.unkept.insert(uri.as_str());
             return (digest_before.is_some(), taken.map(|_| Arc::default()));
         };
+        self.unkept.remove(uri.as_str());
+        self.silent.remove(uri);
         let kind = match &list {
             Ok(_) if is_empty => ListKind::Empty,
             Ok(_) => ListKind::Kept,

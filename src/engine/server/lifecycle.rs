@@ -14,7 +14,7 @@ use crate::server::budget_end;
 use crate::server::document_loading::LoadedDocuments;
 use crate::server::load_watch::Loading;
 use crate::server::memory_limit::MEMORY_LIMIT;
-use crate::server::messages::{KillServer, NoticeKind, StopServer, WorkspaceGone};
+use crate::server::messages::NoticeKind;
 use crate::server::program_failures;
 use crate::server::restart_rule::RestartDecision;
 use crate::server::session::LiveServer;
@@ -27,7 +27,6 @@ use codeyard_base::digest::sha256;
 use codeyard_base::seeded_faults;
 use codeyard_files::watch::Changes;
 use codeyard_lsp::client::events::{CloseReason, ServerEvent};
-use codeyard_lsp::client::lifecycle::{self, StopReport};
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::registry::MultiRoot;
 use codeyard_process::launch::ProcessExit;
@@ -72,6 +71,7 @@ impl LanguageServer {
         let incarnation = self.incarnation;
         self.early_changes = Changes::default();
         self.launched = None;
+        self.last_process = None;
         self.loading = None;
         if !matches!(*self.state.borrow(), ServerState::Restarting(_)) {
             self.set_state(ServerState::Starting);
@@ -174,6 +174,7 @@ impl LanguageServer {
     pub(super) fn kill(&mut self, reason: &'static str, ctx: &mut Context<Self>) {
         let Some(session) = self.session.take() else { return };
         let (stderr, ran) = (session.child.process().stderr_tail(), session.started_at.elapsed());
+        self.last_process = Some(session.child.process().clone());
         drop(session);
         let message = "the language server was ended because it misbehaved".into();
         self.after_exit(ServerEnd { reason, message, stderr, exit: None, ran, served: self.ready_for() }, ctx);
@@ -265,6 +266,7 @@ impl LanguageServer {
 
     fn on_closed(&mut self, reason: CloseReason, ctx: &mut Context<Self>) {
         let Some(session) = self.session.take() else { return };
+        self.last_process = Some(session.child.process().clone());
         self.remember_open(&session);
         let served = self.ready_for();
         let exit = session.child.process().exited().now_or_never();
@@ -348,52 +350,5 @@ impl StreamHandler<Tagged> for LanguageServer {
 
     fn finished(&mut self, _: &mut Self::Context) {
         // The default would stop the actor, which must stay to restart its process.
-    }
-}
-
-impl Handler<KillServer> for LanguageServer {
-    type Result = ();
-
-    fn handle(&mut self, message: KillServer, ctx: &mut Self::Context) {
-        self.kill(message.reason, ctx);
-    }
-}
-
-impl Handler<WorkspaceGone> for LanguageServer {
-    type Result = ();
-
-    fn handle(&mut self, _: WorkspaceGone, ctx: &mut Self::Context) {
-        ctx.stop();
-    }
-}
-
-impl Handler<StopServer> for LanguageServer {
-    type Result = ResponseActFuture<Self, Option<StopReport>>;
-
-    fn handle(&mut self, stop: StopServer, ctx: &mut Self::Context) -> Self::Result {
-        self.stopping = true;
-        self.stopped("the language server has been stopped".into(), String::new());
-        self.loading = None;
-        let session = self.session.take();
-        let starting = self.start_task.take().and_then(|start| {
-            ctx.cancel_future(start);
-            self.context.status.process()
-        });
-        let stopped = async move {
-            if let Some(process) = starting {
-                // Whoever stops the workspace relies on it that nothing is left.
-                lifecycle::kill(process.as_ref(), stop.0).await;
-            }
-            let (client, child) = session?.into_parts();
-            let report = lifecycle::stop(&client, child.process().as_ref(), stop.0).await;
-            tracing::info!(report = ?report, "language server stopped");
-            child.disarm();
-            Some(report)
-        };
-        // An actor with timers doesn't end by itself, even without an address.
-        Box::pin(stopped.into_actor(self).map(|report, _, ctx| {
-            ctx.stop();
-            report
-        }))
     }
 }

@@ -51,6 +51,7 @@ pub mod start_locks;
 pub mod start_queue;
 pub mod start_status;
 mod startup;
+mod stopping;
 mod supervision;
 mod toolchain;
 mod watch_globs;

@@ -45,7 +45,9 @@ struct QueuedFrame {
 #[derive(Default)]
 struct FrameQueue {
     items: VecDeque<QueuedFrame>,
-    /// Bytes of our messages, and of responses.
+    /// Frames of our messages, and of responses.
+    frames: [usize; 2],
+    /// Their bytes.
     bytes: [usize; 2],
 }
 
@@ -64,16 +66,17 @@ impl OutgoingQueue {
         id: Option<u64>,
         share: QueueShare,
     ) -> Result<(), OutgoingQueueFull> {
-        let (frames, most) = match share {
-            QueueShare::Client => (limits::MAX_OUTGOING_QUEUE, limits::MAX_OUTGOING_QUEUE_BYTES),
-            QueueShare::Responses => (2 * limits::MAX_OUTGOING_QUEUE, limits::MAX_ANSWER_QUEUE_BYTES),
+        let most = match share {
+            QueueShare::Client => limits::MAX_OUTGOING_QUEUE_BYTES,
+            QueueShare::Responses => limits::MAX_ANSWER_QUEUE_BYTES,
         };
         let size = frame.as_bytes().len();
         let mut queue = self.queue.lock();
-        let queued = queue.bytes[share as usize];
-        if queue.items.len() >= frames || queued > 0 && queued + size > most {
+        let (frames, queued) = (queue.frames[share as usize], queue.bytes[share as usize]);
+        if frames >= limits::MAX_OUTGOING_QUEUE || queued > 0 && queued + size > most {
             return Err(OutgoingQueueFull);
         }
+        queue.frames[share as usize] += 1;
         queue.bytes[share as usize] += size;
         queue.items.push_back(QueuedFrame { frame, id, share });
         drop(queue);
@@ -92,6 +95,7 @@ impl OutgoingQueue {
             return None;
         }
         let item = queue.items.pop_front()?;
+        queue.frames[item.share as usize] -= 1;
         queue.bytes[item.share as usize] -= item.frame.as_bytes().len();
         if queue.items.is_empty() {
             // A flood must not leave its capacity behind.
@@ -152,4 +156,34 @@ pub(super) async fn write_frames<W: AsyncWrite + Unpin>(
 async fn write<W: AsyncWrite + Unpin>(writer: &mut W, bytes: &[u8]) -> std::io::Result<()> {
     writer.write_all(bytes).await?;
     writer.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame() -> EncodedFrame {
+        let written: Result<_, std::convert::Infallible> = EncodedFrame::build(|bytes| {
+            bytes.extend_from_slice(b"{}");
+            Ok(())
+        });
+        written.unwrap()
+    }
+
+    #[test]
+    fn responses_leave_our_messages_their_share_and_ours_leave_theirs() {
+        for (first, second) in
+            [(QueueShare::Responses, QueueShare::Client), (QueueShare::Client, QueueShare::Responses)]
+        {
+            let queue = OutgoingQueue::default();
+            while queue.push(frame(), None, first).is_ok() {}
+            assert_eq!(queue.len(), limits::MAX_OUTGOING_QUEUE);
+            for _ in 0..limits::MAX_OUTGOING_QUEUE {
+                queue.push(frame(), None, second).unwrap();
+            }
+            assert_eq!(queue.push(frame(), None, second), Err(OutgoingQueueFull));
+            queue.pop(usize::MAX).unwrap();
+            queue.push(frame(), None, first).unwrap();
+        }
+    }
 }

@@ -360,8 +360,17 @@ impl Process for FakeProcess {
     }
 
     fn kill(&self) {
-        self.0.orphan.store(false, SeqCst);
-        self.0.finish(ProcessExit::of_signal(9));
+        let dies = |running: &Running| {
+            running.orphan.store(false, SeqCst);
+            running.finish(ProcessExit::of_signal(9));
+        };
+        let runtime = tokio::runtime::Handle::try_current();
+        let Some(runtime) = runtime.ok().filter(|_| self.0.script.kill_ms > 0) else { return dies(&self.0) };
+        let (running, wait) = (self.0.clone(), std::time::Duration::from_millis(self.0.script.kill_ms));
+        runtime.spawn(async move {
+            tokio::time::sleep(wait).await;
+            dies(&running);
+        });
     }
 
     fn group_is_empty(&self) -> bool {

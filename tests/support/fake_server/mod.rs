@@ -58,6 +58,7 @@ pub(crate) struct FakeServer {
     pipe_bytes: usize,
     memory: Option<u64>,
     works: bool,
+    kill_ms: u64,
     stderr: String,
 }
 
@@ -74,6 +75,7 @@ impl FakeServer {
             pipe_bytes: 64 * 1024,
             memory: None,
             works: false,
+            kill_ms: 0,
             stderr: String::new(),
         }
     }
@@ -144,6 +146,12 @@ impl FakeServer {
     /// The server uses a whole processor from its launch on.
     pub(crate) fn works(mut self) -> Self {
         self.works = true;
+        self
+    }
+
+    /// Time from SIGKILL until the process has ended, as on a machine that is busy or waits for a disk.
+    pub(crate) fn dies_after(mut self, ms: u64) -> Self {
+        self.kill_ms = ms;
         self
     }
 

@@ -166,6 +166,48 @@ fn an_empty_report_makes_place_and_a_report_without_place_is_known() {
     known.pushed(&numbered(0), None, Ok(vec![finding("x")]), now);
     let reported = known.reported();
     assert!(reported.has_unknown_files && reported.files.len() == limits::MAX_DIAGNOSTIC_FILES);
+    let [one, other, third] = [1, 2, 3].map(|more| numbered(limits::MAX_DIAGNOSTIC_FILES + more));
+    for file in [&one, &other, &third] {
+        known.pushed(file, None, Ok(vec![finding("x")]), now);
+    }
+    // Each way in which nothing is missing any more.
+    known.pushed(&one, None, Ok(vec![]), now);
+    known.deleted(other.as_str());
+    known.deleted(numbered(1).as_str());
+    known.pushed(&third, None, Ok(vec![finding("x")]), now);
+    assert!(known.reported().has_unknown_files, "file 0 has none yet");
+    known.deleted(numbered(2).as_str());
+    assert!(known.pushed(&numbered(0), None, Ok(vec![finding("x")]), now));
+    let reported = known.reported();
+    assert!(!reported.has_unknown_files && reported.files.len() == limits::MAX_DIAGNOSTIC_FILES);
+}
+
+#[test]
+fn documents_that_were_open_once_take_no_places() {
+    let mut known = known_by(false);
+    let now = Instant::now();
+    for number in 0..=limits::MAX_DIAGNOSTIC_FILES {
+        known.synced(&numbered(number), 1);
+        known.closed(numbered(number).as_str());
+    }
+    for number in 1..=limits::MAX_DIAGNOSTIC_FILES {
+        known.pushed(&numbered(limits::MAX_DIAGNOSTIC_FILES + number), None, Ok(vec![finding("x")]), now);
+    }
+    let reported = known.reported();
+    assert!(!reported.has_unknown_files && reported.files.len() == limits::MAX_DIAGNOSTIC_FILES);
+    assert!(known.files.len() == limits::MAX_DIAGNOSTIC_FILES + 1 && known.silent.len() == 1);
+}
+
+#[test]
+fn more_files_without_a_place_than_are_remembered_stay_missing() {
+    let mut unkept = UnkeptFiles::default();
+    for number in 0..=limits::MAX_UNKEPT_DIAGNOSTIC_FILES {
+        unkept.insert(numbered(number).as_str());
+    }
+    for number in 0..=limits::MAX_UNKEPT_DIAGNOSTIC_FILES {
+        unkept.remove(numbered(number).as_str());
+    }
+    assert!(!unkept.is_empty());
 }
 
 #[test]
