@@ -380,9 +380,10 @@ async fn the_ledger_lists_children_and_ends_leftovers() {
     let ledger = Arc::new(Ledger::open(state.path()).unwrap());
     let launcher = ProcessLauncher::with_guard(guard(), Some(ledger));
     let mark = mark();
-    let spec = shell("sh -c 'sleep 600; :' $0 & wait", &mark);
+    let runs = state.path().join("runs");
+    let spec = shell(&format!("sh -c 'sleep 600 & : >{}; wait' $0 & wait", runs.display()), &mark);
     let connection = launcher.launch(&spec).await.unwrap();
-    assert!(soon(START, || marked(&mark).len() == 2).await);
+    assert!(soon(START, || runs.exists() && marked(&mark).len() == 2).await);
     assert!(connection.process.memory_bytes().is_some(), "which also notes what runs");
     let file = only_file(&state.path().join("children"));
     let page = std::fs::read_to_string(&file).unwrap();
