@@ -227,7 +227,7 @@ pub const MAX_CODE_QUERIES: usize = 16;
 pub const MAX_WORKSPACE_CODE_QUERIES: usize = 12;
 
 /// A query of the code index whose thread has not returned after this time, in milliseconds, hangs.
-pub const HUNG_CODE_QUERY_MS: u64 = 4_000;
+pub const HUNG_CODE_QUERY_MS: u64 = 6_000;
 
 /// A workspace with so many queries that hang gets no further ones until one has returned.
 pub const HUNG_CODE_QUERIES: usize = 4;

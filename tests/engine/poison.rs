@@ -70,6 +70,30 @@ fn a_document_that_crashes_the_server_is_found_among_others() {
 }
 
 #[test]
+fn a_document_that_crashes_a_server_while_it_indexes_is_found_among_others() {
+    paused(|| async {
+        let ready = || notify("window/logMessage", json!({"type": 3, "message": "indexed"}));
+        let fake = crashes_on_opening().on("initialized", [wait_ms(400), ready()]).launcher();
+        let kind = Entry::new("fake", fake.clone()).entry("readiness = { log_message = \"indexed\", limit_ms = 60000 }");
+        let yard = Plan::new(site()).kind(kind).open().await;
+        let names: Vec<_> = GOOD.into_iter().chain([POISON]).collect();
+        let mut answered = [0; GOOD.len()];
+        for _ in 0..4 {
+            let called = join_all(names.iter().map(|name| hover(&yard, name))).await;
+            for (count, called) in answered.iter_mut().zip(&called) {
+                *count += usize::from(called.is_answered());
+            }
+            assert!(!called.last().unwrap().is_answered());
+            pass(3_000).await;
+        }
+        assert!(answered.iter().all(|count| *count >= 2), "{answered:?}");
+        assert_eq!(yard.counts.restarts()["crashed"], 2, "with all of them, and with the poison alone");
+        let called = hover(&yard, POISON).await;
+        assert!(format!("{called:?}").contains("refused until it changes"), "{called:?}");
+    });
+}
+
+#[test]
 fn a_refused_document_is_asked_again_when_it_changes_or_the_time_has_passed() {
     paused(|| async {
         let fake = crashes_on_opening().launcher();

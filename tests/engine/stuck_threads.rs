@@ -18,6 +18,7 @@ use codeyard_lsp::registry::ServerSpec;
 use codeyard_process::launch::{LaunchSpec, Launcher};
 use codeyard_state::StateDir;
 use codeyard_telemetry::{Counts, Telemetry};
+use futures::future::join;
 use parking_lot::{Condvar, Mutex};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -81,7 +82,13 @@ fn config(sites: &[&Site]) -> Config {
 }
 
 /// The call of a tool at the endpoint of a workspace or a group.
-async fn call(gateway: &Gateway, workspace: &str, catalog: &str, tool: &str, arguments: Value) -> ToolReply {
+fn call(
+    gateway: &Gateway,
+    workspace: &str,
+    catalog: &str,
+    tool: &str,
+    arguments: Value,
+) -> impl Future<Output = ToolReply> + Send + use<> {
     let endpoint = Endpoint {
         workspace: WorkspaceName::new(workspace),
         group: GroupName::of_endpoint(workspace),
@@ -99,7 +106,7 @@ async fn call(gateway: &Gateway, workspace: &str, catalog: &str, tool: &str, arg
         session: None,
         transport: TransportKind::Pipe,
     };
-    gateway.call(call).await
+    gateway.call(call)
 }
 
 async fn hover(gateway: &Gateway, workspace: &str, site: &Site, file: &str) -> ToolReply {
@@ -158,18 +165,23 @@ fn a_stuck_thread_holds_up_neither_a_removal_nor_a_stop() {
         is_known(hover(&gateway, "w0", &first, "a.fake").await).unwrap();
         is_known(hover(&gateway, "w1", &second, "a.fake").await).unwrap();
         assert_eq!(fake.alive(), 2);
-        let (asked, site) = (gateway.clone(), first);
-        let stuck = tokio::spawn(async move { (hover(&asked, "w0", &site, "b.other").await, site) });
+        let stuck = tokio::spawn(call(&gateway, "w0", "lsp-v1", HOVER, first.at("b.other", 0, 0)));
         while !barrier.0.lock().is_reached {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         // Nobody on that thread can end the calls: neither the one that waits there, nor one that comes now, nor one to a group.
-        let (reply, site) = timeout(LIMIT, stuck).await.expect("the call is answered").unwrap();
-        assert!(is_timeout(&reply), "{reply:?}");
-        let reply = timeout(LIMIT, hover(&gateway, "w0", &site, "a.fake")).await.expect("the call is answered");
-        assert!(is_timeout(&reply), "{reply:?}");
-        for _ in 0..2 {
-            let found = timeout(LIMIT, search_all(&gateway)).await.expect("the group answers");
+        let calls = join(stuck, hover(&gateway, "w0", &first, "a.fake"));
+        let (stuck, later) = timeout(LIMIT, calls).await.expect("the calls are answered");
+        let stuck_workspace = engine.directory().get(&WorkspaceName::new("w0").unwrap()).unwrap();
+        while stuck_workspace.status.heartbeat().stalled().is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // One of them would be served on that thread.
+        let (one, other) = timeout(LIMIT, join(search_all(&gateway), search_all(&gateway))).await.expect("groups answer");
+        for reply in [stuck.unwrap(), later] {
+            assert!(is_timeout(&reply), "{reply:?}");
+        }
+        for found in [one, other] {
             assert_eq!(found["metadata"]["incomplete_workspaces"][0]["workspace"], "w0", "{found}");
             assert_eq!(found["metadata"]["incomplete_workspaces"][0]["reason"], "timeout", "{found}");
         }

@@ -1,6 +1,7 @@
 //! Documents that may have crashed a server.
 //!
-//! A document is a suspect if a request about it was unanswered when the process ended by itself. Such a request is asked again in a turn
+//! A document is a suspect if a request about it was unanswered when the process ended by itself, or if it was opened for a request while the
+//! process was not ready yet and has not become so. Such a request is asked again in a turn
 //! of its own: while no other one of a suspect is at the server. So a second crash tells which document it was, and agents that ask about
 //! others at the same time lose no answer. Invariants: a document is refused only if the server also ended in its own turn, and only until
 //! its text changes or the quarantine time has passed; a server that was killed from outside or for its memory suspects no document;
@@ -65,9 +66,21 @@ struct DocumentRequest {
     state: Arc<AtomicU8>,
 }
 
+/// A document that was opened before the server was ready.
+struct EarlyDocument {
+    uri: CanonicalUri,
+    hash: [u8; 32],
+    /// Of the request that waits until the server is ready.
+    method: &'static str,
+    turn: Option<SuspectTurn>,
+}
+
 /// The unanswered requests about documents of a process.
 #[derive(Default)]
-pub(super) struct DocumentRequests(VecDeque<DocumentRequest>);
+pub(super) struct DocumentRequests {
+    sent: VecDeque<DocumentRequest>,
+    early: VecDeque<EarlyDocument>,
+}
 
 impl SuspectTurn {
     /// The request was answered, or the server still worked on it at its deadline: the next one by this method needs no turn.
@@ -85,12 +98,42 @@ impl DocumentRequests {
         in_own_turn: bool,
         state: Arc<AtomicU8>,
     ) {
-        self.0.retain(DocumentRequest::is_unanswered);
-        if self.0.len() >= MAX_REQUESTS_FOLLOWED {
-            self.0.pop_front();
+        self.sent.retain(DocumentRequest::is_unanswered);
+        if self.sent.len() >= MAX_REQUESTS_FOLLOWED {
+            self.sent.pop_front();
         }
         let (uri, hash) = (document.source.uri.clone(), document.source.hash);
-        self.0.push_back(DocumentRequest { uri, hash, method, in_own_turn, state });
+        self.sent.push_back(DocumentRequest { uri, hash, method, in_own_turn, state });
+    }
+
+    /// A document was opened for a request that waits until the server is ready. Its turn lasts until then.
+    pub(super) fn opened_early(&mut self, document: &DocumentInput, method: &'static str, turn: Option<SuspectTurn>) {
+        let (uri, hash) = (document.source.uri.clone(), document.source.hash);
+        let is_known = |known: &EarlyDocument| (&known.uri, known.hash, known.method) == (&uri, hash, method);
+        if let Some(known) = self.early.iter_mut().find(|known| is_known(known)) {
+            known.turn = turn.or(known.turn.take());
+            return;
+        }
+        if self.early.len() >= MAX_REQUESTS_FOLLOWED {
+            self.early.pop_front();
+        }
+        self.early.push_back(EarlyDocument { uri, hash, method, turn });
+    }
+
+    /// The server is ready, so it has survived what was opened before.
+    pub(super) fn server_is_ready(&mut self) {
+        for early in self.early.drain(..) {
+            if let Some(turn) = early.turn {
+                turn.survived();
+            }
+        }
+    }
+
+    /// What was unanswered: document, hash of its text, method, and whether it was in its own turn.
+    fn unanswered(&self) -> impl Iterator<Item = (&CanonicalUri, [u8; 32], &'static str, bool)> {
+        let sent = self.sent.iter().filter(|request| request.is_unanswered());
+        let sent = sent.map(|request| (&request.uri, request.hash, request.method, request.in_own_turn));
+        sent.chain(self.early.iter().map(|early| (&early.uri, early.hash, early.method, early.turn.is_some())))
     }
 }
 
@@ -108,12 +151,12 @@ impl CrashSuspects {
 
     /// Records the requests that a process left unanswered.
     fn record(&mut self, requests: &DocumentRequests, now: Instant) {
-        for request in requests.0.iter().filter(|request| request.is_unanswered()) {
-            let before = self.documents.get_mut(&request.uri).filter(|before| before.hash == request.hash);
+        for (uri, hash, method, in_own_turn) in requests.unanswered() {
+            let before = self.documents.get_mut(uri).filter(|before| before.hash == hash);
             if let Some(before) = before {
                 before.at = now;
-                before.is_refused |= request.in_own_turn;
-                before.methods.insert(request.method, Arc::default());
+                before.is_refused |= in_own_turn;
+                before.methods.insert(method, Arc::default());
                 continue;
             }
             if self.documents.len() >= MAX_CRASH_SUSPECTS {
@@ -122,9 +165,9 @@ impl CrashSuspects {
             if self.documents.len() >= MAX_CRASH_SUSPECTS {
                 self.documents.clear();
             }
-            let methods = HashMap::from([(request.method, Arc::default())]);
-            let suspect = CrashSuspect { hash: request.hash, at: now, is_refused: false, methods };
-            self.documents.insert(request.uri.clone(), suspect);
+            let methods = HashMap::from([(method, Arc::default())]);
+            let suspect = CrashSuspect { hash, at: now, is_refused: false, methods };
+            self.documents.insert(uri.clone(), suspect);
         }
     }
 

@@ -137,12 +137,15 @@ impl LanguageServer {
 
     /// Publishes the current readiness and sets the timer for its next possible change.
     pub(super) fn refresh_state(&mut self, ctx: &mut Context<Self>) {
-        let Some(session) = &self.session else { return };
+        let Some(session) = &mut self.session else { return };
         let now = Instant::now();
         let next = session.readiness_state(now);
         let check = session.next_check(now);
         let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
         let is_ready = matches!(next, ServerState::Ready);
+        if is_ready {
+            session.document_requests.server_is_ready();
+        }
         self.set_state(next);
         if is_ready && !was_ready {
             if let Some(launched) = self.launched.take() {

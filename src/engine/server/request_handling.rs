@@ -204,7 +204,13 @@ impl LanguageServer {
     /// Sends a request to a server that is up to date.
     fn send_now(&mut self, message: &SendRequest, turn: Option<SuspectTurn>, ctx: &mut Context<Self>) -> SendOutcome {
         let ready = matches!(*self.state.borrow(), ServerState::Ready) || seeded_faults::is_on("unready_asked");
-        let Some(session) = self.session.as_mut().filter(|_| ready) else { return SendOutcome::NotReady };
+        let Some(session) = self.session.as_mut() else { return SendOutcome::NotReady };
+        if !ready {
+            if let Some(document) = message.request.document() {
+                session.document_requests.opened_early(document, message.request.method(), turn);
+            }
+            return SendOutcome::NotReady;
+        }
         let outcome = match (message.request.exchange(), message.request.document()) {
             (Exchange::DocumentDiagnostics, Some(document))
                 if !session.capabilities.supports(message.request.method()) =>
