@@ -74,7 +74,8 @@ fn a_document_that_crashes_a_server_while_it_indexes_is_found_among_others() {
     paused(|| async {
         let ready = || notify("window/logMessage", json!({"type": 3, "message": "indexed"}));
         let fake = crashes_on_opening().on("initialized", [wait_ms(400), ready()]).launcher();
-        let kind = Entry::new("fake", fake.clone()).entry("readiness = { log_message = \"indexed\", limit_ms = 60000 }");
+        let kind =
+            Entry::new("fake", fake.clone()).entry("readiness = { log_message = \"indexed\", limit_ms = 60000 }");
         let yard = Plan::new(site()).kind(kind).open().await;
         let names: Vec<_> = GOOD.into_iter().chain([POISON]).collect();
         let mut answered = [0; GOOD.len()];

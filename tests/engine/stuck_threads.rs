@@ -177,7 +177,8 @@ fn a_stuck_thread_holds_up_neither_a_removal_nor_a_stop() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         // One of them would be served on that thread.
-        let (one, other) = timeout(LIMIT, join(search_all(&gateway), search_all(&gateway))).await.expect("groups answer");
+        let (one, other) =
+            timeout(LIMIT, join(search_all(&gateway), search_all(&gateway))).await.expect("groups answer");
         for reply in [stuck.unwrap(), later] {
             assert!(is_timeout(&reply), "{reply:?}");
         }

@@ -92,7 +92,7 @@ pub fn group_status(
     let order: Vec<usize> = (0..members.len()).collect();
     let done = fan_out(order.len(), &order, threads, ends, |at| {
         let member = &members[at];
-        let Some(_running) = member.queries.begin() else { return Err(Box::new(UnitProblem::Hangs.refusal())) };
+        let _running = member.begin()?;
         let project = member.projects.first().ok_or_else(|| Box::new(no_root()))?;
         project.status(reference)
     });

@@ -16,7 +16,7 @@ use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::group_rows::GroupRows;
 use crate::indexer::merge::{self, Merged, RootRows};
 use crate::indexer::refusals::no_root;
-use crate::indexer::running_queries::RunningQueries;
+use crate::indexer::running_queries::{RunningQueries, RunningQuery};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_index::Project;
@@ -40,6 +40,13 @@ pub struct MemberProjects {
     pub projects: Arc<[Arc<Project>]>,
     /// Its queries that run.
     pub queries: Arc<RunningQueries>,
+}
+
+impl MemberProjects {
+    /// A query begins. Refused if others of the workspace hang.
+    pub(super) fn begin(&self) -> Result<RunningQuery, Box<CodeRefusal>> {
+        self.queries.begin().ok_or_else(|| Box::new(UnitProblem::Hangs.refusal()))
+    }
 }
 
 /// The projects that a search covers.
@@ -108,9 +115,7 @@ impl<'g> GroupProjects<'g> {
     pub fn outlines(self, query: &OutlineQuery, ends: StopCheck<'_>) -> Vec<Result<Outline, Box<CodeRefusal>>> {
         let order: Vec<usize> = (0..self.members.len()).collect();
         let done = fan_out(order.len(), &order, self.threads, ends, |at| {
-            let Some(_running) = self.members[at].queries.begin() else {
-                return Err(Box::new(UnitProblem::Hangs.refusal()));
-            };
+            let _running = self.members[at].begin()?;
             Projects { all: &self.members[at].projects, payload_bytes: usize::MAX }.first_outline(query)
         });
         let result = |done| match done {
@@ -168,9 +173,7 @@ impl<'g, 's> GroupSearch<'g, 's> {
         let order: Vec<usize> = self.order.iter().copied().filter(|unit| units[*unit].problem.is_none()).collect();
         let done = fan_out(units.len(), &order, self.threads, self.ends, |at| {
             let (unit, from) = (&units[at], Instant::now());
-            let Some(_running) = members[unit.member].queries.begin() else {
-                return Err(Box::new(UnitProblem::Hangs.refusal()));
-            };
+            let _running = members[unit.member].begin()?;
             let result = work(at, unit);
             let mut took = unit.took.lock();
             *took = Some((took.map_or(from, |(first, _)| first), Instant::now()));

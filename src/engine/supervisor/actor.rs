@@ -226,14 +226,7 @@ impl Supervisor {
             }
         };
         let actor = Workspace::start_in_arbiter(&arbiter, move |_| Workspace::new(setup, slot, on_exit));
-        // The index comes first: then the watcher's first walk follows its files too.
-        if self.indexes.warmset.contains(gate.root_set().roots()) {
-            drop(actor.try_send(WarmIndex));
-        }
-        if !matches!(&policy.prewarm, codeyard_config::Prewarm::All(false)) {
-            drop(actor.try_send(Warm));
-        }
-        drop(actor.try_send(ResumeRuns));
+        self.begin_work(&actor, &gate, &policy);
         let handle = WorkspaceHandle {
             name: name.clone(),
             tenant: config.tenant.clone(),
@@ -256,6 +249,18 @@ impl Supervisor {
         self.parts.directory.status_registry().set_failed(self.failed.len());
         self.running.insert(name.clone(), Running { handle, generation });
         Ok(())
+    }
+
+    /// What a workspace does without being asked.
+    fn begin_work(&self, actor: &Addr<Workspace>, gate: &Gate, policy: &Policy) {
+        // The index comes first: then the watcher's first walk follows its files too.
+        if self.indexes.warmset.contains(gate.root_set().roots()) {
+            drop(actor.try_send(WarmIndex));
+        }
+        if !matches!(&policy.prewarm, codeyard_config::Prewarm::All(false)) {
+            drop(actor.try_send(Warm));
+        }
+        drop(actor.try_send(ResumeRuns));
     }
 
     /// The thread of a workspace, and its heartbeat. One that is stuck isn't chosen if another one runs.
