@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::indexer::code_query::StopCheck;
 use crate::indexer::fan_out::{Done, fan_out};
-use crate::indexer::group_query::MemberProjects;
+use crate::indexer::group_members::MemberProjects;
 use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::handle::IndexHandle;
 use crate::indexer::health::health;

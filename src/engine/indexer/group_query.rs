@@ -12,13 +12,12 @@ use parking_lot::Mutex;
 
 use crate::indexer::code_query::{Projects, StopCheck, is_behind};
 use crate::indexer::fan_out::{Done, fan_out};
+use crate::indexer::group_members::MemberProjects;
 use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::group_rows::GroupRows;
 use crate::indexer::merge::{self, Merged, RootRows};
 use crate::indexer::refusals::no_root;
-use crate::indexer::running_queries::{RunningQueries, RunningQuery};
 use codeyard_base::clock::Instant;
-use codeyard_base::ids::WorkspaceName;
 use codeyard_index::Project;
 use codeyard_index::project::part_search::{HitPlace, PartHits, PartSearch};
 use codeyard_index::project::{AbsentName, is_unknown_name_warning};
@@ -30,24 +29,6 @@ use codeyard_model::code::{
 
 /// Among this many times the requested rows the best hits of all roots are chosen, because duplicates are removed later.
 const OVERFETCH_FACTOR: usize = 3;
-
-/// The projects of one workspace of a group.
-#[derive(Clone)]
-pub struct MemberProjects {
-    /// The workspace.
-    pub name: WorkspaceName,
-    /// Its projects, in its roots' order.
-    pub projects: Arc<[Arc<Project>]>,
-    /// Its queries that run.
-    pub queries: Arc<RunningQueries>,
-}
-
-impl MemberProjects {
-    /// A query begins. Refused if others of the workspace hang.
-    pub(super) fn begin(&self) -> Result<RunningQuery, Box<CodeRefusal>> {
-        self.queries.begin().ok_or_else(|| Box::new(UnitProblem::Hangs.refusal()))
-    }
-}
 
 /// The projects that a search covers.
 #[derive(Clone, Copy)]

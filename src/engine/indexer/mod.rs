@@ -8,6 +8,7 @@ pub mod actor;
 pub mod code_query;
 mod fan_out;
 pub mod group_health;
+pub mod group_members;
 pub mod group_query;
 pub mod group_report;
 pub mod group_rows;
