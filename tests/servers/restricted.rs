@@ -112,6 +112,14 @@ impl Hostile {
     }
 }
 
+/// All folders below this one.
+fn folders_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let own: Vec<PathBuf> = entries.filter(|path| path.is_dir() && !path.is_symlink()).collect();
+    let below = own.iter().flat_map(|folder| folders_below(folder)).collect::<Vec<_>>();
+    own.into_iter().chain(below).collect()
+}
+
 fn is_empty_or_missing(folder: &Path) -> bool {
     fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
 }
@@ -128,6 +136,62 @@ fn a_confined_clangd_reads_and_writes_nothing_outside() {
     }
     assert!(is_empty_or_missing(&hostile.outside().join("cache")), "it has written outside");
     yard.stop();
+}
+
+#[test]
+fn links_that_a_confined_server_leaves_in_its_cache_lead_codeyard_nowhere() {
+    let base = tempfile::tempdir().expect("a folder");
+    let base = fs::canonicalize(base.path()).expect("a path");
+    let (root, victim) = (base.join("root"), base.join("victim"));
+    fs::create_dir_all(&root).expect("a folder");
+    fs::create_dir_all(victim.join("include")).expect("a folder");
+    for file in ["kept.h", "include/kept.h", "compile_commands.json", "includes"] {
+        fs::write(victim.join(file), "kept").expect("a file");
+    }
+    fs::write(root.join("config.h.in"), "#undef HAVE_ONE\nstatic const int made = 71;\n").expect("a file");
+    fs::write(root.join("a.c"), "#include \"config.h\"\nint use(void) { return made; }\n").expect("a file");
+    let yard = Yard::serve(&format!("[[workspace]]\nname = \"c\"\nroots = [{root:?}]\nisolation = \"restricted\"\n"));
+    let mut client = yard.client("c");
+    let made = |client: &mut Mcp| {
+        let arguments = json!({"uri": uri_of(&root.join("a.c")), "position": {"line": 1, "character": 24}});
+        client.ask("vscode.lsp.hover", &arguments).map(|hover| hover.to_string()).unwrap_or_default()
+    };
+    assert!(until(60_000, || made(&mut client).contains("71")), "{}", yard.log());
+    // As the server itself could, which may write everything in its folder of the cache.
+    let cache = yard.state.path().join("cache/c");
+    let folders = folders_below(&cache);
+    let generated: Vec<_> =
+        folders.iter().filter(|path| path.extension().is_some_and(|end| end == "generated")).collect();
+    let writable: Vec<PathBuf> = generated.iter().map(|path| path.with_extension("")).collect();
+    assert!(!writable.is_empty() && writable.iter().all(|folder| folder.is_dir()), "{folders:?}");
+    for folder in &writable {
+        for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            fs::rename(&entry, entry.with_extension("before")).expect("a name");
+            let target = victim.join(entry.file_name().expect("a name"));
+            std::os::unix::fs::symlink(if target.exists() { target } else { victim.clone() }, &entry).expect("a link");
+        }
+        for name in ["headers", "shims", "home", "includes", "compile_commands.json"] {
+            std::os::unix::fs::symlink(&victim, folder.join(name)).ok();
+        }
+    }
+    // Headers and the database are made again, while the server lives and when it starts.
+    fs::write(root.join("config.h.in"), "#undef HAVE_TWO\nstatic const int made = 72;\n").expect("a file");
+    fs::write(root.join("other.h.in"), "#undef HAVE_OTHER\n").expect("a file");
+    fs::write(root.join("b.c"), "#include \"other.h\"\nint other;\n").expect("a file");
+    let is_new = until(60_000, || made(&mut client).contains("72"));
+    assert!(is_new, "{}", yard.log());
+    yard.stop();
+    let left = |folder: &Path| {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(left(&victim), ["compile_commands.json", "include", "includes", "kept.h"]);
+    assert_eq!(left(&victim.join("include")), ["kept.h"]);
+    for file in ["kept.h", "include/kept.h", "compile_commands.json", "includes"] {
+        assert_eq!(fs::read_to_string(victim.join(file)).expect("a file"), "kept", "{file}");
+    }
 }
 
 #[test]

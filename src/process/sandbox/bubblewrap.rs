@@ -63,8 +63,10 @@ pub(super) fn front(confiner: &Path, policy: &SandboxPolicy) -> Result<(PathBuf,
             Mount::Link(target) => args.extend(["--symlink".into(), target.into_os_string(), path]),
         }
     }
-    // The rest of the file system is a folder in memory; nobody writes there.
+    // The rest of the file system is two folders in memory; nobody writes there.
     args.extend([
+        "--remount-ro".into(),
+        "/dev".into(),
         "--remount-ro".into(),
         "/".into(),
         "--chdir".into(),
@@ -77,7 +79,9 @@ pub(super) fn front(confiner: &Path, policy: &SandboxPolicy) -> Result<(PathBuf,
 
 fn mounts(confiner: &Path, policy: &SandboxPolicy) -> BTreeMap<PathBuf, Mount> {
     let mut mounts = BTreeMap::new();
-    mounts.insert(PathBuf::from("/tmp"), Mount::Memory(policy.temp_bytes()));
+    for temp in ["/tmp", "/dev/shm"] {
+        mounts.insert(PathBuf::from(temp), Mount::Memory(policy.temp_bytes()));
+    }
     for path in system_paths::programs().into_iter().chain(system_paths::configuration()) {
         match std::fs::read_link(&path) {
             Ok(target) if path.parent() == Some(Path::new("/")) => mounts.insert(path, Mount::Link(target)),

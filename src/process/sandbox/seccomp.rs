@@ -1,7 +1,9 @@
 //! The filter of system calls of a confined process.
 //!
-//! It denies what a language server never needs and what Landlock doesn't cover: sockets, other processes, kernel interfaces, devices.
-//! Invariant: the filter holds for all programs that the process starts.
+//! It denies what a language server never needs and what Landlock doesn't cover: sockets, other processes, kernel interfaces, devices, and the
+//! owner, mode, times and attributes of files. Landlock lets a process change those of every file of its user, so calls that change mode, owner
+//! or times do nothing and report success: programs that copy a file make them, and need no effect. Invariants: the filter holds for all
+//! programs that the process starts, and for the second set of call numbers that x86-64 kernels may have.
 
 use std::collections::BTreeMap;
 
@@ -85,6 +87,42 @@ const DENIED_HERE: &[libc::c_long] = &[libc::SYS_iopl, libc::SYS_ioperm, libc::S
 #[cfg(not(target_arch = "x86_64"))]
 const DENIED_HERE: &[libc::c_long] = &[];
 
+/// `fchmodat2`, in all architectures.
+const FCHMODAT2: libc::c_long = 452;
+/// `setxattrat` and `removexattrat`, likewise.
+const XATTRAT: [libc::c_long; 2] = [463, 466];
+
+/// System calls that do nothing and report success: they change the mode, the owner or the times of a file.
+const WITHOUT_EFFECT: &[libc::c_long] =
+    &[libc::SYS_fchmod, libc::SYS_fchmodat, FCHMODAT2, libc::SYS_fchown, libc::SYS_fchownat, libc::SYS_utimensat];
+
+/// The same, for calls that only one architecture has.
+#[cfg(target_arch = "x86_64")]
+const WITHOUT_EFFECT_HERE: &[libc::c_long] =
+    &[libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat];
+#[cfg(not(target_arch = "x86_64"))]
+const WITHOUT_EFFECT_HERE: &[libc::c_long] = &[];
+
+/// System calls that a file system without extended attributes doesn't have.
+const UNSUPPORTED: &[libc::c_long] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    XATTRAT[0],
+    XATTRAT[1],
+];
+
+/// The bit of the second set of call numbers.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+
+/// Calls that have a number of their own there: `ptrace`, `kexec_load`, `move_pages`, `process_vm_readv`, `process_vm_writev`.
+#[cfg(target_arch = "x86_64")]
+const DENIED_X32: [i64; 5] = [521, 528, 533, 539, 540];
+
 /// System calls that look like those of an older kernel, so that programs use their older ways.
 const UNKNOWN: &[libc::c_long] =
     &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_clone3];
@@ -103,6 +141,9 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// Requests of `ioctl` that write into a terminal's input.
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
 
+/// The first argument of `ioprio_set` for one process.
+const IOPRIO_WHO_PROCESS: u64 = 1;
+
 /// The bits of a socket's type that aren't flags.
 const SOCKET_TYPE: u64 = 0xf;
 
@@ -113,8 +154,15 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 /// # Errors
 /// If the kernel doesn't take it.
 pub(super) fn apply() -> Result<(), String> {
-    let programs = [(denied()?, libc::EPERM), (all(UNKNOWN), libc::ENOSYS)];
+    let without_effect = [WITHOUT_EFFECT, WITHOUT_EFFECT_HERE].concat();
+    let programs = [
+        (denied()?, libc::EPERM),
+        (all(UNKNOWN), libc::ENOSYS),
+        (all(&without_effect), 0),
+        (all(UNSUPPORTED), libc::EOPNOTSUPP),
+    ];
     for (rules, errno) in programs {
+        let rules = in_both_sets(rules);
         let errno = u32::try_from(errno).map_err(|error| error.to_string())?;
         let target = std::env::consts::ARCH.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), target);
@@ -124,6 +172,18 @@ pub(super) fn apply() -> Result<(), String> {
     Ok(())
 }
 
+/// The rules, and the same ones for the second set of call numbers.
+#[cfg(target_arch = "x86_64")]
+fn in_both_sets(rules: Rules) -> Rules {
+    let second: Rules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+    rules.into_iter().chain(second).collect()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn in_both_sets(rules: Rules) -> Rules {
+    rules
+}
+
 fn all(calls: &[libc::c_long]) -> Rules {
     calls.iter().map(|call| (*call, Vec::new())).collect()
 }
@@ -131,6 +191,8 @@ fn all(calls: &[libc::c_long]) -> Rules {
 fn denied() -> Result<Rules, String> {
     let mut rules = all(DENIED);
     rules.extend(all(DENIED_HERE));
+    #[cfg(target_arch = "x86_64")]
+    rules.extend(all(&DENIED_X32.map(|call| call | X32)));
     let mut add = |call: libc::c_long, conditions: Vec<(u8, SeccompCmpOp, u64)>| -> Result<(), String> {
         let one =
             |(argument, operator, value)| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value);
@@ -171,6 +233,8 @@ fn denied() -> Result<Rules, String> {
     for call in [libc::SYS_setpriority, libc::SYS_ioprio_set] {
         add(call, vec![(1, SeccompCmpOp::Ne, 0)])?;
     }
+    // Of all processes of a group or a user, which 0 names, too.
+    add(libc::SYS_ioprio_set, vec![(0, SeccompCmpOp::Ne, IOPRIO_WHO_PROCESS)])?;
     Ok(rules)
 }
 
@@ -182,7 +246,9 @@ mod tests {
     fn the_filter_compiles_and_no_call_is_both_denied_and_unknown() {
         let rules = denied().unwrap();
         assert!(rules.contains_key(&libc::SYS_clone) && rules.contains_key(&libc::SYS_socketpair));
-        assert!(UNKNOWN.iter().all(|call| !rules.contains_key(call)));
+        let others = [UNKNOWN, WITHOUT_EFFECT, WITHOUT_EFFECT_HERE, UNSUPPORTED].concat();
+        assert!(others.iter().all(|call| !rules.contains_key(call)));
+        let rules = in_both_sets(rules);
         let target = std::env::consts::ARCH.try_into().unwrap();
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(1), target).unwrap();
         assert!(BpfProgram::try_from(filter).unwrap().len() > DENIED.len());

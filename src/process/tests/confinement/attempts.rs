@@ -1,10 +1,12 @@
 //! What a hostile server tries. Each attempt prints its name and whether it was blocked.
 
+use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,6 +15,9 @@ use crate::system_attempts;
 
 /// The role's name.
 pub(crate) const ROLE: &str = "__attempts";
+
+/// More than a temporary folder in memory may hold, in bytes.
+const MOST_TEMP_BYTES: u64 = 4 << 30;
 
 /// What the attempts are aimed at.
 pub(crate) struct Target {
@@ -172,10 +177,29 @@ fn files(target: &Target) {
         report(&format!("open {device}"), File::open(device).is_ok());
     }
     report("a secret in the environment", std::env::vars().any(|(name, _)| name.contains("TOKEN") || name == "HOME"));
+    report("create a file in /dev", fs::write("/dev/x", "x").is_ok());
+    let is_large = rustix::fs::statvfs("/dev/shm").is_ok_and(|found| found.f_blocks * found.f_frsize > MOST_TEMP_BYTES);
+    report("fill the memory through /dev/shm", fs::write("/dev/shm/x", "x").is_ok() && is_large);
+    attributes(target);
     fill_disk(target, &base.join("state/cache/server"));
     // Reported last: it uses up the descriptors.
     let opened = (0..target.open_files * 2).map_while(|_| File::open("/dev/null").ok()).collect::<Vec<_>>().len();
     report("more open files than allowed", u64::try_from(opened).unwrap() >= target.open_files);
+}
+
+/// Changes the mode, the owner, the times and the attributes of files that may be read, and of files that may not.
+fn attributes(target: &Target) {
+    for name in ["root/file", "other/source.rs", "home/.profile"] {
+        let path = target.base.join(name);
+        let text = CString::new(path.as_os_str().as_bytes()).unwrap();
+        for change in system_attempts::METADATA_CHANGES {
+            let Ok(before) = fs::metadata(&path) else { break };
+            let is_open = (change.make)(&text);
+            let after = fs::metadata(&path).unwrap();
+            let of = |found: &fs::Metadata| (found.mode(), found.uid(), found.gid(), found.mtime(), found.ctime_nsec());
+            report(&format!("{} of {name}", change.name), is_open && change.is_told || of(&after) != of(&before));
+        }
+    }
 }
 
 fn runs(program: &Path) -> bool {

@@ -1,5 +1,6 @@
 //! Attempts by system calls: other processes, namespaces, kernel interfaces, privileges, limits.
 
+use std::ffi::CStr;
 use std::fs;
 use std::ptr;
 
@@ -23,6 +24,68 @@ fn call(number: c_long, arguments: [c_long; 5]) -> bool {
 fn address<T>(value: &T) -> c_long {
     ptr::from_ref(value) as c_long
 }
+
+/// A change of what the system keeps about a file.
+pub(crate) struct MetadataChange {
+    pub(crate) name: &'static str,
+    /// Makes it for the file with this path; `true`: the system said that it has succeeded.
+    pub(crate) make: fn(&CStr) -> bool,
+    /// Whether what the system said counts; otherwise only the effect.
+    pub(crate) is_told: bool,
+}
+
+const fn effect(name: &'static str, make: fn(&CStr) -> bool) -> MetadataChange {
+    MetadataChange { name, make, is_told: false }
+}
+
+const fn told(name: &'static str, make: fn(&CStr) -> bool) -> MetadataChange {
+    MetadataChange { name, make, is_told: true }
+}
+
+const AT: c_long = libc::AT_FDCWD as c_long;
+
+/// Calls `number` with an open descriptor of the file.
+fn by_descriptor(path: &CStr, number: c_long, rest: [c_long; 3]) -> bool {
+    // SAFETY: the text ends with a zero byte.
+    let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY) };
+    let [a, b, c] = rest;
+    let done = file >= 0 && call(number, [c_long::from(file), a, b, c, 0]);
+    // SAFETY: the descriptor is this function's own.
+    unsafe { libc::close(file) };
+    done
+}
+
+/// The time 1 s after 1970, twice.
+const TIMES: [libc::timespec; 2] = [libc::timespec { tv_sec: 1, tv_nsec: 0 }; 2];
+/// The second set of call numbers.
+const X32: c_long = 0x4000_0000;
+
+pub(crate) const METADATA_CHANGES: &[MetadataChange] = &[
+    effect("the mode", |path| call(libc::SYS_fchmodat, [AT, path.as_ptr() as c_long, 0o600, 0, 0])),
+    effect("the mode by a newer call", |path| call(452, [AT, path.as_ptr() as c_long, 0o600, 0, 0])),
+    effect("the mode by a descriptor", |path| by_descriptor(path, libc::SYS_fchmod, [0o600, 0, 0])),
+    effect("the mode by a second number", |path| {
+        call(libc::SYS_fchmodat | X32, [AT, path.as_ptr() as c_long, 0o600, 0, 0])
+    }),
+    #[cfg(target_arch = "x86_64")]
+    effect("the mode by an older call", |path| call(libc::SYS_chmod, [path.as_ptr() as c_long, 0o600, 0, 0, 0])),
+    effect("the owner", |path| call(libc::SYS_fchownat, [AT, path.as_ptr() as c_long, 1, 1, 0])),
+    effect("the owner by a descriptor", |path| by_descriptor(path, libc::SYS_fchown, [1, 1, 0])),
+    #[cfg(target_arch = "x86_64")]
+    effect("the owner by an older call", |path| call(libc::SYS_chown, [path.as_ptr() as c_long, 1, 1, 0, 0])),
+    effect("the times", |path| call(libc::SYS_utimensat, [AT, path.as_ptr() as c_long, address(&TIMES), 0, 0])),
+    effect("the times by a descriptor", |path| by_descriptor(path, libc::SYS_utimensat, [0, address(&TIMES), 0])),
+    #[cfg(target_arch = "x86_64")]
+    effect("the times by an older call", |path| {
+        call(libc::SYS_utime, [path.as_ptr() as c_long, address(&TIMES), 0, 0, 0])
+    }),
+    told("an attribute", |path| {
+        call(libc::SYS_setxattr, [path.as_ptr() as c_long, c"user.x".as_ptr() as c_long, path.as_ptr() as c_long, 1, 0])
+    }),
+    told("an attribute by a descriptor", |path| {
+        by_descriptor(path, libc::SYS_fsetxattr, [c"user.x".as_ptr() as c_long, path.as_ptr() as c_long, 1])
+    }),
+];
 
 /// Runs all attempts.
 pub(crate) fn run(target: &Target) {
@@ -62,6 +125,13 @@ fn other_processes(target: &Target) {
             call(libc::SYS_sched_setaffinity, [pid, 128, address(&mask), 0, 0]),
         );
         report(&format!("take a descriptor of {name}"), take_descriptor(pid));
+    }
+    report("lower the disk priority of all processes of the user", call(libc::SYS_ioprio_set, [3, 0, 0x6000, 0, 0]));
+    report("lower the disk priority of the group", call(libc::SYS_ioprio_set, [2, 0, 0x6000, 0, 0]));
+    #[cfg(target_arch = "x86_64")]
+    for (name, number) in [("socket", libc::SYS_socket), ("ptrace", 521 & !X32), ("memory of others", 539)] {
+        let arguments = if number == libc::SYS_socket { [1, 1, 0, 0, 0] } else { [0; 5] };
+        report(&format!("{name} by a second number"), call(number | X32, arguments));
     }
     report("signal everyone", call(libc::SYS_kill, [-1, 0, 0, 0, 0]) && is_alone_unsignalled(target));
 }
