@@ -60,6 +60,11 @@ impl GitRepository {
         &self.layout.common_dir
     }
 
+    /// The root's path relative to the top of the working tree, followed by `/`; empty at the top.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// The branch and commit that are checked out.
     pub fn head(&self) -> RepositoryHead {
         head::read(&self.layout)

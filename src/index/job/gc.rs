@@ -7,7 +7,7 @@ use super::{JobError, JobRun};
 use crate::index_dir::IndexDir;
 use crate::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
 use crate::manifest::ContentNo;
-use crate::store::{FileState, IndexStore, LIVE, ManifestHead, SegmentRow};
+use crate::store::{FileState, IndexStore, ManifestHead, SegmentRow};
 use crate::text;
 use codeyard_git::{GitError, GitRepository};
 
@@ -36,12 +36,13 @@ pub(super) fn after_job(run: &JobRun<'_>, store: &mut IndexStore) -> Result<(), 
     compact(run, store)
 }
 
-/// Whether a manifest can no longer be requested: its working tree, branch, tag or commit no longer exists.
+/// Whether a manifest can no longer be requested: its working tree, repository, branch, tag or commit no longer exists.
 pub(crate) fn is_unreachable(git: Option<&GitRepository>, head: &ManifestHead) -> bool {
-    match head.key.reference.as_str() {
-        LIVE => !Path::new(&head.key.place).is_dir(),
-        // What can't be read now may be read again later.
-        reference => git.is_none_or(|git| git.resolve(reference) == Err(GitError::Missing)),
+    let Some(git_dir) = head.key.git_dir() else { return !Path::new(&head.key.place).is_dir() };
+    // What can't be read now may be read again later. Another repository says nothing about this one's references.
+    match git.filter(|git| git.common_dir().to_string_lossy() == git_dir) {
+        Some(git) => git.resolve(&head.key.reference) == Err(GitError::Missing),
+        None => !Path::new(git_dir).is_dir(),
     }
 }
 

@@ -165,15 +165,17 @@ pub(super) fn run(
 ) -> Result<JobSummary, JobError> {
     let mut store = index_dir.writer()?;
     let mut job = queued_job(spec, JobMode::Full);
-    let key = ManifestKey::of(&spec.root, spec.reference.as_deref());
-    if store.manifest(&key)?.is_some_and(|head| head.is_whole) && !spec.is_forced {
+    let git = GitRepository::containing(&spec.root, &settings.git_dirs);
+    let key = ManifestKey::of(&spec.root, spec.reference.as_deref(), git.as_ref().ok());
+    let before = key.as_ref().map(|key| store.manifest(key)).transpose()?.flatten();
+    if before.is_some_and(|head| head.is_whole) && !spec.is_forced {
         job.mode = JobMode::Incremental;
     }
     progress.begin(&job);
     fail_unfinished_jobs(&mut store, &job)?;
     store.write(|transaction| transaction.put_job(&job))?;
     let done = wait_for_lock(index_dir, stop).and_then(|_lock| {
-        let git = GitRepository::containing(&spec.root, &settings.git_dirs);
+        let key = key.ok_or_else(|| git.as_ref().err().map_or(JobError::NoGit, |why| JobError::from(*why)))?;
         let job_run = JobRun { index_dir, settings, spec, key, progress, stop, git };
         job_run.run(&mut store, &mut job)
     });

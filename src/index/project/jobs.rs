@@ -48,7 +48,9 @@ impl Project {
         let reference = reference.filter(|reference| *reference != LIVE);
         let taken = self.unindexed_changes.take();
         let only = taken.paths.clone().filter(|_| reference.is_none() && !is_forced);
-        let is_known = self.find_manifest(reference, None).ok().flatten().is_some_and(|(_, head)| head.is_whole);
+        let git = reference.and_then(|_| self.git().ok());
+        let found = self.find_manifest(reference, git.as_ref()).ok().flatten();
+        let is_known = found.is_some_and(|(_, head)| head.is_whole);
         let mode = if is_known && !is_forced { JobMode::Incremental } else { JobMode::Full };
         let order = JobSpec {
             id: new_id(),

@@ -188,10 +188,6 @@ impl Project {
         }
     }
 
-    fn key(&self, reference: Option<&str>) -> ManifestKey {
-        ManifestKey::of(&self.root, reference)
-    }
-
     fn git_head(&self) -> (Result<GitRepository, NoRepository>, RepositoryHead) {
         let git = self.git();
         let head = git.as_ref().map(GitRepository::head).unwrap_or_default();
@@ -251,7 +247,7 @@ impl Project {
             SchemaStatus::Compatible | SchemaStatus::NotIndexed => {}
         }
         let is_busy = self.active_job().is_some();
-        let is_live = self.key(reference).reference == LIVE;
+        let is_live = reference.is_none_or(|reference| reference == LIVE);
         let found = self
             .find_view(reference, git.as_ref().ok(), needs_view)
             .map_err(|error| Box::new(refusal_of_open_error(&error).with_metadata(metadata.clone())))?;
@@ -321,23 +317,22 @@ impl Project {
         Err(Box::new(refusal.with_metadata(context.metadata)))
     }
 
-    /// The published manifest of a reference.
+    /// The published manifest of a reference; for a branch, tag or commit, the one of this root's files.
     fn find_manifest(
         &self,
         reference: Option<&str>,
         git: Option<&GitRepository>,
     ) -> Result<Option<(PooledStore<'_>, ManifestHead)>, StoreError> {
-        if !self.index_dir.exists() {
+        let Some(key) = ManifestKey::of(&self.root, reference, git).filter(|_| self.index_dir.exists()) else {
             return Ok(None);
-        }
+        };
         let store = self.index_dir.reader()?;
         // What a job deletes from now on stays visible to this query.
         store.begin_read()?;
-        let key = self.key(reference);
         let mut found = store.manifest(&key)?;
         if found.is_none() && key.reference != LIVE {
             let commit = git.and_then(|git| git.resolve(&key.reference).ok());
-            found = commit.map(|commit| store.manifest_of_commit(&commit)).transpose()?.flatten();
+            found = commit.map(|commit| store.manifest_of_commit(&key.place, &commit)).transpose()?.flatten();
         }
         Ok(found.map(|head| (store, head)))
     }

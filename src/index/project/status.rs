@@ -5,7 +5,7 @@ use super::refusals::refusal_of_store_error;
 use crate::job::{self, GcReport, JobError};
 use crate::limits::MAX_RECENT_JOBS;
 use crate::manifest::ContentNo;
-use crate::store::{FileState, LIVE, ListedFile, ManifestHead, StoreError, StoredJob};
+use crate::store::{FileState, ListedFile, ManifestHead, StoreError, StoredJob};
 use crate::{SCHEMA_VERSION, language};
 use codeyard_base::clock::utc;
 use codeyard_model::code::{
@@ -264,10 +264,7 @@ impl Project {
         let store = self.index_dir.reader().map_err(failed)?;
         let manifests = store.manifests().map_err(failed)?;
         let segments = store.segments().map_err(failed)?;
-        let named = |head: ManifestHead| {
-            let name = if head.key.reference == LIVE { head.key.place } else { head.key.reference };
-            (name, head.files, head.symbols)
-        };
+        let named = |head: ManifestHead| (head.key.name(), head.files, head.symbols);
         Ok(IndexStats {
             manifests: manifests.into_iter().map(named).collect(),
             contents: (
@@ -295,7 +292,7 @@ impl Project {
         }
         let contents = store.all_contents().map_err(failed)?;
         for head in store.manifests().map_err(failed)? {
-            let name = if head.key.reference == LIVE { head.key.place.clone() } else { head.key.reference.clone() };
+            let name = head.key.name();
             match store.listing(head.id) {
                 Err(_) => problems.push(format!("the manifest of {name} is damaged")),
                 Ok(listing) => {

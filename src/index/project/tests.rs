@@ -1,6 +1,7 @@
 //! One root on a real disk, with a real git.
 
 mod navigator;
+mod shared_repositories;
 mod user_queries;
 
 use std::fs;

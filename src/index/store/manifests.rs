@@ -8,11 +8,13 @@ use super::listing::{ListedFile, decode, encode};
 use super::{IndexStore, StoreError, StoreTransaction};
 use crate::codec::{pack, unpack};
 use crate::limits::MAX_PACKED_LISTING_BYTES;
+use codeyard_git::GitRepository;
 
 /// The key of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ManifestKey {
-    /// The root of the working tree; empty for commits, which all working trees share.
+    /// The root of a working tree; for commits, the repository's shared git directory, `//`, and the root's prefix below the top of the
+    /// working tree. The same folder of all working trees has the same place. Real paths don't contain `//`.
     pub place: String,
     /// [`LIVE`], or the branch, tag or commit as the job named it.
     pub reference: String,
@@ -40,12 +42,16 @@ pub(crate) struct ManifestHead {
 /// The reference of working trees.
 pub(crate) const LIVE: &str = "live";
 
+/// Separates the git directory and the prefix in the place of a commit.
+const BEFORE_PREFIX: &str = "//";
+
 impl ManifestKey {
-    /// The key of a branch, tag or commit; of the working tree at `root`, if `reference` is none.
-    pub(crate) fn of(root: &Path, reference: Option<&str>) -> Self {
+    /// The key of a branch, tag or commit; of the working tree at `root`, if `reference` is none. `None`: a branch, tag or commit was
+    /// requested, and the root has no repository.
+    pub(crate) fn of(root: &Path, reference: Option<&str>, git: Option<&GitRepository>) -> Option<Self> {
         match reference {
-            None | Some(LIVE) => Self::live(&root.to_string_lossy()),
-            Some(reference) => Self::commit(reference),
+            None | Some(LIVE) => Some(Self::live(&root.to_string_lossy())),
+            Some(reference) => git.map(|git| Self::commit(git, reference)),
         }
     }
 
@@ -54,9 +60,25 @@ impl ManifestKey {
         Self { place: root.to_owned(), reference: LIVE.to_owned() }
     }
 
-    /// The key of a branch, tag or commit.
-    pub(crate) fn commit(reference: &str) -> Self {
-        Self { place: String::new(), reference: reference.to_owned() }
+    /// The key of a branch, tag or commit, for the root from which `git` was opened.
+    fn commit(git: &GitRepository, reference: &str) -> Self {
+        let place = format!("{}{BEFORE_PREFIX}{}", git.common_dir().to_string_lossy(), git.prefix());
+        Self { place, reference: reference.to_owned() }
+    }
+
+    /// The shared git directory of a branch, tag or commit; `None` for a working tree.
+    pub(crate) fn git_dir(&self) -> Option<&str> {
+        self.place.split_once(BEFORE_PREFIX).map(|(git_dir, _)| git_dir)
+    }
+
+    /// The name of the manifest for operators: the root of a working tree, or the reference, followed by a colon and the prefix if there
+    /// is one, as git spells it.
+    pub(crate) fn name(&self) -> String {
+        match self.place.split_once(BEFORE_PREFIX) {
+            None => self.place.clone(),
+            Some((_, "")) => self.reference.clone(),
+            Some((_, prefix)) => format!("{}:{prefix}", self.reference),
+        }
     }
 }
 
@@ -83,10 +105,10 @@ impl IndexStore {
         Ok(statement.query_row(params![key.place, key.reference], head).optional()?)
     }
 
-    /// A manifest that lists this commit, under any name.
-    pub(crate) fn manifest_of_commit(&self, commit: &str) -> Result<Option<ManifestHead>, StoreError> {
-        let sql = format!("SELECT {HEAD} FROM manifests WHERE place = '' AND commit_id = ? ORDER BY reference LIMIT 1");
-        Ok(self.0.prepare_cached(&sql)?.query_row([commit], head).optional()?)
+    /// A manifest of this place that lists this commit, under any name.
+    pub(crate) fn manifest_of_commit(&self, place: &str, commit: &str) -> Result<Option<ManifestHead>, StoreError> {
+        let sql = format!("SELECT {HEAD} FROM manifests WHERE place = ? AND commit_id = ? ORDER BY reference LIMIT 1");
+        Ok(self.0.prepare_cached(&sql)?.query_row([place, commit], head).optional()?)
     }
 
     /// All manifests, ordered by key.
