@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::harness::Sandbox;
-use crate::mcp::until;
+use crate::mcp::{pause, until};
 
 const SOURCE: &str = "/// Lets a ship in.\npub fn admit_ship(name: &str) -> bool {\n    name.is_empty()\n}\n\npub struct Harbour {\n    pub ships: usize,\n}\n";
 
@@ -185,6 +185,46 @@ fn a_killed_writer_leaves_the_published_index() {
     assert_eq!(sandbox.run(&["index", "verify"]).code(0).stdout, "the index is valid\n");
     let found = sandbox.run(&["search", "more_399", "--json"]).code(0).json();
     assert_eq!(found["results"][0]["path"], "more399.rs");
+}
+
+/// Kills `codeyard index gc` at other moments each round, then brings back the files whose contents it removes.
+fn kill_collections(rounds: u64) {
+    const FILES: usize = 100;
+    let sandbox = sandbox();
+    let write = |name: &str| {
+        for number in 0..FILES {
+            let text = format!("fn {name}_{number}() {{}}\n");
+            fs::write(sandbox.path("repo").join(format!("more{number}.rs")), text).unwrap();
+        }
+        sandbox.run(&["index", "--json"]).code(0).json()
+    };
+    let before = write("early")["symbols"].clone();
+    for round in 0..rounds {
+        write("later");
+        let mut child = sandbox.command(&["index", "gc"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        pause(round * 7 % 200);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(sandbox.run(&["index", "verify"]).code(0).stdout, "the index is valid\n", "round {round}");
+        assert_eq!(write("early")["symbols"], before, "round {round}");
+        for number in [0, FILES / 2, FILES - 1] {
+            let name = format!("early_{number}");
+            let found = sandbox.run(&["search", "--no-sync", "-m", "symbol", &name, "--json"]).code(0).json();
+            assert_eq!(found["results"][0]["path"], format!("more{number}.rs"), "round {round}");
+        }
+        assert_eq!(sandbox.run(&["index", "verify"]).code(0).stdout, "the index is valid\n", "round {round}");
+    }
+}
+
+#[test]
+fn a_killed_garbage_collection_loses_no_symbol() {
+    kill_collections(10);
+}
+
+#[test]
+#[ignore = "minutes: 200 kills of `codeyard index gc`"]
+fn two_hundred_killed_garbage_collections_lose_no_symbol() {
+    kill_collections(200);
 }
 
 #[test]

@@ -103,6 +103,9 @@ pub(crate) fn collect_garbage(
 }
 
 /// Deletes the same without returning space to the file system: the index reuses it. The caller holds the lock.
+///
+/// The process may end between any two steps. So the contents count as unparsed before their symbols are removed: a job that meets one of
+/// them again parses it again.
 fn delete_unreferenced(
     index_dir: &IndexDir,
     store: &mut IndexStore,
@@ -120,6 +123,7 @@ fn delete_unreferenced(
     let (reserved, _) = store.reserved_numbers()?;
     store.write(|transaction| {
         transaction.set_collected_at(reserved)?;
+        transaction.mark_unparsed(&unused)?;
         unreachable.iter().try_for_each(|head| transaction.drop_manifest(head.id))
     })?;
     if !unused.is_empty() {

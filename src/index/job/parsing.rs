@@ -95,8 +95,10 @@ pub(super) fn parse(
     }
     run.progress.start(JobPhase::Parsing, open.len() as u64, open.iter().map(|content| content.file.size).sum());
     let mut writer = run.index_dir.symbol_writer()?;
-    // A content may be parsed again, and an interrupted job may have left symbols.
-    let replaces = run.index_dir.symbols()?.symbol_count() > 0;
+    // A content may be parsed again, and an interrupted job, of this process or another one, may have left symbols.
+    let symbols = run.index_dir.symbols()?;
+    symbols.reload()?;
+    let replaces = symbols.symbol_count() > 0;
     let next = AtomicUsize::new(0);
     let workers = run.settings.threads.min(open.len());
     let (send, receive) = sync_channel(QUEUE_PER_WORKER * workers);

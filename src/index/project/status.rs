@@ -3,9 +3,9 @@
 use super::Project;
 use super::refusals::refusal_of_store_error;
 use crate::job::{self, GcReport, JobError};
-use crate::limits::MAX_RECENT_JOBS;
+use crate::limits::{MAX_RECENT_JOBS, MAX_SYMBOLS_PER_CONTENT};
 use crate::manifest::ContentNo;
-use crate::store::{FileState, ListedFile, ManifestHead, StoreError, StoredJob};
+use crate::store::{FileState, IndexStore, ListedFile, ManifestHead, StoreError, StoredJob};
 use crate::{SCHEMA_VERSION, language};
 use codeyard_base::clock::utc;
 use codeyard_model::code::{
@@ -316,10 +316,25 @@ impl Project {
                 problems.push(format!("the text segment {} is damaged", row.file));
             }
         }
-        if let Err(error) = self.index_dir.symbols().and_then(|symbols| symbols.verify()) {
-            problems.push(error.to_string());
+        match self.index_dir.symbols().and_then(|symbols| symbols.verify()) {
+            Err(error) => problems.push(error.to_string()),
+            Ok(()) => problems.extend(self.missing_symbols(&store).map_err(failed)?),
         }
         Ok(problems)
+    }
+
+    /// Compares the symbols that the database counts with those in the symbol index. While a job runs, they may differ.
+    fn missing_symbols(&self, store: &IndexStore) -> Result<Option<String>, StoreError> {
+        let Some(_lock) = self.index_dir.lock()? else { return Ok(None) };
+        let found = match self.index_dir.symbols().and_then(|symbols| symbols.symbols_by_content()) {
+            Ok(found) => found,
+            Err(error) => return Ok(Some(error.to_string())),
+        };
+        let has_all = |(no, symbols): &(ContentNo, u32)| {
+            found.get(no).copied().unwrap_or(0) >= u64::from(*symbols).min(MAX_SYMBOLS_PER_CONTENT as u64)
+        };
+        let incomplete = store.symbol_counts()?.iter().filter(|content| !has_all(content)).count();
+        Ok((incomplete > 0).then(|| format!("the symbol index lacks symbols of {incomplete} contents")))
     }
 
     /// Deletes unreachable manifests and unreferenced contents. `None`: another process is writing.

@@ -1,5 +1,6 @@
 //! One root on a real disk, with a real git.
 
+mod interrupted_gc;
 mod navigator;
 mod shared_repositories;
 mod user_queries;
@@ -593,10 +594,10 @@ fn unparsed_contents_are_parsed_by_the_next_job() {
     let place = TestRoot::new(&[("a.rs", "fn early() {}\n")]);
     let project = place.project();
     sync(&project, None);
-    let store = project.index_dir.writer().unwrap();
+    let mut store = project.index_dir.writer().unwrap();
     let content = project.find_view(None, None, true).unwrap().unwrap().2.unwrap().manifest.entries()[0].content;
     // As if its bytes couldn't be read when it was to be parsed.
-    store.reset_parsed(content);
+    store.write(|transaction| transaction.mark_unparsed(&[content])).unwrap();
     sync(&project, None);
     assert!(store.symbol_counts().unwrap().iter().any(|(no, symbols)| (*no, *symbols) == (content, 1)));
 }

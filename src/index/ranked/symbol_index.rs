@@ -1,5 +1,6 @@
 //! The symbol index on disk: opens it, writes to it, and returns the state that queries read.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -250,6 +251,22 @@ impl SymbolIndex {
             0 => Ok(()),
             bad => Err(SymbolIndexError::Damaged(format!("{bad} files have wrong checksums"))),
         }
+    }
+
+    /// The number of symbols of each content in the latest commit of any process. Contents without symbols are left out.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub(crate) fn symbols_by_content(&self) -> Result<HashMap<ContentNo, u64>, SymbolIndexError> {
+        self.reload()?;
+        let mut counts = HashMap::new();
+        for segment in self.reader.searcher().segment_readers() {
+            let contents = segment.fast_fields().u64("content")?.first_or_default_col(u64::MAX);
+            for doc in segment.doc_ids_alive() {
+                *counts.entry(contents.get_val(doc) as ContentNo).or_insert(0) += 1;
+            }
+        }
+        Ok(counts)
     }
 
     /// The size on disk, in bytes.

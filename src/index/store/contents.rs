@@ -125,12 +125,6 @@ impl IndexStore {
         Ok(Some(unpack(packed, MAX_PACKED_FACTS_BYTES)?))
     }
 
-    /// Resets a content to unparsed.
-    #[cfg(test)]
-    pub(crate) fn reset_parsed(&self, no: ContentNo) {
-        self.0.execute("UPDATE contents SET symbols = NULL WHERE no = ?", [no]).unwrap();
-    }
-
     /// The contents that no segment covers, ordered.
     pub(crate) fn unsegmented(&self) -> Result<Vec<ContentNo>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE segment IS NULL ORDER BY no")?;
@@ -245,6 +239,16 @@ impl StoreTransaction<'_> {
             self.0.prepare_cached("UPDATE contents SET symbols = ?, is_too_complex = ? WHERE no = ?")?;
         for content in contents {
             statement.execute(params![content.symbols, content.is_too_complex, content.no])?;
+        }
+        Ok(())
+    }
+
+    /// Resets contents to unparsed.
+    pub(crate) fn mark_unparsed(&self, contents: &[ContentNo]) -> Result<(), StoreError> {
+        let mut statement =
+            self.0.prepare_cached("UPDATE contents SET symbols = NULL, is_too_complex = FALSE WHERE no = ?")?;
+        for no in contents {
+            statement.execute([no])?;
         }
         Ok(())
     }
