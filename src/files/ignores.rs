@@ -325,7 +325,7 @@ impl RuleReader {
         match RootReader::open(folder).read(Path::new(name), MAX_IGNORE_FILE_BYTES, &mut bytes) {
             Ok(_) => self.build(dir, &String::from_utf8_lossy(&bytes)),
             Err(ReadFailure::Missing) => Gitignore::empty(),
-            Err(ReadFailure::TooLarge(_) | ReadFailure::Failed) => self.give_up(),
+            Err(ReadFailure::TooLarge(_) | ReadFailure::Busy | ReadFailure::Failed) => self.give_up(),
         }
     }
 

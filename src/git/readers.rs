@@ -28,9 +28,12 @@ pub enum GitError {
     /// The repository borrows objects from a directory outside of the root that isn't allowed.
     #[error("it borrows objects from a folder outside of the root; allow that folder with [index] git_dirs")]
     Outside,
-    /// The repository is damaged, or reading it took too long or too much memory.
+    /// The repository is damaged.
     #[error("the repository could not be read ({0}); check it with `git fsck`")]
     Unreadable(String),
+    /// The process that reads it ended, took too long or needed too much memory. It says nothing about the repository.
+    #[error("{0}; try again, and check the repository with `git fsck` if it happens again")]
+    ReaderEnded(&'static str),
 }
 
 /// The readers of one repository.
@@ -89,7 +92,7 @@ impl Readers {
                 failures.in_a_row += 1;
                 failures.last = Some(Instant::now());
                 tracing::warn!(%error, failures = failures.in_a_row, "a reader of a git repository ended");
-                Err(GitError::Unreadable("its reader process ended or took too long".to_owned()))
+                Err(GitError::ReaderEnded("the process that reads the repository ended or took too long"))
             }
         }
     }
@@ -101,7 +104,7 @@ impl Readers {
             return Ok(());
         }
         if failures.last.is_some_and(|last| last.elapsed() < pause) {
-            return Err(GitError::Unreadable("its reader processes ended several times".to_owned()));
+            return Err(GitError::ReaderEnded("the processes that read the repository ended several times"));
         }
         failures.in_a_row = 0;
         Ok(())

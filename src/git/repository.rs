@@ -137,8 +137,10 @@ pub enum BlobRead {
     Done,
     /// It is larger than the caller allows.
     TooLarge,
-    /// It doesn't exist or can't be read.
+    /// It doesn't exist or is damaged. Both may change: git fetches and repairs objects.
     Failed,
+    /// The reader process ended or took too long ([`GitError::ReaderEnded`]). The blob may be intact.
+    ReaderEnded(&'static str),
 }
 
 /// Reads blobs. Made by [`GitRepository::reader`].
@@ -160,7 +162,11 @@ impl BlobReader {
             Ok(()) => BlobRead::Done,
             Err(error) => {
                 into.clear();
-                if error == GitError::TooLarge { BlobRead::TooLarge } else { BlobRead::Failed }
+                match error {
+                    GitError::TooLarge => BlobRead::TooLarge,
+                    GitError::ReaderEnded(how) => BlobRead::ReaderEnded(how),
+                    GitError::Missing | GitError::Outside | GitError::Unreadable(_) => BlobRead::Failed,
+                }
             }
         }
     }

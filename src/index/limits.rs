@@ -69,6 +69,9 @@ pub const MAX_REMEMBERED_JOBS: usize = 50;
 /// Jobs that `index_status` shows.
 pub const MAX_RECENT_JOBS: usize = 10;
 
+/// Unreadable files that a job for other changed files tries again; if there are more, only jobs that look at all files do.
+pub const MAX_RETRIED_FILES: usize = 256;
+
 /// Contents that no text segment covers; every search reads them.
 pub const MAX_LOOSE_CONTENTS: usize = 256;
 

@@ -27,7 +27,9 @@ pub enum ReadFailure {
     Missing,
     /// It is larger than the caller allows.
     TooLarge(FileStamp),
-    /// Reading failed, the permission is missing, or no descriptor was free.
+    /// Descriptors or memory ran out, or the kernel asks to try again. It says nothing about the file.
+    Busy,
+    /// Reading failed, or the permission is missing.
     Failed,
 }
 
@@ -166,7 +168,8 @@ pub struct DirHandleCache {
 
 fn read_failure(error: OpenError) -> ReadFailure {
     match error {
-        OpenError::Exhausted | OpenError::Again | OpenError::Denied => ReadFailure::Failed,
+        OpenError::Exhausted | OpenError::Again => ReadFailure::Busy,
+        OpenError::Denied => ReadFailure::Failed,
         OpenError::Link | OpenError::NoFile => ReadFailure::Missing,
     }
 }
@@ -279,6 +282,19 @@ mod tests {
         for _ in 0..3 {
             let read = reader.read_cached(&mut cache, Path::new("a/link"), 300, 1_000, &mut Vec::new());
             assert_eq!(read, Err(ReadFailure::Missing));
+        }
+    }
+
+    #[test]
+    fn a_lack_of_descriptors_says_nothing_about_a_file() {
+        for (error, expected) in [
+            (OpenError::Exhausted, ReadFailure::Busy),
+            (OpenError::Again, ReadFailure::Busy),
+            (OpenError::Denied, ReadFailure::Failed),
+            (OpenError::Link, ReadFailure::Missing),
+            (OpenError::NoFile, ReadFailure::Missing),
+        ] {
+            assert_eq!(read_failure(error), expected);
         }
     }
 

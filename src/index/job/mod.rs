@@ -225,10 +225,15 @@ fn check_complete(walk: &Walk) -> Result<(), JobError> {
     match walk.failure {
         None => Ok(()),
         Some(WalkFailure::Root) => Err(JobError::NoRoot),
-        Some(WalkFailure::Busy) => Err(JobError::Index(
-            "could not read a folder of the working tree; see `codeyard doctor`, then run `codeyard index`".to_owned(),
-        )),
+        Some(WalkFailure::Busy) => Err(out_of_descriptors("folder")),
     }
+}
+
+/// The failure of a job that couldn't read a file or a folder for a reason that passes. Nothing is stored about the file.
+fn out_of_descriptors(kind: &str) -> JobError {
+    JobError::Index(format!(
+        "could not read a {kind} of the working tree: file descriptors or memory ran out; see `codeyard doctor`, then run `codeyard index`"
+    ))
 }
 
 /// A running job.
@@ -293,6 +298,12 @@ impl JobRun<'_> {
         })?;
         gc::after_job(self, store)?;
         Ok(self.summary(&head, read.changed))
+    }
+
+    /// The failure of a job whose reader of the repository ended. Nothing is stored about the blob that it was reading.
+    fn reader_ended(&self, how: &'static str) -> JobError {
+        let reference = self.spec.reference.clone().unwrap_or_else(|| LIVE.to_owned());
+        JobError::UnreadableRef(reference, GitError::ReaderEnded(how))
     }
 
     fn summary(&self, head: &ManifestHead, changed: u64) -> JobSummary {

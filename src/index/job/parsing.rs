@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::result_window::ResultWindow;
-use super::{JobError, JobPhase, JobRun};
+use super::{JobError, JobPhase, JobRun, out_of_descriptors};
 use crate::extract::{EXTRACTOR_VERSION, extract};
 use crate::facts::Facts;
 use crate::language::Language;
@@ -18,7 +18,7 @@ use crate::ranked::{SymbolDocuments, SymbolWriter};
 use crate::store::{FileOrigin, FileState, IndexStore, ListedFile, PackedFacts, ParsedContent};
 use crate::text;
 use codeyard_base::digest::sha256;
-use codeyard_files::gate::RootReader;
+use codeyard_files::gate::{ReadFailure, RootReader};
 use codeyard_git::{BlobRead, BlobReader, GitRepository};
 
 /// ParseResult contents that may wait for the writer, per worker.
@@ -249,8 +249,14 @@ fn parse_content(
         return Ok(Some(Facts::default()));
     }
     let is_read = match &content.file.origin {
-        FileOrigin::Disk(_) => root_reader.read(Path::new(&*content.file.path), sizes.parsed, bytes).is_ok(),
-        FileOrigin::Blob(oid) => blobs.is_some_and(|blobs| blobs.read(oid, sizes.parsed, bytes) == BlobRead::Done),
+        FileOrigin::Disk(_) => match root_reader.read(Path::new(&*content.file.path), sizes.parsed, bytes) {
+            Err(ReadFailure::Busy) => return Err(out_of_descriptors("file")),
+            read => read.is_ok(),
+        },
+        FileOrigin::Blob(oid) => match blobs.map(|blobs| blobs.read(oid, sizes.parsed, bytes)) {
+            Some(BlobRead::ReaderEnded(how)) => return Err(run.reader_ended(how)),
+            read => read == Some(BlobRead::Done),
+        },
     };
     // The file may have changed since its content got its number.
     if !is_read || store.hash_of(content.no)? != Some(sha256(&*bytes)) {

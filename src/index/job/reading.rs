@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::{JobError, JobPhase, JobRun};
+use super::{JobError, JobPhase, JobRun, out_of_descriptors};
 use crate::classify;
 use crate::language::Language;
-use crate::limits::MAX_LOOSE_CONTENTS;
+use crate::limits::{MAX_LOOSE_CONTENTS, MAX_RETRIED_FILES};
 use crate::manifest::ContentNo;
 use crate::store::{
     ContentKey, ExclusionReason, FileOrigin, FileState, IndexStore, KnownBlob, ListedFile, NewContent, ParsedContent,
@@ -66,21 +66,28 @@ pub(super) fn read(
 ) -> Result<ReadResult, JobError> {
     let trusted_until =
         store.manifest(&run.key)?.map_or(i128::MIN, |head| i128::from(head.published_at) * 1_000_000_000);
+    let unreadable = before.iter().filter(|listed| is_unreadable(listed)).count();
+    let retries = run.spec.only.is_none() || unreadable <= MAX_RETRIED_FILES;
     let mut listing: Vec<Option<ListedFile>> = Vec::with_capacity(planned.len());
     let mut changed_at = Vec::new();
     for (at, file) in planned.iter().enumerate() {
         let known = before.binary_search_by(|listed| listed.path.cmp(&file.path)).ok().map(|at| &before[at]);
-        let same = known.filter(|listed| !run.spec.is_forced && is_same(listed.origin, file.origin, trusted_until));
+        let same = known.filter(|listed| {
+            // What prevented reading may be over, though the file is the same.
+            let is_retried = retries && is_unreadable(listed);
+            !run.spec.is_forced && !is_retried && is_same(listed.origin, file.origin, trusted_until)
+        });
         if same.is_none() {
             changed_at.push(at);
         }
         listing.push(same.cloned());
     }
     let read = FileReader { run, planned: &planned, changed_at: &changed_at }.run(store)?;
-    let changed = changed_at.len() as u64;
-    let mut numbers = HashMap::new();
+    let (mut changed, mut numbers) = (0, HashMap::new());
     let first = read.first;
     for (nth, (at, read)) in changed_at.iter().zip(read.files).enumerate() {
+        // A file that still can't be read hasn't changed.
+        changed += u64::from(!matches!(read.outcome, ReadOutcome::Excluded(ExclusionReason::Unreadable)));
         let state = match read.outcome {
             ReadOutcome::Deleted => continue,
             ReadOutcome::Excluded(why) => FileState::Excluded(why),
@@ -108,6 +115,7 @@ pub(super) fn read(
             if let FileOrigin::Blob(oid) = &file.origin {
                 let blob = match file.state {
                     FileState::Content(no, _) => KnownBlob::Content(no, file.size),
+                    FileState::Excluded(ExclusionReason::Unreadable) => continue,
                     FileState::Excluded(why) => KnownBlob::Excluded(why, file.size),
                 };
                 transaction.put_blob(oid, language_of(&file.path, file.state), blob)?;
@@ -127,6 +135,10 @@ fn language_of(path: &str, state: FileState) -> Option<Language> {
         FileState::Content(_, language) => language,
         FileState::Excluded(_) => Language::of_file(path, b""),
     }
+}
+
+fn is_unreadable(file: &ListedFile) -> bool {
+    file.state == FileState::Excluded(ExclusionReason::Unreadable)
 }
 
 /// A stamp that was recent at the last scan may hide a later change, so it isn't trusted.
@@ -245,12 +257,14 @@ impl FileReader<'_> {
                 Err(ReadFailure::Missing) => {
                     return Ok(ReadFile { size: 0, origin: planned.origin, outcome: ReadOutcome::Deleted });
                 }
+                Err(ReadFailure::Busy) => return Err(out_of_descriptors("file")),
                 Err(ReadFailure::Failed) => return Ok(excluded(ExclusionReason::Unreadable, 0, planned.origin)),
             },
             FileOrigin::Blob(oid) => {
                 let blobs = blobs.ok_or(JobError::NoGit)?;
                 let language = Language::of_file(&planned.path, b"");
-                match store.blob(&oid, language)? {
+                let known = if self.run.spec.is_forced { None } else { store.blob(&oid, language)? };
+                match known {
                     Some(KnownBlob::Content(no, size)) => {
                         return Ok(ReadFile {
                             size,
@@ -268,6 +282,7 @@ impl FileReader<'_> {
                         return Ok(excluded(ExclusionReason::TooLarge, size, planned.origin));
                     }
                     BlobRead::Failed => return Ok(excluded(ExclusionReason::Unreadable, 0, planned.origin)),
+                    BlobRead::ReaderEnded(how) => return Err(self.run.reader_ended(how)),
                 }
             }
         };

@@ -260,7 +260,7 @@ impl DiskSource<'_> {
             Ok(false) => return None,
             Err(ReadFailure::Missing) => FileReadOutcome::Failed(UnreadReason::Gone),
             Err(ReadFailure::TooLarge(_)) => FileReadOutcome::Failed(UnreadReason::TooLarge),
-            Err(ReadFailure::Failed) => FileReadOutcome::Failed(UnreadReason::Unreadable),
+            Err(ReadFailure::Busy | ReadFailure::Failed) => FileReadOutcome::Failed(UnreadReason::Unreadable),
         })
     }
 }
@@ -310,7 +310,7 @@ impl ContentSource for BlobSource<'_> {
         match read {
             BlobRead::Done => FileReadOutcome::Done,
             BlobRead::TooLarge => FileReadOutcome::Failed(UnreadReason::TooLarge),
-            BlobRead::Failed => FileReadOutcome::Failed(UnreadReason::Unreadable),
+            BlobRead::Failed | BlobRead::ReaderEnded(_) => FileReadOutcome::Failed(UnreadReason::Unreadable),
         }
     }
 }
