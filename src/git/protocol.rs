@@ -11,8 +11,6 @@ pub(crate) enum Request {
     Resolve,
     /// The files of a commit. Text: the commit, a line break, and the folder that the paths are below, ending with `/`, or nothing.
     Files,
-    /// The size of a blob. Bytes: its id.
-    Size,
     /// A blob. Bytes: its id and the largest size, 8 bytes.
     Blob,
 }
@@ -30,7 +28,7 @@ pub(crate) enum Reply {
     Failed,
 }
 
-const REQUESTS: [Request; 4] = [Request::Resolve, Request::Files, Request::Size, Request::Blob];
+const REQUESTS: [Request; 3] = [Request::Resolve, Request::Files, Request::Blob];
 const REPLIES: [Reply; 4] = [Reply::Done, Reply::Missing, Reply::TooLarge, Reply::Failed];
 
 /// Writes one message.

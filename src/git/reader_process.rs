@@ -114,7 +114,6 @@ impl Repository {
                 let (commit, prefix) = text(bytes)?.split_once('\n').ok_or_else(Refusal::missing)?;
                 self.files(commit, prefix)
             }
-            Request::Size => Ok(self.header(object_id(bytes)?)?.1.to_be_bytes().to_vec()),
             Request::Blob => {
                 let (id, most) = bytes.split_at_checked(bytes.len().saturating_sub(8)).ok_or_else(Refusal::missing)?;
                 let most = u64::from_be_bytes(most.try_into().map_err(Refusal::failed)?);

@@ -135,8 +135,8 @@ fn inode(top: &Path) -> Option<u64> {
 pub enum BlobRead {
     /// It was read.
     Done,
-    /// It is larger than the caller allows.
-    TooLarge,
+    /// It is larger than the caller allows: its size in bytes.
+    TooLarge(u64),
     /// It doesn't exist or is damaged. Both may change: git fetches and repairs objects.
     Failed,
     /// The reader process ended or took too long ([`GitError::ReaderEnded`]). The blob may be intact.
@@ -148,22 +148,16 @@ pub enum BlobRead {
 pub struct BlobReader(GitRepository);
 
 impl BlobReader {
-    /// The length of a blob in bytes, without reading it; `None` if it doesn't exist.
-    pub fn size(&self, oid: &[u8; 20]) -> Option<u64> {
-        let mut size = Vec::new();
-        self.0.ask(Request::Size, oid, MAX_ANSWER_BYTES, &mut size).ok()?;
-        Some(u64::from_be_bytes(size.try_into().ok()?))
-    }
-
     /// Replaces `into` with the blob's bytes, if there are at most `max_bytes`.
     pub fn read(&self, oid: &[u8; 20], max_bytes: u64, into: &mut Vec<u8>) -> BlobRead {
         let body = [oid.as_slice(), &max_bytes.to_be_bytes()].concat();
         match self.0.ask(Request::Blob, &body, max_bytes.saturating_add(MAX_ANSWER_BYTES), into) {
             Ok(()) => BlobRead::Done,
             Err(error) => {
+                let size = into.as_slice().try_into().map_or(max_bytes.saturating_add(1), u64::from_be_bytes);
                 into.clear();
                 match error {
-                    GitError::TooLarge => BlobRead::TooLarge,
+                    GitError::TooLarge => BlobRead::TooLarge(size),
                     GitError::ReaderEnded(how) => BlobRead::ReaderEnded(how),
                     GitError::Missing | GitError::Outside | GitError::Unreadable(_) => BlobRead::Failed,
                 }

@@ -135,6 +135,11 @@ impl Language {
         found.or_else(|| Self::of_first_line(first_line))
     }
 
+    /// Whether [`Self::of_file`] may tell this first line from an empty one.
+    pub(crate) fn may_depend_on(first_line: &[u8]) -> bool {
+        first_line.starts_with(b"#!") || Self::has_cpp_mode_line(first_line)
+    }
+
     fn has_cpp_mode_line(first_line: &[u8]) -> bool {
         let head = &first_line[..first_line.len().min(200)];
         let line = String::from_utf8_lossy(head).to_ascii_lowercase();

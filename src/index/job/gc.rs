@@ -7,7 +7,7 @@ use super::{JobError, JobRun};
 use crate::index_dir::IndexDir;
 use crate::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
 use crate::manifest::ContentNo;
-use crate::store::{FileState, IndexStore, ManifestHead, SegmentRow};
+use crate::store::{FileOrigin, FileState, IndexStore, ManifestHead, SegmentRow};
 use crate::text;
 use codeyard_git::{GitError, GitRepository};
 
@@ -112,18 +112,23 @@ fn delete_unreferenced(
     is_unreachable: &dyn Fn(&ManifestHead) -> bool,
 ) -> Result<GcReport, JobError> {
     let (unreachable, kept): (Vec<_>, Vec<_>) = store.manifests()?.into_iter().partition(|head| is_unreachable(head));
-    let mut referenced = BTreeSet::new();
+    let (mut referenced, mut blobs) = (BTreeSet::new(), BTreeSet::new());
     for head in &kept {
-        referenced.extend(store.listing(head.id)?.iter().filter_map(|file| match file.state {
-            FileState::Content(no, _) => Some(no),
-            FileState::Excluded(_) => None,
-        }));
+        for file in store.listing(head.id)? {
+            if let FileState::Content(no, _) = file.state {
+                referenced.insert(no);
+            }
+            if let FileOrigin::Blob(oid) = file.origin {
+                blobs.insert(oid);
+            }
+        }
     }
     let unused: Vec<ContentNo> = store.all_contents()?.into_iter().filter(|no| !referenced.contains(no)).collect();
     let (reserved, _) = store.reserved_numbers()?;
     store.write(|transaction| {
         transaction.set_collected_at(reserved)?;
         transaction.mark_unparsed(&unused)?;
+        transaction.keep_blobs(&blobs)?;
         unreachable.iter().try_for_each(|head| transaction.drop_manifest(head.id))
     })?;
     if !unused.is_empty() {

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::{JobError, JobPhase, JobRun, out_of_descriptors};
-use crate::classify;
+use crate::classify::{self, ContentTraits};
 use crate::language::Language;
 use crate::limits::{MAX_LOOSE_CONTENTS, MAX_RETRIED_FILES};
 use crate::manifest::ContentNo;
 use crate::store::{
-    ContentKey, ExclusionReason, FileOrigin, FileState, IndexStore, KnownBlob, ListedFile, NewContent, ParsedContent,
+    BlobFacts, ContentKey, ExclusionReason, FileOrigin, FileState, IndexStore, ListedFile, NewContent, ParsedContent,
 };
 use crate::text::{self, SegmentWriter};
 use codeyard_base::digest::sha256;
@@ -45,6 +45,8 @@ struct ReadFile {
     size: u64,
     origin: FileOrigin,
     outcome: ReadOutcome,
+    /// What is now known about the blob that was read.
+    facts: Option<BlobFacts>,
 }
 
 enum ReadOutcome {
@@ -83,7 +85,7 @@ pub(super) fn read(
         listing.push(same.cloned());
     }
     let read = FileReader { run, planned: &planned, changed_at: &changed_at }.run(store)?;
-    let (mut changed, mut numbers) = (0, HashMap::new());
+    let (mut changed, mut numbers, mut blobs) = (0, HashMap::new(), Vec::new());
     let first = read.first;
     for (nth, (at, read)) in changed_at.iter().zip(read.files).enumerate() {
         // A file that still can't be read hasn't changed.
@@ -98,6 +100,9 @@ pub(super) fn read(
                 FileState::Content(no, key.language)
             }
         };
+        if let (FileOrigin::Blob(oid), Some(facts)) = (read.origin, read.facts) {
+            blobs.push((oid, facts));
+        }
         listing[*at] =
             Some(ListedFile { path: planned[*at].path.clone(), state, size: read.size, origin: read.origin });
     }
@@ -111,15 +116,8 @@ pub(super) fn read(
             let covered: Vec<ContentNo> = new.iter().map(|content| content.no).collect();
             transaction.add_segment(file, info.bytes, &covered)?;
         }
-        for file in &listing {
-            if let FileOrigin::Blob(oid) = &file.origin {
-                let blob = match file.state {
-                    FileState::Content(no, _) => KnownBlob::Content(no, file.size),
-                    FileState::Excluded(ExclusionReason::Unreadable) => continue,
-                    FileState::Excluded(why) => KnownBlob::Excluded(why, file.size),
-                };
-                transaction.put_blob(oid, language_of(&file.path, file.state), blob)?;
-            }
+        for (oid, facts) in &blobs {
+            transaction.put_blob(oid, facts)?;
         }
         // A content without a language has no symbols and isn't parsed.
         let plain = new.iter().filter(|content| content.key.language.is_none());
@@ -128,13 +126,6 @@ pub(super) fn read(
         transaction.mark_parsed(&plain)
     })?;
     Ok(ReadResult { listing, changed })
-}
-
-fn language_of(path: &str, state: FileState) -> Option<Language> {
-    match state {
-        FileState::Content(_, language) => language,
-        FileState::Excluded(_) => Language::of_file(path, b""),
-    }
 }
 
 fn is_unreadable(file: &ListedFile) -> bool {
@@ -246,56 +237,83 @@ impl FileReader<'_> {
         blobs: Option<&BlobReader>,
         bytes: &mut Vec<u8>,
     ) -> Result<ReadFile, JobError> {
-        let most = self.run.settings.sizes.searched;
-        let excluded = |why, size, origin| ReadFile { size, origin, outcome: ReadOutcome::Excluded(why) };
-        let (size, origin) = match planned.origin {
-            FileOrigin::Disk(_) => match root_reader.read(Path::new(&*planned.path), most, bytes) {
-                Ok(stamp) => (bytes.len() as u64, FileOrigin::Disk(stamp)),
-                Err(ReadFailure::TooLarge(stamp)) => {
-                    return Ok(excluded(ExclusionReason::TooLarge, stamp.size, FileOrigin::Disk(stamp)));
-                }
-                Err(ReadFailure::Missing) => {
-                    return Ok(ReadFile { size: 0, origin: planned.origin, outcome: ReadOutcome::Deleted });
-                }
-                Err(ReadFailure::Busy) => return Err(out_of_descriptors("file")),
-                Err(ReadFailure::Failed) => return Ok(excluded(ExclusionReason::Unreadable, 0, planned.origin)),
-            },
-            FileOrigin::Blob(oid) => {
-                let blobs = blobs.ok_or(JobError::NoGit)?;
-                let language = Language::of_file(&planned.path, b"");
-                let known = if self.run.spec.is_forced { None } else { store.blob(&oid, language)? };
-                match known {
-                    Some(KnownBlob::Content(no, size)) => {
-                        return Ok(ReadFile {
-                            size,
-                            origin: planned.origin,
-                            outcome: ReadOutcome::Known(no, language),
-                        });
-                    }
-                    Some(KnownBlob::Excluded(why, size)) => return Ok(excluded(why, size, planned.origin)),
-                    None => {}
-                }
-                match blobs.read(&oid, most, bytes) {
-                    BlobRead::Done => (bytes.len() as u64, planned.origin),
-                    BlobRead::TooLarge => {
-                        let size = blobs.size(&oid).unwrap_or(0);
-                        return Ok(excluded(ExclusionReason::TooLarge, size, planned.origin));
-                    }
-                    BlobRead::Failed => return Ok(excluded(ExclusionReason::Unreadable, 0, planned.origin)),
-                    BlobRead::ReaderEnded(how) => return Err(self.run.reader_ended(how)),
-                }
+        let excluded =
+            |why, size, origin| Ok(ReadFile { size, origin, outcome: ReadOutcome::Excluded(why), facts: None });
+        if let FileOrigin::Blob(oid) = planned.origin {
+            return self.read_blob(planned, oid, store, blobs.ok_or(JobError::NoGit)?, bytes);
+        }
+        match root_reader.read(Path::new(&*planned.path), self.run.settings.sizes.searched, bytes) {
+            Ok(stamp) => {
+                let (traits, line) = (ContentTraits::of(bytes), first_line(bytes));
+                let outcome = outcome(&planned.path, traits, line, || sha256(&*bytes), store)?;
+                Ok(ReadFile { size: bytes.len() as u64, origin: FileOrigin::Disk(stamp), outcome, facts: None })
             }
-        };
-        let outcome = match classify::exclusion_reason(&planned.path, bytes) {
-            Some(why) => ReadOutcome::Excluded(why),
-            None => {
-                let key =
-                    ContentKey { hash: sha256(&*bytes), language: Language::of_file(&planned.path, first_line(bytes)) };
-                store.content(&key)?.map_or(ReadOutcome::New(key), |no| ReadOutcome::Known(no, key.language))
+            Err(ReadFailure::TooLarge(stamp)) => {
+                excluded(ExclusionReason::TooLarge, stamp.size, FileOrigin::Disk(stamp))
             }
-        };
-        Ok(ReadFile { size, origin, outcome })
+            Err(ReadFailure::Missing) => {
+                Ok(ReadFile { size: 0, origin: planned.origin, outcome: ReadOutcome::Deleted, facts: None })
+            }
+            Err(ReadFailure::Busy) => Err(out_of_descriptors("file")),
+            Err(ReadFailure::Failed) => excluded(ExclusionReason::Unreadable, 0, planned.origin),
+        }
     }
+
+    /// Reads a blob, unless what is known about it suffices for this path.
+    fn read_blob(
+        &self,
+        planned: &PlannedFile,
+        oid: [u8; 20],
+        store: &IndexStore,
+        blobs: &BlobReader,
+        bytes: &mut Vec<u8>,
+    ) -> Result<ReadFile, JobError> {
+        let most = self.run.settings.sizes.searched;
+        let read = |size, outcome, facts| Ok(ReadFile { size, origin: planned.origin, outcome, facts });
+        let known = if self.run.spec.is_forced { None } else { store.blob(&oid)? };
+        if let Some(known) = known {
+            if known.size > most {
+                return read(known.size, ReadOutcome::Excluded(ExclusionReason::TooLarge), None);
+            }
+            let outcome = outcome(&planned.path, known.traits, &known.first_line, || known.hash, store)?;
+            // Bytes that were indexed as another language only are read as this one.
+            if !matches!(outcome, ReadOutcome::New(_)) {
+                return read(known.size, outcome, None);
+            }
+        }
+        match blobs.read(&oid, most, bytes) {
+            BlobRead::Done => {
+                let facts = facts_of(bytes);
+                let outcome = outcome(&planned.path, facts.traits, first_line(bytes), || facts.hash, store)?;
+                read(facts.size, outcome, Some(facts))
+            }
+            BlobRead::TooLarge(size) => read(size, ReadOutcome::Excluded(ExclusionReason::TooLarge), None),
+            BlobRead::Failed => read(0, ReadOutcome::Excluded(ExclusionReason::Unreadable), None),
+            BlobRead::ReaderEnded(how) => Err(self.run.reader_ended(how)),
+        }
+    }
+}
+
+/// What becomes of bytes with these traits, this first line and this hash at this path.
+fn outcome(
+    path: &str,
+    traits: ContentTraits,
+    first_line: &[u8],
+    hash: impl FnOnce() -> [u8; 32],
+    store: &IndexStore,
+) -> Result<ReadOutcome, JobError> {
+    if let Some(why) = classify::exclusion_reason(path, traits) {
+        return Ok(ReadOutcome::Excluded(why));
+    }
+    let key = ContentKey { hash: hash(), language: Language::of_file(path, first_line) };
+    Ok(store.content(&key)?.map_or(ReadOutcome::New(key), |no| ReadOutcome::Known(no, key.language)))
+}
+
+fn facts_of(bytes: &[u8]) -> BlobFacts {
+    let line = first_line(bytes);
+    let first_line = if Language::may_depend_on(line) { line } else { b"" };
+    let traits = ContentTraits::of(bytes);
+    BlobFacts { hash: sha256(bytes), size: bytes.len() as u64, traits, first_line: first_line.into() }
 }
 
 fn first_line(bytes: &[u8]) -> &[u8] {

@@ -309,7 +309,7 @@ impl ContentSource for BlobSource<'_> {
         self.idle.lock().push(reader);
         match read {
             BlobRead::Done => FileReadOutcome::Done,
-            BlobRead::TooLarge => FileReadOutcome::Failed(UnreadReason::TooLarge),
+            BlobRead::TooLarge(_) => FileReadOutcome::Failed(UnreadReason::TooLarge),
             BlobRead::Failed | BlobRead::ReaderEnded(_) => FileReadOutcome::Failed(UnreadReason::Unreadable),
         }
     }

@@ -1,5 +1,6 @@
 //! One root on a real disk, with a real git.
 
+mod blob_paths;
 mod failed_reads;
 mod interrupted_gc;
 mod navigator;

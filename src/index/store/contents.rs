@@ -1,9 +1,12 @@
 //! Contents, their facts, the git blobs they come from, and the segments that cover them.
 
-use rusqlite::{OptionalExtension, params};
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::facts_codec::{LazyFacts, decode, encode};
-use super::{ExclusionReason, IndexStore, StoreError, StoreTransaction};
+use super::{IndexStore, StoreError, StoreTransaction};
+use crate::classify::ContentTraits;
 use crate::codec::{pack, unpack};
 use crate::facts::Facts;
 use crate::language::Language;
@@ -41,13 +44,18 @@ pub(crate) struct ParsedContent {
     pub is_too_complex: bool,
 }
 
-/// What a git blob, read as one language, is in the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KnownBlob {
-    /// A content, and its size in bytes.
-    Content(ContentNo, u64),
-    /// Excluded for this reason, and its size in bytes.
-    Excluded(ExclusionReason, u64),
+/// What follows from the bytes of a git blob alone. Several paths may have the blob, so nothing here depends on a path, and nothing on
+/// the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BlobFacts {
+    /// The SHA-256 of the bytes.
+    pub hash: [u8; 32],
+    /// Their number.
+    pub size: u64,
+    /// What may exclude them.
+    pub traits: ContentTraits,
+    /// The first line, if a language may be detected by it; otherwise empty.
+    pub first_line: Box<[u8]>,
 }
 
 /// A segment of the text index.
@@ -91,20 +99,19 @@ impl IndexStore {
         Ok(statement.query_row([no], |row| row.get(0)).optional()?)
     }
 
-    /// What a git blob is, read as `language`; `None`: it isn't in the index.
-    pub(crate) fn blob(&self, oid: &[u8; 20], language: Option<Language>) -> Result<Option<KnownBlob>, StoreError> {
-        let mut statement =
-            self.0.prepare_cached("SELECT no, reason, size FROM blobs WHERE oid = ? AND language = ?")?;
-        let found: Option<(u32, u8, i64)> = statement
-            .query_row(params![oid, number(language)], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .optional()?;
-        let Some((no, reason, size)) = found else { return Ok(None) };
-        let size = size.cast_unsigned();
-        Ok(Some(match (no, ExclusionReason::ALL.get(usize::from(reason))) {
-            (0, Some(why)) => KnownBlob::Excluded(*why, size),
-            (0, None) => return Err(StoreError::Damaged),
-            (no, _) => KnownBlob::Content(no, size),
-        }))
+    /// What is known about a git blob; `None`: no job has read it.
+    pub(crate) fn blob(&self, oid: &[u8; 20]) -> Result<Option<BlobFacts>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT hash, size, traits, first_line FROM blobs WHERE oid = ?")?;
+        let read = |row: &Row<'_>| {
+            let first_line: Vec<u8> = row.get(3)?;
+            Ok(BlobFacts {
+                hash: row.get(0)?,
+                size: row.get::<_, i64>(1)?.cast_unsigned(),
+                traits: ContentTraits::from_bits(row.get(2)?),
+                first_line: first_line.into(),
+            })
+        };
+        Ok(statement.query_row([oid], read).optional()?)
     }
 
     /// The facts of a content; `None`: it has none.
@@ -206,19 +213,21 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Stores what a git blob is.
-    pub(crate) fn put_blob(
-        &self,
-        oid: &[u8; 20],
-        language: Option<Language>,
-        blob: KnownBlob,
-    ) -> Result<(), StoreError> {
-        let (no, reason, size) = match blob {
-            KnownBlob::Content(no, size) => (no, 0, size),
-            KnownBlob::Excluded(why, size) => (0, why as u8, size),
-        };
+    /// Stores what is known about a git blob.
+    pub(crate) fn put_blob(&self, oid: &[u8; 20], blob: &BlobFacts) -> Result<(), StoreError> {
         let mut statement = self.0.prepare_cached("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?)")?;
-        statement.execute(params![oid, number(language), no, reason, size.cast_signed()])?;
+        statement.execute(params![oid, blob.hash, blob.size.cast_signed(), blob.traits.bits(), blob.first_line])?;
+        Ok(())
+    }
+
+    /// Forgets all git blobs but these.
+    pub(crate) fn keep_blobs(&self, kept: &BTreeSet<[u8; 20]>) -> Result<(), StoreError> {
+        let mut stored = self.0.prepare_cached("SELECT oid FROM blobs")?;
+        let stored: Vec<[u8; 20]> = stored.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let mut delete = self.0.prepare_cached("DELETE FROM blobs WHERE oid = ?")?;
+        for oid in stored.iter().filter(|oid| !kept.contains(*oid)) {
+            delete.execute([oid])?;
+        }
         Ok(())
     }
 
@@ -274,11 +283,9 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Deletes contents, with their facts and blobs.
+    /// Deletes contents, with their facts.
     pub(crate) fn drop_contents(&self, contents: &[ContentNo]) -> Result<(), StoreError> {
-        let statements =
-            ["DELETE FROM contents WHERE no = ?", "DELETE FROM facts WHERE no = ?", "DELETE FROM blobs WHERE no = ?"];
-        for statement in statements {
+        for statement in ["DELETE FROM contents WHERE no = ?", "DELETE FROM facts WHERE no = ?"] {
             let mut statement = self.0.prepare_cached(statement)?;
             for no in contents {
                 statement.execute([no])?;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
-pub(super) use contents::{ContentKey, KnownBlob, NewContent, PackedFacts, ParsedContent, SegmentRow};
+pub(super) use contents::{BlobFacts, ContentKey, NewContent, PackedFacts, ParsedContent, SegmentRow};
 pub(super) use facts_codec::LazyFacts;
 pub(super) use jobs::StoredJob;
 pub(super) use listing::{ExclusionReason, FileOrigin, FileState, ListedFile};
@@ -25,7 +25,7 @@ use super::codec::DamagedBytes;
 use codeyard_base::clock::Deadline;
 
 /// The format version of the database and of the segments that it names. Other versions are never read.
-pub(crate) const FORMAT: u32 = 4;
+pub(crate) const FORMAT: u32 = 5;
 /// How long a connection waits for another one.
 const BUSY: Duration = Duration::from_secs(5);
 /// Time between two attempts of an operation that SQLite itself doesn't retry.

@@ -16,16 +16,15 @@ CREATE INDEX loose ON contents (no) WHERE segment IS NULL;
 CREATE INDEX complex ON contents (no) WHERE is_too_complex;
 -- The facts of contents that have symbols or references.
 CREATE TABLE facts (no INTEGER PRIMARY KEY, packed BLOB NOT NULL);
--- The content of a git blob; number 0 means that the blob is excluded for this reason.
+-- What follows from the bytes of a git blob alone: their hash, and whatever decides, together with a path, whether they are searched, and
+-- as which language.
 CREATE TABLE blobs (
-    oid BLOB NOT NULL,
-    language INTEGER NOT NULL,
-    no INTEGER NOT NULL,
-    reason INTEGER NOT NULL,
+    oid BLOB PRIMARY KEY,
+    hash BLOB NOT NULL,
     size INTEGER NOT NULL,
-    PRIMARY KEY (oid, language)
+    traits INTEGER NOT NULL,
+    first_line BLOB NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX blobs_of ON blobs (no);
 CREATE TABLE segments (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, contents INTEGER NOT NULL, bytes INTEGER NOT NULL);
 CREATE TABLE manifests (
     id INTEGER PRIMARY KEY,
