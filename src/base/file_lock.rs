@@ -61,6 +61,14 @@ impl FileLock {
     }
 }
 
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // A process that another thread is starting has a copy of the descriptor until it runs its program. Closing the own one would not
+        // release the lock until then. If unlocking fails, closing releases it.
+        let _ = self.0.unlock();
+    }
+}
+
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
@@ -68,6 +76,17 @@ fn open(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dropped_lock_is_free_though_a_starting_process_has_a_copy_of_the_descriptor() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let mut held = FileLock::try_acquire(&path).unwrap().unwrap();
+        let copy = held.file().try_clone().unwrap();
+        drop(held);
+        assert!(FileLock::try_acquire(&path).unwrap().is_some());
+        drop(copy);
+    }
 
     #[test]
     fn one_opening_holds_the_lock_at_a_time() {

@@ -17,6 +17,7 @@ use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term}
 use crate::limits::{MAX_SYMBOLS_PER_CONTENT, SYMBOL_WRITER_BYTES};
 use crate::store::{StoreError, is_full};
 use crate::{ContentNo, Facts, Language, Manifest};
+use codeyard_base::clock::Deadline;
 
 use super::index_view::SymbolIndexView;
 use super::schema::{FORMAT, Fields};
@@ -29,6 +30,8 @@ const MIN_MERGED_SEGMENTS: usize = 6;
 const MAX_MERGED_SYMBOLS: usize = 4_000_000;
 /// A segment with a larger share of deleted symbols is rewritten.
 const MAX_DELETED_SHARE: f32 = 0.4;
+/// How long a writer waits for the lock of an earlier one.
+const WRITER_WAIT: Duration = Duration::from_millis(500);
 /// Time between two checks whether a merge is done; grows from the first to the second.
 const FIRST_MERGE_POLL: Duration = Duration::from_millis(1);
 const MAX_MERGE_POLL: Duration = Duration::from_millis(50);
@@ -156,7 +159,14 @@ impl SymbolIndex {
     /// Another process has the writer, or the disk fails.
     pub fn writer(&self) -> Result<SymbolWriter, SymbolIndexError> {
         self.forget_unmapped_files();
-        let writer: IndexWriter = self.index.writer_with_num_threads(1, SYMBOL_WRITER_BYTES)?;
+        let until = Deadline::after(WRITER_WAIT);
+        let writer: IndexWriter = loop {
+            match self.index.writer_with_num_threads(1, SYMBOL_WRITER_BYTES) {
+                // A process that another thread is starting keeps the lock of an earlier writer until it runs its program.
+                Err(TantivyError::LockFailure(..)) if !until.passed() => std::thread::park_timeout(FIRST_MERGE_POLL),
+                opened => break opened?,
+            }
+        };
         // Segments are merged after a job, not during it. Otherwise a large build would rewrite its segments several
         // times.
         writer.set_merge_policy(Box::new(NoMergePolicy));
