@@ -87,3 +87,6 @@ pub const CONFINED_END_MS: u64 = 500;
 
 /// Pause between two looks at ended confined processes, and at the time of a confined process's request, in milliseconds.
 pub const CONFINED_REAP_INTERVAL_MS: u64 = 200;
+
+/// Longest time of each tool that removes a temporary folder which codeyard can't remove by itself, in milliseconds.
+pub const REMOVE_LIMIT_MS: u64 = 5_000;

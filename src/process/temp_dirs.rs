@@ -5,16 +5,20 @@
 //! server has ended; folders of a dead codeyard are removed at the next start; those of a running one never are; once closed, there are
 //! no folders and no new ones, even while threads still hold a reference.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tracing::warn;
 
 use super::proc_tree;
+use super::tool::Tool;
+use crate::limits::REMOVE_LIMIT_MS;
 use codeyard_base::file_lock::FileLock;
 
 /// The extension of the locks.
@@ -106,10 +110,37 @@ fn create(path: &Path) -> io::Result<()> {
 
 fn remove(path: &Path) {
     match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            warn!(%error, "cannot remove the temporary folder of a language server; the next start tries again");
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {}
+        _ => return,
+    }
+    // Folders without permissions, or nested deeper than there are descriptors.
+    let tool = |program: &str, flags: &str| {
+        let tool = Tool::new(program).args([OsStr::new(flags), OsStr::new("--"), path.as_os_str()]);
+        drop(tool.run(Duration::from_millis(REMOVE_LIMIT_MS), &|| {}));
+    };
+    make_accessible(path);
+    if fs::remove_dir_all(path).is_err() {
+        tool("chmod", "-R700");
+        tool("rm", "-rf");
+    }
+    if let Err(error) = fs::remove_dir_all(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        warn!(%error, "cannot remove the temporary folder of a language server; the next start tries again");
+    }
+}
+
+/// Gives the owner all permissions for the folders below `path`, which no other process changes any more. Links aren't followed.
+fn make_accessible(path: &Path) {
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
+            continue;
         }
-        _ => {}
+        drop(fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)));
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.extend(below.map(|entry| entry.path()));
     }
 }
 
@@ -147,6 +178,53 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    /// Runs `work` on a thread that may do with a file only what its mode allows.
+    #[cfg(target_os = "linux")]
+    fn without_privileges<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+        use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+        let run = || {
+            let mut sets = capabilities(None).unwrap();
+            sets.effective.remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+            set_capabilities(None, sets).unwrap();
+            work()
+        };
+        std::thread::scope(|scope| scope.spawn(run).join().unwrap())
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn folders_are_removed_whatever_their_modes_and_however_deep_they_are() {
+        let state = tempfile::tempdir().unwrap();
+        let (outside, dirs) = (state.path().join("outside"), TempDirs::open(state.path()).unwrap());
+        fs::create_dir(&outside).unwrap();
+        fs::set_permissions(&outside, fs::Permissions::from_mode(0o500)).unwrap();
+        let own = dirs.create().unwrap();
+        for (name, mode) in [("listed", 0o555), ("hidden", 0o333), ("closed", 0)] {
+            let folder = own.path().join(name);
+            fs::create_dir_all(folder.join("below")).unwrap();
+            fs::write(folder.join("below/file"), "x").unwrap();
+            std::os::unix::fs::symlink(&outside, folder.join("link")).unwrap();
+            fs::set_permissions(folder.join("below"), fs::Permissions::from_mode(mode)).unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let path = own.path().to_owned();
+        assert!(without_privileges(|| fs::remove_dir_all(&path)).is_err(), "the modes matter here");
+        without_privileges(|| drop(own));
+        assert!(!path.exists());
+        assert_eq!(fs::metadata(&outside).unwrap().permissions().mode() & 0o777, 0o500, "no link is followed");
+
+        let own = dirs.create().unwrap();
+        let path = own.path().to_owned();
+        let mut folder = rustix::fs::open(&path, rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
+        for _ in 0..5_000 {
+            rustix::fs::mkdirat(&folder, "nested", rustix::fs::Mode::RWXU).unwrap();
+            let flags = rustix::fs::OFlags::DIRECTORY;
+            folder = rustix::fs::openat(&folder, "nested", flags, rustix::fs::Mode::empty()).unwrap();
+        }
+        drop((folder, own));
+        assert!(!path.exists());
     }
 
     #[test]

@@ -95,6 +95,28 @@ fn a_document_that_crashes_a_server_while_it_indexes_is_found_among_others() {
 }
 
 #[test]
+fn a_document_that_makes_the_server_kill_itself_is_found_after_some_kills() {
+    paused(|| async {
+        let fake = server().on("textDocument/didOpen", [except_for("good"), wait_ms(20), signalled(9)]).launcher();
+        let yard = Plan::one(site(), fake.clone()).open().await;
+        let names: Vec<_> = GOOD.into_iter().chain([POISON]).collect();
+        let mut is_refused = false;
+        for _ in 0..12 {
+            let called = join_all(names.iter().map(|name| hover(&yard, name))).await;
+            is_refused = format!("{:?}", called.last()).contains("refused until it changes");
+            if is_refused {
+                break;
+            }
+            pass(9_000).await;
+        }
+        assert!(is_refused, "{:?}", yard.counts.restarts());
+        pass(9_000).await;
+        let called = join_all(GOOD.map(|name| hover(&yard, name))).await;
+        assert!(called.iter().all(Called::is_answered), "{called:?}");
+    });
+}
+
+#[test]
 fn a_refused_document_is_asked_again_when_it_changes_or_the_time_has_passed() {
     paused(|| async {
         let fake = crashes_on_opening().launcher();

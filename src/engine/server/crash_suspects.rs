@@ -4,8 +4,8 @@
 //! process was not ready yet and has not become so. Such a request is asked again in a turn
 //! of its own: while no other one of a suspect is at the server. So a second crash tells which document it was, and agents that ask about
 //! others at the same time lose no answer. Invariants: a document is refused only if the server also ended in its own turn, and only until
-//! its text changes or the quarantine time has passed; a server that was killed from outside or for its memory suspects no document;
-//! the suspects are bounded.
+//! its text changes or the quarantine time has passed; a server that was killed for its memory suspects no document, nor does one that was killed
+//! from outside, but one that is killed whenever it has started may do that to itself; the suspects are bounded.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -29,6 +29,8 @@ use codeyard_process::launch::ProcessExit;
 
 /// Largest number of crash suspects.
 const MAX_CRASH_SUSPECTS: usize = 256;
+/// Kills in a row that suspect no document.
+const MAX_KILLS_WITHOUT_SUSPECTS: u32 = 2;
 /// Largest number of requests about documents that are followed at a time; the latest ones.
 const MAX_REQUESTS_FOLLOWED: usize = 256;
 
@@ -195,9 +197,11 @@ impl CrashSuspects {
 }
 
 impl LanguageServer {
-    /// Records which documents may have crashed the server; none if it was killed from outside or for its memory.
+    /// Records which documents may have crashed the server; none if it was killed for its memory or, unless that happens again and again,
+    /// from outside.
     pub(super) fn record_crash_suspects(&mut self, session: &LiveServer, exit: Option<ProcessExit>) {
-        if !is_kill_from_outside(exit) && exit.is_none_or(|exit| !exit.over_memory) {
+        let is_killed = is_kill_from_outside(exit) && self.history.kills_in_a_row() < MAX_KILLS_WITHOUT_SUSPECTS;
+        if !is_killed && exit.is_none_or(|exit| !exit.over_memory) {
             self.crash_suspects.record(&session.document_requests, Instant::now());
         }
     }

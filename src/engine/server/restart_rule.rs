@@ -96,6 +96,11 @@ impl RestartHistory {
         RestartDecision::Restart(self.backoff(u32::try_from(waited).unwrap_or(u32::MAX), jitter))
     }
 
+    /// How often in a row the process has been killed from outside soon after its start.
+    pub(crate) fn kills_in_a_row(&self) -> u32 {
+        self.kills
+    }
+
     /// Records that the process was killed from outside. `served`: how long it had been ready without an interruption. One that is killed
     /// again and again as soon as it has started, for example because the machine lacks memory, waits longer each time.
     pub(crate) fn on_killed(&mut self, served: Duration, jitter: f64) -> RestartDecision {
