@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use codeyard_base::visible::visible_line;
+
 /// A line and column of a configuration file, both from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextPosition {
@@ -46,12 +48,31 @@ impl fmt::Display for ConfigError {
             f.write_str(": ")?;
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", visible_line(&self.key))?;
         }
-        f.write_str(&self.problem)?;
+        f.write_str(&visible_line(&self.problem))?;
         if !self.remedy.is_empty() {
-            write!(f, "; {}", self.remedy)?;
+            write!(f, "; {}", visible_line(&self.remedy))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Source, parse_source};
+
+    #[test]
+    fn an_error_is_one_line_whatever_it_repeats() {
+        let source = Source { file: "yard.toml", base_dir: std::path::Path::new("/srv"), home: None };
+        for text in [
+            "[[workspaces_from]]\nroots = [\"a\\n[b\"]\n",
+            "[[workspaces_from]]\nroots = [\"a\\u001b[31m[b\"]\n",
+            "[[workspace]]\nname = \"a\\nb\"\nroots = [\"/\"]\n",
+            "[\"a\\nb\"]\n",
+        ] {
+            let printed = parse_source(text, source).unwrap_err().to_string();
+            assert!(printed.starts_with("yard.toml:") && !printed.contains(char::is_control), "{printed:?}");
+        }
     }
 }

@@ -90,3 +90,6 @@ pub const CONFINED_REAP_INTERVAL_MS: u64 = 200;
 
 /// Longest time of each tool that removes a temporary folder which codeyard can't remove by itself, in milliseconds.
 pub const REMOVE_LIMIT_MS: u64 = 5_000;
+
+/// Time after which a probe of the sandbox that failed is repeated, in milliseconds.
+pub const SANDBOX_PROBE_AGAIN_MS: u64 = 30_000;

@@ -13,6 +13,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -265,6 +266,8 @@ fn resolve_program(spec: &LaunchSpec) -> Option<PathBuf> {
 
 struct RealProcess {
     guard: ProcessIdentity,
+    /// Whether the guard was waited for. Its exit is published after what must be done by then.
+    is_reaped: Arc<AtomicBool>,
     exit: watch::Receiver<Option<ProcessExit>>,
     tail: Arc<StderrTail>,
     ledger: Option<Arc<Ledger>>,
@@ -291,8 +294,12 @@ impl RealProcess {
         }
         let (sender, exit) = watch::channel(None);
         let (exit_ledger, exit_group, label) = (ledger.clone(), group.clone(), label.to_owned());
+        let is_reaped = Arc::new(AtomicBool::new(false));
+        let reaped = is_reaped.clone();
         tokio::spawn(async move {
-            let mut exit = match child.wait().await {
+            let waited = child.wait().await;
+            reaped.store(true, Ordering::Release);
+            let mut exit = match waited {
                 Ok(status) => ProcessExit { code: status.code(), signal: status.signal(), over_memory: false },
                 Err(_) => ProcessExit::default(),
             };
@@ -311,7 +318,7 @@ impl RealProcess {
             let _ = sender.send(Some(exit));
         });
         let runtime = tokio::runtime::Handle::current();
-        Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death, _warden: warden, group }
+        Self { guard, is_reaped, exit, tail: Arc::default(), ledger, runtime, _death: death, _warden: warden, group }
     }
 
     fn has_exited(&self) -> bool {
@@ -330,24 +337,24 @@ impl Process for RealProcess {
     }
 
     fn terminate(&self) {
-        signal_guard(self.guard, &self.exit, libc::SIGTERM);
+        signal_guard(self.guard, &self.is_reaped, libc::SIGTERM);
     }
 
     fn kill(&self) {
         if let Some(group) = &self.group {
             group.kill();
         }
-        signal_guard(self.guard, &self.exit, guard::KILL_NOW);
-        let (guard, exit, group) = (self.guard, self.exit.clone(), self.group.clone());
+        signal_guard(self.guard, &self.is_reaped, guard::KILL_NOW);
+        let (guard, is_reaped, group) = (self.guard, self.is_reaped.clone(), self.group.clone());
         // A guard that is stopped or hangs doesn't react.
         self.runtime.spawn(async move {
             tokio::time::sleep(GUARD_KILL_TIMEOUT).await;
-            kill_tree(guard, &exit, group.as_deref());
+            kill_tree(guard, &is_reaped, group.as_deref());
         });
     }
 
     fn kill_unseen(&self) {
-        kill_tree(self.guard, &self.exit, self.group.as_deref());
+        kill_tree(self.guard, &self.is_reaped, self.group.as_deref());
     }
 
     fn group_is_empty(&self) -> bool {

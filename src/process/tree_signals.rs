@@ -1,11 +1,11 @@
 //! Signals to the guard of a server, and to what a guard left.
 //!
-//! Invariant: a process group is signalled only while it is that of the guard.
+//! Invariant: a process or a group is signalled only while it is that of the guard; the kernel gives the id of a process that was waited for to
+//! another one.
 
-use tokio::sync::watch;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::control_groups::ControlGroup;
-use super::launch::ProcessExit;
 use super::proc_tree::{self, ProcessIdentity};
 use super::signal;
 
@@ -20,9 +20,9 @@ pub(crate) fn owns_group(guard: ProcessIdentity) -> bool {
     !reused && proc_tree::group_has_members(guard.pid)
 }
 
-/// Sends a signal to a guard. If it has ended: to what it left in its process group.
-pub(crate) fn signal_guard(guard: ProcessIdentity, exit: &watch::Receiver<Option<ProcessExit>>, number: i32) {
-    if exit.borrow().is_none() {
+/// Sends a signal to a guard. If it was waited for, so that it has no id any more: to what it left in its process group.
+pub(crate) fn signal_guard(guard: ProcessIdentity, is_reaped: &AtomicBool, number: i32) {
+    if !is_reaped.load(Ordering::Acquire) {
         signal::to_process(guard.pid, number);
     } else if owns_group(guard) {
         let number = if number == libc::SIGTERM { number } else { libc::SIGKILL };
@@ -31,12 +31,9 @@ pub(crate) fn signal_guard(guard: ProcessIdentity, exit: &watch::Receiver<Option
 }
 
 /// Kills a guard that hasn't ended with all its processes, those of its control group included; otherwise what it left in its process group.
-pub(crate) fn kill_tree(
-    guard: ProcessIdentity,
-    exit: &watch::Receiver<Option<ProcessExit>>,
-    group: Option<&ControlGroup>,
-) {
-    if exit.borrow().is_none() {
+pub(crate) fn kill_tree(guard: ProcessIdentity, is_reaped: &AtomicBool, group: Option<&ControlGroup>) {
+    let lives = || !is_reaped.load(Ordering::Acquire);
+    if lives() {
         if let Some(group) = group {
             group.kill();
         }
@@ -44,9 +41,9 @@ pub(crate) fn kill_tree(
             signal::to_process(process.pid, libc::SIGKILL);
         }
     }
-    if exit.borrow().is_none() || owns_group(guard) {
+    if lives() || owns_group(guard) {
         signal::to_group(guard.pid, libc::SIGKILL);
-        if exit.borrow().is_none() {
+        if lives() {
             signal::to_process(guard.pid, libc::SIGKILL);
         }
     }
