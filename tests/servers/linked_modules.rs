@@ -144,6 +144,7 @@ fn renamed_exports_by_typescript_7() {
 }
 
 #[test]
+#[ignore = "slow suite: the same with the TypeScript server on node"]
 fn renamed_exports_by_the_server_on_node() {
     renamed_exports("typescript-language-server");
 }
@@ -223,6 +224,7 @@ fn typescript_requires_by_typescript_7() {
 }
 
 #[test]
+#[ignore = "slow suite: the same with the TypeScript server on node"]
 fn typescript_requires_by_the_server_on_node() {
     typescript_requires("typescript-language-server");
 }
@@ -301,6 +303,7 @@ fn typescript_without_javascript_by_typescript_7() {
 }
 
 #[test]
+#[ignore = "slow suite: the same with the TypeScript server on node"]
 fn typescript_without_javascript_by_the_server_on_node() {
     typescript_without_javascript("typescript-language-server");
 }

@@ -108,6 +108,7 @@ fn typescript_outside_the_configuration() {
 }
 
 #[test]
+#[ignore = "slow suite: the same with the TypeScript server on node"]
 fn typescript_outside_the_configuration_by_the_server_on_node() {
     a_configuration_of_a_part("typescript-language-server");
 }
@@ -138,6 +139,7 @@ fn typescript_imports_javascript() {
 }
 
 #[test]
+#[ignore = "slow suite: the same with the TypeScript server on node"]
 fn typescript_imports_javascript_by_the_server_on_node() {
     javascript_that_typescript_imports("typescript-language-server");
 }
@@ -214,6 +216,7 @@ fn packages_with_configurations_import_each_other_without_links() {
 }
 
 #[test]
+#[ignore = "slow suite: the same with the TypeScript server on node"]
 fn packages_with_configurations_import_each_other_without_links_by_the_server_on_node() {
     configured_packages_without_links("typescript-language-server");
 }

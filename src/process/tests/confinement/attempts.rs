@@ -197,7 +197,7 @@ fn attributes(target: &Target) {
             let is_open = (change.make)(&text);
             let after = fs::metadata(&path).unwrap();
             let of = |found: &fs::Metadata| (found.mode(), found.uid(), found.gid(), found.mtime(), found.ctime_nsec());
-            report(&format!("{} of {name}", change.name), is_open && change.is_told || of(&after) != of(&before));
+            report(&format!("{} of {name}", change.name), is_open && change.reply_counts || of(&after) != of(&before));
         }
     }
 }

@@ -31,15 +31,15 @@ pub(crate) struct MetadataChange {
     /// Makes it for the file with this path; `true`: the system said that it has succeeded.
     pub(crate) make: fn(&CStr) -> bool,
     /// Whether what the system said counts; otherwise only the effect.
-    pub(crate) is_told: bool,
+    pub(crate) reply_counts: bool,
 }
 
 const fn effect(name: &'static str, make: fn(&CStr) -> bool) -> MetadataChange {
-    MetadataChange { name, make, is_told: false }
+    MetadataChange { name, make, reply_counts: false }
 }
 
-const fn told(name: &'static str, make: fn(&CStr) -> bool) -> MetadataChange {
-    MetadataChange { name, make, is_told: true }
+const fn by_reply(name: &'static str, make: fn(&CStr) -> bool) -> MetadataChange {
+    MetadataChange { name, make, reply_counts: true }
 }
 
 const AT: c_long = libc::AT_FDCWD as c_long;
@@ -79,10 +79,10 @@ pub(crate) const METADATA_CHANGES: &[MetadataChange] = &[
     effect("the times by an older call", |path| {
         call(libc::SYS_utime, [path.as_ptr() as c_long, address(&TIMES), 0, 0, 0])
     }),
-    told("an attribute", |path| {
+    by_reply("an attribute", |path| {
         call(libc::SYS_setxattr, [path.as_ptr() as c_long, c"user.x".as_ptr() as c_long, path.as_ptr() as c_long, 1, 0])
     }),
-    told("an attribute by a descriptor", |path| {
+    by_reply("an attribute by a descriptor", |path| {
         by_descriptor(path, libc::SYS_fsetxattr, [c"user.x".as_ptr() as c_long, path.as_ptr() as c_long, 1])
     }),
 ];
