@@ -102,6 +102,12 @@ impl Ledger {
         }
     }
 
+    /// Keeps the ledger from being written.
+    #[cfg(test)]
+    pub(crate) fn hold(&self) -> impl Drop + '_ {
+        self.children.lock()
+    }
+
     fn write(&self, children: &BTreeMap<u32, LedgerEntry>) {
         let file = LedgerFile {
             namespace: process_namespace(),
@@ -160,30 +166,11 @@ fn kill_child(child: &LedgerEntry) -> usize {
         targets.sort();
         targets.dedup();
     }
-    let killed = targets.iter().filter(|&&process| kill_exactly(process)).count();
+    let killed = targets.iter().filter(|&&process| signal::to_exactly(process, libc::SIGKILL)).count();
     if killed > 0 {
         warn!(label = %child.label, killed, "killed processes that a dead codeyard left running");
     }
     killed
-}
-
-/// Kills exactly this process: opens a handle first, then compares the start time.
-#[cfg(target_os = "linux")]
-fn kill_exactly(process: ProcessIdentity) -> bool {
-    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-    let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else { return false };
-    match pidfd_open(pid, PidfdFlags::empty()) {
-        Ok(handle) => proc_tree::is_alive(process) && pidfd_send_signal(handle, Signal::KILL).is_ok(),
-        // A kernel without handles: the race between the comparison and the signal is accepted.
-        Err(rustix::io::Errno::NOSYS) => proc_tree::is_alive(process) && signal::to_process(process.pid, libc::SIGKILL),
-        Err(_) => false,
-    }
-}
-
-/// Without `/proc` no process can be identified, so none is killed.
-#[cfg(not(target_os = "linux"))]
-fn kill_exactly(process: ProcessIdentity) -> bool {
-    proc_tree::is_alive(process) && signal::to_process(process.pid, libc::SIGKILL)
 }
 
 fn folder(state: &Path) -> PathBuf {

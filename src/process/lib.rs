@@ -12,6 +12,7 @@ mod delegation;
 pub mod environment;
 pub mod git;
 pub mod guard;
+mod guard_process;
 pub mod launch;
 mod launch_sandbox;
 pub mod ledger;
@@ -32,7 +33,6 @@ pub mod subcommands;
 pub mod temp_dirs;
 pub mod tool;
 pub mod tool_log;
-mod tree_signals;
 mod warden;
 
 pub use cgroup::memory_of_machine;

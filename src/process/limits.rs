@@ -15,6 +15,12 @@ pub const GUARD_COUNT_MS: u64 = 250;
 /// The guard process: how much longer it repeats SIGKILL to a tree that has too many processes, in milliseconds.
 pub const GUARD_CROWD_KILL_MS: u64 = 5_000;
 
+/// Pause between two looks whether a guard has ended, where the kernel has no descriptors of processes, in milliseconds.
+pub const GUARD_REAP_INTERVAL_MS: u64 = 50;
+
+/// Longest time that the end of a language server waits until the ledger is written, in milliseconds.
+pub const LEDGER_WAIT_MS: u64 = 1_000;
+
 /// Longest time in which the processes are killed that a language server left after its guard was killed, in milliseconds.
 pub const ORPHAN_KILL_MS: u64 = 2_000;
 

@@ -59,14 +59,6 @@ pub fn is_alive(process: ProcessIdentity) -> bool {
     identity(process.pid) == Some(process)
 }
 
-/// Whether the process group has a member that hasn't ended. Without `/proc`: whether it may have one.
-pub fn group_has_members(group: u32) -> bool {
-    match ProcessTable::read() {
-        Some(table) => table.processes.values().any(|stat| stat.group == group && !stat.zombie),
-        None => crate::signal::group_exists(group),
-    }
-}
-
 /// All running descendants of `root`, without `root` itself, parents before children.
 pub fn descendants(root: u32) -> Vec<ProcessIdentity> {
     ProcessTable::read().map_or_else(Vec::new, |table| table.descendants(root))
@@ -140,6 +132,12 @@ impl ProcessTable {
     pub(crate) fn identity(&self, pid: u32) -> Option<ProcessIdentity> {
         let stat = self.processes.get(&pid).filter(|stat| !stat.zombie)?;
         Some(ProcessIdentity { pid, start: stat.start })
+    }
+
+    /// The members of a process group that haven't ended.
+    pub(crate) fn group_members(&self, group: u32) -> Vec<ProcessIdentity> {
+        let members = self.processes.iter().filter(|(_, stat)| stat.group == group && !stat.zombie);
+        members.map(|(pid, stat)| ProcessIdentity { pid: *pid, start: stat.start }).collect()
     }
 
     /// Resident memory of a process in bytes. Pages that it shares with other processes count as a whole.

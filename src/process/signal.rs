@@ -4,9 +4,32 @@
 
 use libc::{c_int, pid_t};
 
+use super::proc_tree::{self, ProcessIdentity};
+
 /// Sends `signal` to a process. `false` if it doesn't exist or the permission is missing.
 pub(super) fn to_process(pid: u32, signal: c_int) -> bool {
     target(pid).is_some_and(|pid| send(pid, signal))
+}
+
+/// Sends `signal` to exactly this process: opens a handle first, then compares the start time. `false` if it has ended, or can't be signalled.
+#[cfg(target_os = "linux")]
+pub(super) fn to_exactly(process: ProcessIdentity, signal: c_int) -> bool {
+    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+    let Some((pid, named)) = target(process.pid).and_then(Pid::from_raw).zip(Signal::from_named_raw(signal)) else {
+        return false;
+    };
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(handle) => proc_tree::is_alive(process) && pidfd_send_signal(handle, named).is_ok(),
+        // A kernel without handles: the race between the comparison and the signal is accepted.
+        Err(rustix::io::Errno::NOSYS) => proc_tree::is_alive(process) && to_process(process.pid, signal),
+        Err(_) => false,
+    }
+}
+
+/// Without `/proc` no process can be identified, so none is signalled.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn to_exactly(process: ProcessIdentity, signal: c_int) -> bool {
+    proc_tree::is_alive(process) && to_process(process.pid, signal)
 }
 
 /// Sends `signal` to every process of a group. `false` if there is none or the permission is missing.

@@ -9,11 +9,9 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io::PipeWriter;
 use std::os::fd::AsRawFd;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -23,6 +21,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
 use super::control_groups::{ControlGroup, ControlGroups};
+use super::guard_process::GuardProcess;
 use super::launch::{
     FleetFigures, LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit, ProcessFigures,
 };
@@ -30,14 +29,14 @@ use super::launch_sandbox::LaunchSandbox;
 use super::ledger::Ledger;
 use super::memory::MemoryMeter;
 use super::orphans::{self, OWNER_VARIABLE, OrphanCollector};
-use super::proc_tree::{self, ProcessIdentity, ProcessTable};
+use super::proc_tree::{self, ProcessTable};
 #[cfg(target_os = "linux")]
 use super::sandbox::Mechanism;
 use super::stderr_tail::{StderrTail, drain};
 use super::temp_dirs::{TempDir, TempDirs};
-use super::tree_signals::{kill_tree, owns_group, signal_guard};
 use super::warden::{RunningWarden, Warden};
 use super::{cgroup, guard};
+use crate::limits::LEDGER_WAIT_MS;
 use codeyard_base::blocking;
 
 /// A guard that hasn't ended its processes this long after [`guard::KILL_NOW`] is killed together with them.
@@ -265,9 +264,7 @@ fn resolve_program(spec: &LaunchSpec) -> Option<PathBuf> {
 }
 
 struct RealProcess {
-    guard: ProcessIdentity,
-    /// Whether the guard was waited for. Its exit is published after what must be done by then.
-    is_reaped: Arc<AtomicBool>,
+    guard: Arc<GuardProcess>,
     exit: watch::Receiver<Option<ProcessExit>>,
     tail: Arc<StderrTail>,
     ledger: Option<Arc<Ledger>>,
@@ -280,7 +277,7 @@ struct RealProcess {
 
 impl RealProcess {
     fn watch(
-        mut child: Child,
+        child: Child,
         pid: u32,
         (death, warden, group): (PipeWriter, Option<Arc<RunningWarden>>, Option<Arc<ControlGroup>>),
         launcher: &ProcessLauncher,
@@ -288,47 +285,38 @@ impl RealProcess {
         temp_dir: Option<TempDir>,
     ) -> Self {
         let (ledger, orphans) = (launcher.ledger.clone(), launcher.orphans.clone());
-        let guard = proc_tree::identity(pid).unwrap_or(ProcessIdentity { pid, start: 0 });
+        let guard = Arc::new(GuardProcess::new(child, pid));
         if let Some(ledger) = &ledger {
             ledger.add(pid, label);
         }
         let (sender, exit) = watch::channel(None);
-        let (exit_ledger, exit_group, label) = (ledger.clone(), group.clone(), label.to_owned());
-        let is_reaped = Arc::new(AtomicBool::new(false));
-        let reaped = is_reaped.clone();
+        let (watched, exit_ledger, exit_group) = (guard.clone(), ledger.clone(), group.clone());
+        let label = label.to_owned();
         tokio::spawn(async move {
-            let waited = child.wait().await;
-            reaped.store(true, Ordering::Release);
-            let mut exit = match waited {
-                Ok(status) => ProcessExit { code: status.code(), signal: status.signal(), over_memory: false },
-                Err(_) => ProcessExit::default(),
-            };
+            let mut exit = watched.ended().await;
             if let Some(group) = exit_group {
                 exit.over_memory = group.end(&label).await && exit.is_killed();
             }
             if let Some(orphans) = orphans {
                 orphans.remove(pid, &label).await;
             }
-            // Both write files. Dropping the handle of the second doesn't end its work.
+            // Both write files. Dropping the handle of one doesn't end its work.
             if let Some(ledger) = exit_ledger {
-                drop(blocking::spawn(move || ledger.remove(pid)).await);
+                let removing = blocking::spawn(move || ledger.remove(pid));
+                drop(tokio::time::timeout(Duration::from_millis(LEDGER_WAIT_MS), removing).await);
             }
             drop(blocking::spawn(move || drop(temp_dir)));
             // All receivers are gone if the last handle was dropped.
             let _ = sender.send(Some(exit));
         });
         let runtime = tokio::runtime::Handle::current();
-        Self { guard, is_reaped, exit, tail: Arc::default(), ledger, runtime, _death: death, _warden: warden, group }
-    }
-
-    fn has_exited(&self) -> bool {
-        self.exit.borrow().is_some()
+        Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death, _warden: warden, group }
     }
 }
 
 impl Process for RealProcess {
     fn id(&self) -> Option<u32> {
-        Some(self.guard.pid)
+        Some(self.guard.id())
     }
 
     fn exited(&self) -> BoxFuture<'static, ProcessExit> {
@@ -337,28 +325,28 @@ impl Process for RealProcess {
     }
 
     fn terminate(&self) {
-        signal_guard(self.guard, &self.is_reaped, libc::SIGTERM);
+        self.guard.signal(libc::SIGTERM);
     }
 
     fn kill(&self) {
         if let Some(group) = &self.group {
             group.kill();
         }
-        signal_guard(self.guard, &self.is_reaped, guard::KILL_NOW);
-        let (guard, is_reaped, group) = (self.guard, self.is_reaped.clone(), self.group.clone());
+        self.guard.signal(guard::KILL_NOW);
+        let (guard, group) = (self.guard.clone(), self.group.clone());
         // A guard that is stopped or hangs doesn't react.
         self.runtime.spawn(async move {
             tokio::time::sleep(GUARD_KILL_TIMEOUT).await;
-            kill_tree(guard, &is_reaped, group.as_deref());
+            guard.kill_tree(group.as_deref());
         });
     }
 
     fn kill_unseen(&self) {
-        kill_tree(self.guard, &self.is_reaped, self.group.as_deref());
+        self.guard.kill_tree(self.group.as_deref());
     }
 
     fn group_is_empty(&self) -> bool {
-        self.has_exited() && !owns_group(self.guard)
+        self.exit.borrow().is_some() && !self.guard.left_processes()
     }
 
     fn stderr_tail(&self) -> String {
@@ -366,25 +354,28 @@ impl Process for RealProcess {
     }
 
     fn memory_bytes(&self) -> Option<u64> {
-        if self.has_exited() {
+        if self.guard.is_reaped() {
             return None;
         }
         let table = ProcessTable::shared()?;
         if let Some(ledger) = &self.ledger {
-            ledger.set_members([(self.guard.pid, table.descendants(self.guard.pid))]);
+            ledger.set_members([(self.guard.id(), table.descendants(self.guard.id()))]);
         }
-        table.memory_bytes(self.guard.pid)
+        table.memory_bytes(self.guard.id())
     }
 
     fn cpu_time(&self) -> Option<Duration> {
-        ProcessTable::shared()?.cpu_time(self.guard.pid)
+        if self.guard.is_reaped() {
+            return None;
+        }
+        ProcessTable::shared()?.cpu_time(self.guard.id())
     }
 
     fn server_id(&self) -> Option<u32> {
-        if self.has_exited() {
+        if self.guard.is_reaped() {
             return None;
         }
-        let from_table = || ProcessTable::shared()?.descendants(self.guard.pid).first().map(|process| process.pid);
-        proc_tree::first_child(self.guard.pid).or_else(from_table)
+        let from_table = || ProcessTable::shared()?.descendants(self.guard.id()).first().map(|process| process.pid);
+        proc_tree::first_child(self.guard.id()).or_else(from_table)
     }
 }
