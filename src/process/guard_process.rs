@@ -143,7 +143,8 @@ impl ExitHandle {
         #[cfg(target_os = "linux")]
         if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw)
             && let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty())
-            && let Ok(descriptor) = AsyncFd::with_interest(descriptor, Interest::READABLE)
+            // SAFETY: an owned descriptor stays the same and open until it is dropped, which is with the `AsyncFd`.
+            && let Ok(descriptor) = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) }
         {
             return Self::Descriptor(descriptor);
         }

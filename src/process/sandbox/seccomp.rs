@@ -3,13 +3,13 @@
 //! It denies what a language server never needs and what Landlock doesn't cover: sockets, other processes, kernel interfaces, devices, and the
 //! owner, mode, times and attributes of files. Landlock lets a process change those of every file of its user, so calls that change mode, owner
 //! or times do nothing and report success: programs that copy a file make them, and need no effect. Invariants: the filter holds for all
-//! programs that the process starts, and for the second set of call numbers that x86-64 kernels may have.
+//! programs that the process starts; no call of the second set of numbers that x86-64 kernels may have is made.
 
 use std::collections::BTreeMap;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    apply_filter,
+    apply_filter, sock_filter,
 };
 
 /// System calls that are denied with any arguments.
@@ -89,8 +89,10 @@ const DENIED_HERE: &[libc::c_long] = &[];
 
 /// `fchmodat2`, in all architectures.
 const FCHMODAT2: libc::c_long = 452;
-/// `setxattrat` and `removexattrat`, likewise.
-const XATTRAT: [libc::c_long; 2] = [463, 466];
+/// `setxattrat`, `removexattrat` and `file_setattr`, likewise.
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
+const FILE_SETATTR: libc::c_long = 469;
 
 /// System calls that do nothing and report success: they change the mode, the owner or the times of a file.
 const WITHOUT_EFFECT: &[libc::c_long] =
@@ -103,7 +105,7 @@ const WITHOUT_EFFECT_HERE: &[libc::c_long] =
 #[cfg(not(target_arch = "x86_64"))]
 const WITHOUT_EFFECT_HERE: &[libc::c_long] = &[];
 
-/// System calls that a file system without extended attributes doesn't have.
+/// System calls that a file system without attributes doesn't have.
 const UNSUPPORTED: &[libc::c_long] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -111,17 +113,13 @@ const UNSUPPORTED: &[libc::c_long] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
-    XATTRAT[0],
-    XATTRAT[1],
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
 ];
 
-/// The bit of the second set of call numbers.
-#[cfg(target_arch = "x86_64")]
-const X32: i64 = 0x4000_0000;
-
-/// Calls that have a number of their own there: `ptrace`, `kexec_load`, `move_pages`, `process_vm_readv`, `process_vm_writev`.
-#[cfg(target_arch = "x86_64")]
-const DENIED_X32: [i64; 5] = [521, 528, 533, 539, 540];
+/// The first number of the second set of calls. Other architectures have no such numbers.
+const SECOND_SET: u32 = 0x4000_0000;
 
 /// System calls that look like those of an older kernel, so that programs use their older ways.
 const UNKNOWN: &[libc::c_long] =
@@ -141,6 +139,11 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// Requests of `ioctl` that write into a terminal's input.
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
 
+/// The kinds of requests of `ioctl` that change what a file system keeps about a file which may be only readable: flags, project, version,
+/// encryption, verity (`f`, `X`, `v`), subvolumes (`0x94`). A kind is the second byte.
+const FILE_SYSTEM_REQUESTS: [u64; 4] = [0x6600, 0x5800, 0x7600, 0x9400];
+const REQUEST_KIND: u64 = 0xff00;
+
 /// The first argument of `ioprio_set` for one process.
 const IOPRIO_WHO_PROCESS: u64 = 1;
 
@@ -154,6 +157,10 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 /// # Errors
 /// If the kernel doesn't take it.
 pub(super) fn apply() -> Result<(), String> {
+    let applied = |program: &BpfProgram| {
+        apply_filter(program).map_err(|error| format!("the filter of system calls can't be applied: {error}"))
+    };
+    applied(&without_second_set()?)?;
     let without_effect = [WITHOUT_EFFECT, WITHOUT_EFFECT_HERE].concat();
     let programs = [
         (denied()?, libc::EPERM),
@@ -162,26 +169,32 @@ pub(super) fn apply() -> Result<(), String> {
         (all(UNSUPPORTED), libc::EOPNOTSUPP),
     ];
     for (rules, errno) in programs {
-        let rules = in_both_sets(rules);
         let errno = u32::try_from(errno).map_err(|error| error.to_string())?;
         let target = std::env::consts::ARCH.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), target);
         let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(|error| error.to_string())?;
-        apply_filter(&program).map_err(|error| format!("the filter of system calls can't be applied: {error}"))?;
+        applied(&program)?;
     }
     Ok(())
 }
 
-/// The rules, and the same ones for the second set of call numbers.
-#[cfg(target_arch = "x86_64")]
-fn in_both_sets(rules: Rules) -> Rules {
-    let second: Rules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
-    rules.into_iter().chain(second).collect()
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn in_both_sets(rules: Rules) -> Rules {
-    rules
+/// A filter that denies all calls of the second set. `seccompiler` compares single numbers only.
+fn without_second_set() -> Result<BpfProgram, String> {
+    let instruction = |code: u32, jump_false: u8, k: u32| {
+        let code = u16::try_from(code).map_err(|error| error.to_string())?;
+        Ok(sock_filter { code, jt: 0, jf: jump_false, k })
+    };
+    let denied = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
+    // The number of the call is the first field.
+    let load = u32::try_from(std::mem::offset_of!(libc::seccomp_data, nr)).map_err(|error| error.to_string())?;
+    [
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, load),
+        instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, SECOND_SET),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, denied),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+    ]
+    .into_iter()
+    .collect()
 }
 
 fn all(calls: &[libc::c_long]) -> Rules {
@@ -191,8 +204,6 @@ fn all(calls: &[libc::c_long]) -> Rules {
 fn denied() -> Result<Rules, String> {
     let mut rules = all(DENIED);
     rules.extend(all(DENIED_HERE));
-    #[cfg(target_arch = "x86_64")]
-    rules.extend(all(&DENIED_X32.map(|call| call | X32)));
     let mut add = |call: libc::c_long, conditions: Vec<(u8, SeccompCmpOp, u64)>| -> Result<(), String> {
         let one =
             |(argument, operator, value)| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value);
@@ -208,6 +219,11 @@ fn denied() -> Result<Rules, String> {
     for request in TERMINAL_INPUT {
         add(libc::SYS_ioctl, vec![(1, SeccompCmpOp::Eq, request)])?;
     }
+    for kind in FILE_SYSTEM_REQUESTS {
+        add(libc::SYS_ioctl, vec![(1, SeccompCmpOp::MaskedEq(REQUEST_KIND), kind)])?;
+    }
+    // Who holds a lease makes others wait that open the file to write.
+    add(libc::SYS_fcntl, vec![(1, SeccompCmpOp::Eq, number(libc::F_SETLEASE))])?;
     add(libc::SYS_socketpair, vec![(0, SeccompCmpOp::Ne, number(libc::AF_UNIX))])?;
     // A pair of datagram sockets can send to other sockets.
     for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW].map(number) {
@@ -248,7 +264,6 @@ mod tests {
         assert!(rules.contains_key(&libc::SYS_clone) && rules.contains_key(&libc::SYS_socketpair));
         let others = [UNKNOWN, WITHOUT_EFFECT, WITHOUT_EFFECT_HERE, UNSUPPORTED].concat();
         assert!(others.iter().all(|call| !rules.contains_key(call)));
-        let rules = in_both_sets(rules);
         let target = std::env::consts::ARCH.try_into().unwrap();
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(1), target).unwrap();
         assert!(BpfProgram::try_from(filter).unwrap().len() > DENIED.len());

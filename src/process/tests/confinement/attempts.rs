@@ -11,13 +11,12 @@ use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use codeyard_process::limits::SANDBOX_TMP_BYTES;
+
 use crate::system_attempts;
 
 /// The role's name.
 pub(crate) const ROLE: &str = "__attempts";
-
-/// More than a temporary folder in memory may hold, in bytes.
-const MOST_TEMP_BYTES: u64 = 4 << 30;
 
 /// What the attempts are aimed at.
 pub(crate) struct Target {
@@ -178,13 +177,25 @@ fn files(target: &Target) {
     }
     report("a secret in the environment", std::env::vars().any(|(name, _)| name.contains("TOKEN") || name == "HOME"));
     report("create a file in /dev", fs::write("/dev/x", "x").is_ok());
-    let is_large = rustix::fs::statvfs("/dev/shm").is_ok_and(|found| found.f_blocks * found.f_frsize > MOST_TEMP_BYTES);
-    report("fill the memory through /dev/shm", fs::write("/dev/shm/x", "x").is_ok() && is_large);
+    report("fill the memory through /dev/shm", fills(Path::new("/dev/shm"), target.file_bytes));
     attributes(target);
     fill_disk(target, &base.join("state/cache/server"));
     // Reported last: it uses up the descriptors.
     let opened = (0..target.open_files * 2).map_while(|_| File::open("/dev/null").ok()).collect::<Vec<_>>().len();
     report("more open files than allowed", u64::try_from(opened).unwrap() >= target.open_files);
+}
+
+/// Whether files of this size together take more than a temporary folder in memory may hold.
+fn fills(folder: &Path, file_bytes: u64) -> bool {
+    let mut made = Vec::new();
+    let is_full = (0..=SANDBOX_TMP_BYTES / file_bytes).all(|number| {
+        let path = folder.join(format!("full{number}"));
+        let Ok(file) = File::create(&path) else { return false };
+        made.push(path);
+        rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, file_bytes).is_ok()
+    });
+    made.iter().for_each(|path| drop(fs::remove_file(path)));
+    is_full
 }
 
 /// Changes the mode, the owner, the times and the attributes of files that may be read, and of files that may not.

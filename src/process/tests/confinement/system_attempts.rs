@@ -21,6 +21,10 @@ fn call(number: c_long, arguments: [c_long; 5]) -> bool {
     unsafe { libc::syscall(number, a, b, c, d, e) >= 0 }
 }
 
+fn errno() -> Option<c_int> {
+    std::io::Error::last_os_error().raw_os_error()
+}
+
 fn address<T>(value: &T) -> c_long {
     ptr::from_ref(value) as c_long
 }
@@ -60,6 +64,11 @@ const TIMES: [libc::timespec; 2] = [libc::timespec { tv_sec: 1, tv_nsec: 0 }; 2]
 /// The second set of call numbers.
 const X32: c_long = 0x4000_0000;
 
+/// Requests of `ioctl` that change what a file system keeps about a file, and a flag that the owner may set.
+const FS_IOC_SETFLAGS: c_long = 0x4008_6602;
+const FS_IOC_FSSETXATTR: c_long = 0x401c_5820;
+const FS_NODUMP_FL: c_long = 0x40;
+
 pub(crate) const METADATA_CHANGES: &[MetadataChange] = &[
     effect("the mode", |path| call(libc::SYS_fchmodat, [AT, path.as_ptr() as c_long, 0o600, 0, 0])),
     effect("the mode by a newer call", |path| call(452, [AT, path.as_ptr() as c_long, 0o600, 0, 0])),
@@ -85,6 +94,10 @@ pub(crate) const METADATA_CHANGES: &[MetadataChange] = &[
     by_reply("an attribute by a descriptor", |path| {
         by_descriptor(path, libc::SYS_fsetxattr, [c"user.x".as_ptr() as c_long, path.as_ptr() as c_long, 1])
     }),
+    told("a flag", |path| by_descriptor(path, libc::SYS_ioctl, [FS_IOC_SETFLAGS, address(&FS_NODUMP_FL), 0])),
+    told("the project", |path| by_descriptor(path, libc::SYS_ioctl, [FS_IOC_FSSETXATTR, address(&[0_u32; 7]), 0])),
+    told("the project by a newer call", |path| call(469, [AT, path.as_ptr() as c_long, address(&[0_u64; 3]), 24, 0])),
+    told("a lease", |path| by_descriptor(path, libc::SYS_fcntl, [1024, c_long::from(libc::F_RDLCK), 0])),
 ];
 
 /// Runs all attempts.
@@ -132,6 +145,11 @@ fn other_processes(target: &Target) {
     for (name, number) in [("socket", libc::SYS_socket), ("ptrace", 521 & !X32), ("memory of others", 539)] {
         let arguments = if number == libc::SYS_socket { [1, 1, 0, 0, 0] } else { [0; 5] };
         report(&format!("{name} by a second number"), call(number | X32, arguments));
+    }
+    #[cfg(target_arch = "x86_64")]
+    for (name, number) in [("process id", libc::SYS_getpid), ("ioctl", 514), ("readv", 515)] {
+        let answered = call(number | X32, [-1, 0, 0, 0, 0]) || errno() != Some(libc::EPERM);
+        report(&format!("{name} by a second number that the filter lets through"), answered);
     }
     report("signal everyone", call(libc::SYS_kill, [-1, 0, 0, 0, 0]) && is_alone_unsignalled(target));
 }
