@@ -197,7 +197,7 @@ pub trait Launcher: Send + Sync {
     fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>>;
 
     /// The mechanism that confines servers, seen to hold in a child process; otherwise the reason why there is none, and what helps. The
-    /// first call blocks for a fraction of a second.
+    /// first call blocks for a fraction of a second. A failure is looked at again some time later, in the background.
     ///
     /// # Errors
     /// The reason.

@@ -1,62 +1,138 @@
 //! Finds the mechanism that confines servers of this process, and makes their command lines.
 //!
-//! A machine that was short of processes, memory or room for the probe looks like one without a mechanism, so a failed probe is repeated.
-//! Invariants: one probe at a time; a mechanism that was seen to hold is kept; a server that must be confined gets a command line only if a mechanism has been seen to hold.
+//! A machine that was short of processes, memory or room for the probe looks like one without a mechanism, so a failed probe is repeated. A
+//! mechanism that was seen to hold is used until a confined process fails at its start; then it is probed again. Invariants: a server that must be confined gets a command line only if a mechanism has been seen to hold; there is at most one probe in
+//! `SANDBOX_PROBE_AGAIN_MS`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 #[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
+use codeyard_base::clock::Instant;
+#[cfg(target_os = "linux")]
 use parking_lot::Mutex;
 
-use super::launch::{Isolation, LaunchSpec};
+use super::launch::{Isolation, LaunchSpec, ProcessExit};
 #[cfg(target_os = "linux")]
 use super::sandbox::{Mechanism, SandboxPolicy, command_line, probe::SandboxSupport};
 #[cfg(target_os = "linux")]
 use super::sandbox_report::HINT;
 #[cfg(target_os = "linux")]
-use crate::limits::SANDBOX_PROBE_AGAIN_MS;
-#[cfg(target_os = "linux")]
-use codeyard_base::clock::Instant;
+use crate::limits::{SANDBOX_DOUBT_MS, SANDBOX_PROBE_AGAIN_MS};
 
 /// The mechanism, as far as it is known.
-#[derive(Debug, Default)]
+#[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), derive(Default))]
 pub(crate) struct LaunchSandbox {
     #[cfg(target_os = "linux")]
-    support: Mutex<Option<(SandboxSupport, Instant)>>,
+    probed: Mutex<Option<Probed>>,
+    /// Held during a probe.
+    #[cfg(target_os = "linux")]
+    probing: Mutex<()>,
+    #[cfg(target_os = "linux")]
+    has_thread: AtomicBool,
+    /// A confined process has failed at its start since the last probe.
+    #[cfg(target_os = "linux")]
+    is_doubtful: AtomicBool,
     /// The only mechanism to use.
     #[cfg(target_os = "linux")]
     only: Option<Mechanism>,
+    /// Time from a probe to the next one.
+    #[cfg(target_os = "linux")]
+    retry: Duration,
+}
+
+/// The result of a probe.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone)]
+struct Probed {
+    result: Result<Mechanism, String>,
+    at: Instant,
+}
+
+#[cfg(target_os = "linux")]
+impl Default for LaunchSandbox {
+    fn default() -> Self {
+        Self {
+            probed: Mutex::default(),
+            probing: Mutex::default(),
+            has_thread: AtomicBool::default(),
+            is_doubtful: AtomicBool::default(),
+            only: None,
+            retry: Duration::from_millis(SANDBOX_PROBE_AGAIN_MS),
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]
 impl LaunchSandbox {
     /// Uses one mechanism.
     pub(crate) fn only(mechanism: Mechanism) -> Self {
-        Self { support: Mutex::default(), only: Some(mechanism) }
+        Self { only: Some(mechanism), ..Self::default() }
     }
 
-    /// The name of the mechanism that holds. The first call probes, and one some time after a failed probe.
-    pub(crate) fn check(&self, guard: &Path) -> Result<&'static str, String> {
-        self.mechanism(guard).map(Mechanism::name)
+    /// Probes again so long after a failure.
+    pub(crate) fn retry_after(&mut self, retry: Duration) {
+        self.retry = retry;
     }
 
-    fn mechanism(&self, guard: &Path) -> Result<Mechanism, String> {
-        let mut known = self.support.lock();
-        let again = Duration::from_millis(SANDBOX_PROBE_AGAIN_MS);
-        let is_over =
-            |(support, at): &(SandboxSupport, Instant)| support.mechanism().is_none() && at.elapsed() >= again;
-        if known.as_ref().is_some_and(is_over) {
-            *known = None;
+    /// The name of the mechanism that was last seen to hold. The first call probes; a later one that finds a result to be old lets a thread
+    /// of its own probe again.
+    pub(crate) fn check(self: &Arc<Self>, guard: &Path) -> Result<&'static str, String> {
+        let Some(probed) = self.probed.lock().clone() else { return self.mechanism(guard).map(Mechanism::name) };
+        if self.is_old(&probed) && !self.has_thread.swap(true, Relaxed) {
+            let (sandbox, guard) = (self.clone(), guard.to_path_buf());
+            let probe = move || {
+                drop(sandbox.mechanism(&guard));
+                sandbox.has_thread.store(false, Relaxed);
+            };
+            if std::thread::Builder::new().name("sandbox probe".to_owned()).spawn(probe).is_err() {
+                self.has_thread.store(false, Relaxed);
+            }
         }
-        let (support, _) = known.get_or_insert_with(|| {
-            let mut support = SandboxSupport::probe(guard, &std::env::temp_dir());
-            support.results.retain(|(mechanism, _)| self.only.is_none_or(|only| only == *mechanism));
-            (support, Instant::now())
-        });
-        support.mechanism().ok_or_else(|| format!("{}; {HINT}", support.problem().unwrap_or_default()))
+        probed.result.map(Mechanism::name)
+    }
+
+    /// The mechanism that holds. Probes if the last result is old.
+    fn mechanism(&self, guard: &Path) -> Result<Mechanism, String> {
+        let current = || self.probed.lock().clone().filter(|probed| !self.is_old(probed)).map(|probed| probed.result);
+        if let Some(result) = current() {
+            return result;
+        }
+        let _probing = self.probing.lock();
+        if let Some(result) = current() {
+            return result;
+        }
+        self.is_doubtful.store(false, Relaxed);
+        let mut support = SandboxSupport::probe(guard, &std::env::temp_dir());
+        support.results.retain(|(mechanism, _)| self.only.is_none_or(|only| only == *mechanism));
+        let problem = || format!("{}; {HINT}", support.problem().unwrap_or_default());
+        let result = support.mechanism().ok_or_else(problem);
+        let before = self.probed.lock().replace(Probed { result: result.clone(), at: Instant::now() });
+        match (before.map(|probed| probed.result), &result) {
+            (Some(Ok(_)), Err(why)) => tracing::error!(why, "the sandbox of language servers doesn't hold any more"),
+            (Some(Err(_)), Ok(mechanism)) => {
+                tracing::info!(mechanism = mechanism.name(), "a sandbox of language servers holds now");
+            }
+            _ => {}
+        }
+        result
+    }
+
+    fn is_old(&self, probed: &Probed) -> bool {
+        (probed.result.is_err() || self.is_doubtful.load(Relaxed)) && probed.at.elapsed() >= self.retry
+    }
+
+    /// Records the end of a confined process that ran for this time. One that fails at its start may have had no sandbox.
+    pub(crate) fn ended(&self, exit: ProcessExit, ran: Duration) {
+        let is_ended_by_others = exit.is_killed() || exit.signal == Some(libc::SIGTERM);
+        if exit.code != Some(0) && !is_ended_by_others && ran < Duration::from_millis(SANDBOX_DOUBT_MS) {
+            self.is_doubtful.store(true, Relaxed);
+        }
     }
 
     /// The program and the arguments that run the server as its specification demands.
@@ -79,12 +155,16 @@ impl LaunchSandbox {
 
 #[cfg(not(target_os = "linux"))]
 impl LaunchSandbox {
-    pub(crate) fn check(&self, _: &Path) -> Result<&'static str, String> {
+    pub(crate) fn retry_after(&mut self, _: Duration) {}
+
+    pub(crate) fn ended(&self, _: ProcessExit, _: Duration) {}
+
+    pub(crate) fn check(self: &Arc<Self>, _: &Path) -> Result<&'static str, String> {
         Err("this system has no sandbox that codeyard knows; use Linux, or set `isolation = \"trusted\"`".into())
     }
 
     pub(crate) fn command_line(
-        &self,
+        self: &Arc<Self>,
         guard: &Path,
         spec: &LaunchSpec,
         program: &Path,
@@ -109,13 +189,13 @@ mod tests {
         // The guard is no program at first; later it is one that confines nothing, which the probe reports in other words.
         let base = tempfile::tempdir().unwrap();
         let guard = base.path().join("guard");
-        let sandbox = LaunchSandbox::only(Mechanism::Landlock);
+        let sandbox = Arc::new(LaunchSandbox::only(Mechanism::Landlock));
         let missing = sandbox.check(&guard).unwrap_err();
         fs::write(&guard, "#!/bin/sh\necho another >&2\nexit 3\n").unwrap();
         fs::set_permissions(&guard, fs::Permissions::from_mode(0o755)).unwrap();
         tokio::time::advance(Duration::from_millis(SANDBOX_PROBE_AGAIN_MS - 1)).await;
-        assert_eq!(sandbox.check(&guard).unwrap_err(), missing, "not with every start");
+        assert_eq!(sandbox.mechanism(&guard).unwrap_err(), missing, "not with every start");
         tokio::time::advance(Duration::from_millis(1)).await;
-        assert_ne!(sandbox.check(&guard).unwrap_err(), missing);
+        assert_ne!(sandbox.mechanism(&guard).unwrap_err(), missing);
     }
 }

@@ -57,6 +57,9 @@ pub const GROUP_END_PASSES: u32 = 50;
 /// Longest time of the check that a sandbox holds, in milliseconds.
 pub const SANDBOX_PROBE_MS: u64 = 10_000;
 
+/// A confined server that fails so soon after its start, in milliseconds, may have had no sandbox: the sandbox is checked again.
+pub const SANDBOX_DOUBT_MS: u64 = 10_000;
+
 /// Processes of one process tree that are listed.
 pub const MAX_PROCESS_TREE: usize = 4_096;
 
@@ -97,5 +100,5 @@ pub const CONFINED_REAP_INTERVAL_MS: u64 = 200;
 /// Longest time of each tool that removes a temporary folder which codeyard can't remove by itself, in milliseconds.
 pub const REMOVE_LIMIT_MS: u64 = 5_000;
 
-/// Time after which a probe of the sandbox that failed is repeated, in milliseconds.
+/// Time after which a probe of the sandbox is repeated that failed, or since which a confined server has failed at its start, in milliseconds.
 pub const SANDBOX_PROBE_AGAIN_MS: u64 = 30_000;

@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use super::control_groups::{ControlGroup, ControlGroups};
 use super::guard_process::GuardProcess;
 use super::launch::{
-    FleetFigures, LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit, ProcessFigures,
+    FleetFigures, Isolation, LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit, ProcessFigures,
 };
 use super::launch_sandbox::LaunchSandbox;
 use super::ledger::Ledger;
@@ -38,6 +38,7 @@ use super::warden::{RunningWarden, Warden};
 use super::{cgroup, guard};
 use crate::limits::LEDGER_WAIT_MS;
 use codeyard_base::blocking;
+use codeyard_base::clock::Instant;
 
 /// A guard that hasn't ended its processes this long after [`guard::KILL_NOW`] is killed together with them.
 const GUARD_KILL_TIMEOUT: Duration = Duration::from_millis(400);
@@ -132,6 +133,16 @@ impl ProcessLauncher {
         self
     }
 
+    /// Checks a sandbox again so long after it didn't hold. For tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_sandbox_retry(mut self, retry: Duration) -> Self {
+        if let Some(sandbox) = Arc::get_mut(&mut self.sandbox) {
+            sandbox.retry_after(retry);
+        }
+        self
+    }
+
     fn start(&self, spec: &LaunchSpec) -> Result<LaunchedServer, LaunchError> {
         if !spec.cwd.is_dir() {
             return Err(LaunchError::DirectoryNotFound(spec.cwd.clone()));
@@ -158,7 +169,7 @@ impl ProcessLauncher {
         let writer = child.stdin.take().ok_or_else(lost)?;
         let stderr = child.stderr.take().ok_or_else(lost)?;
         let ends = (death_write, warden, group);
-        let process = Arc::new(RealProcess::watch(child, guard, ends, self, &spec.label, temp_dir));
+        let process = Arc::new(RealProcess::watch(child, guard, ends, self, spec, temp_dir));
         tokio::spawn(drain(stderr, process.tail.clone()));
         Ok(LaunchedServer { reader: Box::new(reader), writer: Box::new(writer), process })
     }
@@ -281,19 +292,23 @@ impl RealProcess {
         pid: u32,
         (death, warden, group): (PipeWriter, Option<Arc<RunningWarden>>, Option<Arc<ControlGroup>>),
         launcher: &ProcessLauncher,
-        label: &str,
+        spec: &LaunchSpec,
         temp_dir: Option<TempDir>,
     ) -> Self {
         let (ledger, orphans) = (launcher.ledger.clone(), launcher.orphans.clone());
+        let sandbox = (spec.isolation != Isolation::Trusted).then(|| (launcher.sandbox.clone(), Instant::now()));
         let guard = Arc::new(GuardProcess::new(child, pid));
         if let Some(ledger) = &ledger {
-            ledger.add(pid, label);
+            ledger.add(pid, &spec.label);
         }
         let (sender, exit) = watch::channel(None);
         let (watched, exit_ledger, exit_group) = (guard.clone(), ledger.clone(), group.clone());
-        let label = label.to_owned();
+        let label = spec.label.clone();
         tokio::spawn(async move {
             let mut exit = watched.ended().await;
+            if let Some((sandbox, started)) = sandbox {
+                sandbox.ended(exit, started.elapsed());
+            }
             if let Some(group) = exit_group {
                 exit.over_memory = group.end(&label).await && exit.is_killed();
             }

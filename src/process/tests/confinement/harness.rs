@@ -23,6 +23,8 @@ const TESTS: &[Test] = &[
     ("a_confined_server_is_blocked_by_landlock", || probes::all_blocked(Mechanism::Landlock)),
     ("a_confined_server_of_another_user_is_blocked", probes::all_blocked_as_nobody),
     ("a_server_without_a_mechanism_is_not_started", probes::fails_closed),
+    ("a_sandbox_of_bubblewrap_is_probed_again", || probes::probed_again(Mechanism::Bubblewrap)),
+    ("a_sandbox_of_landlock_is_probed_again", || probes::probed_again(Mechanism::Landlock)),
     ("too_many_processes_end_a_server", budgets::too_many_processes),
     ("a_file_over_its_budget_ends_a_server", budgets::too_large_a_file),
     ("daemons_of_a_killed_guard_are_killed", abandoned::with_codeyard_alive),

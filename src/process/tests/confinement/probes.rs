@@ -8,6 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use codeyard_process::launch::{Isolation, LaunchError, LaunchSpec, Launcher, SandboxRequest};
 use codeyard_process::resource_limits::ResourceLimits;
@@ -17,7 +18,7 @@ use codeyard_process::temp_dirs::TempDirs;
 use codeyard_process::tool::Tool;
 
 use crate::attempts;
-use crate::harness::{LONG, block_on, holds, output, own};
+use crate::harness::{LONG, block_on, holds, output, own, soon};
 
 /// The fewest attempts that count as a proof.
 const FEWEST: usize = 60;
@@ -143,4 +144,60 @@ pub(crate) fn fails_closed() {
     let refused = block_on(launcher.launch(&spec)).err().unwrap();
     assert!(matches!(refused, LaunchError::NoSandbox(_)), "{refused}");
     assert!(refused.to_string().contains("apt install bubblewrap"), "{refused}");
+}
+
+/// A shell that runs this program only as the guard.
+const WITHOUT_SANDBOX: &str = "#!/bin/sh\n[ \"$1\" = __guard ] && exec \"$OWN\" \"$@\"\nexit 127\n";
+
+/// A failure is looked at again after some time, and a success when a confined server fails at its start.
+pub(crate) fn probed_again(mechanism: Mechanism) {
+    if !holds(mechanism) {
+        return;
+    }
+    let base = tempfile::tempdir().unwrap();
+    let guard = base.path().join("guard");
+    // Renamed into place: a program that runs can't be written.
+    let put = |text: Option<&str>| {
+        let new = base.path().join("new");
+        match text {
+            Some(text) => fs::write(&new, text.replace("$OWN", own().to_str().unwrap())).unwrap(),
+            None => drop(fs::copy(own(), &new).unwrap()),
+        }
+        open(&new, 0o755);
+        fs::rename(&new, &guard).unwrap();
+    };
+    let request = SandboxRequest { roots: vec![base.path().into()], ..SandboxRequest::default() };
+    let spec = LaunchSpec {
+        label: "probed".into(),
+        program: "/bin/true".into(),
+        args: Vec::new(),
+        cwd: base.path().into(),
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        limits: ResourceLimits::default(),
+        isolation: Isolation::Restricted(request),
+    };
+    let retry = Duration::from_secs(1);
+    block_on(async {
+        put(Some(WITHOUT_SANDBOX));
+        let launcher =
+            ProcessLauncher::with_guard(guard.clone(), None).with_mechanism(mechanism).with_sandbox_retry(retry);
+        let launch = || async {
+            let server = launcher.launch(&spec).await?;
+            Ok::<_, LaunchError>(server.process.exited().await.code)
+        };
+        assert!(launcher.sandbox().is_err() && launch().await.is_err());
+        put(None);
+        assert!(launch().await.is_err(), "it is not looked at again at once");
+        tokio::time::sleep(retry).await;
+        let (looked, began) = (launcher.sandbox(), tokio::time::Instant::now());
+        assert!(looked.is_err() && began.elapsed() < retry, "it is looked at in the background");
+        assert!(soon(|| launcher.sandbox().is_ok()).await);
+        assert_eq!(launch().await.unwrap(), Some(0));
+        put(Some(WITHOUT_SANDBOX));
+        tokio::time::sleep(retry).await;
+        assert_eq!(launch().await.unwrap(), Some(127), "nothing suggests that it doesn't hold");
+        let refused = launch().await.unwrap_err();
+        assert!(matches!(refused, LaunchError::NoSandbox(_)), "{refused}");
+        assert!(launcher.sandbox().is_err());
+    });
 }
