@@ -4,6 +4,7 @@
 //! what the entry says for restricted workspaces wins over all other settings; a confined server shares no cache with another level.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -27,14 +28,13 @@ pub(crate) const RESTRICTED: &str = "restricted";
 const MIB: u64 = 1024 * 1024;
 
 /// The isolation in force for a workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct WorkspaceIsolation {
     /// The level.
     pub level: IsolationLevel,
     /// Whether the configuration of the workspace names it. Otherwise it follows the number of principals.
     pub is_configured: bool,
-    /// The mechanism of a restricted workspace, or why there is none.
-    pub mechanism: Option<Result<&'static str, String>>,
+    sandbox: Sandbox,
     /// Limits of the processes of each server.
     pub limits: ResourceLimits,
     /// Memory that one server may use, in bytes, unless its kind has a limit of its own.
@@ -43,19 +43,28 @@ pub struct WorkspaceIsolation {
     pub toolchains: Vec<PathBuf>,
 }
 
+/// Knows whether a sandbox holds at present.
+#[derive(Clone)]
+struct Sandbox(Arc<dyn Launcher>);
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sandbox").finish_non_exhaustive()
+    }
+}
+
 impl WorkspaceIsolation {
-    /// The isolation of a workspace with this level. Asks the launcher for its mechanism, which blocks the first time.
+    /// The isolation of a workspace with this level.
     pub fn of(
         level: IsolationLevel,
         is_configured: bool,
         supervision: &SupervisionSection,
-        launcher: &dyn Launcher,
+        launcher: Arc<dyn Launcher>,
     ) -> Self {
-        let is_restricted = level == IsolationLevel::Restricted;
         Self {
             level,
             is_configured,
-            mechanism: is_restricted.then(|| launcher.sandbox()),
+            sandbox: Sandbox(launcher),
             limits: ResourceLimits {
                 open_files: Some(supervision.server_open_files),
                 file_bytes: Some(supervision.server_file_mib.saturating_mul(MIB)),
@@ -74,12 +83,17 @@ impl WorkspaceIsolation {
         self.level == IsolationLevel::Restricted
     }
 
+    /// The mechanism of a restricted workspace at present, or why there is none. Blocks the first time.
+    pub fn mechanism(&self) -> Option<Result<&'static str, String>> {
+        self.is_restricted().then(|| self.sandbox.0.sandbox())
+    }
+
     /// Why a server of this kind isn't started in the workspace.
     pub(crate) fn refusal(&self, kind: &str, server: &ServerSpec) -> Option<Unavailable> {
         if !self.is_restricted() || is_built_in(server) {
             return None;
         }
-        if let Some(Err(why)) = &self.mechanism {
+        if let Some(Err(why)) = self.mechanism() {
             let message =
                 format!("the workspace is restricted, and this machine has no sandbox for language servers: {why}");
             return Some(Unavailable::new(kind, RESTRICTED, message, "codeyard doctor"));
@@ -248,18 +262,36 @@ fn memory_limit(configured_mib: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codeyard_process::launch::{LaunchError, LaunchSpec, LaunchedServer};
+    use futures::future::BoxFuture;
+    use parking_lot::Mutex;
     use serde_json::json;
 
-    fn isolation(level: IsolationLevel, mechanism: Option<Result<&'static str, String>>) -> WorkspaceIsolation {
-        let limits = ResourceLimits::default();
-        WorkspaceIsolation {
+    /// A launcher whose sandbox holds or not.
+    struct Machine(Mutex<Result<&'static str, String>>);
+
+    impl Launcher for Machine {
+        fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> {
+            let missing = LaunchError::ProgramNotFound(spec.program.clone());
+            Box::pin(async { Err(missing) })
+        }
+
+        fn sandbox(&self) -> Result<&'static str, String> {
+            self.0.lock().clone()
+        }
+    }
+
+    fn isolation(level: IsolationLevel, mechanism: Result<&'static str, String>) -> (WorkspaceIsolation, Arc<Machine>) {
+        let machine = Arc::new(Machine(Mutex::new(mechanism)));
+        let isolation = WorkspaceIsolation {
             level,
             is_configured: true,
-            mechanism,
-            limits,
+            sandbox: Sandbox(machine.clone()),
+            limits: ResourceLimits::default(),
             memory_limit: 64 * MIB,
             toolchains: Vec::new(),
-        }
+        };
+        (isolation, machine)
     }
 
     fn program() -> Program {
@@ -269,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_restricted_workspace_refuses_what_has_no_rule_and_everything_without_a_sandbox() {
-        let restricted = isolation(IsolationLevel::Restricted, Some(Ok("landlock")));
+        let (restricted, _) = isolation(IsolationLevel::Restricted, Ok("landlock"));
         let unruled = ServerSpec::default();
         let ruled = ServerSpec { restricted: Some(RestrictedLaunch::default()), ..ServerSpec::default() };
         let built_in = ServerSpec { install: Some(InstallSource::Builtin {}), ..ServerSpec::default() };
@@ -280,10 +312,14 @@ mod tests {
             why.message
         );
         assert!(restricted.refusal("ty", &ruled).is_none() && restricted.refusal("syntactic", &built_in).is_none());
-        let open = isolation(IsolationLevel::Restricted, Some(Err("none; install bubblewrap".into())));
+        let (open, machine) = isolation(IsolationLevel::Restricted, Err("none; install bubblewrap".into()));
         assert!(open.refusal("ty", &ruled).unwrap().message.contains("install bubblewrap"));
         assert!(open.refusal("syntactic", &built_in).is_none());
-        assert!(isolation(IsolationLevel::Trusted, None).refusal("eslint", &unruled).is_none());
+        *machine.0.lock() = Ok("bubblewrap");
+        assert!(open.refusal("ty", &ruled).is_none(), "the sandbox holds by now");
+        assert_eq!(open.mechanism(), Some(Ok("bubblewrap")));
+        let (trusted, _) = isolation(IsolationLevel::Trusted, Err("none".into()));
+        assert!(trusted.refusal("eslint", &unruled).is_none() && trusted.mechanism().is_none());
     }
 
     #[test]
@@ -299,7 +335,8 @@ mod tests {
             restricted: Some(rule),
             ..ServerSpec::default()
         });
-        let adapt = |level| isolation(level, None).adapt(&server, &program(), Some(json!({"a": true, "b": 1})));
+        let adapt =
+            |level| isolation(level, Ok("landlock")).0.adapt(&server, &program(), Some(json!({"a": true, "b": 1})));
         let restricted = adapt(IsolationLevel::Restricted);
         assert_eq!(restricted.program.args, ["--stdio", "--enable-config=0"]);
         assert_eq!(restricted.settings, Some(json!({"a": false, "b": 1})));

@@ -41,9 +41,9 @@ impl Supervisor {
     /// The isolation of a workspace with this configuration. Blocks for a fraction of a second when the first restricted one is opened.
     pub(super) fn isolation_of(&self, config: &WorkspaceConfig) -> Arc<WorkspaceIsolation> {
         let level = config.isolation.or(self.default_isolation).unwrap_or(IsolationLevel::Restricted);
-        let launcher = &*self.parts.shared.launcher;
+        let launcher = self.parts.shared.launcher.clone();
         let isolation = WorkspaceIsolation::of(level, config.isolation.is_some(), &self.config.supervision, launcher);
-        if let Some(Err(why)) = &isolation.mechanism {
+        if let Some(Err(why)) = isolation.mechanism() {
             tracing::error!(
                 workspace = %config.name, error = %why,
                 "the workspace is restricted and no sandbox holds; its language servers are not started"

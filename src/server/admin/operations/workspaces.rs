@@ -138,12 +138,12 @@ fn document(entry: &WorkspaceEntry, health: Option<WorkspaceHealth>, default: bo
 }
 
 fn isolation(isolation: &WorkspaceIsolation) -> IsolationDocument {
-    let mechanism = isolation.mechanism.as_ref();
+    let mechanism = isolation.mechanism();
     IsolationDocument {
         level: isolation.level.as_str().to_owned(),
         configured: isolation.is_configured,
-        mechanism: mechanism.and_then(|found| found.as_ref().ok()).map(|name| (*name).to_owned()),
-        problem: mechanism.and_then(|found| found.as_ref().err()).cloned(),
+        mechanism: mechanism.as_ref().and_then(|found| found.as_ref().ok()).map(|name| (*name).to_owned()),
+        problem: mechanism.and_then(Result::err),
     }
 }
 
