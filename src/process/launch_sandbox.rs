@@ -184,18 +184,29 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_failed_probe_is_repeated_after_a_while() {
+    #[test]
+    fn a_failed_probe_is_repeated_after_a_while() {
         // The guard is no program at first; later it is one that confines nothing, which the probe reports in other words.
         let base = tempfile::tempdir().unwrap();
         let guard = base.path().join("guard");
-        let sandbox = Arc::new(LaunchSandbox::only(Mechanism::Landlock));
-        let missing = sandbox.check(&guard).unwrap_err();
+        let mut sandbox = LaunchSandbox::only(Mechanism::Landlock);
+        let missing = sandbox.mechanism(&guard).unwrap_err();
         fs::write(&guard, "#!/bin/sh\necho another >&2\nexit 3\n").unwrap();
         fs::set_permissions(&guard, fs::Permissions::from_mode(0o755)).unwrap();
-        tokio::time::advance(Duration::from_millis(SANDBOX_PROBE_AGAIN_MS - 1)).await;
         assert_eq!(sandbox.mechanism(&guard).unwrap_err(), missing, "not with every start");
-        tokio::time::advance(Duration::from_millis(1)).await;
+        sandbox.retry_after(Duration::ZERO);
         assert_ne!(sandbox.mechanism(&guard).unwrap_err(), missing);
+    }
+
+    #[test]
+    fn only_an_early_failure_of_a_confined_process_casts_doubt_on_the_sandbox() {
+        let doubts = |exit, ms| {
+            let sandbox = LaunchSandbox::default();
+            sandbox.ended(exit, Duration::from_millis(ms));
+            sandbox.is_doubtful.load(Relaxed)
+        };
+        assert!(doubts(ProcessExit::of_code(127), 0) && doubts(ProcessExit::of_signal(libc::SIGSYS), 0));
+        assert!(!doubts(ProcessExit::of_code(127), SANDBOX_DOUBT_MS) && !doubts(ProcessExit::of_code(0), 0));
+        assert!(!doubts(ProcessExit::of_signal(libc::SIGTERM), 0) && !doubts(ProcessExit::of_signal(libc::SIGKILL), 0));
     }
 }
