@@ -94,10 +94,12 @@ pub(crate) const METADATA_CHANGES: &[MetadataChange] = &[
     by_reply("an attribute by a descriptor", |path| {
         by_descriptor(path, libc::SYS_fsetxattr, [c"user.x".as_ptr() as c_long, path.as_ptr() as c_long, 1])
     }),
-    told("a flag", |path| by_descriptor(path, libc::SYS_ioctl, [FS_IOC_SETFLAGS, address(&FS_NODUMP_FL), 0])),
-    told("the project", |path| by_descriptor(path, libc::SYS_ioctl, [FS_IOC_FSSETXATTR, address(&[0_u32; 7]), 0])),
-    told("the project by a newer call", |path| call(469, [AT, path.as_ptr() as c_long, address(&[0_u64; 3]), 24, 0])),
-    told("a lease", |path| by_descriptor(path, libc::SYS_fcntl, [1024, c_long::from(libc::F_RDLCK), 0])),
+    by_reply("a flag", |path| by_descriptor(path, libc::SYS_ioctl, [FS_IOC_SETFLAGS, address(&FS_NODUMP_FL), 0])),
+    by_reply("the project", |path| by_descriptor(path, libc::SYS_ioctl, [FS_IOC_FSSETXATTR, address(&[0_u32; 7]), 0])),
+    by_reply("the project by a newer call", |path| {
+        call(469, [AT, path.as_ptr() as c_long, address(&[0_u64; 3]), 24, 0])
+    }),
+    by_reply("a lease", |path| by_descriptor(path, libc::SYS_fcntl, [1024, c_long::from(libc::F_RDLCK), 0])),
 ];
 
 /// Runs all attempts.
