@@ -23,6 +23,7 @@ use std::time::Duration;
 use libc::c_int;
 
 use super::control_groups::Entry;
+use super::crowd_watch::CrowdWatch;
 use super::priority::{self, SessionPriority};
 use super::resource_limits::ResourceLimits;
 use super::{proc_tree, signal};
@@ -194,51 +195,6 @@ impl Guard {
             signal::to_group(self.server, number);
         }
     }
-}
-
-/// Counts the processes of the server's tree, cheaply: the whole process table is read only if the system has many more tasks than when it
-/// was read last.
-struct CrowdWatch {
-    most: Option<usize>,
-    /// Tasks of the system at the last count, and the processes of the tree then.
-    counted: (usize, usize),
-}
-
-impl CrowdWatch {
-    fn new(most: Option<u64>) -> Self {
-        let most = most.filter(|_| cfg!(target_os = "linux")).and_then(|most| usize::try_from(most).ok());
-        Self { most, counted: (tasks_of_system(), 0) }
-    }
-
-    /// Pause between two counts.
-    fn interval(&self) -> Option<Duration> {
-        self.most.map(|_| Duration::from_millis(limits::GUARD_COUNT_MS))
-    }
-
-    /// Whether the tree has too many processes.
-    fn is_over(&mut self) -> bool {
-        let Some(most) = self.most else { return false };
-        let tasks = tasks_of_system();
-        // As many tasks as the system has gained may be in the tree.
-        if self.counted.1 + tasks.saturating_sub(self.counted.0) <= most {
-            // Other trees end while this one grows.
-            self.counted.0 = self.counted.0.min(tasks);
-            return false;
-        }
-        let processes = proc_tree::count_descendants(std::process::id());
-        self.counted = (tasks, processes);
-        processes > most
-    }
-}
-
-/// Tasks of the whole system.
-fn tasks_of_system() -> usize {
-    #[cfg(target_os = "linux")]
-    {
-        usize::from(rustix::system::sysinfo().procs)
-    }
-    #[cfg(not(target_os = "linux"))]
-    0
 }
 
 /// The status of a process that exited with this code.

@@ -8,6 +8,7 @@
 mod cgroup;
 pub mod confined;
 mod control_groups;
+mod crowd_watch;
 mod delegation;
 pub mod environment;
 pub mod git;

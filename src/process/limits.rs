@@ -9,8 +9,11 @@ pub const GUARD_KILL_MS: u64 = 700;
 /// The guard process: time between SIGTERM and SIGKILL to the processes that an ended server left, in milliseconds.
 pub const GUARD_LINGER_MS: u64 = 200;
 
-/// The guard process: how often it checks the number of processes, in milliseconds.
+/// The guard process: how often it checks whether there may be too many processes, in milliseconds.
 pub const GUARD_COUNT_MS: u64 = 250;
+
+/// The guard process: how often it counts the processes although nothing suggests that there are too many, in milliseconds.
+pub const GUARD_RECOUNT_MS: u64 = 2_000;
 
 /// The guard process: how much longer it repeats SIGKILL to a tree that has too many processes, in milliseconds.
 pub const GUARD_CROWD_KILL_MS: u64 = 5_000;

@@ -35,6 +35,7 @@ struct Stat {
     parent: u32,
     group: u32,
     session: u32,
+    threads: usize,
     start: u64,
     /// Resident pages.
     resident: u64,
@@ -64,9 +65,51 @@ pub fn descendants(root: u32) -> Vec<ProcessIdentity> {
     ProcessTable::read().map_or_else(Vec::new, |table| table.descendants(root))
 }
 
-/// The number of running descendants of `root`.
-pub(crate) fn count_descendants(root: u32) -> usize {
-    ProcessTable::read().map_or(0, |table| table.descendants(root).len())
+/// The size of a process tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TreeSize {
+    /// Running processes.
+    pub(crate) processes: usize,
+    /// Their threads.
+    pub(crate) tasks: usize,
+}
+
+/// The size of the tree below `root`, without `root` itself. Reads only files of its processes, where the kernel lists children.
+pub(crate) fn size_below(root: u32) -> TreeSize {
+    let mut buffer = Vec::with_capacity(STAT_BYTES);
+    let mut size = TreeSize::default();
+    let Some(mut found) = children(root) else {
+        let table = ProcessTable::read().unwrap_or_default();
+        let threads = table.descendants(root).into_iter().filter_map(|process| table.processes.get(&process.pid));
+        threads.for_each(|stat| size.add(stat));
+        return size;
+    };
+    while let Some(pid) = found.pop() {
+        let Some(stat) = read_stat(pid, &mut buffer).filter(|stat| !stat.zombie) else { continue };
+        size.add(&stat);
+        if size.processes >= limits::MAX_PROCESS_TREE {
+            break;
+        }
+        found.extend(children(pid).unwrap_or_default());
+    }
+    size
+}
+
+impl TreeSize {
+    fn add(&mut self, stat: &Stat) {
+        self.processes += 1;
+        self.tasks += stat.threads;
+    }
+}
+
+/// The children of all threads of a process, ended ones included. `None`: the process is gone, or the kernel doesn't list children.
+fn children(pid: u32) -> Option<Vec<u32>> {
+    let mut lists = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        lists.extend(fs::read_to_string(thread.path().join("children")));
+    }
+    let all = lists.iter().flat_map(|list| list.split_ascii_whitespace()).filter_map(|pid| pid.parse().ok());
+    (!lists.is_empty()).then(|| all.collect())
 }
 
 /// Memory of `root` and all its descendants in bytes. `None` if the process is gone or there is no `/proc`.
@@ -161,6 +204,7 @@ impl ProcessTable {
                 parent,
                 group: pid,
                 session: pid,
+                threads: 1,
                 start,
                 resident: bytes / page_bytes(),
                 ticks: 0,
@@ -275,9 +319,10 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
     // User and system time, the same of the children. The kernel prints those of the children as signed numbers.
     let times = fields.by_ref().take(3).map(|field| field.parse::<i64>().unwrap_or(0));
     let ticks = u64::try_from(first + times.sum::<i64>()).unwrap_or(0);
-    let start = fields.nth(4)?.parse().ok()?;
+    let threads = fields.nth(2)?.parse().unwrap_or(1);
+    let start = fields.nth(1)?.parse().ok()?;
     let resident = fields.nth(1)?.parse().unwrap_or(0);
-    Some(Stat { parent, group, session, start, resident, ticks, zombie: matches!(state, "Z" | "X") })
+    Some(Stat { parent, group, session, threads, start, resident, ticks, zombie: matches!(state, "Z" | "X") })
 }
 
 #[cfg(test)]
@@ -290,7 +335,16 @@ mod tests {
         let stat = parse_stat(line).unwrap();
         assert_eq!(
             stat,
-            Stat { parent: 7, group: 9, session: 9, start: 987_654, resident: 2, ticks: 5 + 6 + 7 + 8, zombie: false }
+            Stat {
+                parent: 7,
+                group: 9,
+                session: 9,
+                threads: 1,
+                start: 987_654,
+                resident: 2,
+                ticks: 5 + 6 + 7 + 8,
+                zombie: false
+            }
         );
         assert_eq!(parse_stat(b"42 (a"), None);
         assert_eq!(parse_stat(b""), None);
@@ -312,6 +366,16 @@ mod tests {
         let table = ProcessTable::shared().unwrap();
         assert!(table.memory_bytes(own).unwrap() > 100_000);
         assert!(table.cpu_time(own).is_some() && table.cpu_time(u32::MAX).is_none());
+        #[expect(clippy::disallowed_methods, reason = "the test needs a tree to count")]
+        let start = || std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        // A child of another thread counts, too.
+        let children = [start(), std::thread::spawn(start).join().unwrap()];
+        let size = size_below(own);
+        assert!(size.processes >= 2 && size.tasks >= size.processes, "{size:?}");
+        for mut child in children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
         assert!(descendants(1).iter().any(|process| process.pid == own) || own == 1);
     }
 }

@@ -26,6 +26,7 @@ const TESTS: &[Test] = &[
     ("a_sandbox_of_bubblewrap_is_probed_again", || probes::probed_again(Mechanism::Bubblewrap)),
     ("a_sandbox_of_landlock_is_probed_again", || probes::probed_again(Mechanism::Landlock)),
     ("too_many_processes_end_a_server", budgets::too_many_processes),
+    ("threads_that_become_processes_end_a_server", budgets::threads_become_processes),
     ("a_file_over_its_budget_ends_a_server", budgets::too_large_a_file),
     ("daemons_of_a_killed_guard_are_killed", abandoned::with_codeyard_alive),
     ("daemons_of_a_killed_guard_are_killed_after_codeyard", abandoned::with_codeyard_killed),
@@ -45,6 +46,7 @@ pub(crate) fn main() -> ExitCode {
         Some(attempts::ROLE) => return attempts::main(&args[1..]),
         Some(delegated::ROLE) => return delegated::main(&args[1..]),
         Some(abandoned::HOST_ROLE) => return abandoned::host_main(&args[1..]),
+        Some(budgets::SWAP_ROLE) => return budgets::swap_main(),
         Some("--list") => {
             TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
             return ExitCode::SUCCESS;
