@@ -8,12 +8,14 @@
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
 use tracing::warn;
 
 use super::proc_tree;
@@ -130,17 +132,21 @@ fn remove(path: &Path) {
     }
 }
 
-/// Gives the owner all permissions for the folders below `path`, which no other process changes any more. Links aren't followed.
+/// Gives the owner all permissions for the folders below `path`. No link is followed, even if a process that still runs puts it there
+/// meanwhile.
 fn make_accessible(path: &Path) {
-    let mut folders = vec![path.to_owned()];
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(base) = open(path, flags, Mode::empty()) else { return };
+    let mut folders = vec![PathBuf::from(".")];
     while let Some(folder) = folders.pop() {
-        if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
-            continue;
-        }
-        drop(fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)));
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let strictly = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let Ok(opened) = openat2(&base, &folder, flags, Mode::empty(), strictly) else { continue };
+        // A descriptor of a folder that can't be read changes no mode itself; the kernel's link to the same folder does.
+        let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
+        drop(fs::set_permissions(&link, fs::Permissions::from_mode(0o700)));
+        let entries = fs::read_dir(&link).into_iter().flatten().flatten();
         let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        folders.extend(below.map(|entry| entry.path()));
+        folders.extend(below.map(|entry| folder.join(entry.file_name())));
     }
 }
 
@@ -214,6 +220,11 @@ mod tests {
         without_privileges(|| drop(own));
         assert!(!path.exists());
         assert_eq!(fs::metadata(&outside).unwrap().permissions().mode() & 0o777, 0o500, "no link is followed");
+
+        let link = state.path().join("link");
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        make_accessible(&link);
+        assert_eq!(fs::metadata(&outside).unwrap().permissions().mode() & 0o777, 0o500, "nor is the folder one");
 
         let own = dirs.create().unwrap();
         let path = own.path().to_owned();
