@@ -122,6 +122,18 @@ fn other_processes(target: &Target) {
         let signals = [libc::SIGTERM, libc::SIGKILL, libc::SIGSTOP, 0].map(c_long::from);
         report(&format!("signal {name}"), signals.iter().any(|signal| call(libc::SYS_kill, [pid, *signal, 0, 0, 0])));
         report(&format!("signal a thread of {name}"), call(libc::SYS_tgkill, [pid, pid, 0, 0, 0]));
+        // Its code says that a program has queued it: others only the process itself may send.
+        let mut info = [0_i32; 32];
+        info[2] = libc::SI_QUEUE;
+        let of_process = [pid, 0, address(&info), 0, 0];
+        report(&format!("signal the group of {name}"), call(libc::SYS_kill, [-pid, 0, 0, 0, 0]));
+        report(&format!("signal a thread of {name} by its id alone"), call(libc::SYS_tkill, [pid, 0, 0, 0, 0]));
+        report(&format!("queue a signal for {name}"), call(libc::SYS_rt_sigqueueinfo, of_process));
+        report(
+            &format!("queue a signal for a thread of {name}"),
+            call(libc::SYS_rt_tgsigqueueinfo, [pid, pid, 0, address(&info), 0]),
+        );
+        report(&format!("signal {name} by a descriptor"), signal_by_descriptor(pid));
         report(&format!("trace {name}"), call(libc::SYS_ptrace, [c_long::from(libc::PTRACE_SEIZE), pid, 0, 0, 0]));
         let buffer = [0_u8; 8];
         let part = libc::iovec { iov_base: buffer.as_ptr().cast_mut().cast(), iov_len: 8 };
@@ -142,6 +154,8 @@ fn other_processes(target: &Target) {
         report(&format!("take a descriptor of {name}"), take_descriptor(pid));
     }
     report("lower the disk priority of all processes of the user", call(libc::SYS_ioprio_set, [3, 0, 0x6000, 0, 0]));
+    report("lower the priority of all processes of the user", call(libc::SYS_setpriority, [2, 0, 19, 0, 0]));
+    report("lower the priority of all processes of a user", call(libc::SYS_setpriority, [2, 1, 19, 0, 0]));
     report("lower the disk priority of the group", call(libc::SYS_ioprio_set, [2, 0, 0x6000, 0, 0]));
     #[cfg(target_arch = "x86_64")]
     for (name, number) in [("socket", libc::SYS_socket), ("ptrace", 521 & !X32), ("memory of others", 539)] {
@@ -166,6 +180,14 @@ fn take_descriptor(pid: c_long) -> bool {
     unsafe {
         let handle = libc::syscall(libc::SYS_pidfd_open, pid, 0);
         handle >= 0 && libc::syscall(libc::SYS_pidfd_getfd, handle, 0, 0) >= 0
+    }
+}
+
+fn signal_by_descriptor(pid: c_long) -> bool {
+    // SAFETY: the calls take numbers and a null pointer.
+    unsafe {
+        let handle = libc::syscall(libc::SYS_pidfd_open, pid, 0);
+        handle >= 0 && libc::syscall(libc::SYS_pidfd_send_signal, handle, 0, ptr::null::<u8>(), 0) >= 0
     }
 }
 
