@@ -114,8 +114,20 @@ pub(crate) fn with_codeyard_killed() {
     assert!(block_on(soon(|| daemons(&mark) == 0)), "{} daemons are left", daemons(&mark));
 }
 
+/// The running wardens of this program.
+fn wardens() -> usize {
+    let of = |entry: &fs::DirEntry| {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let is_warden = line.split(|byte| *byte == 0).nth(1) == Some(b"__warden");
+        is_warden && fs::read_link(entry.path().join("exe")).is_ok_and(|program| program == own())
+    };
+    fs::read_dir("/proc").unwrap().flatten().filter(|entry| of(entry)).count()
+}
+
 /// codeyard and the warden are killed: the next start kills what is left.
 pub(crate) fn with_the_warden_killed() {
+    // That of the test before looks a few times more after it has killed everything.
+    assert!(block_on(soon(|| wardens() == 0)));
     let state = tempfile::tempdir().unwrap();
     let mark = mark();
     let mut host = host(state.path(), &mark, "no-warden");
