@@ -1,6 +1,7 @@
 //! Shared by the tests of this target: a folder of files, a service on the current thread, and calls to it.
 
 use std::future::Future;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,9 @@ pub(crate) const WORKSPACE_SYMBOLS: &str = "vscode.lsp.workspaceSymbols";
 pub(crate) const DOCUMENT_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.document";
 pub(crate) const WORKSPACE_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.workspace";
 
+/// No test takes this long on any machine.
+const HUNG_TEST: Duration = Duration::from_secs(20 * 60);
+
 /// Runs a test on paused time. The clock doesn't advance while blocking work runs.
 pub(crate) fn paused<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
     run(true, test);
@@ -60,6 +64,15 @@ fn run<F: Future<Output = ()>>(paused: bool, test: impl FnOnce() -> F) {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         builder.enable_all().start_paused(paused).build().expect("a runtime")
     };
+    let (_ended, is_ended) = std::sync::mpsc::channel::<()>();
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    std::thread::spawn(move || {
+        if is_ended.recv_timeout(HUNG_TEST) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            // A test that waits for ever would otherwise end the whole run without a word about which one it was.
+            let _ = writeln!(std::io::stderr(), "the test {name} hangs; the run is aborted");
+            std::process::abort();
+        }
+    });
     actix_rt::System::with_tokio_rt(runtime).block_on(test());
 }
 

@@ -95,7 +95,8 @@ fn every_code_tool_span_records_its_cost_and_freshness() {
         let refused = ask(yard, "search_code", strict, Some("strict")).await;
         assert_eq!(refused["error"]["code"], "index_stale");
         while ask(yard, "index_status", json!({}), None).await["active_job"].is_null() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            // Paused time doesn't advance by itself once the job waits for the lock on its thread.
+            tokio::time::advance(Duration::from_millis(10)).await;
         }
         ask(yard, "search_code", json!({"query": "beta", "mode": "text"}), Some("syncing")).await;
         ask(yard, "sync_repo", json!({}), Some("another job")).await;
