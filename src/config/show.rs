@@ -1,6 +1,7 @@
 //! The configuration in effect as TOML, with defaults and without secrets.
 //!
-//! Invariant: the text contains no value of `env`, and no value of a key whose name ends like one of a secret.
+//! Invariants: the text contains no value of `env`, and no value of a key whose name ends like one of a secret; a name that a user chose for
+//! a section is not such a key, so the text is read as the same configuration again.
 
 use toml::{Table, Value};
 
@@ -10,6 +11,8 @@ use crate::Config;
 pub(super) const REDACTED: &str = "(hidden)";
 /// The key of the sections about permissions.
 const PERMISSION: &str = "permission";
+/// The tables whose keys are names of groups, language servers and languages.
+const NAMED: [&str; 4] = ["groups", "servers", "languages", "settings"];
 /// A value is redacted if its key, in lower case and without `_` and `-`, ends in one of these.
 const SECRET_ENDINGS: [&str; 9] =
     ["token", "secret", "password", "passphrase", "passwd", "credential", "credentials", "key", "authorization"];
@@ -78,10 +81,22 @@ fn workspaces(table: &mut Table) -> impl Iterator<Item = &mut Table> {
 fn redact_table(table: &mut Table) {
     for (key, value) in table.iter_mut() {
         match value {
+            Value::Table(sections) if NAMED.contains(&key.as_str()) => redact_sections(sections),
             Value::Table(variables) if key == "env" => {
                 variables.iter_mut().for_each(|(_, value)| *value = Value::String(REDACTED.into()));
             }
             value if is_secret_key(key) => *value = Value::String(REDACTED.into()),
+            value => redact_value(value),
+        }
+    }
+}
+
+/// Redacts each section by its own keys, whatever its name.
+fn redact_sections(sections: &mut Table) {
+    for (name, value) in sections.iter_mut() {
+        match value {
+            Value::Table(section) => redact_table(section),
+            value if is_secret_key(name) => *value = Value::String(REDACTED.into()),
             value => redact_value(value),
         }
     }

@@ -333,6 +333,21 @@ fn folders_become_workspaces() {
 }
 
 #[test]
+fn names_of_sections_are_no_secrets() {
+    let text = format!(
+        "[groups.env]\nworkspaces = [\"a\"]\n[groups.turnkey]\nworkspaces = [\"a\"]\n[servers.env]\nenv = {{ X = \"s3cret\" }}\ncommand = [\"ty\"]\n[servers.monkey]\ncommand = [\"ty\"]\napi_key = \"s3cret\"\n{WS}settings = {{ monkey = {{ on = true, password = \"s3cret\" }} }}"
+    );
+    let config = good(&text);
+    let shown = config.show();
+    assert!(!shown.contains("s3cret"), "{shown}");
+    let again = parse_source(&shown, source()).unwrap_or_else(|error| panic!("{error}\n{shown}"));
+    assert_eq!(again.groups, config.groups);
+    assert_eq!(again.servers["monkey"]["command"], config.servers["monkey"]["command"]);
+    assert_eq!(again.workspaces[0].settings["monkey"]["on"], true);
+    assert_eq!(again.show(), shown);
+}
+
+#[test]
 fn the_shown_configuration_is_complete_except_for_secrets() {
     let text = format!(
         "[servers.ty]\nenv = {{ X = \"s3cret\" }}\ncommand = [\"ty\"]\n{WS}env = {{ DB_URL = \"s3cret\" }}\nsettings = {{ x = {{ licenceKey = \"s3cret\", list = [{{ api_token = \"s3cret\", on = true }}] }} }}"

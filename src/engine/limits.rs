@@ -223,7 +223,7 @@ pub const MAX_REQUEST_TURN_WAIT_MS: u64 = 250;
 /// Queries of the code index that run at once in the process; further ones wait.
 pub const MAX_CODE_QUERIES: usize = 16;
 
-/// The same of one workspace, and of all calls to groups. The others keep a few slots also while these hang.
+/// The same of one workspace, and of all calls to groups.
 pub const MAX_WORKSPACE_CODE_QUERIES: usize = 12;
 
 /// A query of the code index whose thread has not returned after this time, in milliseconds, hangs.
@@ -231,6 +231,19 @@ pub const HUNG_CODE_QUERY_MS: u64 = 6_000;
 
 /// A workspace with so many queries that hang gets no further ones until one has returned.
 pub const HUNG_CODE_QUERIES: usize = 4;
+
+/// Time after which a query has run on after its call, in milliseconds.
+pub const LATE_CODE_QUERY_MS: u64 = 2_500;
+
+/// Queries at once of all workspaces together whose queries have lately run on after their calls. The others keep slots while these hang.
+pub const MAX_SLOW_CODE_QUERIES: usize = 3;
+
+/// Time for which a workspace counts as one of those after its last such query, in milliseconds.
+pub const SLOW_WORKSPACE_MS: u64 = 20_000;
+
+/// Queries of all workspaces that have run on after their calls, each on a thread. While there are as many, a workspace with one of them
+/// gets no further ones.
+pub const MAX_LATE_CODE_QUERIES: usize = 64;
 
 /// Time after which a call to such a workspace is asked to come back, in milliseconds.
 pub const HANGING_RETRY_AFTER_MS: u64 = 10_000;

@@ -8,14 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{sleep, timeout_at};
+use tokio::time::timeout_at;
 
+use super::blocking_work::{BlockingWork, PARTIAL_ANSWER_MARGIN};
 use super::confirm::RowConfirmation;
 use super::wait_status::{WaitStatus, Waiting};
 use crate::limits;
-use codeyard_base::blocking;
 use codeyard_base::clock::{Deadline, Instant};
 use codeyard_engine::indexer::code_query;
 use codeyard_engine::indexer::code_query::{IndexAnswer, Projects};
@@ -25,13 +23,13 @@ use codeyard_engine::indexer::indexes::Indexes;
 use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
 use codeyard_engine::indexer::refusals;
 use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
-use codeyard_engine::limits::{CODE_QUERY_END_MS, HANGING_RETRY_AFTER_MS};
+use codeyard_engine::limits::HANGING_RETRY_AFTER_MS;
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_engine::workspace::messages::{BeginCode, BegunCode};
 use codeyard_model::code::{
     ActiveJob, AnswerMetadata, CodeAnswer, CodeError, CodeQuery, CodeRefusal, CodeRequest, IndexingStatus, JobAnswer,
-    JobMode, SchemaStatus,
+    JobMode, SchemaStatus, WorkspaceError,
 };
 use codeyard_model::error::{CallPhase, ToolError};
 use codeyard_telemetry::CallTrace;
@@ -146,28 +144,6 @@ struct CodeCall<'a> {
     indexed: &'a IndexHandle,
 }
 
-/// The slots of work on another thread, until it has ended or its slots are taken from it.
-type HeldSlots = Arc<Mutex<Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>>>;
-
-/// Tells the work on another thread to stop when the waiting future is dropped, and takes its slots from it if it doesn't.
-struct StopOnDrop {
-    ends: Arc<AtomicBool>,
-    slots: HeldSlots,
-}
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.ends.store(true, Relaxed);
-        if self.slots.lock().is_some() {
-            let slots = self.slots.clone();
-            actix_rt::spawn(async move {
-                sleep(Duration::from_millis(CODE_QUERY_END_MS)).await;
-                slots.lock().take();
-            });
-        }
-    }
-}
-
 impl CodeCall<'_> {
     fn indexes(&self) -> &Arc<Indexes> {
         &self.workspace.indexes
@@ -275,7 +251,9 @@ impl CodeCall<'_> {
             return Ok(CodeAnswer::Refused(Box::new(refusals::no_root())));
         };
         let request = BeginJob { reference: reference.map(str::to_owned), is_forced };
+        let Some(turn) = self.indexed.queries.turn().await else { return Err(hangs()) };
         let begun = self.indexed.indexer.send(request).await.map_err(|_| ToolError::internal())?;
+        drop(turn);
         let mut metadata = self.run_blocking(move |_| first.metadata()).await?;
         if let Some(reference) = reference {
             metadata.reference = reference.to_owned();
@@ -285,6 +263,7 @@ impl CodeCall<'_> {
                 CodeAnswer::Job(JobAnswer { job_id: begun.id, status: begun.status, mode: begun.mode, metadata })
             }
             Some(Err(active)) => CodeAnswer::Refused(Box::new(job_in_progress(active).with_metadata(metadata))),
+            None if self.indexed.queries.hang() => return Err(hangs()),
             None => CodeAnswer::Refused(Box::new(job_unavailable(metadata))),
         })
     }
@@ -298,13 +277,12 @@ impl CodeCall<'_> {
         let Some(turn) = queries.turn().await else { return Err(hangs()) };
         let blocking_work = BlockingWork {
             indexes: self.indexes(),
-            threads: 1,
             turn,
             deadline: self.deadline,
             status: self.status,
             call: self.call,
         };
-        let work = move |ends: &AtomicBool| {
+        let work = move |ends: &AtomicBool, _| {
             let _running = queries.begin()?;
             Some(work(ends))
         };
@@ -314,59 +292,16 @@ impl CodeCall<'_> {
 
 /// The error of a query whose workspace has queries that hang.
 fn hangs() -> ToolError {
-    let why = "earlier queries of this workspace still wait for its files: a file system hangs".to_owned();
-    ToolError::timeout(CallPhase::Queued, Some(why), HANGING_RETRY_AFTER_MS)
+    ToolError::timeout(CallPhase::Queued, Some(HANGS.to_owned()), HANGING_RETRY_AFTER_MS)
 }
 
-/// Work on the indexes that blocks a thread.
-pub(super) struct BlockingWork<'a> {
-    pub(super) indexes: &'a Indexes,
-    /// Threads that the work uses at once.
-    pub(super) threads: u32,
-    /// Its share of the slots.
-    pub(super) turn: OwnedSemaphorePermit,
-    pub(super) deadline: Deadline,
-    pub(super) status: &'a WaitStatus,
-    pub(super) call: &'a CallTrace,
+/// The entry of a workspace whose queries hang in the answer of a group's job request.
+pub(super) fn no_job_began() -> WorkspaceError {
+    WorkspaceError { code: CodeError::Timeout, message: format!("No job began: {HANGS}.") }
 }
 
-impl BlockingWork<'_> {
-    /// Runs `work` on a blocking thread, once there are slots for its threads. The flag that `work` gets becomes true shortly before the
-    /// deadline, and when this future is dropped; work that goes on loses its slots a little later.
-    pub(super) async fn run<T: Send + 'static>(
-        self,
-        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
-    ) -> Result<T, ToolError> {
-        let waits = self.indexes.start_waiting();
-        let slots = self.indexes.places.clone().acquire_many_owned(self.threads).await;
-        let slots = slots.map_err(|_| ToolError::internal())?;
-        let slots = Arc::new(Mutex::new(Some((slots, self.turn))));
-        drop(waits);
-        self.status.write(Waiting::Answer);
-        // If the wait for the slots took the whole time, `work` stops at once.
-        let ends = Arc::new(AtomicBool::new(self.deadline.left() <= PARTIAL_ANSWER_MARGIN));
-        let end = StopOnDrop { ends: ends.clone(), slots: slots.clone() };
-        let _working = self.call.time_index_query();
-        let mut working = blocking::spawn(move || {
-            let done = work(&ends);
-            slots.lock().take();
-            done
-        });
-        let early = self.deadline.earlier(PARTIAL_ANSWER_MARGIN).instant();
-        let done = tokio::select! {
-            biased;
-            done = &mut working => done,
-            () = tokio::time::sleep_until(early) => {
-                end.ends.store(true, Relaxed);
-                working.await
-            }
-        };
-        done.map_err(|_| ToolError::internal())
-    }
-}
-
-/// Time before the deadline at which a query returns its partial answer.
-pub(super) const PARTIAL_ANSWER_MARGIN: Duration = Duration::from_millis(codeyard_engine::limits::LATE_SERVER_MS);
+/// Why a workspace whose queries hang isn't asked.
+const HANGS: &str = "earlier queries of this workspace still wait for its files: a file system hangs";
 
 /// The error of a job request while another job runs.
 pub(super) fn job_in_progress(active: ActiveJob) -> CodeRefusal {

@@ -14,7 +14,8 @@ use futures::future::join_all;
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
-use super::code::{self, BlockingWork, PARTIAL_ANSWER_MARGIN};
+use super::blocking_work::{BlockingWork, PARTIAL_ANSWER_MARGIN};
+use super::code;
 use super::code_group_answers as answers;
 use super::wait_status::{WaitStatus, Waiting};
 use crate::limits;
@@ -223,9 +224,8 @@ impl<'a> OpenGroup<'a> {
     async fn rows(self) -> Result<CodeAnswer, ToolError> {
         let members = self.projects();
         let request = self.request.clone();
-        let threads = self.threads();
         let found: Option<GroupRows> = self
-            .run(move |ends| {
+            .run(move |ends, threads| {
                 let group = GroupProjects { members: &members, threads };
                 match &request.query {
                     CodeQuery::Search(query) => Some(group.search(query, ends)),
@@ -288,9 +288,10 @@ impl<'a> OpenGroup<'a> {
 
     /// The outline of a file that one workspace has.
     async fn outline(self, query: &OutlineQuery) -> Result<CodeAnswer, ToolError> {
-        let (members, query_of_all, threads) = (self.projects(), query.clone(), self.threads());
-        let outlines =
-            self.run(move |ends| GroupProjects { members: &members, threads }.outlines(&query_of_all, ends)).await?;
+        let (members, query_of_all) = (self.projects(), query.clone());
+        let outlines = self
+            .run(move |ends, threads| GroupProjects { members: &members, threads }.outlines(&query_of_all, ends))
+            .await?;
         let names = self.open.iter().map(|member| member.workspace.name.clone());
         let payload_bytes = self.open.iter().map(|member| member.workspace.payload_bytes).min();
         Ok(answers::one_outline(query, names.zip(outlines).collect(), payload_bytes, self.problems))
@@ -298,9 +299,10 @@ impl<'a> OpenGroup<'a> {
 
     async fn health(self) -> Result<CodeAnswer, ToolError> {
         let first = self.open.first().ok_or_else(ToolError::internal)?;
-        let (indexes, threads) = (first.workspace.indexes.clone(), self.threads());
+        let indexes = first.workspace.indexes.clone();
         let members = self.handles();
-        let report = self.run(move |ends| group_health::group_health(&members, &indexes, threads, ends)).await?;
+        let report =
+            self.run(move |ends, threads| group_health::group_health(&members, &indexes, threads, ends)).await?;
         Ok(match report {
             Some(mut report) => {
                 report.incomplete.extend(self.problems);
@@ -311,9 +313,10 @@ impl<'a> OpenGroup<'a> {
     }
 
     async fn statuses(self, reference: Option<String>) -> Result<CodeAnswer, ToolError> {
-        let (members, threads) = (self.projects(), self.threads());
-        let mut status =
-            self.run(move |ends| group_health::group_status(&members, reference.as_deref(), threads, ends)).await?;
+        let members = self.projects();
+        let mut status = self
+            .run(move |ends, threads| group_health::group_status(&members, reference.as_deref(), threads, ends))
+            .await?;
         group_report::report(&mut status.metadata, self.problems);
         Ok(CodeAnswer::Statuses(Box::new(status)))
     }
@@ -323,7 +326,7 @@ impl<'a> OpenGroup<'a> {
         let limit = self.deadline.earlier(PARTIAL_ANSWER_MARGIN).instant();
         let begin = |member: &OpenMember<'_>| {
             let sent = member.indexed.indexer.send(BeginJob { reference: reference.clone(), is_forced });
-            let name = member.workspace.name.clone();
+            let (name, queries) = (member.workspace.name.clone(), member.indexed.queries.clone());
             async move {
                 let Ok(sent) = timeout_at(limit, sent).await else {
                     let late = group_report::late(name.clone());
@@ -332,6 +335,7 @@ impl<'a> OpenGroup<'a> {
                 let entry = match sent {
                     Ok(Some(Ok(begun))) => Ok(BegunJob { job_id: begun.id, status: begun.status, mode: begun.mode }),
                     Ok(Some(Err(active))) => Err(group_health::error_of(code::job_in_progress(active))),
+                    Ok(None) if queries.hang() => Err(code::no_job_began()),
                     Ok(None) => Err(group_health::error_of(code::job_unavailable(AnswerMetadata::default()))),
                     Err(_) => Err(WorkspaceError {
                         code: CodeError::InternalError,
@@ -371,7 +375,7 @@ impl<'a> OpenGroup<'a> {
         self.open.iter().map(|member| (member.workspace.name.clone(), member.indexed.clone())).collect()
     }
 
-    /// The number of threads of the call: as many as a search in one workspace uses.
+    /// The most threads of the call: as many as a search in one workspace uses.
     fn threads(&self) -> usize {
         let most = self.open.iter().filter_map(|member| member.indexed.projects.first());
         let threads = most.map(|project| project.settings().threads).max().unwrap_or(1);
@@ -380,19 +384,12 @@ impl<'a> OpenGroup<'a> {
 
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send + 'static,
+        work: impl FnOnce(&(dyn Fn() -> bool + Sync), usize) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
-        let first = self.open.first().ok_or_else(ToolError::internal)?;
-        let (indexes, threads) = (&first.workspace.indexes, u32::try_from(self.threads()).unwrap_or(1));
-        let turn = indexes.group_places.clone().acquire_many_owned(threads).await;
-        let blocking_work = BlockingWork {
-            indexes,
-            threads,
-            turn: turn.map_err(|_| ToolError::internal())?,
-            deadline: self.deadline,
-            status: self.status,
-            call: self.call,
-        };
-        blocking_work.run(move |ends| work(&|| ends.load(Relaxed))).await
+        let indexes = &self.open.first().ok_or_else(ToolError::internal)?.workspace.indexes;
+        let turn = indexes.group_turn(self.threads()).await.ok_or_else(ToolError::internal)?;
+        let blocking_work =
+            BlockingWork { indexes, turn, deadline: self.deadline, status: self.status, call: self.call };
+        blocking_work.run(move |ends, threads| work(&|| ends.load(Relaxed), threads)).await
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod admission;
 mod admit;
+mod blocking_work;
 mod code;
 mod code_group;
 mod code_group_answers;

@@ -126,3 +126,9 @@ pub const MAX_FILE_KEYS: usize = 5_000;
 
 /// Depth of the keys kept of a data file.
 pub const MAX_KEY_DEPTH: usize = 5;
+
+/// Readers of a repository that try to read one blob, one after the other, before it counts as one that can't be read.
+pub const BLOB_ATTEMPTS: u32 = 3;
+
+/// Such blobs of one job. At a further one the job fails.
+pub const MAX_READER_ENDS: u32 = 8;

@@ -1,7 +1,9 @@
 //! Finds the mechanism that confines servers of this process, and makes their command lines.
 //!
 //! A machine that was short of processes, memory or room for the probe looks like one without a mechanism, so a failed probe is repeated. A
-//! mechanism that was seen to hold is used until a confined process fails at its start; then it is probed again. Invariants: a server that must be confined gets a command line only if a mechanism has been seen to hold; there is at most one probe in
+//! mechanism that was seen to hold is probed again in the background once a confined process has failed at its start, and is given up when
+//! two such probes in a row fail: one tenant's processes can make a single probe fail. Invariants: a server that must be confined gets a
+//! command line only if a mechanism has been seen to hold, and then no start waits for a probe; there is at most one probe in
 //! `SANDBOX_PROBE_AGAIN_MS`.
 
 use std::ffi::OsString;
@@ -52,6 +54,8 @@ pub(crate) struct LaunchSandbox {
 struct Probed {
     result: Result<Mechanism, String>,
     at: Instant,
+    /// The result is older: the last probe failed.
+    has_failed_since: bool,
 }
 
 #[cfg(target_os = "linux")]
@@ -84,7 +88,13 @@ impl LaunchSandbox {
     /// of its own probe again.
     pub(crate) fn check(self: &Arc<Self>, guard: &Path) -> Result<&'static str, String> {
         let Some(probed) = self.probed.lock().clone() else { return self.mechanism(guard).map(Mechanism::name) };
-        if self.is_old(&probed) && !self.has_thread.swap(true, Relaxed) {
+        self.look_again(&probed, guard);
+        probed.result.map(Mechanism::name)
+    }
+
+    /// Probes on a thread of its own if the result is old.
+    fn look_again(self: &Arc<Self>, probed: &Probed, guard: &Path) {
+        if self.is_old(probed) && !self.has_thread.swap(true, Relaxed) {
             let (sandbox, guard) = (self.clone(), guard.to_path_buf());
             let probe = move || {
                 drop(sandbox.mechanism(&guard));
@@ -94,7 +104,18 @@ impl LaunchSandbox {
                 self.has_thread.store(false, Relaxed);
             }
         }
-        probed.result.map(Mechanism::name)
+    }
+
+    /// The mechanism for a start: one that was seen to hold is used while it is probed again.
+    fn for_start(self: &Arc<Self>, guard: &Path) -> Result<Mechanism, String> {
+        let known = self.probed.lock().clone();
+        match known {
+            Some(probed) if probed.result.is_ok() => {
+                self.look_again(&probed, guard);
+                probed.result
+            }
+            _ => self.mechanism(guard),
+        }
     }
 
     /// The mechanism that holds. Probes if the last result is old.
@@ -112,7 +133,16 @@ impl LaunchSandbox {
         support.results.retain(|(mechanism, _)| self.only.is_none_or(|only| only == *mechanism));
         let problem = || format!("{}; {HINT}", support.problem().unwrap_or_default());
         let result = support.mechanism().ok_or_else(problem);
-        let before = self.probed.lock().replace(Probed { result: result.clone(), at: Instant::now() });
+        let mut probed = self.probed.lock();
+        if result.is_err()
+            && let Some(before) = probed.as_mut().filter(|before| before.result.is_ok() && !before.has_failed_since)
+        {
+            (before.has_failed_since, before.at) = (true, Instant::now());
+            self.is_doubtful.store(true, Relaxed);
+            return before.result.clone();
+        }
+        let before = probed.replace(Probed { result: result.clone(), at: Instant::now(), has_failed_since: false });
+        drop(probed);
         match (before.map(|probed| probed.result), &result) {
             (Some(Ok(_)), Err(why)) => tracing::error!(why, "the sandbox of language servers doesn't hold any more"),
             (Some(Err(_)), Ok(mechanism)) => {
@@ -137,7 +167,7 @@ impl LaunchSandbox {
 
     /// The program and the arguments that run the server as its specification demands.
     pub(crate) fn command_line(
-        &self,
+        self: &Arc<Self>,
         guard: &Path,
         spec: &LaunchSpec,
         program: &Path,
@@ -146,7 +176,7 @@ impl LaunchSandbox {
         let Isolation::Restricted(request) = &spec.isolation else {
             return Ok((program.to_path_buf(), spec.args.clone()));
         };
-        let mechanism = self.mechanism(guard)?;
+        let mechanism = self.for_start(guard)?;
         let confiner = guard.canonicalize().map_err(|error| error.to_string())?;
         let policy = SandboxPolicy::of(request, temp, &spec.cwd, spec.limits.clone());
         command_line(mechanism, &confiner, &policy, program, &spec.args)

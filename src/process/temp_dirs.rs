@@ -11,6 +11,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -22,6 +23,9 @@ use super::proc_tree;
 use super::tool::Tool;
 use crate::limits::REMOVE_LIMIT_MS;
 use codeyard_base::file_lock::FileLock;
+
+/// A path below an open folder that is longer than this, in bytes, is continued from a deeper one. The system allows 4,096.
+const LONG_PATH: usize = 3_000;
 
 /// The extension of the locks.
 const LOCK: &str = "lock";
@@ -116,14 +120,10 @@ fn remove(path: &Path) {
         _ => return,
     }
     // Folders without permissions, or nested deeper than there are descriptors.
-    let tool = |program: &str, flags: &str| {
-        let tool = Tool::new(program).args([OsStr::new(flags), OsStr::new("--"), path.as_os_str()]);
-        drop(tool.run(Duration::from_millis(REMOVE_LIMIT_MS), &|| {}));
-    };
     make_accessible(path);
     if fs::remove_dir_all(path).is_err() {
-        tool("chmod", "-R700");
-        tool("rm", "-rf");
+        let tool = Tool::new("rm").args([OsStr::new("-rf"), OsStr::new("--"), path.as_os_str()]);
+        drop(tool.run(Duration::from_millis(REMOVE_LIMIT_MS), &|| {}));
     }
     if let Err(error) = fs::remove_dir_all(path)
         && error.kind() != io::ErrorKind::NotFound
@@ -136,9 +136,10 @@ fn remove(path: &Path) {
 /// meanwhile.
 fn make_accessible(path: &Path) {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(base) = open(path, flags, Mode::empty()) else { return };
-    let mut folders = vec![PathBuf::from(".")];
-    while let Some(folder) = folders.pop() {
+    let Ok(top) = open(path, flags, Mode::empty()) else { return };
+    // Each folder with an open one above it. A path of the system has a greatest length.
+    let mut folders = vec![(Rc::new(top), PathBuf::from("."))];
+    while let Some((mut base, mut folder)) = folders.pop() {
         let strictly = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let Ok(opened) = openat2(&base, &folder, flags, Mode::empty(), strictly) else { continue };
         // A descriptor of a folder that can't be read changes no mode itself; the kernel's link to the same folder does.
@@ -146,7 +147,11 @@ fn make_accessible(path: &Path) {
         drop(fs::set_permissions(&link, fs::Permissions::from_mode(0o700)));
         let entries = fs::read_dir(&link).into_iter().flatten().flatten();
         let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        folders.extend(below.map(|entry| folder.join(entry.file_name())));
+        let below: Vec<_> = below.map(|entry| entry.file_name()).collect();
+        if folder.as_os_str().len() > LONG_PATH {
+            (base, folder) = (Rc::new(opened), PathBuf::from("."));
+        }
+        folders.extend(below.into_iter().map(|name| (base.clone(), folder.join(name))));
     }
 }
 
@@ -234,7 +239,9 @@ mod tests {
             let flags = rustix::fs::OFlags::DIRECTORY;
             folder = rustix::fs::openat(&folder, "nested", flags, rustix::fs::Mode::empty()).unwrap();
         }
-        drop((folder, own));
+        // Behind a path that is longer than the system allows.
+        rustix::fs::fchmod(&folder, rustix::fs::Mode::empty()).unwrap();
+        without_privileges(|| drop((folder, own)));
         assert!(!path.exists());
     }
 

@@ -510,6 +510,34 @@ fn a_query_without_a_worker_times_out_and_an_excess_query_is_refused() {
 }
 
 #[test]
+fn a_call_to_a_group_needs_only_one_free_slot() {
+    in_real_time(|| async {
+        let plan = Plan::new(site()).workspace(site()).tune(|config| config.index.threads = 2);
+        let yard = plan.open().await;
+        for workspace in ["w0", "w1"] {
+            until_in(&yard, workspace).await;
+        }
+        let handle = yard.engine().directory().all().remove(0);
+        for permits in [&handle.indexes.places, &handle.indexes.group_places] {
+            let others = u32::try_from(permits.available_permits() - 1).unwrap();
+            let held = permits.clone().acquire_many_owned(others).await.unwrap();
+            for _ in 0..3 {
+                let found = start(&yard, "@all", "search_code", text("alpha")).await.ok();
+                assert_eq!(rows(&found).len(), 4, "{found}");
+            }
+            drop(held);
+        }
+    });
+}
+
+/// Waits until the index of a workspace is there.
+async fn until_in(yard: &Yard, workspace: &str) {
+    while start(yard, workspace, "search_code", text("alpha")).await.ok()["metadata"]["freshness_status"] != "fresh" {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[test]
 fn one_question_suffices_to_follow_an_older_index() {
     in_real_time(|| async {
         for asks_a_server_first in [false, true] {

@@ -181,14 +181,12 @@ fn an_index_whose_files_hang_holds_up_only_its_own_workspace() {
         let search = |workspace: &str| code::start(&yard, workspace, "search_code", json!({"query": "alpha"}));
         timeout(LIMIT, search("w1")).await.unwrap().ok();
         let held = HeldFile::new(index.join("symbols/meta.json"));
-        let mut times = Vec::new();
         for round in 0..4 {
             // More than there are slots for all workspaces.
             let stuck: Vec<_> = (0..MAX_CODE_QUERIES + 4).map(|_| tokio::spawn(search("w0"))).collect();
             while !stuck.iter().all(|call| call.is_finished()) {
-                let called = timeout(LIMIT, search("w1")).await.unwrap();
-                called.ok();
-                times.push(called.took);
+                // A call that waited for a slot until its deadline would have no answer.
+                timeout(LIMIT, search("w1")).await.unwrap().ok();
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             for call in stuck {
@@ -207,8 +205,6 @@ fn an_index_whose_files_hang_holds_up_only_its_own_workspace() {
                 assert_eq!(found["results"][0]["workspace"], "w1", "{found}");
             }
         }
-        let slowest = times.iter().max().unwrap();
-        assert!(*slowest < Duration::from_millis(1_500), "{slowest:?} of {}", times.len());
         drop(held);
         let is_answered = async {
             while !search("w0").await.is_answered() {

@@ -19,6 +19,7 @@ use crate::indexer::health::PublishedProjects;
 use crate::indexer::indexes::{Indexes, Opened};
 use crate::indexer::messages::{BeginJob, CatchUp, Edited, FirstIndex, JobBegun, RetuneIndex, StopIndexing, WarmUp};
 use crate::indexer::policy::IndexPolicy;
+use crate::indexer::running_queries::RunningQueries;
 use crate::indexer::state::IndexState;
 use crate::status::registry::WorkspaceStatus;
 use codeyard_base::clock::Instant;
@@ -60,6 +61,8 @@ pub struct Indexer {
     pub(super) roots: Vec<PathBuf>,
     pub(super) state: Arc<IndexState>,
     pub(super) reporting: IndexReporting,
+    /// The queries of the workspace that run. Preparing a job reads the same files.
+    pub(super) queries: Arc<RunningQueries>,
     /// Number of threads that work for it.
     pub(super) working: usize,
     /// Whether it was told to stop, for jobs that wait for their turn.
@@ -101,9 +104,20 @@ impl Indexer {
         let units = projects.iter().map(unit).collect();
         let (working, stopping, roots) = (0, None, roots.to_vec());
         let stopped = watch::Sender::new(false);
-        let indexer =
-            Self { units, policy, indexes, roots, state: state.clone(), reporting, working, stopped, stopping };
-        IndexHandle { projects, indexer: indexer.start(), queries: Arc::default(), state }
+        let queries = Arc::new(RunningQueries::new(indexes.queries.clone()));
+        let indexer = Self {
+            units,
+            policy,
+            indexes,
+            roots,
+            state: state.clone(),
+            reporting,
+            queries: queries.clone(),
+            working,
+            stopped,
+            stopping,
+        };
+        IndexHandle { projects, indexer: indexer.start(), queries, state }
     }
 }
 

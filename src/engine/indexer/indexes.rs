@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::indexer::health;
 use crate::indexer::policy::IndexPolicy;
+use crate::indexer::running_queries::{AllQueries, QueryTurn};
 use crate::limits;
 use crate::status::index_status::IndexHealth;
 use crate::status::registry::IndexSize;
@@ -27,6 +28,8 @@ pub struct Indexes {
     pub places: Arc<Semaphore>,
     /// Bounds those of them that calls to groups use.
     pub group_places: Arc<Semaphore>,
+    /// The queries that run, of all workspaces.
+    pub(super) queries: Arc<AllQueries>,
     /// Bounds the jobs that read all files of a root at the same time.
     pub(super) full_jobs: Arc<Semaphore>,
     /// The turns of jobs that update an index.
@@ -57,6 +60,7 @@ impl Indexes {
             warmset: Warmset::open(store),
             places: Arc::new(Semaphore::new(limits::MAX_CODE_QUERIES)),
             group_places: Arc::new(Semaphore::new(limits::MAX_WORKSPACE_CODE_QUERIES)),
+            queries: Arc::default(),
             full_jobs: Arc::new(Semaphore::new(limits::MAX_FULL_INDEX_JOBS)),
             updates: Arc::new(Semaphore::new(limits::MAX_INDEX_UPDATES)),
             waiting: AtomicUsize::new(0),
@@ -64,6 +68,12 @@ impl Indexes {
             is_warmset_stored_later: AtomicBool::new(false),
             began: Instant::now(),
         }
+    }
+
+    /// The share of a call to a group that uses up to `most` threads; it waits for one.
+    pub async fn group_turn(&self, most: usize) -> Option<QueryTurn> {
+        let _waiting = self.start_waiting();
+        some_of(&self.group_places, most).await.map(QueryTurn::from)
     }
 
     /// Counts a query as waiting until the result is dropped.
@@ -132,6 +142,17 @@ impl Indexes {
     }
 }
 
+/// Waits for one permit, and takes more if they are free, up to `most`. Waiting for several would hold up those behind that need only one.
+pub async fn some_of(permits: &Arc<Semaphore>, most: usize) -> Option<OwnedSemaphorePermit> {
+    let mut taken = permits.clone().acquire_owned().await.ok()?;
+    while taken.num_permits() < most
+        && let Ok(more) = permits.clone().try_acquire_owned()
+    {
+        taken.merge(more);
+    }
+    Some(taken)
+}
+
 /// Newly opened projects.
 pub struct Opened {
     pub(super) projects: Vec<Arc<Project>>,
@@ -151,6 +172,17 @@ pub(super) fn size(project: &Project, health: &IndexHealth) -> IndexSize {
 mod tests {
     use super::*;
     use codeyard_state::SqliteStore;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_wants_several_permits_holds_up_nobody() {
+        let permits = Arc::new(Semaphore::new(4));
+        let others = permits.clone().acquire_many_owned(3).await.unwrap();
+        let one = some_of(&permits, 8).await.unwrap();
+        assert_eq!((one.num_permits(), permits.available_permits()), (1, 0));
+        drop(others);
+        assert_eq!(some_of(&permits, 2).await.unwrap().num_permits(), 2);
+        assert_eq!(some_of(&permits, 8).await.unwrap().num_permits(), 3);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn uses_in_quick_succession_are_stored_together_and_none_is_lost() {

@@ -120,9 +120,10 @@ impl Indexer {
         }
         self.units[at].running += 1;
         self.working += 1;
-        let project = self.units[at].project.clone();
+        let (project, queries) = (self.units[at].project.clone(), self.queries.clone());
         let is_live = reference.as_deref().is_none_or(|reference| reference == "live");
         let prepared = blocking::spawn(move || {
+            let _running = queries.begin()?;
             // An unreadable index is rebuilt only on request.
             let is_lost = matches!(project.schema().0, SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest);
             (is_forced || !is_lost).then(|| project.prepare(reference.as_deref(), is_forced))
@@ -137,7 +138,7 @@ impl Indexer {
                 then(indexer, Err(active), ctx);
                 indexer.ended(at, None, ctx);
             }
-            // It panicked or no job is possible; the dropped sender reports that to the caller.
+            // It panicked, or no job is possible, also because the files hang; the dropped sender reports that to the caller.
             Ok(None) | Err(_) => indexer.ended(at, None, ctx),
         });
         ctx.spawn(prepared);

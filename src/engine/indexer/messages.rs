@@ -21,7 +21,8 @@ pub struct CatchUp {
     pub reference: Option<String>,
 }
 
-/// Begins a job on every root. `None`: no job is possible, because the index can't be read or the workspace is stopping.
+/// Begins a job on every root. `None`: no job is possible, because the index or its files can't be read or the workspace is
+/// stopping.
 #[derive(Message)]
 #[rtype(result = "Option<Result<JobBegun, ActiveJob>>")]
 pub struct BeginJob {

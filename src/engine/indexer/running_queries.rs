@@ -1,7 +1,9 @@
-//! The queries of the index of one workspace that run on threads, and whether they hang.
+//! The queries of the code indexes that run on threads: how many, and whether they hang or are slow.
 //!
 //! A thread in a call of the system can't be interrupted: it returns when the file system does. Invariants: a workspace whose queries hang
-//! gets no further threads until one of them has returned; queries of one workspace never use all slots of the process.
+//! gets no further threads until one of them has returned; queries of one workspace never use all slots of the process; workspaces whose
+//! queries don't end with their calls share a few slots, so that together they don't use all of them either; the threads of all of them
+//! together are bounded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,21 +12,31 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::limits::{HUNG_CODE_QUERIES, HUNG_CODE_QUERY_MS, MAX_WORKSPACE_CODE_QUERIES};
+use crate::limits::{
+    HUNG_CODE_QUERIES, HUNG_CODE_QUERY_MS, LATE_CODE_QUERY_MS, MAX_LATE_CODE_QUERIES, MAX_SLOW_CODE_QUERIES,
+    MAX_WORKSPACE_CODE_QUERIES, SLOW_WORKSPACE_MS,
+};
 use codeyard_base::clock::Instant;
+
+/// When queries began that still run, by their numbers: the oldest come first.
+type Running = BTreeMap<u64, Instant>;
+
+/// The running queries of the process.
+#[derive(Debug)]
+pub struct AllQueries {
+    /// What slow workspaces share.
+    slow: Arc<Semaphore>,
+    running: Mutex<(u64, Running)>,
+}
 
 /// The running queries of one workspace.
 #[derive(Debug)]
 pub struct RunningQueries {
     turns: Arc<Semaphore>,
+    all: Arc<AllQueries>,
     running: Mutex<Running>,
-}
-
-#[derive(Debug, Default)]
-struct Running {
-    count: u64,
-    /// When each began, by its number.
-    began: BTreeMap<u64, Instant>,
+    /// The time at which the last late query returned.
+    late_at: Mutex<Option<Instant>>,
 }
 
 /// A query that runs. Dropping it means that its thread has returned.
@@ -34,19 +46,59 @@ pub struct RunningQuery {
     number: u64,
 }
 
-impl Default for RunningQueries {
-    fn default() -> Self {
-        Self { turns: Arc::new(Semaphore::new(MAX_WORKSPACE_CODE_QUERIES)), running: Mutex::default() }
+/// The share of a workspace or a group in the slots of the process, for one query.
+#[derive(Debug)]
+pub struct QueryTurn {
+    own: OwnedSemaphorePermit,
+    _slow: Option<OwnedSemaphorePermit>,
+}
+
+impl From<OwnedSemaphorePermit> for QueryTurn {
+    fn from(own: OwnedSemaphorePermit) -> Self {
+        Self { own, _slow: None }
     }
 }
 
+impl QueryTurn {
+    /// The number of threads that it allows.
+    pub fn threads(&self) -> usize {
+        self.own.num_permits()
+    }
+}
+
+impl Default for AllQueries {
+    fn default() -> Self {
+        Self { slow: Arc::new(Semaphore::new(MAX_SLOW_CODE_QUERIES)), running: Mutex::default() }
+    }
+}
+
+impl Default for RunningQueries {
+    fn default() -> Self {
+        Self::new(Arc::default())
+    }
+}
+
+/// Whether at least `count` have run for longer than this, in milliseconds.
+fn are_older(running: &Running, count: usize, limit_ms: u64) -> bool {
+    let limit = Duration::from_millis(limit_ms);
+    running.values().nth(count - 1).is_some_and(|began| began.elapsed() > limit)
+}
+
 impl RunningQueries {
+    /// Those of a workspace.
+    pub fn new(all: Arc<AllQueries>) -> Self {
+        let turns = Arc::new(Semaphore::new(MAX_WORKSPACE_CODE_QUERIES));
+        Self { turns, all, running: Mutex::default(), late_at: Mutex::default() }
+    }
+
     /// Waits until the workspace may use one more slot of the process. `None` if its queries hang.
-    pub async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+    pub async fn turn(&self) -> Option<QueryTurn> {
         if self.hang() {
             return None;
         }
-        self.turns.clone().acquire_owned().await.ok()
+        let own = self.turns.clone().acquire_owned().await.ok()?;
+        let slow = if self.is_slow() { Some(self.all.slow.clone().acquire_owned().await.ok()?) } else { None };
+        Some(QueryTurn { own, _slow: slow })
     }
 
     /// A query begins on this thread. `None` if others of the workspace hang.
@@ -54,26 +106,40 @@ impl RunningQueries {
         if self.hang() {
             return None;
         }
-        let mut running = self.running.lock();
-        running.count += 1;
-        let number = running.count;
-        running.began.insert(number, Instant::now());
-        Some(RunningQuery { queries: self.clone(), number })
+        let (mut all, now) = (self.all.running.lock(), Instant::now());
+        let (count, running) = &mut *all;
+        *count += 1;
+        running.insert(*count, now);
+        self.running.lock().insert(*count, now);
+        Some(RunningQuery { queries: self.clone(), number: *count })
     }
 
-    /// Whether several have run for much longer than a call may.
-    fn hang(&self) -> bool {
-        let limit = Duration::from_millis(HUNG_CODE_QUERY_MS);
+    /// Whether several have run for much longer than a call may, or fewer while those of all workspaces take many threads.
+    pub fn hang(&self) -> bool {
         let running = self.running.lock();
-        // The oldest come first.
-        running.began.values().take(HUNG_CODE_QUERIES).filter(|began| began.elapsed() > limit).count()
-            >= HUNG_CODE_QUERIES
+        if are_older(&running, HUNG_CODE_QUERIES, HUNG_CODE_QUERY_MS) {
+            return true;
+        }
+        let has_late = are_older(&running, 1, LATE_CODE_QUERY_MS);
+        drop(running);
+        has_late && are_older(&self.all.running.lock().1, MAX_LATE_CODE_QUERIES, LATE_CODE_QUERY_MS)
+    }
+
+    /// Whether queries of the workspace have lately run on after their calls.
+    fn is_slow(&self) -> bool {
+        let slow_for = Duration::from_millis(SLOW_WORKSPACE_MS);
+        are_older(&self.running.lock(), 1, LATE_CODE_QUERY_MS)
+            || self.late_at.lock().is_some_and(|late_at| late_at.elapsed() < slow_for)
     }
 }
 
 impl Drop for RunningQuery {
     fn drop(&mut self) {
-        self.queries.running.lock().began.remove(&self.number);
+        self.queries.all.running.lock().1.remove(&self.number);
+        let began = self.queries.running.lock().remove(&self.number);
+        if began.is_some_and(|began| began.elapsed() > Duration::from_millis(LATE_CODE_QUERY_MS)) {
+            *self.queries.late_at.lock() = Some(Instant::now());
+        }
     }
 }
 
@@ -102,9 +168,47 @@ mod tests {
             turns.push(queries.turn().await.unwrap());
         }
         assert!(turns.len() < crate::limits::MAX_CODE_QUERIES);
-        let patience = Duration::from_secs(60);
+        let patience = Duration::from_secs(1);
         assert!(tokio::time::timeout(patience, queries.turn()).await.is_err());
         turns.pop();
         assert!(tokio::time::timeout(patience, queries.turn()).await.unwrap().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn workspaces_whose_queries_are_late_share_a_few_slots() {
+        let all = Arc::new(AllQueries::default());
+        let slow: Vec<_> = (0..8).map(|_| Arc::new(RunningQueries::new(all.clone()))).collect();
+        let late: Vec<_> = slow.iter().map(|queries| queries.begin().unwrap()).collect();
+        tokio::time::advance(Duration::from_millis(LATE_CODE_QUERY_MS + 1)).await;
+        let patience = Duration::from_secs(1);
+        let free_turns = async || {
+            let mut turns = Vec::new();
+            for queries in &slow {
+                turns.extend(tokio::time::timeout(patience, queries.turn()).await.ok().flatten());
+            }
+            turns.len()
+        };
+        assert_eq!(free_turns().await, MAX_SLOW_CODE_QUERIES);
+        drop(late);
+        assert_eq!(free_turns().await, MAX_SLOW_CODE_QUERIES, "they may soon be late again");
+        tokio::time::advance(Duration::from_millis(SLOW_WORKSPACE_MS)).await;
+        assert_eq!(free_turns().await, slow.len());
+        const { assert!(MAX_SLOW_CODE_QUERIES + MAX_WORKSPACE_CODE_QUERIES < crate::limits::MAX_CODE_QUERIES) };
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn late_queries_of_all_workspaces_take_a_bounded_number_of_threads() {
+        let all = Arc::new(AllQueries::default());
+        let hung: Vec<_> = (0..MAX_LATE_CODE_QUERIES / 2).map(|_| Arc::new(RunningQueries::new(all.clone()))).collect();
+        let mut late = Vec::new();
+        // Too few of each workspace to count as hung by themselves.
+        for queries in hung.iter().chain(&hung) {
+            late.push(queries.begin().unwrap());
+        }
+        tokio::time::advance(Duration::from_millis(LATE_CODE_QUERY_MS + 1)).await;
+        assert!(hung.iter().all(|queries| queries.begin().is_none()));
+        assert!(Arc::new(RunningQueries::new(all)).begin().is_some(), "a workspace without late queries has its own");
+        late.pop();
+        assert!(hung[0].begin().is_some());
     }
 }

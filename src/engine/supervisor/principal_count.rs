@@ -5,22 +5,27 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 
+use crate::limits::OPEN_AGAIN_MS;
 use crate::server::isolation::WorkspaceIsolation;
 use crate::supervisor::actor::Supervisor;
+use codeyard_base::clock::Instant;
 use codeyard_config::{Config, IsolationLevel, WorkspaceConfig};
 use codeyard_state::{StoreHandle, TokenAudience, TokenStore};
 
 /// Reads the tokens of callers.
 pub(super) struct PrincipalCount {
     store: StoreHandle,
+    /// Why the present number couldn't be followed, and when that was tried.
+    refused: Option<(String, Instant)>,
 }
 
 impl PrincipalCount {
     pub(super) fn new(store: StoreHandle) -> Self {
-        Self { store }
+        Self { store, refused: None }
     }
 
     /// The level of workspaces that name none; `before` is the present one. While the tokens can't be read, no token is accepted, and no
@@ -56,10 +61,20 @@ impl Supervisor {
     pub(super) fn follow_principals(&mut self, ctx: &mut Context<Self>) {
         let level = self.principals.default_level(&self.config, self.default_isolation);
         if self.stopping || self.default_isolation.is_none_or(|before| before == level) {
+            self.principals.refused = None;
+            return;
+        }
+        let again = Duration::from_millis(OPEN_AGAIN_MS);
+        if self.principals.refused.as_ref().is_some_and(|(_, at)| at.elapsed() < again) {
             return;
         }
         let plan = self.plan_at(self.config.clone(), &[], level);
         if let Some(problem) = plan.problem(self, None) {
+            let problem = problem.to_string();
+            let before = self.principals.refused.replace((problem.clone(), Instant::now()));
+            if before.is_some_and(|(before, _)| before == problem) {
+                return;
+            }
             tracing::error!(
                 error = %problem,
                 "the number of principals has changed, and workspaces without `isolation` can't start again at their new level; this is \
@@ -67,6 +82,7 @@ impl Supervisor {
             );
             return;
         }
+        self.principals.refused = None;
         tracing::info!(
             "the number of principals has changed; workspaces without `isolation` start again at their new level"
         );

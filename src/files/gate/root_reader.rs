@@ -168,8 +168,9 @@ pub struct DirHandleCache {
 
 fn read_failure(error: OpenError) -> ReadFailure {
     match error {
-        OpenError::Exhausted | OpenError::Again => ReadFailure::Busy,
-        OpenError::Denied => ReadFailure::Failed,
+        OpenError::Exhausted => ReadFailure::Busy,
+        // It says something about this file alone: a lease that isn't given back, or a server of files that has lost it.
+        OpenError::Denied | OpenError::Again => ReadFailure::Failed,
         OpenError::Link | OpenError::NoFile => ReadFailure::Missing,
     }
 }
@@ -289,7 +290,7 @@ mod tests {
     fn a_lack_of_descriptors_says_nothing_about_a_file() {
         for (error, expected) in [
             (OpenError::Exhausted, ReadFailure::Busy),
-            (OpenError::Again, ReadFailure::Busy),
+            (OpenError::Again, ReadFailure::Failed),
             (OpenError::Denied, ReadFailure::Failed),
             (OpenError::Link, ReadFailure::Missing),
             (OpenError::NoFile, ReadFailure::Missing),

@@ -8,6 +8,7 @@
 //! process can end, between any two steps, and the next job continues from what was published; content numbers depend
 //! on the files and their order only, not on threads.
 
+mod blobs;
 mod gc;
 mod parsing;
 mod progress;
@@ -17,6 +18,7 @@ mod result_window;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, SystemTime};
 
 use super::index_dir::{IndexDir, IndexOpenError};
@@ -176,7 +178,7 @@ pub(super) fn run(
     store.write(|transaction| transaction.put_job(&job))?;
     let done = wait_for_lock(index_dir, stop).and_then(|_lock| {
         let key = key.ok_or_else(|| git.as_ref().err().map_or(JobError::NoGit, |why| JobError::from(*why)))?;
-        let job_run = JobRun { index_dir, settings, spec, key, progress, stop, git };
+        let job_run = JobRun { index_dir, settings, spec, key, progress, stop, git, reader_ends: AtomicU32::new(0) };
         job_run.run(&mut store, &mut job)
     });
     let done = done.map_err(|error| match error {
@@ -245,6 +247,8 @@ struct JobRun<'j> {
     progress: &'j JobProgress,
     stop: &'j StopSignal,
     git: Result<GitRepository, NoRepository>,
+    /// Blobs at which every reader ended.
+    reader_ends: AtomicU32,
 }
 
 impl JobRun<'_> {

@@ -253,9 +253,9 @@ fn parse_content(
             Err(ReadFailure::Busy) => return Err(out_of_descriptors("file")),
             read => read.is_ok(),
         },
-        FileOrigin::Blob(oid) => match blobs.map(|blobs| blobs.read(oid, sizes.parsed, bytes)) {
-            Some(BlobRead::ReaderEnded(how)) => return Err(run.reader_ended(how)),
-            read => read == Some(BlobRead::Done),
+        FileOrigin::Blob(oid) => match blobs {
+            Some(blobs) => run.read_blob(blobs, oid, sizes.parsed, bytes)? == BlobRead::Done,
+            None => false,
         },
     };
     // The file may have changed since its content got its number.

@@ -281,15 +281,16 @@ impl FileReader<'_> {
                 return read(known.size, outcome, None);
             }
         }
-        match blobs.read(&oid, most, bytes) {
+        match self.run.read_blob(blobs, &oid, most, bytes)? {
             BlobRead::Done => {
                 let facts = facts_of(bytes);
                 let outcome = outcome(&planned.path, facts.traits, first_line(bytes), || facts.hash, store)?;
                 read(facts.size, outcome, Some(facts))
             }
             BlobRead::TooLarge(size) => read(size, ReadOutcome::Excluded(ExclusionReason::TooLarge), None),
-            BlobRead::Failed => read(0, ReadOutcome::Excluded(ExclusionReason::Unreadable), None),
-            BlobRead::ReaderEnded(how) => Err(self.run.reader_ended(how)),
+            BlobRead::Failed | BlobRead::ReaderEnded(_) => {
+                read(0, ReadOutcome::Excluded(ExclusionReason::Unreadable), None)
+            }
         }
     }
 }

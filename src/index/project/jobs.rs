@@ -41,16 +41,20 @@ impl Project {
     /// # Errors
     /// Another job is running; the error is that job.
     pub fn prepare(&self, reference: Option<&str>, is_forced: bool) -> Result<JobTicket, ActiveJob> {
+        if let Some(active) = self.running_job() {
+            return Err(active);
+        }
+        let reference = reference.filter(|reference| *reference != LIVE);
+        // Others read the progress on threads that must not block, so nothing is read from the repository while it is locked.
+        let git = reference.and_then(|_| self.git().ok());
+        let found = self.find_manifest(reference, git.as_ref()).ok().flatten();
+        let is_known = found.is_some_and(|(_, head)| head.is_whole);
         let mut current = self.progress.lock();
         if let Some(active) = current.as_ref().and_then(|progress| progress.active(&self.id)) {
             return Err(active);
         }
-        let reference = reference.filter(|reference| *reference != LIVE);
         let taken = self.unindexed_changes.take();
         let only = taken.paths.clone().filter(|_| reference.is_none() && !is_forced);
-        let git = reference.and_then(|_| self.git().ok());
-        let found = self.find_manifest(reference, git.as_ref()).ok().flatten();
-        let is_known = found.is_some_and(|(_, head)| head.is_whole);
         let mode = if is_known && !is_forced { JobMode::Incremental } else { JobMode::Full };
         let order = JobSpec {
             id: new_id(),

@@ -131,3 +131,30 @@ fn a_job_whose_readers_of_git_are_killed_fails_and_the_next_one_has_everything()
         assert_eq!(lines_at(&project, "of_399", Some("main")), ["f399.rs:1:fn of_399() {}"], "{phase:?}");
     }
 }
+
+#[test]
+fn the_running_job_is_known_at_once_while_a_job_waits_for_the_repository() {
+    let place = TestRoot::new(&[("a.rs", "fn readable() {}\n")]);
+    place.git(&["init", "-q", "-b", "main"]);
+    place.commit();
+    let project = place.project();
+    // As while a reader of the repository, or its file system, doesn't answer.
+    let held = project.git.lock();
+    let (began, has_begun) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let preparing = scope.spawn(|| {
+            began.send(()).unwrap();
+            project.prepare(Some("main"), false).unwrap_or_else(|active| panic!("{active:?}"))
+        });
+        has_begun.recv().unwrap();
+        for _ in 0..200 {
+            let progress = project.progress.try_lock_for(std::time::Duration::from_secs(5));
+            assert!(progress.expect("the progress is locked while the repository is awaited").is_none());
+            crate::StopSignal::default().wait(std::time::Duration::from_millis(1));
+        }
+        drop(held);
+        let ticket = preparing.join().unwrap();
+        assert!(project.running_job().is_some());
+        project.run(&ticket).unwrap();
+    });
+}
