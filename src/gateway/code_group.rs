@@ -1,8 +1,9 @@
 //! Queries of the code indexes of a group of workspaces: open the indexes, begin the first index of those without one, then query all at
 //! once on a few blocking threads. Dropping the future cancels this work.
 //!
-//! Invariants: a workspace that fails, drains or is late is named in the answer and disturbs no other; shortly before its deadline a
-//! query returns what has been found by then; no call waits for a first index while another workspace has one.
+//! Invariants: a workspace that fails, drains, hangs or isn't reached in time is named in the answer and disturbs no other; shortly before
+//! its deadline a query returns what has been found by then, unless a thread is in a call of the system (`docs/decisions/slow-files.md`);
+//! no call waits for a first index while another workspace has one.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;

@@ -139,7 +139,11 @@ impl Indexer {
                 indexer.ended(at, None, ctx);
             }
             // It panicked, or no job is possible, also because the files hang; the dropped sender reports that to the caller.
-            Ok(None) | Err(_) => indexer.ended(at, None, ctx),
+            Ok(None) | Err(_) => {
+                // Otherwise those who wait for the first index would ask for it again at once.
+                indexer.units[at].rests_until = Instant::now() + ms(limits::FAILED_INDEX_REST_MS);
+                indexer.ended(at, None, ctx);
+            }
         });
         ctx.spawn(prepared);
     }
