@@ -199,14 +199,12 @@ pub(super) fn run(
     done.and_then(|published| Ok(written.map(|()| published)?))
 }
 
-/// Marks unfinished jobs of this process and root as failed. A root has one job at a time, so their end couldn't be
-/// stored.
+/// Marks unfinished jobs of this process and root as failed. A root has one job at a time, so their end couldn't be stored, or is being
+/// stored at this moment; then that counts.
 fn fail_unfinished_jobs(store: &mut IndexStore, begun: &StoredJob) -> Result<(), StoreError> {
     let is_unfinished = |job: &StoredJob| job.holder == begun.holder && job.place == begun.place && job.id != begun.id;
-    for mut job in store.unfinished_jobs()?.into_iter().filter(is_unfinished) {
-        (job.status, job.ended_at) = (JobStatus::Failed, Some(now()));
-        job.message = Some("the end of the job could not be stored".to_owned());
-        store.write(|transaction| transaction.put_job(&job))?;
+    for job in store.unfinished_jobs()?.into_iter().filter(is_unfinished) {
+        store.write(|transaction| transaction.fail_job(&job.id, now(), "the end of the job could not be stored"))?;
     }
     Ok(())
 }

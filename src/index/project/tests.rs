@@ -444,6 +444,24 @@ fn a_job_whose_end_is_not_stored_yet_has_not_failed() {
 }
 
 #[test]
+fn a_job_whose_end_is_stored_while_the_next_one_begins_has_not_failed() {
+    let place = TestRoot::new(&[("a.rs", "fn one() {}\n")]);
+    let project = place.project();
+    sync(&project, None);
+    let mut store = project.index_dir.writer().unwrap();
+    let recent =
+        |store: &crate::store::IndexStore| store.recent_jobs(&place.root.to_string_lossy(), 1).unwrap().remove(0);
+    let ended = recent(&store);
+    store.write(|transaction| transaction.fail_job(&ended.id, 1, "too late")).unwrap();
+    assert_eq!(recent(&store).status, JobStatus::Published);
+    let unfinished = crate::store::StoredJob { status: JobStatus::Running, ended_at: None, ..ended };
+    store.write(|transaction| transaction.put_job(&unfinished)).unwrap();
+    store.write(|transaction| transaction.fail_job(&unfinished.id, 1, "not stored")).unwrap();
+    let failed = recent(&store);
+    assert_eq!((failed.status, failed.message.as_deref()), (JobStatus::Failed, Some("not stored")));
+}
+
+#[test]
 fn a_cancelled_search_returns_partial_results_and_a_warning() {
     let files: Vec<(String, String)> = (0..40).map(|n| (format!("f{n:02}.txt"), "word\n".to_owned())).collect();
     let place = TestRoot::new(&[]);

@@ -66,6 +66,14 @@ impl IndexStore {
 }
 
 impl StoreTransaction<'_> {
+    /// Marks a job as failed, unless its end was stored meanwhile.
+    pub(crate) fn fail_job(&self, id: &str, ended_at: u64, message: &str) -> Result<(), StoreError> {
+        let update = "UPDATE jobs SET status = ?2, ended_at = ?3, message = ?4 WHERE id = ?1 AND ended_at IS NULL";
+        let failed = params![id, JobStatus::Failed.as_str(), ended_at.cast_signed(), message];
+        self.0.prepare_cached(update)?.execute(failed)?;
+        Ok(())
+    }
+
     /// Stores a job, replacing its previous record. Deletes the oldest ended jobs beyond the limit.
     pub(crate) fn put_job(&self, job: &StoredJob) -> Result<(), StoreError> {
         let upsert = format!(
