@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::show::{REDACTED, redact_workspace};
+use super::show::{REDACTED, redact_document};
 use crate::error::ConfigError;
 use crate::{Config, Source, WorkspaceConfig};
 use codeyard_base::ids::WorkspaceName;
@@ -47,7 +47,7 @@ impl WorkspaceConfig {
     pub fn shown(&self) -> Value {
         // A value that was parsed from TOML can be written as TOML.
         let mut table = toml::Table::try_from(self).unwrap_or_default();
-        redact_workspace(&mut table);
+        redact_document(&mut table);
         serde_json::to_value(table).unwrap_or_default()
     }
 

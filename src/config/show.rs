@@ -11,6 +11,8 @@ use crate::Config;
 pub(super) const REDACTED: &str = "(hidden)";
 /// The key of the sections about permissions.
 const PERMISSION: &str = "permission";
+/// The keys of the lists of workspaces.
+const WORKSPACES: [&str; 2] = ["workspace", "workspaces_from"];
 /// The tables whose keys are names of groups, language servers and languages.
 const NAMED: [&str; 4] = ["groups", "servers", "languages", "settings"];
 /// A value is redacted if its key, in lower case and without `_` and `-`, ends in one of these.
@@ -33,11 +35,7 @@ impl Config {
             // TOML cannot represent null. Only `settings` can contain null, and only if it doesn't come from a TOML file.
             Err(error) => return format!("# cannot be shown as TOML: {error}\n"),
         };
-        let own = take_permission(&mut table);
-        let each: Vec<Option<Value>> = workspaces(&mut table).map(take_permission).collect();
-        redact_table(&mut table);
-        workspaces(&mut table).zip(each).for_each(|(workspace, kept)| restore_permission(workspace, kept));
-        restore_permission(&mut table, own);
+        redact_document(&mut table);
         table.to_string()
     }
 }
@@ -49,56 +47,42 @@ impl Config {
         let tables = [("servers", &self.servers), ("languages", &self.languages)];
         let mut entries: Table =
             tables.map(|(key, table)| (key.to_owned(), Value::Table(table.clone()))).into_iter().collect();
-        redact_table(&mut entries);
+        redact_document(&mut entries);
         entries
     }
 }
 
-/// Redacts the secrets of one workspace.
-pub(super) fn redact_workspace(workspace: &mut Table) {
-    let kept = take_permission(workspace);
-    redact_table(workspace);
-    restore_permission(workspace, kept);
-}
-
-/// Takes the permission section out, so that it isn't redacted: a principal's name such as `api-key` is not a secret. A placeholder keeps
-/// its position in the table.
-fn take_permission(table: &mut Table) -> Option<Value> {
-    table.get_mut(PERMISSION).map(|value| std::mem::replace(value, Value::Boolean(true)))
-}
-
-fn restore_permission(table: &mut Table, kept: Option<Value>) {
-    if let (Some(value), Some(kept)) = (table.get_mut(PERMISSION), kept) {
-        *value = kept;
+/// Redacts the secrets of a configuration, of one workspace, or of entries of the registry. Their sections have names that users chose, such
+/// as `api-key` for a principal: no secrets. Below a section every key counts.
+pub(super) fn redact_document(document: &mut Table) {
+    for (key, value) in document.iter_mut() {
+        match (key.as_str(), value) {
+            (PERMISSION, Value::Table(_)) => {}
+            (key, Value::Table(sections)) if NAMED.contains(&key) => {
+                sections.iter_mut().for_each(|(name, section)| match section {
+                    Value::Table(section) => redact_table(section),
+                    other => redact_entry(name, other),
+                });
+            }
+            (key, Value::Array(workspaces)) if WORKSPACES.contains(&key) => {
+                workspaces.iter_mut().filter_map(Value::as_table_mut).for_each(redact_document);
+            }
+            (key, value) => redact_entry(key, value),
+        }
     }
-}
-
-fn workspaces(table: &mut Table) -> impl Iterator<Item = &mut Table> {
-    let lists = table.iter_mut().filter(|(key, _)| matches!(key.as_str(), "workspace" | "workspaces_from"));
-    lists.filter_map(|(_, value)| value.as_array_mut()).flatten().filter_map(Value::as_table_mut)
 }
 
 fn redact_table(table: &mut Table) {
-    for (key, value) in table.iter_mut() {
-        match value {
-            Value::Table(sections) if NAMED.contains(&key.as_str()) => redact_sections(sections),
-            Value::Table(variables) if key == "env" => {
-                variables.iter_mut().for_each(|(_, value)| *value = Value::String(REDACTED.into()));
-            }
-            value if is_secret_key(key) => *value = Value::String(REDACTED.into()),
-            value => redact_value(value),
-        }
-    }
+    table.iter_mut().for_each(|(key, value)| redact_entry(key, value));
 }
 
-/// Redacts each section by its own keys, whatever its name.
-fn redact_sections(sections: &mut Table) {
-    for (name, value) in sections.iter_mut() {
-        match value {
-            Value::Table(section) => redact_table(section),
-            value if is_secret_key(name) => *value = Value::String(REDACTED.into()),
-            value => redact_value(value),
+fn redact_entry(key: &str, value: &mut Value) {
+    match value {
+        Value::Table(variables) if key == "env" => {
+            variables.iter_mut().for_each(|(_, value)| *value = Value::String(REDACTED.into()));
         }
+        value if is_secret_key(key) => *value = Value::String(REDACTED.into()),
+        value => redact_value(value),
     }
 }
 

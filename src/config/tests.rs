@@ -335,7 +335,7 @@ fn folders_become_workspaces() {
 #[test]
 fn names_of_sections_are_no_secrets() {
     let text = format!(
-        "[groups.env]\nworkspaces = [\"a\"]\n[groups.turnkey]\nworkspaces = [\"a\"]\n[servers.env]\nenv = {{ X = \"s3cret\" }}\ncommand = [\"ty\"]\n[servers.monkey]\ncommand = [\"ty\"]\napi_key = \"s3cret\"\n{WS}settings = {{ monkey = {{ on = true, password = \"s3cret\" }} }}"
+        "[groups.env]\nworkspaces = [\"a\"]\n[groups.turnkey]\nworkspaces = [\"a\"]\n[servers.env]\nenv = {{ X = \"s3cret\" }}\ncommand = [\"ty\"]\n[servers.monkey]\ncommand = [\"ty\"]\napi_key = \"s3cret\"\n{WS}settings = {{ monkey = {{ on = true, password = \"s3cret\", servers = {{ env = {{ X = \"s3cret\" }}, apikey = {{ on = \"s3cret\" }} }} }} }}"
     );
     let config = good(&text);
     let shown = config.show();

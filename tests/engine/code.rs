@@ -515,7 +515,7 @@ fn a_call_to_a_group_needs_only_one_free_slot() {
         let plan = Plan::new(site()).workspace(site()).tune(|config| config.index.threads = 2);
         let yard = plan.open().await;
         for workspace in ["w0", "w1"] {
-            until_in(&yard, workspace).await;
+            until_indexed(&yard, workspace).await;
         }
         let handle = yard.engine().directory().all().remove(0);
         for permits in [&handle.indexes.places, &handle.indexes.group_places] {
@@ -531,7 +531,7 @@ fn a_call_to_a_group_needs_only_one_free_slot() {
 }
 
 /// Waits until the index of a workspace is there.
-async fn until_in(yard: &Yard, workspace: &str) {
+pub(crate) async fn until_indexed(yard: &Yard, workspace: &str) {
     while start(yard, workspace, "search_code", text("alpha")).await.ok()["metadata"]["freshness_status"] != "fresh" {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -167,16 +167,10 @@ fn an_index_whose_files_hang_holds_up_only_its_own_workspace() {
         // Nothing is loaded before it is asked for.
         let plan = Plan::new(site()).workspace(site()).tune(|config| config.warmset.enabled = false);
         let yard = plan.open().await;
-        let search = |workspace: &str| code::start(&yard, workspace, "search_code", json!({"query": "alpha"}));
-        let is_indexed = async |workspace| {
-            while search(workspace).await.ok()["metadata"]["freshness_status"] != "fresh" {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        timeout(LIMIT, is_indexed("w0")).await.unwrap();
+        timeout(LIMIT, code::until_indexed(&yard, "w0")).await.unwrap();
         let state = StateDir::open(&yard.site().base().join("state")).unwrap();
         let index = std::fs::read_dir(state.path().join(INDEX_FOLDER)).unwrap().next().unwrap().unwrap().path();
-        timeout(LIMIT, is_indexed("w1")).await.unwrap();
+        timeout(LIMIT, code::until_indexed(&yard, "w1")).await.unwrap();
         let yard = yard.reopen().await;
         let search = |workspace: &str| code::start(&yard, workspace, "search_code", json!({"query": "alpha"}));
         timeout(LIMIT, search("w1")).await.unwrap().ok();
