@@ -56,7 +56,7 @@ impl BlockingWork<'_> {
     /// shortly before the deadline, and when this future is dropped; work that goes on loses its slots a little later.
     pub(super) async fn run<T: Send + 'static>(
         self,
-        work: impl FnOnce(&AtomicBool, usize) -> T + Send + 'static,
+        work: impl FnOnce(&Arc<AtomicBool>, usize) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
         let waits = self.indexes.start_waiting();
         let slots =

@@ -282,7 +282,7 @@ impl CodeCall<'_> {
             status: self.status,
             call: self.call,
         };
-        let work = move |ends: &AtomicBool, _| {
+        let work = move |ends: &Arc<AtomicBool>, _: usize| {
             let _running = queries.begin()?;
             Some(work(ends))
         };

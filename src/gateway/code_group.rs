@@ -2,7 +2,7 @@
 //! once on a few blocking threads. Dropping the future cancels this work.
 //!
 //! Invariants: a workspace that fails, drains, hangs or isn't reached in time is named in the answer and disturbs no other; shortly before
-//! its deadline a query returns what has been found by then, unless a thread is in a call of the system (`docs/decisions/slow-files.md`);
+//! its deadline a query returns what has been found by then, also if a thread is in a call of the system (`docs/decisions/slow-files.md`);
 //! no call waits for a first index while another workspace has one.
 
 use std::sync::Arc;
@@ -30,6 +30,7 @@ use codeyard_engine::indexer::group_report;
 use codeyard_engine::indexer::group_rows::GroupRows;
 use codeyard_engine::indexer::handle::IndexHandle;
 use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
+use codeyard_engine::indexer::query_end::QueryEnd;
 use codeyard_engine::indexer::refusals;
 use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
 use codeyard_engine::workspace::handle::WorkspaceHandle;
@@ -226,11 +227,11 @@ impl<'a> OpenGroup<'a> {
         let members = self.projects();
         let request = self.request.clone();
         let found: Option<GroupRows> = self
-            .run(move |ends, threads| {
+            .run(move |end, threads| {
                 let group = GroupProjects { members: &members, threads };
                 match &request.query {
-                    CodeQuery::Search(query) => Some(group.search(query, ends)),
-                    CodeQuery::Locate(query) => Some(group.locate(query, ends)),
+                    CodeQuery::Search(query) => Some(group.search(query, end)),
+                    CodeQuery::Locate(query) => Some(group.locate(query, end)),
                     _ => None,
                 }
             })
@@ -291,7 +292,7 @@ impl<'a> OpenGroup<'a> {
     async fn outline(self, query: &OutlineQuery) -> Result<CodeAnswer, ToolError> {
         let (members, query_of_all) = (self.projects(), query.clone());
         let outlines = self
-            .run(move |ends, threads| GroupProjects { members: &members, threads }.outlines(&query_of_all, ends))
+            .run(move |end, threads| GroupProjects { members: &members, threads }.outlines(&query_of_all, end))
             .await?;
         let names = self.open.iter().map(|member| member.workspace.name.clone());
         let payload_bytes = self.open.iter().map(|member| member.workspace.payload_bytes).min();
@@ -302,8 +303,7 @@ impl<'a> OpenGroup<'a> {
         let first = self.open.first().ok_or_else(ToolError::internal)?;
         let indexes = first.workspace.indexes.clone();
         let members = self.handles();
-        let report =
-            self.run(move |ends, threads| group_health::group_health(&members, &indexes, threads, ends)).await?;
+        let report = self.run(move |end, threads| group_health::group_health(&members, &indexes, threads, end)).await?;
         Ok(match report {
             Some(mut report) => {
                 report.incomplete.extend(self.problems);
@@ -316,7 +316,7 @@ impl<'a> OpenGroup<'a> {
     async fn statuses(self, reference: Option<String>) -> Result<CodeAnswer, ToolError> {
         let members = self.projects();
         let mut status = self
-            .run(move |ends, threads| group_health::group_status(&members, reference.as_deref(), threads, ends))
+            .run(move |end, threads| group_health::group_status(&members, reference.as_deref(), threads, end))
             .await?;
         group_report::report(&mut status.metadata, self.problems);
         Ok(CodeAnswer::Statuses(Box::new(status)))
@@ -385,12 +385,13 @@ impl<'a> OpenGroup<'a> {
 
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&(dyn Fn() -> bool + Sync), usize) -> T + Send + 'static,
+        work: impl FnOnce(&QueryEnd, usize) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
         let indexes = &self.open.first().ok_or_else(ToolError::internal)?.workspace.indexes;
         let turn = indexes.group_turn(self.threads()).await.ok_or_else(ToolError::internal)?;
         let blocking_work =
             BlockingWork { indexes, turn, deadline: self.deadline, status: self.status, call: self.call };
-        blocking_work.run(move |ends, threads| work(&|| ends.load(Relaxed), threads)).await
+        let at = self.deadline.earlier(PARTIAL_ANSWER_MARGIN).instant();
+        blocking_work.run(move |ends, threads| work(&QueryEnd::new(ends.clone(), at), threads)).await
     }
 }

@@ -96,7 +96,7 @@ impl IndexDir {
     }
 
     /// A connection for one query, from the pool.
-    pub(crate) fn reader(&self) -> Result<PooledStore<'_>, StoreError> {
+    pub(crate) fn reader(self: &Arc<Self>) -> Result<PooledStore, StoreError> {
         let database_inode = self.database_inode();
         let mut readers = self.readers.lock();
         readers.retain(|(of, _)| *of == database_inode);
@@ -107,7 +107,7 @@ impl IndexDir {
                 IndexStore::open_for_queries(&self.folder)?
             }
         };
-        Ok(PooledStore { index_dir: self, database_inode, store: Some(store) })
+        Ok(PooledStore { index_dir: self.clone(), database_inode, store: Some(store) })
     }
 
     /// The symbol index.
@@ -217,13 +217,13 @@ fn idle_readers() -> usize {
 }
 
 /// A pooled connection. Dropping it returns it to the pool.
-pub(super) struct PooledStore<'r> {
-    index_dir: &'r IndexDir,
+pub(super) struct PooledStore {
+    index_dir: Arc<IndexDir>,
     database_inode: u64,
     store: Option<IndexStore>,
 }
 
-impl std::ops::Deref for PooledStore<'_> {
+impl std::ops::Deref for PooledStore {
     type Target = IndexStore;
 
     fn deref(&self) -> &IndexStore {
@@ -231,7 +231,7 @@ impl std::ops::Deref for PooledStore<'_> {
     }
 }
 
-impl Drop for PooledStore<'_> {
+impl Drop for PooledStore {
     fn drop(&mut self) {
         let Some(store) = self.store.take() else { return };
         store.end_read();

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use crate::indexer::code_query::StopCheck;
 use crate::indexer::fan_out::{Done, fan_out};
 use crate::indexer::group_members::MemberProjects;
 use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::handle::IndexHandle;
 use crate::indexer::health::health;
 use crate::indexer::indexes::Indexes;
+use crate::indexer::query_end::QueryEnd;
 use crate::indexer::refusals::no_root;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_model::code::{
@@ -21,15 +21,15 @@ use codeyard_model::code::{
 /// The health of these workspaces together: of each word the worst, and the projects of all. `None` if none of them has a root.
 pub fn group_health(
     members: &[(WorkspaceName, IndexHandle)],
-    indexes: &Indexes,
+    indexes: &Arc<Indexes>,
     threads: usize,
-    ends: StopCheck<'_>,
+    end: &QueryEnd,
 ) -> Option<HealthReport> {
-    let order: Vec<usize> = (0..members.len()).collect();
-    let done = fan_out(order.len(), &order, threads, ends, |at| {
-        let indexed = &members[at].1;
+    let (all, indexes) = (members.to_vec(), indexes.clone());
+    let done = fan_out(members.len(), (0..members.len()).collect(), threads, end, move |at| {
+        let indexed = &all[at].1;
         let _running = indexed.queries.begin().ok_or(UnitProblem::Hangs)?;
-        Ok::<_, UnitProblem>(health(indexed, indexes, None))
+        Ok::<_, UnitProblem>(health(indexed, &indexes, None))
     });
     let (mut reports, mut incomplete) = (Vec::new(), Vec::new());
     for ((name, _), done) in members.iter().zip(done) {
@@ -40,7 +40,7 @@ pub fn group_health(
             }
             Done::Result(Err(problem)) => incomplete.push(group_report::refused(name.clone(), &problem.refusal())),
             Done::Result(Ok(None)) => incomplete.push(group_report::refused(name.clone(), &no_root())),
-            Done::NotReached => incomplete.push(group_report::late(name.clone())),
+            Done::Late => incomplete.push(group_report::late(name.clone())),
             Done::Panicked => incomplete.push(group_report::refused(name.clone(), &UnitProblem::Panicked.refusal())),
         }
     }
@@ -87,19 +87,19 @@ pub fn group_status(
     members: &[MemberProjects],
     reference: Option<&str>,
     threads: usize,
-    ends: StopCheck<'_>,
+    end: &QueryEnd,
 ) -> GroupStatus {
-    let order: Vec<usize> = (0..members.len()).collect();
-    let done = fan_out(order.len(), &order, threads, ends, |at| {
-        let member = &members[at];
+    let (all, reference) = (members.to_vec(), reference.map(str::to_owned));
+    let done = fan_out(members.len(), (0..members.len()).collect(), threads, end, move |at| {
+        let member = &all[at];
         let _running = member.begin()?;
         let project = member.projects.first().ok_or_else(|| Box::new(no_root()))?;
-        project.status(reference)
+        project.status(reference.as_deref())
     });
     let entry = |done: Done<Result<IndexStatus, Box<CodeRefusal>>>| match done {
         Done::Result(Ok(status)) => Ok(Box::new(status)),
         Done::Result(Err(refusal)) => Err(error_of(*refusal)),
-        Done::NotReached => Err(error_of(UnitProblem::Late.refusal())),
+        Done::Late => Err(error_of(UnitProblem::Late.refusal())),
         Done::Panicked => Err(error_of(UnitProblem::Panicked.refusal())),
     };
     let workspaces = members.iter().zip(done).map(|(member, done)| (member.name.clone(), entry(done))).collect();

@@ -2,20 +2,21 @@
 //!
 //! A ranked search has three steps, each over all roots at once: the statistics of the words, whose sums make scores comparable; the
 //! best hits; the rows of those hits that are among the best of all. The rows are then merged like those of the roots of one workspace.
-//! Invariants: the answer depends on the indexes alone, not on threads, unless the time is up; a root that can't answer disturbs no
-//! other, and its workspace is named; a score is the one that a single index of everything would give.
+//! Invariants: the answer depends on the indexes alone, not on threads, unless the time is up; a root that can't answer, or whose files
+//! hang, disturbs no other, and its workspace is named; a score is the one that a single index of everything would give.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::indexer::code_query::{Projects, StopCheck, is_behind};
+use crate::indexer::code_query::{Projects, is_behind};
 use crate::indexer::fan_out::{Done, fan_out};
 use crate::indexer::group_members::MemberProjects;
 use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::group_rows::GroupRows;
 use crate::indexer::merge::{self, Merged, RootRows};
+use crate::indexer::query_end::QueryEnd;
 use crate::indexer::refusals::no_root;
 use codeyard_base::clock::Instant;
 use codeyard_index::Project;
@@ -39,25 +40,26 @@ pub struct GroupProjects<'g> {
     pub threads: usize,
 }
 
-/// One root of a workspace, and its part of the search.
-struct Unit<'g> {
+/// One root of a workspace, and its part of the search. A thread that is stuck may keep it beyond the answer.
+struct Unit {
     /// The position of the workspace.
     member: usize,
     /// The position of the root in its workspace.
     at: usize,
-    project: &'g Project,
-    part: Mutex<Option<PartSearch<'g>>>,
-    problem: Option<UnitProblem>,
+    project: Arc<Project>,
+    of: MemberProjects,
+    part: Mutex<Option<PartSearch>>,
     took: Mutex<Option<(Instant, Instant)>>,
 }
 
-impl<'g> GroupProjects<'g> {
+impl GroupProjects<'_> {
     /// `search_code` over all members.
-    pub fn search(self, query: &'g SearchQuery, ends: StopCheck<'_>) -> GroupRows {
-        let mut search = GroupSearch::new(self, &query.shape, ends);
+    pub fn search(self, query: &SearchQuery, end: &QueryEnd) -> GroupRows {
+        let mut search = GroupSearch::new(self, &query.shape, end);
+        let asked = Arc::new(query.clone());
         let compared = Project::compared_hits(query);
         search.most_hits = compared.unwrap_or(search.most_hits);
-        search.begin(|project| project.begin_search(query));
+        search.begin(move |project| project.begin_search(&asked));
         let is_auto = query.mode == SearchMode::Auto;
         let begins_with_lines = Project::begins_with_lines(query);
         let mut parts = if begins_with_lines { search.lines(query) } else { search.ranked() };
@@ -79,13 +81,15 @@ impl<'g> GroupProjects<'g> {
     }
 
     /// `locate_symbol` over all members.
-    pub fn locate(self, query: &'g LocateQuery, ends: StopCheck<'_>) -> GroupRows {
-        let mut search = GroupSearch::new(self, &query.shape, ends);
+    pub fn locate(self, query: &LocateQuery, end: &QueryEnd) -> GroupRows {
+        let mut search = GroupSearch::new(self, &query.shape, end);
+        let asked = Arc::new(query.clone());
         if !matches!(query.by, LocateBy::Name(_)) {
-            let parts = search.step(|_, unit| unit.project.locate(query, ends));
+            let parts =
+                search.step(&end.clone(), move |_, unit, end| unit.project.locate(&asked, &|| end.is_reached()));
             return search.finish(parts, |parts| merge::ranked(parts, query.shape.limit));
         }
-        search.begin(|project| project.begin_locate(query));
+        search.begin(move |project| project.begin_locate(&asked));
         let parts = search.ranked();
         let is_absent = parts.iter().flatten().all(|rows| rows.rows.is_empty());
         let absent = if is_absent { search.nearest_names() } else { None };
@@ -93,15 +97,15 @@ impl<'g> GroupProjects<'g> {
     }
 
     /// `get_file_outline` of every member, by position; of each the first root that has the file.
-    pub fn outlines(self, query: &OutlineQuery, ends: StopCheck<'_>) -> Vec<Result<Outline, Box<CodeRefusal>>> {
-        let order: Vec<usize> = (0..self.members.len()).collect();
-        let done = fan_out(order.len(), &order, self.threads, ends, |at| {
-            let _running = self.members[at].begin()?;
-            Projects { all: &self.members[at].projects, payload_bytes: usize::MAX }.first_outline(query)
+    pub fn outlines(self, query: &OutlineQuery, end: &QueryEnd) -> Vec<Result<Outline, Box<CodeRefusal>>> {
+        let (members, query) = (self.members.to_vec(), query.clone());
+        let done = fan_out(members.len(), (0..members.len()).collect(), self.threads, end, move |at| {
+            let _running = members[at].begin()?;
+            Projects { all: &members[at].projects, payload_bytes: usize::MAX }.first_outline(&query)
         });
         let result = |done| match done {
             Done::Result(result) => result,
-            Done::NotReached => Err(Box::new(UnitProblem::Late.refusal())),
+            Done::Late => Err(Box::new(UnitProblem::Late.refusal())),
             Done::Panicked => Err(Box::new(UnitProblem::Panicked.refusal())),
         };
         done.into_iter().map(result).collect()
@@ -109,13 +113,15 @@ impl<'g> GroupProjects<'g> {
 }
 
 /// A search over a group, in steps.
-struct GroupSearch<'g, 's> {
-    members: &'g [MemberProjects],
-    units: Vec<Unit<'g>>,
-    /// The order in which the units are asked: those in memory first, so that most are answered if the time is short.
+struct GroupSearch<'e> {
+    units: Arc<[Unit]>,
+    /// The units without a part in the answer.
+    problems: Vec<Option<UnitProblem>>,
+    /// The order in which the units are asked: those in memory first, and those whose files are slow last, so that most are answered if
+    /// the time is short.
     order: Vec<usize>,
     threads: usize,
-    ends: StopCheck<'s>,
+    end: &'e QueryEnd,
     limit: usize,
     /// The hits of all units whose rows are built.
     most_hits: usize,
@@ -123,76 +129,81 @@ struct GroupSearch<'g, 's> {
     is_live: bool,
 }
 
-impl<'g, 's> GroupSearch<'g, 's> {
-    fn new(group: GroupProjects<'g>, shape: &RowOptions, ends: StopCheck<'s>) -> Self {
-        let unit = |member, at, project: &'g Arc<Project>| Unit {
-            member,
-            at,
-            project,
-            part: Mutex::default(),
-            problem: None,
-            took: Mutex::default(),
+impl<'e> GroupSearch<'e> {
+    fn new(group: GroupProjects<'_>, shape: &RowOptions, end: &'e QueryEnd) -> Self {
+        let units_of = |(member, of): (usize, &MemberProjects)| {
+            let unit = |(at, project): (usize, &Arc<Project>)| {
+                let (project, of) = (project.clone(), of.clone());
+                Unit { member, at, project, of, part: Mutex::default(), took: Mutex::default() }
+            };
+            of.projects.iter().enumerate().map(unit).collect::<Vec<_>>()
         };
-        let units_of = |(member, of): (usize, &'g MemberProjects)| {
-            of.projects.iter().enumerate().map(move |(at, project)| unit(member, at, project))
-        };
-        let units: Vec<Unit<'g>> = group.members.iter().enumerate().flat_map(units_of).collect();
+        let units: Arc<[Unit]> = group.members.iter().enumerate().flat_map(units_of).collect();
         let mut order: Vec<usize> = (0..units.len()).collect();
-        order.sort_by_key(|unit| !units[*unit].project.is_loaded());
+        order.sort_by_cached_key(|unit| (units[*unit].of.queries.is_slow(), !units[*unit].project.is_loaded()));
         let is_live = shape.reference.as_deref().is_none_or(|reference| reference == "live");
-        let (members, threads, limit, policy) = (group.members, group.threads, shape.limit, shape.freshness);
-        let most_hits = limit.saturating_mul(OVERFETCH_FACTOR);
-        Self { members, units, order, threads, ends, limit, most_hits, policy, is_live }
+        let (threads, limit, policy) = (group.threads, shape.limit, shape.freshness);
+        let (problems, most_hits) = (vec![None; units.len()], limit.saturating_mul(OVERFETCH_FACTOR));
+        Self { units, problems, order, threads, end, limit, most_hits, policy, is_live }
     }
 
-    /// Runs `work` for every unit without a problem. A unit whose work fails keeps that as its problem.
-    fn step<T: Send>(
+    /// Runs `work` for every unit without a problem, until this end. A unit whose work fails or doesn't return keeps that as its problem.
+    fn step<T: Send + 'static>(
         &mut self,
-        work: impl Fn(usize, &Unit<'g>) -> Result<T, Box<CodeRefusal>> + Sync,
+        end: &QueryEnd,
+        work: impl Fn(usize, &Unit, &QueryEnd) -> Result<T, Box<CodeRefusal>> + Send + Sync + 'static,
     ) -> Vec<Option<T>> {
-        let (units, members) = (&self.units, self.members);
-        let order: Vec<usize> = self.order.iter().copied().filter(|unit| units[*unit].problem.is_none()).collect();
-        let done = fan_out(units.len(), &order, self.threads, self.ends, |at| {
+        let order = self.order.iter().copied().filter(|unit| self.problems[*unit].is_none()).collect();
+        let (units, until) = (self.units.clone(), end.clone());
+        let done = fan_out(units.len(), order, self.threads, end, move |at| {
             let (unit, from) = (&units[at], Instant::now());
-            let _running = members[unit.member].begin()?;
-            let result = work(at, unit);
+            let _running = unit.of.begin()?;
+            let result = work(at, unit, &until);
             let mut took = unit.took.lock();
             *took = Some((took.map_or(from, |(first, _)| first), Instant::now()));
             result
         });
         let mut results = Vec::with_capacity(done.len());
-        for (unit, done) in self.units.iter_mut().zip(done) {
+        for (known, done) in self.problems.iter_mut().zip(done) {
             let problem = match done {
                 Done::Result(Ok(value)) => {
                     results.push(Some(value));
                     continue;
                 }
                 Done::Result(Err(refusal)) => UnitProblem::Refused(refusal),
-                Done::NotReached => UnitProblem::Late,
+                Done::Late => UnitProblem::Late,
                 Done::Panicked => UnitProblem::Panicked,
             };
-            unit.problem.get_or_insert(problem);
+            known.get_or_insert(problem);
             results.push(None);
         }
         results
     }
 
-    fn begin(&mut self, begin: impl Fn(&'g Project) -> Result<PartSearch<'g>, Box<CodeRefusal>> + Sync) {
-        self.step(|_, unit| {
-            *unit.part.lock() = Some(begin(unit.project)?);
+    /// A step after which others follow.
+    fn inner_step<T: Send + 'static>(
+        &mut self,
+        work: impl Fn(usize, &Unit, &QueryEnd) -> Result<T, Box<CodeRefusal>> + Send + Sync + 'static,
+    ) -> Vec<Option<T>> {
+        self.step(&self.end.of_step(), work)
+    }
+
+    fn begin(&mut self, begin: impl Fn(&Arc<Project>) -> Result<PartSearch, Box<CodeRefusal>> + Send + Sync + 'static) {
+        self.inner_step(move |_, unit, _| {
+            *unit.part.lock() = Some(begin(&unit.project)?);
             Ok(())
         });
     }
 
     /// The best rows of all units.
     fn ranked(&mut self) -> Vec<Option<ResultRows>> {
-        let statistics = self.step(|_, unit| unit.ask(PartSearch::statistics));
+        let statistics = self.inner_step(|_, unit, _| unit.ask(PartSearch::statistics));
         let mut sums = QueryStatistics::default();
         statistics.iter().flatten().for_each(|one| sums.add(one));
-        let hits = self.step(|_, unit| unit.ask(|part| part.hits(&sums)));
+        let hits = self.inner_step(move |_, unit, _| unit.ask(|part| part.hits(&sums)));
         let counts = chosen(&hits, self.most_hits);
         let hits: Vec<Mutex<Option<PartHits>>> = hits.into_iter().map(Mutex::new).collect();
-        self.step(|at, unit| {
+        self.step(self.end, move |at, unit, _| {
             let own = hits[at].lock().take();
             unit.ask(|part| part.rows(own.unwrap_or_default(), counts[at]))
         })
@@ -200,12 +211,17 @@ impl<'g, 's> GroupSearch<'g, 's> {
 
     /// The matching lines of all units: those that the answer needs, and the number of all.
     fn lines(&mut self, query: &SearchQuery) -> Vec<Option<ResultRows>> {
-        let (offset, limit, ends) = (query.offset, self.limit, self.ends);
+        let (offset, limit) = (query.offset, self.limit);
+        let lines = |offset, limit| {
+            move |unit: &Unit, end: &QueryEnd| unit.ask(|part| part.lines(offset, limit, &|| end.is_reached()))
+        };
         if offset == 0 {
-            return self.step(|_, unit| unit.ask(|part| part.lines(0, limit, ends)));
+            let first = lines(0, limit);
+            return self.step(self.end, move |_, unit, end| first(unit, end));
         }
         // The lines of all units form one list. The totals say which units the requested lines are in.
-        let mut counted = self.step(|_, unit| unit.ask(|part| part.lines(0, 1, ends)));
+        let one = lines(0, 1);
+        let mut counted = self.inner_step(move |_, unit, end| one(unit, end));
         let mut windows = vec![None; counted.len()];
         let (mut before, mut left) = (0, limit);
         for (window, rows) in windows.iter_mut().zip(&mut counted) {
@@ -219,14 +235,24 @@ impl<'g, 's> GroupSearch<'g, 's> {
             }
             before += rows.total;
         }
+        // Only units with a window are asked again.
         let order = self.order.clone();
         self.order.retain(|unit| windows[*unit].is_some());
-        let shown =
-            self.step_some(&windows, |unit, (skipped, taken)| unit.ask(|part| part.lines(skipped, taken, ends)));
+        let known = self.problems.clone();
+        let of_units = windows.clone();
+        let shown = self.step(self.end, move |at, unit, end| match of_units[at] {
+            Some((skipped, taken)) => lines(skipped, taken)(unit, end).map(Some),
+            None => Ok(None),
+        });
         self.order = order;
-        for (rows, shown) in counted.iter_mut().zip(shown) {
-            if let Some(shown) = shown {
+        for (((rows, shown), window), (problem, before)) in
+            counted.iter_mut().zip(shown).zip(windows).zip(self.problems.iter_mut().zip(known))
+        {
+            if let Some(shown) = shown.flatten() {
                 *rows = Some(shown);
+            }
+            if window.is_none() {
+                *problem = before;
             }
         }
         counted
@@ -242,31 +268,10 @@ impl<'g, 's> GroupSearch<'g, 's> {
 
     /// What all units say of a name that they don't have. A unit that fails at this keeps its rows and says nothing.
     fn nearest_names(&mut self) -> Option<AbsentName> {
-        let known: Vec<Option<UnitProblem>> = self.units.iter().map(|unit| unit.problem.clone()).collect();
-        let said = self.step(|_, unit| unit.ask(PartSearch::absent_name));
-        for (unit, before) in self.units.iter_mut().zip(known) {
-            unit.problem = before;
-        }
+        let known = self.problems.clone();
+        let said = self.step(self.end, |_, unit, _| unit.ask(PartSearch::absent_name));
+        self.problems = known;
         said.into_iter().flatten().flatten().reduce(AbsentName::merged)
-    }
-
-    /// Runs `work` for the units with a window only. A unit that fails or isn't reached has no lines.
-    fn step_some<W: Copy + Sync, T: Send>(
-        &mut self,
-        windows: &[Option<W>],
-        work: impl Fn(&Unit<'g>, W) -> Result<T, Box<CodeRefusal>> + Sync,
-    ) -> Vec<Option<T>> {
-        let known: Vec<Option<UnitProblem>> = self.units.iter().map(|unit| unit.problem.clone()).collect();
-        let results = self.step(|at, unit| match windows[at] {
-            Some(window) => work(unit, window).map(Some),
-            None => Ok(None),
-        });
-        for ((unit, before), window) in self.units.iter_mut().zip(known).zip(windows) {
-            if window.is_none() {
-                unit.problem = before;
-            }
-        }
-        results.into_iter().map(Option::flatten).collect()
     }
 
     /// Merges the parts, and names the workspaces without one.
@@ -275,15 +280,15 @@ impl<'g, 's> GroupSearch<'g, 's> {
         let mut behind: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut took: Vec<(usize, Instant, Instant)> = Vec::new();
         let (mut lost, mut invalid) = (Vec::new(), None);
-        for (unit, rows) in self.units.into_iter().zip(parts) {
-            let name = &self.members[unit.member].name;
-            if let Some((from, to)) = unit.took.into_inner() {
+        for ((unit, problem), rows) in self.units.iter().zip(self.problems).zip(parts) {
+            let name = &unit.of.name;
+            if let Some((from, to)) = *unit.took.lock() {
                 match took.last_mut().filter(|(member, ..)| *member == unit.member) {
                     Some((_, first, last)) => (*first, *last) = ((*first).min(from), (*last).max(to)),
                     None => took.push((unit.member, from, to)),
                 }
             }
-            if let Some(problem) = unit.problem {
+            if let Some(problem) = problem {
                 let refusal = problem.refusal();
                 // What is wrong with the query is wrong for all, also for those that haven't an index to ask.
                 if refusal.code == CodeError::InvalidInput {
@@ -305,7 +310,7 @@ impl<'g, 's> GroupSearch<'g, 's> {
                     None => behind.push((unit.member, vec![unit.at])),
                 }
             }
-            let has_index = unit.part.into_inner().is_none_or(|part| part.is_indexed());
+            let has_index = unit.part.lock().as_ref().is_none_or(PartSearch::is_indexed);
             let list = if has_index { &mut indexed } else { &mut unindexed };
             if has_index && metadata.indexing == IndexingStatus::Indexing {
                 problems.push(group_report::partly_indexed(name.clone()));
@@ -358,9 +363,9 @@ fn merged(
     Ok(rows)
 }
 
-impl<'g> Unit<'g> {
+impl Unit {
     /// Asks its part. A unit whose part hasn't begun has a problem, and isn't asked.
-    fn ask<T>(&self, ask: impl FnOnce(&PartSearch<'g>) -> Result<T, Box<CodeRefusal>>) -> Result<T, Box<CodeRefusal>> {
+    fn ask<T>(&self, ask: impl FnOnce(&PartSearch) -> Result<T, Box<CodeRefusal>>) -> Result<T, Box<CodeRefusal>> {
         match &*self.part.lock() {
             Some(part) => ask(part),
             None => Err(Box::new(UnitProblem::Panicked.refusal())),

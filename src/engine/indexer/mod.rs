@@ -20,6 +20,7 @@ mod jobs;
 mod merge;
 pub mod messages;
 pub mod policy;
+pub mod query_end;
 pub mod refusals;
 pub mod repo_filter;
 pub mod running_queries;

@@ -126,7 +126,7 @@ impl RunningQueries {
     }
 
     /// Whether queries of the workspace have lately run on after their calls.
-    fn is_slow(&self) -> bool {
+    pub(super) fn is_slow(&self) -> bool {
         let slow_for = Duration::from_millis(SLOW_WORKSPACE_MS);
         are_older(&self.running.lock(), 1, LATE_CODE_QUERY_MS)
             || self.late_at.lock().is_some_and(|late_at| late_at.elapsed() < slow_for)

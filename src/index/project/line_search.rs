@@ -52,7 +52,7 @@ impl LineOrder {
 /// What all searches of one query share.
 #[derive(Clone, Copy)]
 pub(super) struct SearchScope<'s> {
-    pub context: &'s QueryContext<'s>,
+    pub context: &'s QueryContext,
     pub view: &'s ManifestView,
     pub language: Option<Language>,
     pub filter: &'s PathFilter,
@@ -209,7 +209,7 @@ pub(super) fn mark_cut(metadata: &mut AnswerMetadata) {
 }
 
 /// The patterns that matching lines must also match, or must not if the flag is set, from the query language.
-fn line_conditions(query: &SearchQuery, context: &QueryContext<'_>) -> Result<Vec<(Pattern, bool)>, Box<CodeRefusal>> {
+fn line_conditions(query: &SearchQuery, context: &QueryContext) -> Result<Vec<(Pattern, bool)>, Box<CodeRefusal>> {
     let compiled = |condition: LineCondition| {
         let (pattern, is_regex) = (condition.pattern, condition.is_regex);
         let text_query = TextQuery { pattern, is_regex, case: query.case, word: false };

@@ -15,7 +15,7 @@ use codeyard_model::code::{CodeRefusal, QueryIntent, RankingReasons, SearchMode,
 pub(super) fn listed(
     query: &SearchQuery,
     (language, filter): (Option<Language>, &PathFilter),
-    (context, view): (&QueryContext<'_>, &ManifestView),
+    (context, view): (&QueryContext, &ManifestView),
 ) -> Result<RankedHits, Box<CodeRefusal>> {
     if query.mode != SearchMode::Symbol {
         return Ok(files(

@@ -83,16 +83,16 @@ pub struct Project {
 }
 
 /// The inputs of one query.
-struct QueryContext<'p> {
+struct QueryContext {
     /// `None`: nothing is published yet.
     view: Option<Arc<ManifestView>>,
     /// `None`: nothing is published yet.
-    store: Option<PooledStore<'p>>,
+    store: Option<PooledStore>,
     metadata: AnswerMetadata,
 }
 
 /// A published manifest, with the connection that sees it, and its view if it was asked for.
-type FoundManifest<'p> = (PooledStore<'p>, ManifestHead, Option<Arc<ManifestView>>);
+type FoundManifest = (PooledStore, ManifestHead, Option<Arc<ManifestView>>);
 
 impl Project {
     /// The project of `root`, a canonical path, in the folder of all indexes. Reads nothing.
@@ -208,7 +208,7 @@ impl Project {
         &self,
         reference: Option<&str>,
         policy: Option<FreshnessPolicy>,
-    ) -> Result<QueryContext<'_>, Box<CodeRefusal>> {
+    ) -> Result<QueryContext, Box<CodeRefusal>> {
         self.context(reference, policy, true)
     }
 
@@ -223,7 +223,7 @@ impl Project {
         reference: Option<&str>,
         policy: Option<FreshnessPolicy>,
         needs_view: bool,
-    ) -> Result<QueryContext<'_>, Box<CodeRefusal>> {
+    ) -> Result<QueryContext, Box<CodeRefusal>> {
         let (git, head) = self.git_head();
         let (schema, _) = self.schema();
         let shown_reference = match reference {
@@ -285,13 +285,13 @@ impl Project {
 
     /// Refuses a stale answer if the policy is `strict` (`docs/contract-code.md#when-the-index-is-behind`). `commits`:
     /// the indexed one and the present one.
-    fn check_freshness<'p>(
+    fn check_freshness(
         &self,
-        context: QueryContext<'p>,
+        context: QueryContext,
         commits: (Option<String>, Option<String>),
         policy: Option<FreshnessPolicy>,
         requested: Option<&str>,
-    ) -> Result<QueryContext<'p>, Box<CodeRefusal>> {
+    ) -> Result<QueryContext, Box<CodeRefusal>> {
         let policy = policy.unwrap_or(self.settings().freshness);
         if policy != FreshnessPolicy::Strict || context.metadata.freshness == Freshness::Fresh {
             return Ok(context);
@@ -322,7 +322,7 @@ impl Project {
         &self,
         reference: Option<&str>,
         git: Option<&GitRepository>,
-    ) -> Result<Option<(PooledStore<'_>, ManifestHead)>, StoreError> {
+    ) -> Result<Option<(PooledStore, ManifestHead)>, StoreError> {
         let Some(key) = ManifestKey::of(&self.root, reference, git).filter(|_| self.index_dir.exists()) else {
             return Ok(None);
         };
@@ -343,7 +343,7 @@ impl Project {
         reference: Option<&str>,
         git: Option<&GitRepository>,
         needs_view: bool,
-    ) -> Result<Option<FoundManifest<'_>>, IndexOpenError> {
+    ) -> Result<Option<FoundManifest>, IndexOpenError> {
         let mut before = None;
         loop {
             let Some((store, head)) = self.find_manifest(reference, git)? else { return Ok(None) };
@@ -361,7 +361,7 @@ impl Project {
         }
     }
 
-    fn view(&self, store: &PooledStore<'_>, head: ManifestHead) -> Result<Arc<ManifestView>, IndexOpenError> {
+    fn view(&self, store: &PooledStore, head: ManifestHead) -> Result<Arc<ManifestView>, IndexOpenError> {
         let stamp = store.stamp()?;
         let key = head.key.clone();
         if let Some(view) = self.views.lock().get(&key)

@@ -35,7 +35,7 @@ pub type SymbolRef = (FileFacts, usize);
 /// One published manifest, for several queries.
 pub struct Navigator<'p> {
     project: &'p Project,
-    context: QueryContext<'p>,
+    context: QueryContext,
     sources: RefCell<SourceReader<'p>>,
 }
 

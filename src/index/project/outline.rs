@@ -52,7 +52,7 @@ impl Project {
     }
 }
 
-fn not_found(path: &str, context: &QueryContext<'_>) -> Box<CodeRefusal> {
+fn not_found(path: &str, context: &QueryContext) -> Box<CodeRefusal> {
     if context.view.is_none() {
         return no_index(context.metadata.clone());
     }

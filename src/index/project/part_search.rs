@@ -3,6 +3,8 @@
 //!
 //! Invariants: all steps see one published manifest; a part whose root isn't indexed has no hits and no rows.
 
+use std::sync::Arc;
+
 use super::line_search::{LineOrder, SearchScope};
 use super::listing::listed;
 use super::manifest_view::ManifestView;
@@ -21,17 +23,16 @@ use codeyard_model::code::{
 };
 
 /// What a part searches.
-#[derive(Clone, Copy)]
-enum Subject<'q> {
-    Search(&'q SearchQuery),
-    Name(&'q LocateQuery, &'q str),
+enum Subject {
+    Search(Arc<SearchQuery>),
+    Name(Arc<LocateQuery>),
 }
 
-/// One root's part of a search.
-pub struct PartSearch<'p> {
-    project: &'p Project,
-    subject: Subject<'p>,
-    context: QueryContext<'p>,
+/// One root's part of a search. It owns what it needs, so that a thread that a file system holds up can be left behind with it.
+pub struct PartSearch {
+    project: Arc<Project>,
+    subject: Subject,
+    context: QueryContext,
     language: Option<Language>,
     filter: PathFilter,
 }
@@ -108,30 +109,26 @@ impl Project {
     ///
     /// # Errors
     /// Those of [`Self::search`].
-    pub fn begin_search<'p>(&'p self, query: &'p SearchQuery) -> Result<PartSearch<'p>, Box<CodeRefusal>> {
-        self.begin_part(Subject::Search(query), &query.shape)
+    pub fn begin_search(self: &Arc<Self>, query: &Arc<SearchQuery>) -> Result<PartSearch, Box<CodeRefusal>> {
+        self.begin_part(Subject::Search(query.clone()), &query.shape)
     }
 
     /// Begins this root's part of `locate_symbol` by name. A handle has no hits: [`Self::locate`] looks it up.
     ///
     /// # Errors
     /// Those of [`Self::locate`].
-    pub fn begin_locate<'p>(&'p self, query: &'p LocateQuery) -> Result<PartSearch<'p>, Box<CodeRefusal>> {
-        let name = match &query.by {
-            LocateBy::Name(name) => name.as_str(),
-            LocateBy::SymbolId(_) | LocateBy::StableId(_) | LocateBy::ResultId(_) => "",
-        };
-        self.begin_part(Subject::Name(query, name), &query.shape)
+    pub fn begin_locate(self: &Arc<Self>, query: &Arc<LocateQuery>) -> Result<PartSearch, Box<CodeRefusal>> {
+        self.begin_part(Subject::Name(query.clone()), &query.shape)
     }
 
-    fn begin_part<'p>(&'p self, subject: Subject<'p>, shape: &RowOptions) -> Result<PartSearch<'p>, Box<CodeRefusal>> {
+    fn begin_part(self: &Arc<Self>, subject: Subject, shape: &RowOptions) -> Result<PartSearch, Box<CodeRefusal>> {
         let context = self.query_context(shape.reference.as_deref(), shape.freshness)?;
         let language = symbol_search::language(shape, &context)?;
-        let filter = match subject {
+        let filter = match &subject {
             Subject::Search(query) => PathFilter::of(query, &context)?,
-            Subject::Name(..) => PathFilter::default(),
+            Subject::Name(_) => PathFilter::default(),
         };
-        Ok(PartSearch { project: self, subject, context, language, filter })
+        Ok(PartSearch { project: self.clone(), subject, context, language, filter })
     }
 
     /// Whether a manifest is in memory, so that a query need not load one.
@@ -140,7 +137,15 @@ impl Project {
     }
 }
 
-impl PartSearch<'_> {
+/// The name that a query asks for; none if it asks for a handle.
+fn name_of(query: &LocateQuery) -> &str {
+    match &query.by {
+        LocateBy::Name(name) => name,
+        LocateBy::SymbolId(_) | LocateBy::StableId(_) | LocateBy::ResultId(_) => "",
+    }
+}
+
+impl PartSearch {
     /// The metadata of the part: whether the root is indexed, and how fresh the index is.
     pub fn metadata(&self) -> &AnswerMetadata {
         &self.context.metadata
@@ -157,7 +162,7 @@ impl PartSearch<'_> {
     /// The index is damaged.
     pub fn statistics(&self) -> Result<QueryStatistics, Box<CodeRefusal>> {
         // Scores of `locate_symbol` don't depend on frequencies.
-        let (Some(view), Subject::Search(_), false) = (&self.context.view, self.subject, self.is_listing()) else {
+        let (Some(view), Subject::Search(_), false) = (&self.context.view, &self.subject, self.is_listing()) else {
             return Ok(Default::default());
         };
         self.ranked_query(|query| view.ranked.statistics(query))
@@ -171,18 +176,18 @@ impl PartSearch<'_> {
         let Some(view) = &self.context.view else {
             return Ok(PartHits::default());
         };
-        if let Subject::Search(query) = self.subject
+        if let Subject::Search(query) = &self.subject
             && query.is_listing()
         {
             let found = listed(query, (self.language, &self.filter), (&self.context, view))?;
             return Ok(PartHits::new(found, view));
         }
         let weights = self.project.settings().weights;
-        let mut found = self.ranked_query(|query| match self.subject {
+        let mut found = self.ranked_query(|query| match &self.subject {
             Subject::Search(_) => view.ranked.search_among(query, &weights, Some(sums)),
-            Subject::Name(..) => view.ranked.locate(query, &weights),
+            Subject::Name(_) => view.ranked.locate(query, &weights),
         })?;
-        if matches!(self.subject, Subject::Search(_)) {
+        if matches!(&self.subject, Subject::Search(_)) {
             fold_tests(&mut found, view);
         }
         Ok(PartHits::new(found, view))
@@ -199,11 +204,11 @@ impl PartSearch<'_> {
         };
         let mut found = hits.found;
         found.hits.truncate(count);
-        match self.subject {
+        match &self.subject {
             Subject::Search(query) => self.project.searched_rows(query, found, (&self.context, view)),
-            Subject::Name(query, _) => {
+            Subject::Name(query) => {
                 let rows = self.project.ranked(found, shape, &self.context, view)?;
-                Ok(ResultRows { asked: query.into(), ..rows })
+                Ok(ResultRows { asked: (&**query).into(), ..rows })
             }
         }
     }
@@ -218,10 +223,10 @@ impl PartSearch<'_> {
         limit: usize,
         is_cancelled: CancelCheck<'_>,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
-        let (Some(view), Subject::Search(query)) = (&self.context.view, self.subject) else {
+        let (Some(view), Subject::Search(query)) = (&self.context.view, &self.subject) else {
             return Ok(symbol_search::empty_answer(self.shape(), None, self.context.metadata.clone()));
         };
-        let mut query = SearchQuery { offset, ..query.clone() };
+        let mut query = SearchQuery { offset, ..SearchQuery::clone(query) };
         query.shape.limit = limit;
         let (context, filter) = (&self.context, &self.filter);
         let scope = SearchScope { context, view, language: self.language, filter, is_cancelled };
@@ -242,8 +247,8 @@ impl PartSearch<'_> {
     pub fn absent_name(&self) -> Result<Option<AbsentName>, Box<CodeRefusal>> {
         let Some(view) = &self.context.view else { return Ok(None) };
         let place = (&self.context, &**view);
-        match self.subject {
-            Subject::Name(query, name) => self.project.absent_name(name, query, place).map(Some),
+        match &self.subject {
+            Subject::Name(query) => self.project.absent_name(name_of(query), query, place).map(Some),
             Subject::Search(query) if query.is_listing() => Ok(None),
             Subject::Search(query) => {
                 let by = LocateBy::Name(query.text.clone());
@@ -254,13 +259,13 @@ impl PartSearch<'_> {
     }
 
     fn is_listing(&self) -> bool {
-        matches!(self.subject, Subject::Search(query) if query.is_listing())
+        matches!(&self.subject, Subject::Search(query) if query.is_listing())
     }
 
     fn shape(&self) -> &RowOptions {
-        match self.subject {
+        match &self.subject {
             Subject::Search(query) => &query.shape,
-            Subject::Name(query, _) => &query.shape,
+            Subject::Name(query) => &query.shape,
         }
     }
 
@@ -269,11 +274,11 @@ impl PartSearch<'_> {
         ask: impl FnOnce(&RankedQuery<'_>) -> Result<T, SymbolIndexError>,
     ) -> Result<T, Box<CodeRefusal>> {
         let passes = |entry: &ManifestEntry| self.filter.passes(entry);
-        let (text, kind, files, has_filter): (&str, Option<SymbolKind>, bool, bool) = match self.subject {
+        let (text, kind, files, has_filter): (&str, Option<SymbolKind>, bool, bool) = match &self.subject {
             Subject::Search(query) => {
                 (&query.text, only_kind(query), query.mode != SearchMode::Symbol, self.filter.restricts())
             }
-            Subject::Name(query, name) => (name, query.kind, false, false),
+            Subject::Name(query) => (name_of(query), query.kind, false, false),
         };
         let query = RankedQuery {
             text,
@@ -281,9 +286,9 @@ impl PartSearch<'_> {
             language: self.language,
             filter: has_filter.then_some(&passes),
             files,
-            limit: match self.subject {
+            limit: match &self.subject {
                 Subject::Search(query) => overfetched(query),
-                Subject::Name(query, _) => query.shape.limit * OVERFETCH_FACTOR,
+                Subject::Name(query) => query.shape.limit * OVERFETCH_FACTOR,
             },
         };
         ask(&query).map_err(|error| refuse_symbol_index_error(&error, &self.context))

@@ -66,7 +66,7 @@ impl Default for PathFilter {
 
 impl PathFilter {
     /// The filter of a query.
-    pub(super) fn of(query: &SearchQuery, context: &QueryContext<'_>) -> Result<Self, Box<CodeRefusal>> {
+    pub(super) fn of(query: &SearchQuery, context: &QueryContext) -> Result<Self, Box<CodeRefusal>> {
         let filter = Self::new(&query.globs)
             .map_err(|why| invalid_argument(&why, ("paths", "no_glob", "globs such as src/**/*.rs"), context))?;
         let languages = |values: &mut dyn Iterator<Item = &str>| -> Result<Vec<Language>, Box<CodeRefusal>> {

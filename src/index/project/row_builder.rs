@@ -32,7 +32,7 @@ impl FactsCache {
     }
 }
 
-impl QueryContext<'_> {
+impl QueryContext {
     /// The facts of a content; empty if it has none.
     pub(super) fn facts(
         &self,
@@ -54,7 +54,7 @@ impl QueryContext<'_> {
 /// Builds the rows of one query. What several rows need is read once.
 pub(super) struct RowBuilder<'r> {
     project: &'r Project,
-    context: &'r QueryContext<'r>,
+    context: &'r QueryContext,
     view: &'r ManifestView,
     detail: DetailLevel,
     sources: SourceReader<'r>,
@@ -67,7 +67,7 @@ impl<'r> RowBuilder<'r> {
     /// A builder of rows with these details.
     pub(super) fn new(
         project: &'r Project,
-        context: &'r QueryContext<'r>,
+        context: &'r QueryContext,
         view: &'r ManifestView,
         detail: DetailLevel,
     ) -> Self {

@@ -84,7 +84,7 @@ impl Project {
         &self,
         query: &SearchQuery,
         mut found: RankedHits,
-        (context, view): (&QueryContext<'_>, &ManifestView),
+        (context, view): (&QueryContext, &ManifestView),
     ) -> Result<ResultRows, Box<CodeRefusal>> {
         let (intent, nearest) = (found.intent, std::mem::take(&mut found.nearest));
         let is_unknown = found.is_unknown_name;
@@ -164,7 +164,7 @@ impl Project {
     fn by_id(
         &self,
         id: Option<SymbolId>,
-        context: &QueryContext<'_>,
+        context: &QueryContext,
         view: &ManifestView,
     ) -> Result<Option<(usize, u32)>, Box<CodeRefusal>> {
         let (Some(id), Some(store)) = (id, &context.store) else { return Ok(None) };
@@ -188,7 +188,7 @@ impl Project {
         &self,
         query: &SearchQuery,
         found: RankedHits,
-        (context, view): (&QueryContext<'_>, &ManifestView),
+        (context, view): (&QueryContext, &ManifestView),
     ) -> Result<ResultRows, Box<CodeRefusal>> {
         let Some(filter) = TermFilter::of_query(query, context)? else {
             return self.ranked(found, &query.shape, context, view);
@@ -220,7 +220,7 @@ impl Project {
         &self,
         mut found: RankedHits,
         shape: &RowOptions,
-        context: &QueryContext<'_>,
+        context: &QueryContext,
         view: &ManifestView,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
         let mut metadata = context.metadata.clone();
@@ -297,12 +297,12 @@ pub(super) fn empty_answer(
     ResultRows { rows, intent, total: 0, next, detail: shape.detail, compact: shape.compact, asked, metadata }
 }
 
-pub(super) fn language(shape: &RowOptions, context: &QueryContext<'_>) -> Result<Option<Language>, Box<CodeRefusal>> {
+pub(super) fn language(shape: &RowOptions, context: &QueryContext) -> Result<Option<Language>, Box<CodeRefusal>> {
     shape.language.as_deref().map(|name| language_named(name, context)).transpose()
 }
 
 /// The language of this name or synonym.
-pub(super) fn language_named(name: &str, context: &QueryContext<'_>) -> Result<Language, Box<CodeRefusal>> {
+pub(super) fn language_named(name: &str, context: &QueryContext) -> Result<Language, Box<CodeRefusal>> {
     let known = || Language::ALL.iter().map(|language| language.name()).collect::<Vec<_>>().join(", ");
     let unknown = || {
         let message = format!(
@@ -325,13 +325,13 @@ pub(super) fn language_named(name: &str, context: &QueryContext<'_>) -> Result<L
 pub(super) fn invalid_argument(
     why: &str,
     (argument, reason, allowed): (&str, &str, &str),
-    context: &QueryContext<'_>,
+    context: &QueryContext,
 ) -> Box<CodeRefusal> {
     let refusal = CodeRefusal::new(CodeError::InvalidInput, why).with("argument", argument).with("reason", reason);
     Box::new(refusal.with("allowed", allowed).with_metadata(context.metadata.clone()))
 }
 
-pub(super) fn refuse_store_error(error: &StoreError, context: &QueryContext<'_>) -> Box<CodeRefusal> {
+pub(super) fn refuse_store_error(error: &StoreError, context: &QueryContext) -> Box<CodeRefusal> {
     let mut metadata = context.metadata.clone();
     if matches!(error, StoreError::Damaged) {
         metadata.schema = SchemaStatus::CorruptManifest;
@@ -339,7 +339,7 @@ pub(super) fn refuse_store_error(error: &StoreError, context: &QueryContext<'_>)
     Box::new(refusal_of_store_error(error).with_metadata(metadata))
 }
 
-pub(super) fn refuse_symbol_index_error(error: &SymbolIndexError, context: &QueryContext<'_>) -> Box<CodeRefusal> {
+pub(super) fn refuse_symbol_index_error(error: &SymbolIndexError, context: &QueryContext) -> Box<CodeRefusal> {
     match error {
         SymbolIndexError::OtherFormat { .. } | SymbolIndexError::Damaged(_) => {
             refuse_store_error(&StoreError::Damaged, context)

@@ -36,7 +36,7 @@ impl TermFilter {
     ///
     /// # Errors
     /// An expression isn't valid.
-    pub(super) fn of_query(query: &SearchQuery, context: &QueryContext<'_>) -> Result<Option<Self>, Box<CodeRefusal>> {
+    pub(super) fn of_query(query: &SearchQuery, context: &QueryContext) -> Result<Option<Self>, Box<CodeRefusal>> {
         let allowed = ("query", "no_pattern", "an expression as ripgrep reads it");
         Self::of(query).map_err(|why| invalid_argument(&why, allowed, context))
     }

@@ -104,7 +104,7 @@ impl Project {
         &self,
         name: &str,
         query: &LocateQuery,
-        (context, view): (&QueryContext<'_>, &ManifestView),
+        (context, view): (&QueryContext, &ManifestView),
     ) -> Result<AbsentName, Box<CodeRefusal>> {
         let refuse = |error| refuse_symbol_index_error(&error, context);
         let limit = MAX_LISTED_NAMES;
@@ -122,7 +122,7 @@ impl Project {
     pub(super) fn nearest_names(
         &self,
         query: &LocateQuery,
-        (context, view): (&QueryContext<'_>, &ManifestView),
+        (context, view): (&QueryContext, &ManifestView),
     ) -> Result<AbsentName, Box<CodeRefusal>> {
         let name = match &query.by {
             LocateBy::Name(name) => name.as_str(),

@@ -26,6 +26,7 @@ use codeyard_engine::indexer::group_members::MemberProjects;
 use codeyard_engine::indexer::group_query::GroupProjects;
 use codeyard_engine::indexer::group_report;
 use codeyard_engine::indexer::policy::IndexPolicy;
+use codeyard_engine::indexer::query_end::QueryEnd;
 use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
 use codeyard_gateway::service::GROUP_CATALOG;
 use codeyard_index::{Project, indexed_roots};
@@ -120,7 +121,7 @@ fn search_directly(state: &StateDir, args: &SearchArgs, query: &SearchQuery) -> 
         update(&members, args.no_sync);
     }
     let group = GroupProjects { members: &members, threads: policy.settings.threads };
-    let found = group.search(query, &|| false).rows.map_err(|refusal| refusal_failure(&refusal))?;
+    let found = group.search(query, &QueryEnd::default()).rows.map_err(|refusal| refusal_failure(&refusal))?;
     let roots: BTreeMap<&str, &Path> =
         members.iter().filter_map(|member| Some((member.name.as_str(), member.projects.first()?.root()))).collect();
     let root_of = |row: &ResultRow| roots.get(row.workspace.as_ref()?.as_str()).map(|root| root.to_path_buf());
