@@ -107,7 +107,9 @@ pub fn refresh_copies(server: &ServerSpec, paths: &LaunchPaths) -> io::Result<bo
     let folder = source.parent().unwrap_or(&paths.root);
     let bytes = absolute_directories(bytes, folder);
     let target = paths.cache.join(source.file_name().unwrap_or_default());
-    if fs::read(&target).is_ok_and(|old| old == bytes) {
+    // The server could write there: whatever lies in its place is no reason to wait or to read more.
+    let most = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if read_below(&paths.cache, &target, most).is_ok_and(|old| old == bytes) {
         return Ok(true);
     }
     atomic_file::replace_with(&target, Durability::Process, &bytes)?;
@@ -198,6 +200,7 @@ impl LaunchPaths {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{CWD, Mode, mkfifoat};
     use serde_json::json;
 
     use super::*;
@@ -255,6 +258,31 @@ mod tests {
         assert_eq!(start().args, ["--background-index"]);
         assert!(!paths.cache.join("compile_commands.json").exists());
         assert_eq!(fs::read_dir(&paths.root).unwrap().count(), 1, "nothing but build is in the root");
+    }
+
+    #[test]
+    fn a_copy_replaces_whatever_the_server_has_put_in_its_place() {
+        let base = tempfile::tempdir().unwrap();
+        let paths = paths(base.path());
+        let mut server = ServerSpec::default();
+        server.quirks.copy_to_cache = vec!["tool.json".into()];
+        fs::create_dir_all(&paths.cache).unwrap();
+        fs::write(paths.root.join("tool.json"), "{}").unwrap();
+        let copy = paths.cache.join("tool.json");
+        let outside = base.path().join("outside");
+        fs::write(&outside, "kept").unwrap();
+        let pipe = || mkfifoat(CWD, &copy, Mode::RWXU).unwrap();
+        let huge = || fs::File::create(&copy).unwrap().set_len(1 << 40).unwrap();
+        let links = ["/dev/zero", outside.to_str().unwrap()];
+        let link = |at: usize| std::os::unix::fs::symlink(links[at], &copy).unwrap();
+        for put in [&pipe as &dyn Fn(), &huge, &|| link(0), &|| link(1)] {
+            fs::remove_file(&copy).ok();
+            put();
+            assert!(refresh_copies(&server, &paths).unwrap());
+            assert!(fs::symlink_metadata(&copy).unwrap().is_file());
+            assert_eq!(fs::read_to_string(&copy).unwrap(), "{}");
+        }
+        assert_eq!(fs::read_to_string(outside).unwrap(), "kept");
     }
 
     #[test]
