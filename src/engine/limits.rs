@@ -245,15 +245,16 @@ pub const SLOW_WORKSPACE_MS: u64 = 20_000;
 /// gets no further ones.
 pub const MAX_LATE_CODE_QUERIES: usize = 64;
 
-/// Time without progress of a step of a query to a group after which one more thread works on it, in milliseconds.
-pub const STUCK_UNIT_MS: u64 = 100;
+/// Time after which the thread of a query to a group that is still at the same root may be stuck, so that another one takes its place, in
+/// milliseconds.
+pub const STUCK_UNIT_MS: u64 = 200;
 
-/// Threads that are added to a step of a query to a group because it makes no progress.
-pub const MAX_EXTRA_GROUP_THREADS: usize = 8;
+/// Threads that take the place of others in queries to groups, over all of them, each until it has returned.
+pub const MAX_EXTRA_GROUP_THREADS: usize = 16;
 
 /// Time after the end of a query to a group within which its threads return what they have, in milliseconds. Those that don't are left
 /// behind.
-pub const LATE_UNIT_MS: u64 = 50;
+pub const LATE_UNIT_MS: u64 = 100;
 
 /// Time after which a call to such a workspace is asked to come back, in milliseconds.
 pub const HANGING_RETRY_AFTER_MS: u64 = 10_000;

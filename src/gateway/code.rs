@@ -5,7 +5,6 @@
 //! partial answer if there is one; no call waits for an indexing job to end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use tokio::time::timeout_at;
@@ -21,6 +20,7 @@ use codeyard_engine::indexer::handle::IndexHandle;
 use codeyard_engine::indexer::health;
 use codeyard_engine::indexer::indexes::Indexes;
 use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
+use codeyard_engine::indexer::query_end::QueryEnd;
 use codeyard_engine::indexer::refusals;
 use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
 use codeyard_engine::limits::HANGING_RETRY_AFTER_MS;
@@ -181,9 +181,9 @@ impl CodeCall<'_> {
             None => self.indexed.projects.to_vec(),
         };
         let payload_bytes = self.workspace.payload_bytes;
-        let answered = self.run_blocking(move |ends| {
+        let answered = self.run_blocking(move |end| {
             let projects = Projects { all: &projects, payload_bytes };
-            projects.answer(&query, &|| ends.load(Relaxed))
+            projects.answer(&query, &|| end.is_reached())
         });
         let IndexAnswer { mut answer, mut behind } = answered.await?.ok_or_else(ToolError::internal)?;
         if let Some(roots) = selected {
@@ -271,7 +271,7 @@ impl CodeCall<'_> {
     /// Runs `work` on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+        work: impl FnOnce(&QueryEnd) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
         let queries = self.indexed.queries.clone();
         let Some(turn) = queries.turn().await else { return Err(hangs()) };
@@ -282,9 +282,9 @@ impl CodeCall<'_> {
             status: self.status,
             call: self.call,
         };
-        let work = move |ends: &Arc<AtomicBool>, _: usize| {
+        let work = move |end: &QueryEnd, _: usize| {
             let _running = queries.begin()?;
-            Some(work(ends))
+            Some(work(end))
         };
         blocking_work.run(work).await?.ok_or_else(hangs)
     }

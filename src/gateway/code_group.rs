@@ -31,7 +31,6 @@ use codeyard_engine::indexer::group_rows::GroupRows;
 use codeyard_engine::indexer::handle::IndexHandle;
 use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
 use codeyard_engine::indexer::query_end::QueryEnd;
-use codeyard_engine::indexer::refusals;
 use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::code::{
@@ -305,11 +304,11 @@ impl<'a> OpenGroup<'a> {
         let members = self.handles();
         let report = self.run(move |end, threads| group_health::group_health(&members, &indexes, threads, end)).await?;
         Ok(match report {
-            Some(mut report) => {
+            Ok(mut report) => {
                 report.incomplete.extend(self.problems);
                 CodeAnswer::Health(Box::new(report))
             }
-            None => CodeAnswer::Refused(Box::new(refusals::no_root())),
+            Err(refusal) => CodeAnswer::Refused(group_report::with_problems(refusal, self.problems)),
         })
     }
 
@@ -391,7 +390,6 @@ impl<'a> OpenGroup<'a> {
         let turn = indexes.group_turn(self.threads()).await.ok_or_else(ToolError::internal)?;
         let blocking_work =
             BlockingWork { indexes, turn, deadline: self.deadline, status: self.status, call: self.call };
-        let at = self.deadline.earlier(PARTIAL_ANSWER_MARGIN).instant();
-        blocking_work.run(move |ends, threads| work(&QueryEnd::new(ends.clone(), at), threads)).await
+        blocking_work.run(work).await
     }
 }

@@ -98,14 +98,16 @@ impl IndexDir {
     /// A connection for one query, from the pool.
     pub(crate) fn reader(self: &Arc<Self>) -> Result<PooledStore, StoreError> {
         let database_inode = self.database_inode();
-        let mut readers = self.readers.lock();
-        readers.retain(|(of, _)| *of == database_inode);
-        let store = match readers.pop() {
+        // Connections are closed without the lock.
+        let (outdated, idle) = {
+            let mut readers = self.readers.lock();
+            let outdated: Vec<_> = readers.extract_if(.., |(of, _)| *of != database_inode).collect();
+            (outdated, readers.pop())
+        };
+        drop(outdated);
+        let store = match idle {
             Some((_, store)) => store,
-            None => {
-                drop(readers);
-                IndexStore::open_for_queries(&self.folder)?
-            }
+            None => IndexStore::open_for_queries(&self.folder)?,
         };
         Ok(PooledStore { index_dir: self.clone(), database_inode, store: Some(store) })
     }
@@ -166,7 +168,8 @@ impl IndexDir {
 
     /// Deletes the whole index, so that the next job builds it from scratch. The caller holds the lock.
     pub(crate) fn reset(&self) -> Result<(), StoreError> {
-        self.readers.lock().clear();
+        let readers = std::mem::take(&mut *self.readers.lock());
+        drop(readers);
         *self.symbols.lock() = None;
         for name in [FILE, "index.sqlite-wal", "index.sqlite-shm"] {
             match fs::remove_file(self.folder.join(name)) {

@@ -2,7 +2,8 @@
 //!
 //! A unit whose thread is in a call of the system can't be interrupted; another thread takes its place then, and the result is dropped
 //! when it comes. Invariants: the results are in the units' order, whatever the threads do; a unit whose work panics or hangs has no
-//! result and disturbs no other; once the end is reached, no further unit begins, and the results are there a little later.
+//! result and disturbs no other; once the end is reached, no further unit begins, and the results are there a little later; the threads
+//! that take the place of others are bounded over all queries.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::indexer::query_end::QueryEnd;
 use crate::limits::{LATE_UNIT_MS, MAX_EXTRA_GROUP_THREADS, STUCK_UNIT_MS};
@@ -17,6 +19,9 @@ use codeyard_base::clock::Instant;
 
 /// How often the caller looks at the time while it waits.
 const POLL: Duration = Duration::from_millis(10);
+
+/// What the threads that take the place of others share, each until it has returned.
+static EXTRA_THREADS: Semaphore = Semaphore::const_new(MAX_EXTRA_GROUP_THREADS);
 
 /// What became of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,12 +48,20 @@ struct Progress<T> {
     /// How many units have begun, in their order.
     begun: usize,
     ended: usize,
-    /// When one of them last began or ended, or a thread was added.
-    changed_at: Instant,
+    /// The units that have begun and not ended, and when they began.
+    running: Vec<(usize, Instant)>,
+}
+
+impl<T> Progress<T> {
+    /// How many units have run for so long that their threads may be stuck.
+    fn stuck(&self, now: Instant) -> usize {
+        let limit = Duration::from_millis(STUCK_UNIT_MS);
+        self.running.iter().filter(|(_, began)| now.saturating_duration_since(*began) >= limit).count()
+    }
 }
 
 /// Runs `work` for the units `0..count`, in the order of `order`, which has each of them at most once, on `threads` threads and a few more
-/// if some of these are stuck.
+/// in the place of those that are stuck.
 pub(super) fn fan_out<T: Send + 'static>(
     count: usize,
     order: Vec<usize>,
@@ -57,21 +70,25 @@ pub(super) fn fan_out<T: Send + 'static>(
     work: impl Fn(usize) -> T + Send + Sync + 'static,
 ) -> Vec<Done<T>> {
     let results = (0..count).map(|_| Done::Late).collect();
-    let progress = Mutex::new(Progress { results, begun: 0, ended: 0, changed_at: Instant::now() });
+    let progress = Mutex::new(Progress { results, begun: 0, ended: 0, running: Vec::new() });
     let units = Arc::new(Units { order, end: end.clone(), work, progress, changed: Condvar::new() });
     let most = threads.clamp(1, units.order.len().max(1));
-    let started = (0..most).take_while(|_| start(&units)).count();
+    let started = (0..most).take_while(|_| start(&units, None)).count();
     if started == 0 {
         // The system has no thread left.
         units.run();
     }
-    units.wait(MAX_EXTRA_GROUP_THREADS)
+    units.wait()
 }
 
 /// Starts a thread that works on the units. Whether there is one.
-fn start<T: Send + 'static>(units: &Arc<Units<T, impl Fn(usize) -> T + Send + Sync + 'static>>) -> bool {
+fn start<T: Send + 'static>(
+    units: &Arc<Units<T, impl Fn(usize) -> T + Send + Sync + 'static>>,
+    place: Option<SemaphorePermit<'static>>,
+) -> bool {
     let (units, runtime) = (units.clone(), Handle::try_current().ok());
     let run = move || {
+        let _place = place;
         // The clock is that of the runtime.
         let _context = runtime.as_ref().map(Handle::enter);
         units.run();
@@ -90,7 +107,7 @@ impl<T: Send + 'static, W: Fn(usize) -> T + Send + Sync + 'static> Units<T, W> {
                 *place = done;
             }
             progress.ended += 1;
-            progress.changed_at = Instant::now();
+            progress.running.retain(|(running, _)| *running != unit);
             drop(progress);
             self.changed.notify_all();
         }
@@ -103,28 +120,30 @@ impl<T: Send + 'static, W: Fn(usize) -> T + Send + Sync + 'static> Units<T, W> {
             return None;
         }
         progress.begun += 1;
-        progress.changed_at = Instant::now();
+        progress.running.push((unit, Instant::now()));
         Some(unit)
     }
 
     /// The results, once all units have ended, or a little after the end.
-    fn wait(self: &Arc<Self>, extra_threads: usize) -> Vec<Done<T>> {
-        let (mut extra_threads, mut reached_at) = (extra_threads, None);
+    fn wait(self: &Arc<Self>) -> Vec<Done<T>> {
+        let (mut replaced, mut reached_at) = (0, None);
         let mut progress = self.progress.lock();
         while progress.ended < self.order.len() {
             let now = Instant::now();
+            let stuck = progress.stuck(now);
             if self.end.is_reached() {
-                let late = now.duration_since(*reached_at.get_or_insert(now));
-                if progress.ended == progress.begun || late >= Duration::from_millis(LATE_UNIT_MS) {
+                let late = now.saturating_duration_since(*reached_at.get_or_insert(now));
+                if progress.running.is_empty() || late >= Duration::from_millis(LATE_UNIT_MS) {
                     break;
                 }
-            } else if progress.begun < self.order.len()
-                && extra_threads > 0
-                && now.duration_since(progress.changed_at) >= Duration::from_millis(STUCK_UNIT_MS)
+            } else if stuck > replaced
+                && progress.begun < self.order.len()
+                && let Ok(place) = EXTRA_THREADS.try_acquire()
             {
-                extra_threads -= 1;
-                progress.changed_at = now;
-                start(self);
+                replaced += 1;
+                start(self, Some(place));
+            } else if stuck > 0 && stuck == progress.running.len() && self.end.is_impatient() {
+                break;
             }
             self.changed.wait_for(&mut progress, POLL);
         }
@@ -138,6 +157,25 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::indexer::query_end::QuerySlots;
+    use crate::indexer::running_queries::QueryTurn;
+
+    fn end_after(after: Duration, is_cancelled: &Arc<AtomicBool>) -> QueryEnd {
+        let slots = Arc::new(Semaphore::new(2));
+        let taken = || slots.clone().try_acquire_owned().unwrap();
+        let slots = Arc::new(QuerySlots::new(taken(), QueryTurn::from(taken())));
+        QueryEnd::new(is_cancelled.clone(), Instant::now() + after, slots)
+    }
+
+    async fn pass(milliseconds: u64) {
+        tokio::time::advance(Duration::from_millis(milliseconds)).await;
+    }
+
+    async fn until_begun(begun: &AtomicUsize, count: usize) {
+        while begun.load(Ordering::Relaxed) < count {
+            tokio::task::yield_now().await;
+        }
+    }
 
     #[test]
     fn results_keep_their_order_and_a_panic_disturbs_no_other_unit() {
@@ -154,10 +192,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn no_unit_begins_after_the_end() {
+    #[tokio::test(start_paused = true)]
+    async fn no_unit_begins_after_the_end() {
         let is_cancelled = Arc::new(AtomicBool::new(false));
-        let end = QueryEnd::new(is_cancelled.clone(), Instant::now() + Duration::from_secs(3_600));
+        let end = end_after(Duration::from_secs(3_600), &is_cancelled);
         let done = fan_out(3, vec![2, 0, 1], 1, &end, move |unit| {
             is_cancelled.store(unit == 0, Ordering::Relaxed);
             unit
@@ -166,38 +204,57 @@ mod tests {
         assert_eq!(fan_out(0, Vec::new(), 4, &QueryEnd::default(), |unit| unit), []);
     }
 
+    /// Units of which the first hangs until something is sent; the others count.
+    fn first_hangs(begun: &Arc<AtomicUsize>) -> (mpsc::Sender<()>, impl Fn(usize) -> usize + Send + Sync + use<>) {
+        let (release, released) = mpsc::channel::<()>();
+        let (released, begun) = (Mutex::new(released), begun.clone());
+        let work = move |unit| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            if unit == 0 {
+                released.lock().recv().ok();
+            }
+            unit
+        };
+        (release, work)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn units_that_hang_have_no_result_and_the_others_have_theirs() {
         let (is_cancelled, begun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let end = QueryEnd::new(is_cancelled.clone(), Instant::now() + Duration::from_secs(3_600));
-        let (release, released) = mpsc::channel::<()>();
-        let released = Mutex::new(released);
-        let (has_begun, (returned, returns)) = (begun.clone(), mpsc::channel());
+        let end = end_after(Duration::from_secs(3_600), &is_cancelled);
+        let (release, work) = first_hangs(&begun);
         let work = move |unit| {
-            has_begun.fetch_add(1, Ordering::Relaxed);
-            if unit == 0 {
-                released.lock().recv().ok();
-                returned.send(()).unwrap();
-            }
             is_cancelled.store(unit == 5, Ordering::Relaxed);
-            unit
+            work(unit)
         };
         // One thread, which the first unit holds up.
         let done = tokio::task::spawn_blocking(move || fan_out(6, (0..6).collect(), 1, &end, work));
-        let until = async |count| {
-            while begun.load(Ordering::Relaxed) < count {
-                tokio::task::yield_now().await;
-            }
-        };
-        until(1).await;
-        tokio::time::advance(Duration::from_millis(STUCK_UNIT_MS)).await;
-        until(6).await;
+        until_begun(&begun, 1).await;
+        pass(STUCK_UNIT_MS - 1).await;
+        assert_eq!(begun.load(Ordering::Relaxed), 1);
+        pass(1).await;
+        until_begun(&begun, 6).await;
         while !done.is_finished() {
-            tokio::time::advance(Duration::from_millis(LATE_UNIT_MS)).await;
+            pass(LATE_UNIT_MS).await;
         }
         let done = done.await.unwrap();
         assert_eq!(done[..5], [Done::Late, Done::Result(1), Done::Result(2), Done::Result(3), Done::Result(4)]);
-        release.send(()).unwrap();
-        returns.recv().unwrap();
+        drop(release);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_is_over_when_only_units_that_hang_are_left_and_patience_ends() {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let end = end_after(Duration::from_secs(3), &Arc::default());
+        let (release, work) = first_hangs(&begun);
+        let step = end.of_step();
+        let done = tokio::task::spawn_blocking(move || fan_out(3, (0..3).collect(), 2, &step, work));
+        until_begun(&begun, 3).await;
+        pass(2_000).await;
+        // Without any further time.
+        let done = done.await.unwrap();
+        assert_eq!(done, [Done::Late, Done::Result(1), Done::Result(2)]);
+        assert!(!end.is_reached());
+        drop(release);
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::indexer::fan_out::{Done, fan_out};
-use crate::indexer::group_members::MemberProjects;
+use crate::indexer::group_members::{MemberProjects, asking_order};
 use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::handle::IndexHandle;
 use crate::indexer::health::health;
@@ -18,33 +18,40 @@ use codeyard_model::code::{
     PrewarmStatus, SchemaStatus, WorkspaceError,
 };
 
-/// The health of these workspaces together: of each word the worst, and the projects of all. `None` if none of them has a root.
+/// The health of these workspaces together: of each word the worst, and the projects of all.
+///
+/// # Errors
+/// Why the first of them has no report, if none has one.
 pub fn group_health(
     members: &[(WorkspaceName, IndexHandle)],
     indexes: &Arc<Indexes>,
     threads: usize,
     end: &QueryEnd,
-) -> Option<HealthReport> {
+) -> Result<HealthReport, Box<CodeRefusal>> {
     let (all, indexes) = (members.to_vec(), indexes.clone());
-    let done = fan_out(members.len(), (0..members.len()).collect(), threads, end, move |at| {
+    let order = asking_order(members.iter().map(|(_, indexed)| &*indexed.queries));
+    let done = fan_out(members.len(), order, threads, end, move |at| {
         let indexed = &all[at].1;
         let _running = indexed.queries.begin().ok_or(UnitProblem::Hangs)?;
         Ok::<_, UnitProblem>(health(indexed, &indexes, None))
     });
-    let (mut reports, mut incomplete) = (Vec::new(), Vec::new());
+    let (mut reports, mut incomplete, mut refused) = (Vec::new(), Vec::new(), None);
     for ((name, _), done) in members.iter().zip(done) {
-        match done {
+        let refusal = match done {
             Done::Result(Ok(Some(mut report))) => {
                 report.projects.iter_mut().for_each(|project| project.workspace = Some(name.clone()));
                 reports.push(report);
+                continue;
             }
-            Done::Result(Err(problem)) => incomplete.push(group_report::refused(name.clone(), &problem.refusal())),
-            Done::Result(Ok(None)) => incomplete.push(group_report::refused(name.clone(), &no_root())),
-            Done::Late => incomplete.push(group_report::late(name.clone())),
-            Done::Panicked => incomplete.push(group_report::refused(name.clone(), &UnitProblem::Panicked.refusal())),
-        }
+            Done::Result(Ok(None)) => no_root(),
+            Done::Result(Err(problem)) => problem.refusal(),
+            Done::Late => UnitProblem::Late.refusal(),
+            Done::Panicked => UnitProblem::Panicked.refusal(),
+        };
+        incomplete.push(group_report::refused(name.clone(), &refusal));
+        refused.get_or_insert(refusal);
     }
-    together(reports, incomplete)
+    together(reports, incomplete).ok_or_else(|| Box::new(refused.unwrap_or_else(no_root)))
 }
 
 fn together(reports: Vec<HealthReport>, incomplete: Vec<IncompleteWorkspace>) -> Option<HealthReport> {
@@ -90,7 +97,8 @@ pub fn group_status(
     end: &QueryEnd,
 ) -> GroupStatus {
     let (all, reference) = (members.to_vec(), reference.map(str::to_owned));
-    let done = fan_out(members.len(), (0..members.len()).collect(), threads, end, move |at| {
+    let order = asking_order(members.iter().map(|member| &*member.queries));
+    let done = fan_out(members.len(), order, threads, end, move |at| {
         let member = &all[at];
         let _running = member.begin()?;
         let project = member.projects.first().ok_or_else(|| Box::new(no_root()))?;

@@ -8,6 +8,19 @@ use codeyard_base::ids::WorkspaceName;
 use codeyard_index::Project;
 use codeyard_model::code::CodeRefusal;
 
+/// Where a workspace or root comes in the order in which a group is asked, lowest first.
+pub(super) fn asked_last(queries: &RunningQueries, is_loaded: bool) -> (bool, bool, bool) {
+    (queries.has_late(), !is_loaded, queries.is_slow())
+}
+
+/// The order in which workspaces are asked: those whose files are slow last.
+pub(super) fn asking_order<'q>(queries: impl Iterator<Item = &'q RunningQueries>) -> Vec<usize> {
+    let keys: Vec<_> = queries.map(|queries| asked_last(queries, true)).collect();
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_key(|at| keys[*at]);
+    order
+}
+
 /// The projects of one workspace of a group.
 #[derive(Clone)]
 pub struct MemberProjects {

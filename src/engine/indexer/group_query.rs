@@ -12,9 +12,10 @@ use parking_lot::Mutex;
 
 use crate::indexer::code_query::{Projects, is_behind};
 use crate::indexer::fan_out::{Done, fan_out};
-use crate::indexer::group_members::MemberProjects;
+use crate::indexer::group_members::{MemberProjects, asking_order};
 use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::group_rows::GroupRows;
+use crate::indexer::group_steps::{Steps, Unit};
 use crate::indexer::merge::{self, Merged, RootRows};
 use crate::indexer::query_end::QueryEnd;
 use crate::indexer::refusals::no_root;
@@ -40,18 +41,6 @@ pub struct GroupProjects<'g> {
     pub threads: usize,
 }
 
-/// One root of a workspace, and its part of the search. A thread that is stuck may keep it beyond the answer.
-struct Unit {
-    /// The position of the workspace.
-    member: usize,
-    /// The position of the root in its workspace.
-    at: usize,
-    project: Arc<Project>,
-    of: MemberProjects,
-    part: Mutex<Option<PartSearch>>,
-    took: Mutex<Option<(Instant, Instant)>>,
-}
-
 impl GroupProjects<'_> {
     /// `search_code` over all members.
     pub fn search(self, query: &SearchQuery, end: &QueryEnd) -> GroupRows {
@@ -60,21 +49,22 @@ impl GroupProjects<'_> {
         let compared = Project::compared_hits(query);
         search.most_hits = compared.unwrap_or(search.most_hits);
         search.begin(move |project| project.begin_search(&asked));
-        let is_auto = query.mode == SearchMode::Auto;
+        let may_fall_back = query.mode == SearchMode::Auto && !query.is_listing();
+        let until = if may_fall_back { end.of_step() } else { end.clone() };
         let begins_with_lines = Project::begins_with_lines(query);
-        let mut parts = if begins_with_lines { search.lines(query) } else { search.ranked() };
+        let mut parts = if begins_with_lines { search.lines(query, &until) } else { search.ranked(&until) };
         let is_empty = parts.iter().flatten().all(|rows| rows.rows.is_empty());
         let mut warning = None;
-        if is_auto && !query.is_listing() && is_empty {
+        if may_fall_back && is_empty {
             (parts, warning) = if begins_with_lines {
-                (search.ranked(), Project::absent_phrase(query))
+                (search.ranked(end), Project::absent_phrase(query))
             } else {
-                let absent = search.absent_name(&parts, 1);
-                (search.lines(query), absent.map(|absent| absent.to_string()))
+                let absent = search.absent_name(&parts, 1, &end.of_step());
+                (search.lines(query, end), absent.map(|absent| absent.to_string()))
             };
         }
         // A single root says it by itself.
-        let absent = search.absent_name(&parts, 2);
+        let absent = search.absent_name(&parts, 2, end);
         let found = search.finish(parts, |parts| merge::search(parts, query));
         let found = found.with_absent_name(absent).with_warning(warning);
         if begins_with_lines { found } else { found.with_compared(compared, query.shape.limit) }
@@ -85,21 +75,21 @@ impl GroupProjects<'_> {
         let mut search = GroupSearch::new(self, &query.shape, end);
         let asked = Arc::new(query.clone());
         if !matches!(query.by, LocateBy::Name(_)) {
-            let parts =
-                search.step(&end.clone(), move |_, unit, end| unit.project.locate(&asked, &|| end.is_reached()));
+            let parts = search.steps.step(end, move |_, unit, end| unit.project.locate(&asked, &|| end.is_reached()));
             return search.finish(parts, |parts| merge::ranked(parts, query.shape.limit));
         }
         search.begin(move |project| project.begin_locate(&asked));
-        let parts = search.ranked();
+        let parts = search.ranked(end);
         let is_absent = parts.iter().flatten().all(|rows| rows.rows.is_empty());
-        let absent = if is_absent { search.nearest_names() } else { None };
+        let absent = if is_absent { search.nearest_names(end) } else { None };
         search.finish(parts, |parts| merge::ranked(parts, query.shape.limit)).with_absent_name(absent)
     }
 
     /// `get_file_outline` of every member, by position; of each the first root that has the file.
     pub fn outlines(self, query: &OutlineQuery, end: &QueryEnd) -> Vec<Result<Outline, Box<CodeRefusal>>> {
         let (members, query) = (self.members.to_vec(), query.clone());
-        let done = fan_out(members.len(), (0..members.len()).collect(), self.threads, end, move |at| {
+        let order = asking_order(members.iter().map(|member| &*member.queries));
+        let done = fan_out(members.len(), order, self.threads, end, move |at| {
             let _running = members[at].begin()?;
             Projects { all: &members[at].projects, payload_bytes: usize::MAX }.first_outline(&query)
         });
@@ -114,13 +104,9 @@ impl GroupProjects<'_> {
 
 /// A search over a group, in steps.
 struct GroupSearch<'e> {
-    units: Arc<[Unit]>,
-    /// The units without a part in the answer.
-    problems: Vec<Option<UnitProblem>>,
-    /// The order in which the units are asked: those in memory first, and those whose files are slow last, so that most are answered if
-    /// the time is short.
-    order: Vec<usize>,
-    threads: usize,
+    steps: Steps,
+    /// Whether each unit has an index to search.
+    has_index: Vec<bool>,
     end: &'e QueryEnd,
     limit: usize,
     /// The hits of all units whose rows are built.
@@ -131,97 +117,45 @@ struct GroupSearch<'e> {
 
 impl<'e> GroupSearch<'e> {
     fn new(group: GroupProjects<'_>, shape: &RowOptions, end: &'e QueryEnd) -> Self {
-        let units_of = |(member, of): (usize, &MemberProjects)| {
-            let unit = |(at, project): (usize, &Arc<Project>)| {
-                let (project, of) = (project.clone(), of.clone());
-                Unit { member, at, project, of, part: Mutex::default(), took: Mutex::default() }
-            };
-            of.projects.iter().enumerate().map(unit).collect::<Vec<_>>()
-        };
-        let units: Arc<[Unit]> = group.members.iter().enumerate().flat_map(units_of).collect();
-        let mut order: Vec<usize> = (0..units.len()).collect();
-        order.sort_by_cached_key(|unit| (units[*unit].of.queries.is_slow(), !units[*unit].project.is_loaded()));
+        let steps = Steps::new(group.members, group.threads);
         let is_live = shape.reference.as_deref().is_none_or(|reference| reference == "live");
-        let (threads, limit, policy) = (group.threads, shape.limit, shape.freshness);
-        let (problems, most_hits) = (vec![None; units.len()], limit.saturating_mul(OVERFETCH_FACTOR));
-        Self { units, problems, order, threads, end, limit, most_hits, policy, is_live }
-    }
-
-    /// Runs `work` for every unit without a problem, until this end. A unit whose work fails or doesn't return keeps that as its problem.
-    fn step<T: Send + 'static>(
-        &mut self,
-        end: &QueryEnd,
-        work: impl Fn(usize, &Unit, &QueryEnd) -> Result<T, Box<CodeRefusal>> + Send + Sync + 'static,
-    ) -> Vec<Option<T>> {
-        let order = self.order.iter().copied().filter(|unit| self.problems[*unit].is_none()).collect();
-        let (units, until) = (self.units.clone(), end.clone());
-        let done = fan_out(units.len(), order, self.threads, end, move |at| {
-            let (unit, from) = (&units[at], Instant::now());
-            let _running = unit.of.begin()?;
-            let result = work(at, unit, &until);
-            let mut took = unit.took.lock();
-            *took = Some((took.map_or(from, |(first, _)| first), Instant::now()));
-            result
-        });
-        let mut results = Vec::with_capacity(done.len());
-        for (known, done) in self.problems.iter_mut().zip(done) {
-            let problem = match done {
-                Done::Result(Ok(value)) => {
-                    results.push(Some(value));
-                    continue;
-                }
-                Done::Result(Err(refusal)) => UnitProblem::Refused(refusal),
-                Done::Late => UnitProblem::Late,
-                Done::Panicked => UnitProblem::Panicked,
-            };
-            known.get_or_insert(problem);
-            results.push(None);
-        }
-        results
-    }
-
-    /// A step after which others follow.
-    fn inner_step<T: Send + 'static>(
-        &mut self,
-        work: impl Fn(usize, &Unit, &QueryEnd) -> Result<T, Box<CodeRefusal>> + Send + Sync + 'static,
-    ) -> Vec<Option<T>> {
-        self.step(&self.end.of_step(), work)
+        let (limit, policy, has_index) = (shape.limit, shape.freshness, vec![true; steps.units.len()]);
+        let most_hits = limit.saturating_mul(OVERFETCH_FACTOR);
+        Self { steps, has_index, end, limit, most_hits, policy, is_live }
     }
 
     fn begin(&mut self, begin: impl Fn(&Arc<Project>) -> Result<PartSearch, Box<CodeRefusal>> + Send + Sync + 'static) {
-        self.inner_step(move |_, unit, _| {
-            *unit.part.lock() = Some(begin(&unit.project)?);
-            Ok(())
-        });
+        let begun = self.steps.step(&self.end.of_step(), move |_, unit, _| unit.begin(&begin));
+        self.has_index = begun.into_iter().map(|has_index| has_index.unwrap_or(true)).collect();
     }
 
     /// The best rows of all units.
-    fn ranked(&mut self) -> Vec<Option<ResultRows>> {
-        let statistics = self.inner_step(|_, unit, _| unit.ask(PartSearch::statistics));
+    fn ranked(&mut self, end: &QueryEnd) -> Vec<Option<ResultRows>> {
+        let statistics = self.steps.step(&end.of_step(), |_, unit, _| unit.ask(PartSearch::statistics));
         let mut sums = QueryStatistics::default();
         statistics.iter().flatten().for_each(|one| sums.add(one));
-        let hits = self.inner_step(move |_, unit, _| unit.ask(|part| part.hits(&sums)));
+        let hits = self.steps.step(&end.of_step(), move |_, unit, _| unit.ask(|part| part.hits(&sums)));
         let counts = chosen(&hits, self.most_hits);
         let hits: Vec<Mutex<Option<PartHits>>> = hits.into_iter().map(Mutex::new).collect();
-        self.step(self.end, move |at, unit, _| {
+        self.steps.step(end, move |at, unit, _| {
             let own = hits[at].lock().take();
             unit.ask(|part| part.rows(own.unwrap_or_default(), counts[at]))
         })
     }
 
     /// The matching lines of all units: those that the answer needs, and the number of all.
-    fn lines(&mut self, query: &SearchQuery) -> Vec<Option<ResultRows>> {
+    fn lines(&mut self, query: &SearchQuery, end: &QueryEnd) -> Vec<Option<ResultRows>> {
         let (offset, limit) = (query.offset, self.limit);
         let lines = |offset, limit| {
             move |unit: &Unit, end: &QueryEnd| unit.ask(|part| part.lines(offset, limit, &|| end.is_reached()))
         };
         if offset == 0 {
             let first = lines(0, limit);
-            return self.step(self.end, move |_, unit, end| first(unit, end));
+            return self.steps.step(end, move |_, unit, end| first(unit, end));
         }
         // The lines of all units form one list. The totals say which units the requested lines are in.
         let one = lines(0, 1);
-        let mut counted = self.inner_step(move |_, unit, end| one(unit, end));
+        let mut counted = self.steps.step(&end.of_step(), move |_, unit, end| one(unit, end));
         let mut windows = vec![None; counted.len()];
         let (mut before, mut left) = (0, limit);
         for (window, rows) in windows.iter_mut().zip(&mut counted) {
@@ -236,17 +170,17 @@ impl<'e> GroupSearch<'e> {
             before += rows.total;
         }
         // Only units with a window are asked again.
-        let order = self.order.clone();
-        self.order.retain(|unit| windows[*unit].is_some());
-        let known = self.problems.clone();
+        let order = self.steps.order.clone();
+        self.steps.order.retain(|unit| windows[*unit].is_some());
+        let known = self.steps.problems.clone();
         let of_units = windows.clone();
-        let shown = self.step(self.end, move |at, unit, end| match of_units[at] {
+        let shown = self.steps.step(end, move |at, unit, end| match of_units[at] {
             Some((skipped, taken)) => lines(skipped, taken)(unit, end).map(Some),
             None => Ok(None),
         });
-        self.order = order;
+        self.steps.order = order;
         for (((rows, shown), window), (problem, before)) in
-            counted.iter_mut().zip(shown).zip(windows).zip(self.problems.iter_mut().zip(known))
+            counted.iter_mut().zip(shown).zip(windows).zip(self.steps.problems.iter_mut().zip(known))
         {
             if let Some(shown) = shown.flatten() {
                 *rows = Some(shown);
@@ -259,30 +193,33 @@ impl<'e> GroupSearch<'e> {
     }
 
     /// The sentence that no unit has the name that a search consists of, if at least `least` units say so.
-    fn absent_name(&mut self, parts: &[Option<ResultRows>], least: usize) -> Option<AbsentName> {
+    fn absent_name(&mut self, parts: &[Option<ResultRows>], least: usize, end: &QueryEnd) -> Option<AbsentName> {
         let says_so =
             |rows: &&ResultRows| rows.metadata.warnings.iter().any(|warning| is_unknown_name_warning(warning));
         let is_absent = parts.iter().flatten().filter(says_so).count() >= least;
-        if is_absent { self.nearest_names() } else { None }
+        if is_absent { self.nearest_names(end) } else { None }
     }
 
     /// What all units say of a name that they don't have. A unit that fails at this keeps its rows and says nothing.
-    fn nearest_names(&mut self) -> Option<AbsentName> {
-        let known = self.problems.clone();
-        let said = self.step(self.end, |_, unit, _| unit.ask(PartSearch::absent_name));
-        self.problems = known;
+    fn nearest_names(&mut self, end: &QueryEnd) -> Option<AbsentName> {
+        let known = self.steps.problems.clone();
+        let said = self.steps.step(end, |_, unit, _| unit.ask(PartSearch::absent_name));
+        self.steps.problems = known;
         said.into_iter().flatten().flatten().reduce(AbsentName::merged)
     }
 
     /// Merges the parts, and names the workspaces without one.
-    fn finish(self, parts: Vec<Option<ResultRows>>, merge: impl FnOnce(Vec<RootRows>) -> Merged) -> GroupRows {
+    fn finish(mut self, parts: Vec<Option<ResultRows>>, merge: impl FnOnce(Vec<RootRows>) -> Merged) -> GroupRows {
         let (mut indexed, mut unindexed, mut problems, mut refused) = (Vec::new(), Vec::new(), Vec::new(), None);
         let mut behind: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut took: Vec<(usize, Instant, Instant)> = Vec::new();
         let (mut lost, mut invalid) = (Vec::new(), None);
-        for ((unit, problem), rows) in self.units.iter().zip(self.problems).zip(parts) {
+        let unit_problems = std::mem::take(&mut self.steps.problems);
+        for (((unit, problem), has_index), rows) in
+            self.steps.units.iter().zip(unit_problems).zip(self.has_index).zip(parts)
+        {
             let name = &unit.of.name;
-            if let Some((from, to)) = *unit.took.lock() {
+            if let Some((from, to)) = unit.took() {
                 match took.last_mut().filter(|(member, ..)| *member == unit.member) {
                     Some((_, first, last)) => (*first, *last) = ((*first).min(from), (*last).max(to)),
                     None => took.push((unit.member, from, to)),
@@ -310,7 +247,6 @@ impl<'e> GroupSearch<'e> {
                     None => behind.push((unit.member, vec![unit.at])),
                 }
             }
-            let has_index = unit.part.lock().as_ref().is_none_or(PartSearch::is_indexed);
             let list = if has_index { &mut indexed } else { &mut unindexed };
             if has_index && metadata.indexing == IndexingStatus::Indexing {
                 problems.push(group_report::partly_indexed(name.clone()));
@@ -325,7 +261,7 @@ impl<'e> GroupSearch<'e> {
         }
         let rows = match invalid {
             Some(refusal) => Err(refusal),
-            None => self::merged(indexed, unindexed, refused, merge),
+            None => merged(indexed, unindexed, refused, merge),
         };
         let rows = match rows {
             Ok(mut rows) => {
@@ -361,16 +297,6 @@ fn merged(
         rows.metadata.indexing = worst;
     }
     Ok(rows)
-}
-
-impl Unit {
-    /// Asks its part. A unit whose part hasn't begun has a problem, and isn't asked.
-    fn ask<T>(&self, ask: impl FnOnce(&PartSearch) -> Result<T, Box<CodeRefusal>>) -> Result<T, Box<CodeRefusal>> {
-        match &*self.part.lock() {
-            Some(part) => ask(part),
-            None => Err(Box::new(UnitProblem::Panicked.refusal())),
-        }
-    }
 }
 
 /// How many of the hits of each unit are among the best `most` of all: by score, then path, then position, then unit.

@@ -12,6 +12,7 @@ pub mod group_members;
 pub mod group_query;
 pub mod group_report;
 pub mod group_rows;
+mod group_steps;
 pub mod handle;
 pub mod health;
 pub mod heap_trim;

@@ -125,11 +125,15 @@ impl RunningQueries {
         has_late && are_older(&self.all.running.lock().1, MAX_LATE_CODE_QUERIES, LATE_CODE_QUERY_MS)
     }
 
+    /// Whether a query of the workspace runs on after its call.
+    pub(super) fn has_late(&self) -> bool {
+        are_older(&self.running.lock(), 1, LATE_CODE_QUERY_MS)
+    }
+
     /// Whether queries of the workspace have lately run on after their calls.
     pub(super) fn is_slow(&self) -> bool {
         let slow_for = Duration::from_millis(SLOW_WORKSPACE_MS);
-        are_older(&self.running.lock(), 1, LATE_CODE_QUERY_MS)
-            || self.late_at.lock().is_some_and(|late_at| late_at.elapsed() < slow_for)
+        self.has_late() || self.late_at.lock().is_some_and(|late_at| late_at.elapsed() < slow_for)
     }
 }
 

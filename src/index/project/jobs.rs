@@ -95,7 +95,7 @@ impl Project {
     fn reset(&self) -> Result<(), JobError> {
         loop {
             if self.index_dir.lock()?.is_some() {
-                self.views.lock().clear();
+                self.forget_views();
                 return Ok(self.index_dir.reset()?);
             }
             if self.stop.wait(job::LOCK_POLL) {

@@ -371,8 +371,18 @@ impl Project {
         }
         // Several threads may load it at once, with the same result.
         let view = Arc::new(ManifestView::load(&self.index_dir, store, head, stamp)?);
-        self.views.lock().put(key, view.clone());
+        // Closes files, which isn't done under the lock.
+        let _replaced = self.views.lock().push(key, view.clone());
         Ok(view)
+    }
+
+    /// Drops the views. Their files are closed without the lock.
+    fn forget_views(&self) {
+        let views: Vec<_> = {
+            let mut views = self.views.lock();
+            std::iter::from_fn(|| views.pop_lru()).collect()
+        };
+        drop(views);
     }
 
     /// Loads the view of the working tree.

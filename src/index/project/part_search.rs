@@ -133,7 +133,8 @@ impl Project {
 
     /// Whether a manifest is in memory, so that a query need not load one.
     pub fn is_loaded(&self) -> bool {
-        !self.views.lock().is_empty()
+        // Not even a lock of one that is just being replaced is waited for.
+        self.views.try_lock().is_some_and(|views| !views.is_empty())
     }
 }
 

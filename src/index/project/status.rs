@@ -348,7 +348,7 @@ impl Project {
         let git = self.git();
         let is_unreachable = |head: &ManifestHead| job::is_unreachable(git.as_ref().ok(), head);
         let swept = job::collect_garbage(&self.index_dir, &is_unreachable)?;
-        self.views.lock().clear();
+        self.forget_views();
         Ok(swept)
     }
 }
