@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::indexer::fan_out::{Done, fan_out};
-use crate::indexer::group_members::{MemberProjects, asking_order};
+use crate::indexer::group_members::{MemberProjects, request_order};
 use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::handle::IndexHandle;
 use crate::indexer::health::health;
@@ -29,7 +29,7 @@ pub fn group_health(
     end: &QueryEnd,
 ) -> Result<HealthReport, Box<CodeRefusal>> {
     let (all, indexes) = (members.to_vec(), indexes.clone());
-    let order = asking_order(members.iter().map(|(_, indexed)| &*indexed.queries));
+    let order = request_order(members.iter().map(|(_, indexed)| &*indexed.queries));
     let done = fan_out(members.len(), order, threads, end, move |at| {
         let indexed = &all[at].1;
         let _running = indexed.queries.begin().ok_or(UnitProblem::Hangs)?;
@@ -97,7 +97,7 @@ pub fn group_status(
     end: &QueryEnd,
 ) -> GroupStatus {
     let (all, reference) = (members.to_vec(), reference.map(str::to_owned));
-    let order = asking_order(members.iter().map(|member| &*member.queries));
+    let order = request_order(members.iter().map(|member| &*member.queries));
     let done = fan_out(members.len(), order, threads, end, move |at| {
         let member = &all[at];
         let _running = member.begin()?;

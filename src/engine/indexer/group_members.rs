@@ -9,13 +9,13 @@ use codeyard_index::Project;
 use codeyard_model::code::CodeRefusal;
 
 /// Where a workspace or root comes in the order in which a group is asked, lowest first.
-pub(super) fn asked_last(queries: &RunningQueries, is_loaded: bool) -> (bool, bool, bool) {
+pub(super) fn request_rank(queries: &RunningQueries, is_loaded: bool) -> (bool, bool, bool) {
     (queries.has_late(), !is_loaded, queries.is_slow())
 }
 
 /// The order in which workspaces are asked: those whose files are slow last.
-pub(super) fn asking_order<'q>(queries: impl Iterator<Item = &'q RunningQueries>) -> Vec<usize> {
-    let keys: Vec<_> = queries.map(|queries| asked_last(queries, true)).collect();
+pub(super) fn request_order<'q>(queries: impl Iterator<Item = &'q RunningQueries>) -> Vec<usize> {
+    let keys: Vec<_> = queries.map(|queries| request_rank(queries, true)).collect();
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by_key(|at| keys[*at]);
     order

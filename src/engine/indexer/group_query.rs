@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::indexer::code_query::{Projects, is_behind};
 use crate::indexer::fan_out::{Done, fan_out};
-use crate::indexer::group_members::{MemberProjects, asking_order};
+use crate::indexer::group_members::{MemberProjects, request_order};
 use crate::indexer::group_report::{self, UnitProblem};
 use crate::indexer::group_rows::GroupRows;
 use crate::indexer::group_steps::{Steps, Unit};
@@ -88,7 +88,7 @@ impl GroupProjects<'_> {
     /// `get_file_outline` of every member, by position; of each the first root that has the file.
     pub fn outlines(self, query: &OutlineQuery, end: &QueryEnd) -> Vec<Result<Outline, Box<CodeRefusal>>> {
         let (members, query) = (self.members.to_vec(), query.clone());
-        let order = asking_order(members.iter().map(|member| &*member.queries));
+        let order = request_order(members.iter().map(|member| &*member.queries));
         let done = fan_out(members.len(), order, self.threads, end, move |at| {
             let _running = members[at].begin()?;
             Projects { all: &members[at].projects, payload_bytes: usize::MAX }.first_outline(&query)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::indexer::fan_out::{Done, fan_out};
-use crate::indexer::group_members::{MemberProjects, asked_last};
+use crate::indexer::group_members::{MemberProjects, request_rank};
 use crate::indexer::group_report::UnitProblem;
 use crate::indexer::query_end::QueryEnd;
 use codeyard_base::clock::Instant;
@@ -53,7 +53,7 @@ impl Steps {
         let mut order: Vec<usize> = (0..units.len()).collect();
         order.sort_by_cached_key(|unit| {
             let unit = &units[*unit];
-            asked_last(&unit.of.queries, unit.project.is_loaded())
+            request_rank(&unit.of.queries, unit.project.is_loaded())
         });
         Self { problems: vec![None; units.len()], units, order, threads }
     }
