@@ -53,7 +53,12 @@ impl Agent {
 
     /// Asks what the file declares; what comes first.
     fn symbols(&mut self) -> Value {
-        self.call("lsp", &json!({"operation": "documentSymbol", "filePath": "a.tiny"}))
+        loop {
+            let first = self.call("lsp", &json!({"operation": "documentSymbol", "filePath": "a.tiny"}));
+            if !is_late(&first) {
+                return first;
+            }
+        }
     }
 
     /// Calls a tool; what comes first.
@@ -65,12 +70,26 @@ impl Agent {
 
     /// The same; it must ask, and is answered with `word`.
     fn answered(&mut self, word: &str) -> Value {
-        let question = self.symbols();
-        assert_eq!(question["method"], "elicitation/create", "{question}");
-        let result = json!({"action": "accept", "content": {"decision": word}});
-        self.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": result}));
-        self.next()
+        let mut first = self.symbols();
+        assert_eq!(first["method"], "elicitation/create", "{first}");
+        loop {
+            let result = json!({"action": "accept", "content": {"decision": word}});
+            self.send(&json!({"jsonrpc": "2.0", "id": first["id"], "result": result}));
+            let answer = self.next();
+            if !is_late(&answer) {
+                return answer;
+            }
+            first = self.symbols();
+            if first["method"] != "elicitation/create" {
+                return first;
+            }
+        }
     }
+}
+
+/// Whether the call met its deadline, as it may on a busy machine.
+fn is_late(answer: &Value) -> bool {
+    answer["result"].to_string().contains("CAP_EXCEEDED")
 }
 
 impl Drop for Agent {
@@ -259,7 +278,8 @@ fn a_damaged_state_database_stops_every_command_until_it_is_moved_away() {
     let serving = sandbox.serve(&["--config", &config]);
     serving.wait_for("a damaged file of an earlier version is not imported");
     let mut agent = Agent::start(&sandbox, &config, &[]);
-    assert!(declares(&agent.answered("always"), "repo"), "nothing in it holds");
+    let answer = agent.answered("always");
+    assert!(declares(&answer, "repo"), "nothing in it holds: {answer}");
     assert_eq!(sandbox.run(&["permissions", "list", "--json"]).code(0).json().as_array().unwrap().len(), 1);
     assert!(sandbox.path("state/permissions.damaged").exists());
     drop(agent);
