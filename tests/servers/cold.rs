@@ -140,9 +140,12 @@ fn insist_on_operation(client: &mut Mcp, op: &Op, right: &Value) -> usize {
                 answers += 1;
             }
             Err(refusal) => {
-                assert_eq!(refusal.error["reason"], "timeout", "{op:?}: {refusal:?}");
+                // On a busy machine a server may have more than it can answer.
+                if refusal.error["reason"] != "overloaded" {
+                    assert_eq!(refusal.error["reason"], "timeout", "{op:?}: {refusal:?}");
+                    assert!(refusal.output.contains("Ask again in "), "{refusal:?}");
+                }
                 assert!(!refusal.output.contains("No results"), "{refusal:?}");
-                assert!(refusal.output.contains("Ask again in "), "{refusal:?}");
                 refusals += 1;
                 pause(refusal.error["retryAfterMs"].as_u64().expect("a hint").min(100));
             }

@@ -241,7 +241,9 @@ fn fallback_results_are_not_confirmed_by_the_fallback() {
             let mut payload = Value::Null;
             let is_found = until(20_000, || {
                 payload = code.call("locate_symbol", &locate).unwrap_or_else(|failure| panic!("{failure:?}"));
-                payload["metadata"]["freshness_status"] == "fresh" && payload["results"] != json!([])
+                payload["metadata"]["freshness_status"] == "fresh"
+                    && payload["results"] != json!([])
+                    && !payload["metadata"]["warnings"].to_string().contains("still starting")
             });
             assert!(is_found, "{payload}");
             let row = &payload["results"][0];

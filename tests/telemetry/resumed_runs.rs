@@ -20,7 +20,7 @@ use codeyard_runs::durable_run::RunStart;
 use codeyard_runs::event::{Event, TraceContext};
 use codeyard_runs::machine::{Activity, Advance, Command, StageResult};
 use codeyard_runs::observer::RunStatus;
-use codeyard_runs::run_host::RunHost;
+use codeyard_runs::run_host::{HostError, RunHost};
 use codeyard_runs::stage::{ItemOutput, Stage, StageCode, StageError};
 use codeyard_runs::work_item::WorkItemSpec;
 use codeyard_runs::workflow::{Role, State, Workflow};
@@ -118,7 +118,13 @@ impl Life {
         let store = state.store().unwrap();
         let waits = Arc::new(AtomicBool::new(false));
         let code = Arc::new(Code { is_free, waits: waits.clone() });
-        let host = RunHost::open(code, &state.path().join("runs"), store.clone()).unwrap();
+        // A thread of the life before may still have the folder, which a process that ends gives up.
+        let host = loop {
+            match RunHost::open(code.clone(), &state.path().join("runs"), store.clone()) {
+                Err(HostError::InUse { .. }) => tokio::time::sleep(Duration::from_millis(1)).await,
+                opened => break opened.unwrap(),
+            }
+        };
         let limits = RunLimits {
             active: 2,
             active_per_workspace: 2,
