@@ -49,6 +49,25 @@ fn a_root_that_became_a_file_is_no_document() {
 }
 
 #[test]
+fn without_a_free_descriptor_regular_files_inside_are_admitted_and_nothing_is_read() {
+    let (_dir, top) = folder();
+    let root = top.join("root");
+    std::os::unix::fs::symlink(top.join("extra/y.py"), root.join("out.py")).unwrap();
+    std::os::unix::fs::symlink(root.join("src/x.py"), root.join("in.py")).unwrap();
+    std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+    let gate = Gate::open(std::slice::from_ref(&root), &[]).unwrap().without_descriptors();
+    let admitted = |name: &str| gate.document(&encode_path(&root.join(name))).map(|uri| uri.to_string());
+    let real = encode_path(&root.join("src/x.py"));
+    assert_eq!(admitted("src/x.py").unwrap(), real);
+    assert_eq!(admitted("in.py").unwrap(), real);
+    for name in ["src", "socket", "missing.py"] {
+        assert_eq!(admitted(name).unwrap_err().code, ErrorCode::NotFound, "{name}");
+    }
+    assert_eq!(admitted("out.py").unwrap_err().code, ErrorCode::WorkspaceDenied);
+    assert!(gate.read(&gate.document(&real).unwrap(), 1_000).is_err());
+}
+
+#[test]
 fn a_path_that_was_a_link_is_remembered() {
     let (_dir, top) = folder();
     let gate = Gate::open(&[top.join("root")], &[top.join("extra")]).unwrap();

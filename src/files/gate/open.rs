@@ -41,6 +41,9 @@ pub(super) enum OpenMethod {
     Openat2,
     /// One `openat` for each segment.
     PerSegment,
+    /// None: as if the process had no free descriptor.
+    #[cfg(test)]
+    NoDescriptor,
 }
 
 impl OpenMethod {
@@ -60,7 +63,11 @@ impl OpenMethod {
 
     /// Whether [`Self::read_at`] and [`Self::open_dir_at`] work.
     pub(super) fn supports_dir_handles(self) -> bool {
-        self != Self::PerSegment
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Openat2 => true,
+            _ => false,
+        }
     }
 
     /// The `stat` of `root/rest`, if it is a regular file and the path contains no link.
@@ -106,7 +113,7 @@ impl OpenMethod {
         let strict = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match self {
             Self::Openat2 => openat2(dir, rest, flags, Mode::empty(), strict).map_err(open_error),
-            Self::PerSegment => Err(OpenError::NoFile),
+            _ => Err(OpenError::NoFile),
         }
     }
 
@@ -152,6 +159,8 @@ impl OpenMethod {
             #[cfg(target_os = "linux")]
             Self::Openat2 => open_inside(root, rest, flags),
             Self::PerSegment => open_per_segment(root, rest, flags),
+            #[cfg(test)]
+            Self::NoDescriptor => Err(Errno::MFILE),
         };
         opened.map_err(open_error)
     }

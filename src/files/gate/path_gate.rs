@@ -301,6 +301,13 @@ impl Gate {
         self.method = OpenMethod::PerSegment;
         self
     }
+
+    /// The same gate in a process that has no free descriptor.
+    #[cfg(test)]
+    pub(super) fn without_descriptors(mut self) -> Self {
+        self.method = OpenMethod::NoDescriptor;
+        self
+    }
 }
 
 impl Denial {
