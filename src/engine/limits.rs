@@ -249,14 +249,14 @@ pub const MAX_LATE_CODE_QUERIES: usize = 64;
 /// milliseconds.
 pub const STUCK_UNIT_MS: u64 = 200;
 
-/// Threads that take the place of others in queries to groups, over all of them, each until it has returned.
+/// Threads that take the place of others in queries to groups, over all of them, each until it has returned. One step uses half of them.
 pub const MAX_EXTRA_GROUP_THREADS: usize = 16;
 
-/// Time after the end of a query to a group within which its threads return what they have, in milliseconds. Those that don't are left
-/// behind.
+/// Longest time after the end of a step of a query to a group within which its threads return what they have, in milliseconds. Those that
+/// don't are left behind.
 pub const LATE_UNIT_MS: u64 = 100;
 
-/// Time after which a call to such a workspace is asked to come back, in milliseconds.
+/// Time after which a call to a workspace whose queries hang is asked to come back, in milliseconds.
 pub const HANGING_RETRY_AFTER_MS: u64 = 10_000;
 
 /// Time after the end of a call after which its query gives its slots to others, although its thread has not returned, in milliseconds.

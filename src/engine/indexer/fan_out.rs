@@ -2,8 +2,9 @@
 //!
 //! A unit whose thread is in a call of the system can't be interrupted; another thread takes its place then, and the result is dropped
 //! when it comes. Invariants: the results are in the units' order, whatever the threads do; a unit whose work panics or hangs has no
-//! result and disturbs no other; once the end is reached, no further unit begins, and the results are there a little later; the threads
-//! that take the place of others are bounded over all queries.
+//! result and disturbs no other; once the end is reached, no further unit begins, and the results are there a little later, unless the
+//! system has no thread left; no more than the given number of threads work that aren't stuck, and those that are stuck are bounded over
+//! all queries.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::indexer::query_end::QueryEnd;
-use crate::limits::{LATE_UNIT_MS, MAX_EXTRA_GROUP_THREADS, STUCK_UNIT_MS};
+use crate::limits::{MAX_EXTRA_GROUP_THREADS, STUCK_UNIT_MS};
 use codeyard_base::clock::Instant;
 
 /// How often the caller looks at the time while it waits.
@@ -37,6 +38,8 @@ pub(super) enum Done<T> {
 /// The units, shared by the caller and the threads.
 struct Units<T, W> {
     order: Vec<usize>,
+    /// How many threads work at once, but for those that are stuck.
+    threads: usize,
     end: QueryEnd,
     work: W,
     progress: Mutex<Progress<T>>,
@@ -50,6 +53,8 @@ struct Progress<T> {
     ended: usize,
     /// The units that have begun and not ended, and when they began.
     running: Vec<(usize, Instant)>,
+    /// The threads that take units.
+    workers: usize,
 }
 
 impl<T> Progress<T> {
@@ -70,12 +75,12 @@ pub(super) fn fan_out<T: Send + 'static>(
     work: impl Fn(usize) -> T + Send + Sync + 'static,
 ) -> Vec<Done<T>> {
     let results = (0..count).map(|_| Done::Late).collect();
-    let progress = Mutex::new(Progress { results, begun: 0, ended: 0, running: Vec::new() });
-    let units = Arc::new(Units { order, end: end.clone(), work, progress, changed: Condvar::new() });
-    let most = threads.clamp(1, units.order.len().max(1));
-    let started = (0..most).take_while(|_| start(&units, None)).count();
+    let workers = threads.clamp(1, order.len().max(1));
+    let progress = Mutex::new(Progress { results, begun: 0, ended: 0, running: Vec::new(), workers });
+    let units = Arc::new(Units { order, threads: workers, end: end.clone(), work, progress, changed: Condvar::new() });
+    let started = (0..workers).take_while(|_| start(&units, None)).count();
+    units.progress.lock().workers -= workers - started;
     if started == 0 {
-        // The system has no thread left.
         units.run();
     }
     units.wait()
@@ -115,38 +120,49 @@ impl<T: Send + 'static, W: Fn(usize) -> T + Send + Sync + 'static> Units<T, W> {
 
     fn next(&self) -> Option<usize> {
         let mut progress = self.progress.lock();
-        let unit = *self.order.get(progress.begun)?;
-        if self.end.is_reached() {
-            return None;
+        let now = Instant::now();
+        let unit = self.order.get(progress.begun).copied().filter(|_| !self.end.is_reached());
+        // One whose place another thread has taken goes when it returns.
+        let unit = unit.filter(|_| progress.workers.saturating_sub(progress.stuck(now)) <= self.threads);
+        match unit {
+            Some(unit) => {
+                progress.begun += 1;
+                progress.running.push((unit, now));
+            }
+            None => progress.workers = progress.workers.saturating_sub(1),
         }
-        progress.begun += 1;
-        progress.running.push((unit, Instant::now()));
-        Some(unit)
+        unit
     }
 
     /// The results, once all units have ended, or a little after the end.
     fn wait(self: &Arc<Self>) -> Vec<Done<T>> {
-        let (mut replaced, mut reached_at) = (0, None);
+        let (mut extra, mut reached_at) = (0, None);
         let mut progress = self.progress.lock();
         while progress.ended < self.order.len() {
             let now = Instant::now();
             let stuck = progress.stuck(now);
+            let is_short = progress.workers.saturating_sub(stuck) < self.threads && progress.begun < self.order.len();
             if self.end.is_reached() {
                 let late = now.saturating_duration_since(*reached_at.get_or_insert(now));
-                if progress.running.is_empty() || late >= Duration::from_millis(LATE_UNIT_MS) {
+                if progress.running.is_empty() || late >= self.end.late_by() {
                     break;
                 }
-            } else if stuck > replaced
-                && progress.begun < self.order.len()
+            } else if is_short
+                && self.end.has_time()
+                && extra < MAX_EXTRA_GROUP_THREADS / 2
                 && let Ok(place) = EXTRA_THREADS.try_acquire()
             {
-                replaced += 1;
-                start(self, Some(place));
-            } else if stuck > 0 && stuck == progress.running.len() && self.end.is_impatient() {
+                if start(self, Some(place)) {
+                    progress.workers += 1;
+                    extra += 1;
+                }
+            } else if progress.ended > 0 && stuck > 0 && stuck == progress.running.len() && self.end.is_impatient() {
                 break;
             }
             self.changed.wait_for(&mut progress, POLL);
         }
+        // Those that return later find nothing to do.
+        progress.begun = self.order.len();
         std::mem::take(&mut progress.results)
     }
 }
@@ -154,11 +170,11 @@ impl<T: Send + 'static, W: Fn(usize) -> T + Send + Sync + 'static> Units<T, W> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-    use std::sync::mpsc;
 
     use super::*;
     use crate::indexer::query_end::QuerySlots;
     use crate::indexer::running_queries::QueryTurn;
+    use crate::limits::LATE_UNIT_MS;
 
     fn end_after(after: Duration, is_cancelled: &Arc<AtomicBool>) -> QueryEnd {
         let slots = Arc::new(Semaphore::new(2));
@@ -204,25 +220,35 @@ mod tests {
         assert_eq!(fan_out(0, Vec::new(), 4, &QueryEnd::default(), |unit| unit), []);
     }
 
-    /// Units of which the first hangs until something is sent; the others count.
-    fn first_hangs(begun: &Arc<AtomicUsize>) -> (mpsc::Sender<()>, impl Fn(usize) -> usize + Send + Sync + use<>) {
-        let (release, released) = mpsc::channel::<()>();
-        let (released, begun) = (Mutex::new(released), begun.clone());
+    /// Units that count; these hang until the barrier is opened.
+    fn some_hang(begun: &Arc<AtomicUsize>, hang: &'static [usize]) -> (Arc<Barrier>, impl Fn(usize) -> usize + use<>) {
+        let barrier = Arc::new(Barrier(Mutex::new(false), Condvar::new()));
+        let (held, begun) = (barrier.clone(), begun.clone());
         let work = move |unit| {
             begun.fetch_add(1, Ordering::Relaxed);
-            if unit == 0 {
-                released.lock().recv().ok();
+            let mut is_open = held.0.lock();
+            while hang.contains(&unit) && !*is_open {
+                held.1.wait(&mut is_open);
             }
             unit
         };
-        (release, work)
+        (barrier, work)
+    }
+
+    struct Barrier(Mutex<bool>, Condvar);
+
+    impl Barrier {
+        fn open(&self) {
+            *self.0.lock() = true;
+            self.1.notify_all();
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn units_that_hang_have_no_result_and_the_others_have_theirs() {
         let (is_cancelled, begun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let end = end_after(Duration::from_secs(3_600), &is_cancelled);
-        let (release, work) = first_hangs(&begun);
+        let (barrier, work) = some_hang(&begun, &[0]);
         let work = move |unit| {
             is_cancelled.store(unit == 5, Ordering::Relaxed);
             work(unit)
@@ -239,22 +265,49 @@ mod tests {
         }
         let done = done.await.unwrap();
         assert_eq!(done[..5], [Done::Late, Done::Result(1), Done::Result(2), Done::Result(3), Done::Result(4)]);
-        drop(release);
+        barrier.open();
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_step_is_over_when_only_units_that_hang_are_left_and_patience_ends() {
         let begun = Arc::new(AtomicUsize::new(0));
         let end = end_after(Duration::from_secs(3), &Arc::default());
-        let (release, work) = first_hangs(&begun);
+        let (barrier, work) = some_hang(&begun, &[0, 3]);
         let step = end.of_step();
-        let done = tokio::task::spawn_blocking(move || fan_out(3, (0..3).collect(), 2, &step, work));
-        until_begun(&begun, 3).await;
+        let done = tokio::task::spawn_blocking(move || fan_out(4, (0..4).collect(), 2, &step, work));
+        until_begun(&begun, 4).await;
         pass(2_000).await;
         // Without any further time.
         let done = done.await.unwrap();
-        assert_eq!(done, [Done::Late, Done::Result(1), Done::Result(2)]);
+        assert_eq!(done, [Done::Late, Done::Result(1), Done::Result(2), Done::Late]);
         assert!(!end.is_reached());
-        drop(release);
+        barrier.open();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_single_unit_has_the_whole_time_of_its_step() {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let step = end_after(Duration::from_secs(8), &Arc::default()).of_step();
+        let (barrier, work) = some_hang(&begun, &[0]);
+        let done = tokio::task::spawn_blocking(move || fan_out(1, vec![0], 2, &step, work));
+        until_begun(&begun, 1).await;
+        pass(6_999).await;
+        barrier.open();
+        assert_eq!(done.await.unwrap(), [Done::Result(0)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn threads_whose_place_was_taken_go_when_they_return() {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let end = end_after(Duration::from_secs(3_600), &Arc::default());
+        let (barrier, work) = some_hang(&begun, &[0, 1, 2, 3]);
+        let done = tokio::task::spawn_blocking(move || fan_out(12, (0..12).collect(), 2, &end, work));
+        until_begun(&begun, 2).await;
+        assert_eq!(begun.load(Ordering::Relaxed), 2);
+        pass(STUCK_UNIT_MS).await;
+        until_begun(&begun, 4).await;
+        barrier.open();
+        let done = done.await.unwrap();
+        assert_eq!(done, (0..12).map(Done::Result).collect::<Vec<_>>());
     }
 }

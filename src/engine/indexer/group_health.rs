@@ -51,7 +51,10 @@ pub fn group_health(
         incomplete.push(group_report::refused(name.clone(), &refusal));
         refused.get_or_insert(refusal);
     }
-    together(reports, incomplete).ok_or_else(|| Box::new(refused.unwrap_or_else(no_root)))
+    if reports.is_empty() {
+        return Err(group_report::with_problems(Box::new(refused.unwrap_or_else(no_root)), incomplete));
+    }
+    together(reports, incomplete).ok_or_else(|| Box::new(no_root()))
 }
 
 fn together(reports: Vec<HealthReport>, incomplete: Vec<IncompleteWorkspace>) -> Option<HealthReport> {

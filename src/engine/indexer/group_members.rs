@@ -13,7 +13,7 @@ pub(super) fn request_rank(queries: &RunningQueries, is_loaded: bool) -> (bool, 
     (queries.has_late(), !is_loaded, queries.is_slow())
 }
 
-/// The order in which workspaces are asked: those whose files are slow last.
+/// The order in which workspaces are asked: those with a late query last, before them those that had one lately.
 pub(super) fn request_order<'q>(queries: impl Iterator<Item = &'q RunningQueries>) -> Vec<usize> {
     let keys: Vec<_> = queries.map(|queries| request_rank(queries, true)).collect();
     let mut order: Vec<usize> = (0..keys.len()).collect();

@@ -56,12 +56,17 @@ impl GroupProjects<'_> {
         let is_empty = parts.iter().flatten().all(|rows| rows.rows.is_empty());
         let mut warning = None;
         if may_fall_back && is_empty {
+            let is_cut = parts.iter().flatten().any(is_cut);
             (parts, warning) = if begins_with_lines {
-                (search.ranked(end), Project::absent_phrase(query))
+                (search.ranked(end), Project::absent_phrase(query).filter(|_| !is_cut))
             } else {
                 let absent = search.absent_name(&parts, 1, &end.of_step());
                 (search.lines(query, end), absent.map(|absent| absent.to_string()))
             };
+            if is_cut {
+                // The first search may have missed lines, which would have been the answer.
+                parts.iter_mut().flatten().for_each(|rows| Project::mark_cut(&mut rows.metadata));
+            }
         }
         // A single root says it by itself.
         let absent = search.absent_name(&parts, 2, end);
@@ -182,8 +187,12 @@ impl<'e> GroupSearch<'e> {
         for (((rows, shown), window), (problem, before)) in
             counted.iter_mut().zip(shown).zip(windows).zip(self.steps.problems.iter_mut().zip(known))
         {
-            if let Some(shown) = shown.flatten() {
-                *rows = Some(shown);
+            if let (Some(rows), Some(mut shown)) = (rows, shown.flatten()) {
+                if is_cut(rows) {
+                    // The window may lie elsewhere among all lines.
+                    Project::mark_cut(&mut shown.metadata);
+                }
+                *rows = shown;
             }
             if window.is_none() {
                 *problem = before;
@@ -297,6 +306,11 @@ fn merged(
         rows.metadata.indexing = worst;
     }
     Ok(rows)
+}
+
+/// Whether lines are missing, because the time was up.
+fn is_cut(rows: &ResultRows) -> bool {
+    rows.metadata.safety_limit.is_some()
 }
 
 /// How many of the hits of each unit are among the best `most` of all: by score, then path, then position, then unit.

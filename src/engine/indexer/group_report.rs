@@ -23,7 +23,7 @@ const OVERLOADED: &str = "overloaded";
 pub(super) enum UnitProblem {
     /// It refused the query.
     Refused(Box<CodeRefusal>),
-    /// The time was up before it was asked.
+    /// The time was up before it had answered.
     Late,
     /// Its queries hang, so it wasn't asked.
     Hangs,

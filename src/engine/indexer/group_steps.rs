@@ -4,6 +4,7 @@
 //! beyond the answer is its own root's part alone.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
@@ -34,10 +35,12 @@ pub(super) struct Steps {
     pub(super) units: Arc<[Unit]>,
     /// Why units have no part in the answer.
     pub(super) problems: Vec<Option<UnitProblem>>,
-    /// The order in which the units are asked: those in memory first, and those whose files are slow last, so that most are answered if
-    /// the time is short.
+    /// The order in which the units are asked: those in memory first, and those with a late query last, so that most are answered if the
+    /// time is short.
     pub(super) order: Vec<usize>,
     threads: usize,
+    /// Nobody asks any more. Threads that return now give up their unit's part.
+    is_over: Arc<AtomicBool>,
 }
 
 impl Steps {
@@ -55,7 +58,7 @@ impl Steps {
             let unit = &units[*unit];
             request_rank(&unit.of.queries, unit.project.is_loaded())
         });
-        Self { problems: vec![None; units.len()], units, order, threads }
+        Self { problems: vec![None; units.len()], units, order, threads, is_over: Arc::default() }
     }
 
     /// Runs `work` for every unit without a problem, until this end. A unit whose work fails or doesn't return keeps that as its problem.
@@ -65,11 +68,14 @@ impl Steps {
         work: impl Fn(usize, &Unit, &QueryEnd) -> Result<T, Box<CodeRefusal>> + Send + Sync + 'static,
     ) -> Vec<Option<T>> {
         let order = self.order.iter().copied().filter(|unit| self.problems[*unit].is_none()).collect();
-        let (units, until) = (self.units.clone(), end.clone());
+        let (units, until, is_over) = (self.units.clone(), end.clone(), self.is_over.clone());
         let done = fan_out(units.len(), order, self.threads, end, move |at| {
             let (unit, from) = (&units[at], Instant::now());
             let _running = unit.of.begin()?;
             let result = work(at, unit, &until);
+            if is_over.load(Ordering::SeqCst) {
+                unit.give_up();
+            }
             let mut took = unit.took.lock();
             *took = Some((took.map_or(from, |(first, _)| first), Instant::now()));
             result
@@ -95,11 +101,8 @@ impl Steps {
 impl Drop for Steps {
     /// A thread that is stuck keeps the units. The parts of the others hold their databases and files open.
     fn drop(&mut self) {
-        for unit in &*self.units {
-            if let Some(mut part) = unit.part.try_lock() {
-                part.take();
-            }
-        }
+        self.is_over.store(true, Ordering::SeqCst);
+        self.units.iter().for_each(Unit::give_up);
     }
 }
 
@@ -125,6 +128,13 @@ impl Unit {
         match &*part {
             Some(part) => ask(part),
             None => Err(Box::new(UnitProblem::Panicked.refusal())),
+        }
+    }
+
+    /// Drops its part, unless a thread has it, which does the same when it returns.
+    fn give_up(&self) {
+        if let Some(mut part) = self.part.try_lock() {
+            part.take();
         }
     }
 

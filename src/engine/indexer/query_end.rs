@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::indexer::running_queries::QueryTurn;
+use crate::limits::LATE_UNIT_MS;
 use codeyard_base::clock::Instant;
 
 /// The slots of a query. They are free when it is dropped.
@@ -36,6 +38,8 @@ pub struct QueryEnd {
     at: Option<Instant>,
     /// From here on nobody waits for work that makes no progress.
     patient_until: Option<Instant>,
+    /// Time after the end within which threads return what they have.
+    late_by: Option<Duration>,
     /// Every thread of the query has a share in them.
     _slots: Option<Arc<QuerySlots>>,
 }
@@ -43,7 +47,7 @@ pub struct QueryEnd {
 impl QueryEnd {
     /// The end at this time; earlier if the flag becomes true. The slots are held as long as one of the clones is there.
     pub fn new(is_cancelled: Arc<AtomicBool>, at: Instant, slots: Arc<QuerySlots>) -> Self {
-        Self { is_cancelled, at: Some(at), patient_until: None, _slots: Some(slots) }
+        Self { is_cancelled, at: Some(at), _slots: Some(slots), ..Self::default() }
     }
 
     /// Whether it is reached.
@@ -56,20 +60,30 @@ impl QueryEnd {
         self.patient_until.is_some_and(|until| until <= Instant::now()) || self.is_reached()
     }
 
+    /// Whether it comes by itself.
+    pub(super) fn has_time(&self) -> bool {
+        self.at.is_some()
+    }
+
+    /// Time after the end within which threads return what they have.
+    pub(super) fn late_by(&self) -> Duration {
+        self.late_by.unwrap_or(Duration::from_millis(LATE_UNIT_MS))
+    }
+
     /// The end of a step after which others follow. It may use seven eighths of the time that is left, and two thirds if it makes no
     /// progress then.
     pub(super) fn of_step(&self) -> Self {
         let now = Instant::now();
         let left = self.at.map(|at| at.saturating_duration_since(now));
         let (at, patient_until) = (left.map(|left| now + left * 7 / 8), left.map(|left| now + left * 2 / 3));
-        Self { at, patient_until, ..self.clone() }
+        // Half of what the step leaves to the others.
+        let late_by = left.map(|left| self.late_by().min(left / 16));
+        Self { at, patient_until, late_by, ..self.clone() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::sync::Semaphore;
 
     use super::*;
@@ -91,7 +105,9 @@ mod tests {
         assert!(!step.is_reached());
         pass(1).await;
         assert!(step.is_reached() && !end.is_reached());
+        assert_eq!(step.late_by(), Duration::from_millis(LATE_UNIT_MS));
         let next = end.of_step();
+        assert_eq!(next.late_by(), Duration::from_micros(18_750), "of the 300 ms that are left");
         is_cancelled.store(true, Ordering::Relaxed);
         assert!(next.is_reached() && end.is_reached());
         assert!(!QueryEnd::default().of_step().is_impatient());

@@ -100,11 +100,17 @@ impl Project {
         scope: SearchScope<'_>,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
         let attempts = attempts(&query.text, classify(&query.text));
-        if let FirstLines::Found(lines) = self.first_lines(query, &attempts, scope)? {
-            return Ok(*lines);
-        }
+        let is_cut = match self.first_lines(query, &attempts, scope)? {
+            FirstLines::Found(lines) => return Ok(*lines),
+            FirstLines::Cut => true,
+            FirstLines::None => false,
+        };
         let as_text = SearchQuery { mode: SearchMode::Text, ..query.clone() };
-        Ok(ResultRows { asked: query.into(), ..self.lines(&as_text, scope, LineOrder::CodeFirst)? })
+        let mut lines = self.lines(&as_text, scope, LineOrder::CodeFirst)?;
+        if is_cut {
+            mark_cut(&mut lines.metadata);
+        }
+        Ok(ResultRows { asked: query.into(), ..lines })
     }
 
     /// The lines of the first attempt that has any.

@@ -206,6 +206,7 @@ pub(super) fn mark_cut(metadata: &mut AnswerMetadata) {
     let warning = "The time was up before all files were searched. Narrow the search with paths or language.";
     metadata.warnings.push(warning.to_owned());
     metadata.warnings.sort();
+    metadata.warnings.dedup();
 }
 
 /// The patterns that matching lines must also match, or must not if the flag is set, from the query language.

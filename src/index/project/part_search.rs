@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::line_search::{LineOrder, SearchScope};
+use super::line_search::{LineOrder, SearchScope, mark_cut};
 use super::listing::listed;
 use super::manifest_view::ManifestView;
 use super::path_filter::PathFilter;
@@ -98,6 +98,11 @@ impl Project {
     /// How many hits of all roots are compared with the terms of a query that ranking doesn't know; `None` if it has none.
     pub fn compared_hits(query: &SearchQuery) -> Option<usize> {
         query.restricts_rows().then(|| TermFilter::most_built_rows(query.shape.limit))
+    }
+
+    /// Marks an answer that lacks lines, because the time was up before all files were searched.
+    pub fn mark_cut(metadata: &mut AnswerMetadata) {
+        mark_cut(metadata);
     }
 
     /// The warning of an answer with too few rows, because no more than these hits were compared.
