@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::corpus::{C, Corpus, PYTHON, TYPESCRIPT};
 use crate::e2e::Yard;
-use crate::mcp::until;
 use crate::starts::references;
 
 /// Room for one to three of the servers, which need 15 to 110 MiB each with their guards.
@@ -29,7 +28,12 @@ fn the_budget_holds_and_stopped_servers_come_back() {
     let configuration = format!("{workspaces}\n[supervision]\nmemory_budget_mib = {BUDGET_MIB}\n");
     let mut yard = Yard::serve_with(&configuration, &["--no-auth"]);
     let mut first: Vec<BTreeSet<String>> = Vec::new();
-    for round in 0..2 {
+    // A thread of its own writes the log.
+    let evictions = |yard: &Yard| yard.log().matches("stopped to keep the memory budget").count();
+    let mut round = 0;
+    // On a busy machine a server may end its turn before it has taken its memory, so that nothing must be stopped.
+    while round < 2 || evictions(&yard) < 2 {
+        assert!(round < 10, "{}", yard.log());
         for (at, (name, corpus)) in names.iter().zip(&corpora).enumerate() {
             let answer = references(&yard, name, corpus);
             assert!(answer.len() > 1, "{name}: {answer:?}");
@@ -43,10 +47,8 @@ fn the_budget_holds_and_stopped_servers_come_back() {
             let file = corpus.root.join("touched.txt");
             std::fs::write(file, format!("{round}")).expect("a file");
         }
+        round += 1;
     }
-    // A thread of its own writes the log.
-    let evictions = || yard.log().matches("stopped to keep the memory budget").count();
-    assert!(until(10_000, || evictions() >= 2), "{}", yard.log());
     let log = yard.log();
     assert!(!log.contains("language server ended"), "a stop is no failure: {log}");
     yard.stop();
