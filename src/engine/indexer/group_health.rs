@@ -51,18 +51,21 @@ pub fn group_health(
         incomplete.push(group_report::refused(name.clone(), &refusal));
         refused.get_or_insert(refusal);
     }
-    if reports.is_empty() {
-        return Err(group_report::with_problems(Box::new(refused.unwrap_or_else(no_root)), incomplete));
+    let mut reports = reports.into_iter();
+    match reports.next() {
+        Some(first) => Ok(together(first, reports, incomplete)),
+        None => Err(group_report::with_problems(Box::new(refused.unwrap_or_else(no_root)), incomplete)),
     }
-    together(reports, incomplete).ok_or_else(|| Box::new(no_root()))
 }
 
-fn together(reports: Vec<HealthReport>, incomplete: Vec<IncompleteWorkspace>) -> Option<HealthReport> {
-    let mut all = reports.into_iter();
-    let mut sum = all.next()?;
+fn together(
+    mut sum: HealthReport,
+    others: impl Iterator<Item = HealthReport>,
+    incomplete: Vec<IncompleteWorkspace>,
+) -> HealthReport {
     sum.incomplete = incomplete;
     let severity = |status: HealthStatus| HealthStatus::ALL.iter().position(|known| *known == status);
-    for mut one in all {
+    for mut one in others {
         if severity(one.status) > severity(sum.status) {
             sum.status = one.status;
         }
@@ -79,7 +82,7 @@ fn together(reports: Vec<HealthReport>, incomplete: Vec<IncompleteWorkspace>) ->
         sum.warmset.members.append(&mut one.warmset.members);
         sum.projects.append(&mut one.projects);
     }
-    Some(sum)
+    sum
 }
 
 fn prewarm_rank(status: PrewarmStatus) -> u8 {
