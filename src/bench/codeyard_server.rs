@@ -22,7 +22,8 @@ use codeyard_lsp::registry::Registry;
 use codeyard_model::limits::RETRY_AFTER_MS;
 use codeyard_process::launch::Process;
 use codeyard_process::sibling;
-use codeyard_protocol::names::{REVISION, SERVER_VERSION};
+use codeyard_protocol::names::SERVER_VERSION;
+use codeyard_protocol::revision::Revision;
 
 /// The metric that counts answers by their origin.
 const ANSWERS: &str = "codeyard_cache_answers_total";
@@ -204,10 +205,14 @@ impl McpHttpClient {
         let address = address.to_owned();
         let mut client = Self { address, stream, head, buffer: Vec::with_capacity(READ_BYTES), next_id: 0 };
         let info = json!({"name": "codeyard-bench", "version": SERVER_VERSION});
-        let params = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": info}).to_string();
+        let params =
+            json!({"protocolVersion": Revision::DEFAULT.as_str(), "capabilities": {}, "clientInfo": info}).to_string();
         let (head, _) = client.post(&client.message("initialize", &params)).await?;
         let session = header(&head, "mcp-session-id").ok_or("the server sent no session id")?.to_owned();
-        client.head.push_str(&format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {REVISION}\r\n"));
+        client.head.push_str(&format!(
+            "Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {}\r\n",
+            Revision::DEFAULT.as_str()
+        ));
         client.post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await?;
         Ok(client)
     }

@@ -68,6 +68,7 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
         ("server.allowed_origins", old.server.allowed_origins != new.server.allowed_origins),
         ("server.no_auth", old.server.no_auth != new.server.no_auth),
         ("probes.networks", old.probes != new.probes),
+        ("protocol.revisions", old.protocol != new.protocol),
         ("admin.listen", old.admin.listen != new.admin.listen),
         ("runs", old.runs != new.runs),
         ("supervision.niceness", old.supervision.niceness != new.supervision.niceness),

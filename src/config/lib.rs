@@ -35,8 +35,8 @@ pub use parse::{Source, parse, parse_source};
 pub use permission::{LAUNCH, LSP, PermissionRule, PermissionSection, PrincipalPermission};
 pub use runs::{RewriteRule, RunsSection, ServiceRule};
 pub use sections::{
-    AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ProbesSection, ServerSection,
-    SupervisionSection, Sweep, SyntacticMode, SyntacticSection,
+    AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, McpRevision, ProbesSection, ProtocolSection,
+    ServerSection, SupervisionSection, Sweep, SyntacticMode, SyntacticSection,
 };
 pub use workspace::{IsolationLevel, Prewarm, ServerChoice, WorkspaceConfig};
 pub use workspace_template::{ExpandedConfig, FolderSource, WorkspaceTemplate};
@@ -64,6 +64,8 @@ pub struct Config {
     pub admin: AdminSection,
     /// Who may read the probes and the metrics.
     pub probes: ProbesSection,
+    /// The revisions of MCP.
+    pub protocol: ProtocolSection,
     /// Limits of answers. Only lower values take effect; larger ones are lowered to the default.
     pub limits: Limits,
     /// Diagnostics of whole workspaces.

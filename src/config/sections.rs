@@ -83,6 +83,44 @@ fn without_mapping(network: IpNet) -> Option<IpNet> {
     IpNet::new(IpAddr::V4(mapped.addr().to_ipv4_mapped()?), prefix).ok()
 }
 
+/// A revision of MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub enum McpRevision {
+    /// 2025-03-26.
+    #[serde(rename = "2025-03-26")]
+    V2025_03_26,
+    /// 2025-06-18.
+    #[serde(rename = "2025-06-18")]
+    V2025_06_18,
+    /// 2025-11-25.
+    #[serde(rename = "2025-11-25")]
+    V2025_11_25,
+    /// 2026-07-28, which has no sessions.
+    #[serde(rename = "2026-07-28")]
+    V2026_07_28,
+}
+
+impl McpRevision {
+    /// The revision's name in messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+}
+
+/// `[protocol]`: the revisions of MCP.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProtocolSection {
+    /// Revisions of MCP that endpoints with the catalog `lsp-v1` or `lsp-v1-safe` speak in addition to 2025-11-25: `2025-03-26`,
+    /// `2025-06-18`, `2026-07-28`. All other endpoints speak these four.
+    pub revisions: Vec<McpRevision>,
+}
+
 /// Which files are opened to get a workspace's diagnostics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]

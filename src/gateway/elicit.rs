@@ -7,7 +7,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
@@ -19,8 +18,9 @@ use codeyard_base::base64url;
 use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
-use codeyard_protocol::elicit::{self, Choice, FormAnswer};
+use codeyard_protocol::elicit::{self, Choice, Form, FormAnswer};
 use codeyard_protocol::id::RequestId;
+use codeyard_protocol::revision::Revision;
 
 /// Messages of one call that may wait for its client: the prompt and its withdrawal, with some reserve.
 const PROMPT_QUEUE_MESSAGES: usize = 4;
@@ -54,6 +54,13 @@ pub struct Prompt {
     pub remember: Arc<dyn Fn() + Send + Sync>,
 }
 
+impl Prompt {
+    /// The form that the client shows.
+    pub fn form(&self) -> Form<'_> {
+        Form { text: &self.text, title: self.title, choices: self.choices }
+    }
+}
+
 /// Why a prompt has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoAnswer {
@@ -68,7 +75,8 @@ pub enum NoAnswer {
 /// The client of one session, as the receiver of prompts.
 #[derive(Default)]
 pub struct SessionClient {
-    supports_forms: AtomicBool,
+    /// The session's revision, if the client can show a form and the revision has prompts.
+    forms: Mutex<Option<Revision>>,
     prompts: Mutex<Vec<SentPrompt>>,
 }
 
@@ -124,19 +132,19 @@ pub fn prompt_channel(client: &Arc<SessionClient>) -> (PromptSender, PromptRecei
 
 impl fmt::Debug for SessionClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionClient").field("supports_forms", &self.supports_forms).finish_non_exhaustive()
+        f.debug_struct("SessionClient").field("forms", &self.forms).finish_non_exhaustive()
     }
 }
 
 impl SessionClient {
-    /// Records whether the client can show a form (its `initialize` declares the capability).
-    pub fn set_supports_forms(&self, supports_forms: bool) {
-        self.supports_forms.store(supports_forms, Relaxed);
+    /// Records the session's revision, and whether the client can show a form (its `initialize` declares the capability).
+    pub fn set_supports_forms(&self, supports_forms: bool, revision: Revision) {
+        *self.forms.lock() = Some(revision).filter(|revision| supports_forms && revision.has_elicitation());
     }
 
     /// Whether the client can show a form.
     pub fn supports_forms(&self) -> bool {
-        self.supports_forms.load(Relaxed)
+        self.forms.lock().is_some()
     }
 
     /// The number of open prompts.
@@ -183,7 +191,7 @@ impl SessionClient {
 
     /// Ends all waits and accepts no more prompts: the service stops.
     pub fn close(&self) {
-        self.set_supports_forms(false);
+        self.set_supports_forms(false, Revision::DEFAULT);
         for prompt in self.prompts.lock().iter().filter(|prompt| prompt.stage == PromptStage::Open) {
             prompt.outcome.send_replace(Some(PromptOutcome::Unanswered));
         }
@@ -212,13 +220,11 @@ impl PromptSender {
     /// # Errors
     /// [`NoAnswer`].
     pub async fn ask(&self, prompt: &Prompt, deadline: Deadline) -> Result<FormAnswer, NoAnswer> {
-        if !self.client.supports_forms() {
-            return Err(NoAnswer::Unavailable);
-        }
+        let revision = self.client.forms.lock().ok_or(NoAnswer::Unavailable)?;
         loop {
             let (own_prompt, mut subscription) = match self.client.subscribe(&prompt.subject) {
                 Some(subscription) => (None, subscription),
-                None => match self.send(prompt)? {
+                None => match self.send(prompt, revision)? {
                     Some((own_prompt, subscription)) => (Some(own_prompt), subscription),
                     // Another call has sent the same prompt since.
                     None => continue,
@@ -242,7 +248,11 @@ impl PromptSender {
     }
 
     /// Sends `prompt`; `None` if one with the same subject is open.
-    fn send(&self, prompt: &Prompt) -> Result<Option<(WithdrawOnDrop<'_>, AnswerSubscription)>, NoAnswer> {
+    fn send(
+        &self,
+        prompt: &Prompt,
+        revision: Revision,
+    ) -> Result<Option<(WithdrawOnDrop<'_>, AnswerSubscription)>, NoAnswer> {
         let id = RequestId::of_text(&format!("ask-{}", base64url::encode(rand::random::<[u8; 16]>())));
         let mut prompts = self.client.prompts.lock();
         let mut open = prompts.iter().filter(|sent| sent.stage != PromptStage::Overdue);
@@ -252,7 +262,7 @@ impl PromptSender {
         if open.by_ref().count() >= MAX_OPEN_PROMPTS {
             return Err(NoAnswer::TooMany);
         }
-        let message = elicit::request(&id, &prompt.text, prompt.title, prompt.choices);
+        let message = prompt.form().request(&id, revision);
         self.messages.try_send(message).map_err(|_| NoAnswer::Unavailable)?;
         let (outcome, subscription) = watch::channel(None);
         prompts.push(SentPrompt {
@@ -288,7 +298,7 @@ impl Drop for WithdrawOnDrop<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::time::Duration;
 
     use super::*;
@@ -303,7 +313,7 @@ mod tests {
     impl Fixture {
         fn new() -> Self {
             let client = Arc::new(SessionClient::default());
-            client.set_supports_forms(true);
+            client.set_supports_forms(true, Revision::DEFAULT);
             let (sender, receiver) = prompt_channel(&client);
             Self { client, sender, receiver, remembered: Arc::default() }
         }

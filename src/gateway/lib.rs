@@ -7,6 +7,7 @@
 pub mod admission;
 mod admit;
 mod blocking_work;
+mod catalog_sets;
 mod code;
 mod code_group;
 mod code_group_answers;
@@ -20,6 +21,7 @@ pub mod permission;
 mod pipeline;
 mod reply;
 mod request;
+mod request_state;
 mod resolve;
 pub mod router;
 pub mod service;

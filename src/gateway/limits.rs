@@ -22,6 +22,10 @@ pub const PERMISSION_WAIT_MS: u64 = 120_000;
 /// Open prompts of one session (`docs/protocol.md#questions-to-a-person`).
 pub const MAX_OPEN_PROMPTS: usize = 8;
 
+/// Results that ask a person for permission and whose calls haven't come again yet, of all principals together. Beyond it, a call that needs
+/// one more is answered as overloaded.
+pub const MAX_REQUEST_STATES: usize = 4_096;
+
 /// Prompts of one session whose deadline has passed and whose late answer is still accepted.
 pub const MAX_OVERDUE_PROMPTS: usize = 8;
 

@@ -1,5 +1,5 @@
 //! The permission check of a call: the configuration's rule for the principal and the workspace, a remembered grant, or a
-//! person's answer to a prompt.
+//! person's answer to a prompt. In the stateless revision the prompt is the call's result, and the answer comes with the call's repetition.
 //!
 //! It runs after decoding and before the path check, so a denied caller learns nothing about files. Invariants: the
 //! configuration's `deny` has precedence, also over a later answer; only an offered word grants a call; a call that waits for a
@@ -9,24 +9,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
+use serde_json::value::RawValue;
 
 use super::elicit::{NoAnswer, Prompt, PromptSender, PromptSubject};
+use super::request_state::{RequestStates, StateCheck, Subject};
 use super::service::{Progress, ProgressSink};
 use crate::limits::PERMISSION_WAIT_MS;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
-use codeyard_base::seeded_faults;
+use codeyard_base::{blocking, seeded_faults, stable_json};
 use codeyard_catalog::OutcomeCodes;
 use codeyard_config::{LSP, PermissionRule};
-use codeyard_model::error::ToolError;
+use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::RETRY_AFTER_MS;
-use codeyard_protocol::elicit::{Choice, FormAnswer};
+use codeyard_protocol::elicit::{self, Choice, FormAnswer};
+use codeyard_protocol::stateless::InputRound;
 use codeyard_state::{Grant, PermissionStore};
 use codeyard_telemetry::{CallTrace, PermissionOutcome};
 
 const ONCE: &str = "once";
 const ALWAYS: &str = "always";
 const DENY: &str = "deny";
+
+/// The key of the question in a result that asks for input.
+const INPUT: &str = "permission";
 
 /// The choices of the prompt (`docs/protocol.md#questions-to-a-person`).
 const CHOICES: &[Choice] = &[
@@ -39,6 +45,7 @@ const CHOICES: &[Choice] = &[
 #[derive(Clone)]
 pub struct Permissions {
     store: Option<Arc<PermissionStore>>,
+    states: Arc<RequestStates>,
     wait: Duration,
 }
 
@@ -57,6 +64,12 @@ pub struct PermissionRequest<'a> {
     pub roots: &'a str,
     /// Sends prompts to the client, if its session can receive them.
     pub prompts: Option<&'a PromptSender>,
+    /// In the stateless revision, which has no prompts: whether the client can be asked by the result, and its answers.
+    pub input: Option<&'a InputRound>,
+    /// The tool that is called.
+    pub tool: &'a str,
+    /// The arguments of the call. An answer counts for the same ones only.
+    pub arguments: Option<&'a RawValue>,
     /// Receives progress, if the client asked for it.
     pub progress: Option<&'a ProgressSink>,
     /// The call's record and spans.
@@ -69,13 +82,15 @@ pub enum PermissionCheck {
     Granted,
     /// The call is not permitted.
     Denied(ToolError),
+    /// A person is asked by the call's result, which is this JSON text.
+    InputRequired(Vec<u8>),
     /// A person is asked; the future resolves to the decision.
     Pending(BoxFuture<'static, Result<(), ToolError>>),
 }
 
 impl Default for Permissions {
     fn default() -> Self {
-        Self { store: None, wait: Duration::from_millis(PERMISSION_WAIT_MS) }
+        Self { store: None, states: Arc::default(), wait: Duration::from_millis(PERMISSION_WAIT_MS) }
     }
 }
 
@@ -87,7 +102,7 @@ impl Permissions {
 
     /// Replaces the longest wait for a person, for tests.
     pub fn with_wait(self, wait: Duration) -> Self {
-        Self { wait, ..self }
+        Self { wait, states: Arc::new(RequestStates::new(wait)), ..self }
     }
 
     /// Whether a call to several workspaces may include this one. Nobody is asked.
@@ -132,6 +147,9 @@ impl Permissions {
             request.call.permission(PermissionOutcome::Remembered);
             return PermissionCheck::Granted;
         }
+        if let Some(round) = request.input {
+            return self.check_round(request, round, grant, rule);
+        }
         let Some(prompts) = request.prompts.cloned() else { return denied(PermissionOutcome::NotAsked) };
         let (progress, call) = (request.progress.cloned(), request.call.clone());
         let (prompt, wait) = (self.prompt(request, grant), self.wait);
@@ -151,6 +169,64 @@ impl Permissions {
             if outcome.is_granted() { Ok(()) } else { Err(denial(outcome, permission, &outcomes)) }
         };
         PermissionCheck::Pending(decision.boxed())
+    }
+
+    /// Checks a call of the stateless revision: asks by the result, or takes the answer that the call brings.
+    fn check_round(
+        &self,
+        request: &PermissionRequest<'_>,
+        round: &InputRound,
+        grant: Grant,
+        rule: impl Fn() -> PermissionRule,
+    ) -> PermissionCheck {
+        let arguments = canonical_arguments(request.arguments);
+        let subject: Subject<'_> = [
+            request.principal.as_str(),
+            request.workspace.as_str(),
+            request.roots,
+            request.permission,
+            request.tool,
+            &arguments,
+        ];
+        let denied = |outcome| {
+            request.call.permission(outcome);
+            PermissionCheck::Denied(denial(outcome, request.permission, &request.outcomes))
+        };
+        if !round.supports_forms {
+            return denied(PermissionOutcome::NotAsked);
+        }
+        let state = round.state.as_ref().map(|state| self.states.redeem(state, &subject));
+        let answer = match state {
+            Some(StateCheck::Foreign) => return PermissionCheck::Denied(foreign_state()),
+            Some(StateCheck::Valid) => round.responses.as_ref().and_then(|given| elicit::input_answer(given, INPUT)),
+            Some(StateCheck::Expired) | None => None,
+        };
+        let prompt = self.prompt(request, grant);
+        let Some(answer) = answer else {
+            let Some(state) = self.states.issue(&subject) else { return denied(PermissionOutcome::TooMany) };
+            request.call.permission(PermissionOutcome::Requested);
+            return PermissionCheck::InputRequired(prompt.form().input_request(INPUT, &state));
+        };
+        let outcome = match outcome(Ok(answer)) {
+            outcome if outcome.is_granted() && rule() == PermissionRule::Deny => PermissionOutcome::Denied,
+            outcome => outcome,
+        };
+        if !outcome.is_granted() {
+            return denied(outcome);
+        }
+        request.call.permission(outcome);
+        if outcome != PermissionOutcome::Always {
+            return PermissionCheck::Granted;
+        }
+        // Storing may block. It logs its own failures.
+        let remembered = blocking::spawn(move || (prompt.remember)());
+        PermissionCheck::Pending(
+            async move {
+                drop(remembered.await);
+                Ok(())
+            }
+            .boxed(),
+        )
     }
 
     fn prompt(&self, request: &PermissionRequest<'_>, grant: Grant) -> Prompt {
@@ -180,6 +256,18 @@ impl Permissions {
             remember: Arc::new(remember),
         }
     }
+}
+
+/// The arguments of a call, the same text for every way to write them.
+fn canonical_arguments(arguments: Option<&RawValue>) -> String {
+    let text = arguments.map_or("{}", RawValue::get);
+    serde_json::from_str(text).map_or_else(|_| text.to_owned(), |value| stable_json::stringify(&value))
+}
+
+/// The call brings a state that wasn't given out for it.
+fn foreign_state() -> ToolError {
+    let message = "`requestState` is not one that this call was given; send the call again without `requestState` and `inputResponses`";
+    ToolError::new(ErrorCode::InvalidParams, message).with("reason", "request_state")
 }
 
 /// What a permission is about, for a person.

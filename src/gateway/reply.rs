@@ -40,6 +40,12 @@ pub(super) fn to_tool_reply(reply: EncodedReply) -> ToolReply {
     }
 }
 
+/// Closes the record of a call whose result asks a person for permission.
+pub(super) fn close_requested(open: OpenCall, reply: &ToolReply) {
+    let (bytes, rpc_code, _) = summary(reply);
+    open.end(Ok(()), codeyard_telemetry::CallReply { bytes, rpc_code, ..codeyard_telemetry::CallReply::default() });
+}
+
 /// Closes the record of a call that failed before it ran.
 pub(super) fn close_failed(open: OpenCall, error: &ToolError, reply: &ToolReply) {
     let (bytes, rpc_code, _) = summary(reply);
@@ -76,7 +82,7 @@ pub(super) fn close(open: OpenCall, result: Result<&Answer, &ToolError>, policy:
 /// The bytes of a reply, its JSON-RPC error number, and whether it is a failure.
 fn summary(reply: &ToolReply) -> (usize, Option<i32>, bool) {
     match reply {
-        ToolReply::Result(json) => (json.len(), None, false),
+        ToolReply::Result(json) | ToolReply::InputRequired(json) => (json.len(), None, false),
         ToolReply::Refusal { result, .. } => (result.len(), None, true),
         ToolReply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code), true),
     }

@@ -3,26 +3,25 @@
 //!
 //! Time, bytes, permission and error codes of a call come from the [`CallPolicy`] of its tool, lowered to the workspace's limits.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
-use parking_lot::RwLock;
 use serde_json::value::RawValue;
 
 use super::admission::Admission;
 use super::admit::{CallPath, PendingCall, PendingGroupCall};
+use super::catalog_sets::{CachedSet, CatalogSets};
 use super::code;
 use super::launch::LaunchCalls;
 use super::permission::{self, PermissionCheck, PermissionRequest, Permissions};
-use super::reply::{close, close_failed, encode, to_tool_reply};
+use super::reply::{close, close_failed, close_requested, encode, to_tool_reply};
 use super::resolve::no_workspace;
-use super::service::{Endpoint, GROUP_CATALOG, Principal, Service, ToolCall, ToolReply};
+use super::service::{Endpoint, GROUP_CATALOG, Principal, Service, ToolCall, ToolReply, revisions_of};
 use super::workspace_thread::WorkspaceThread;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{GroupName, WorkspaceName};
-use codeyard_catalog::{CallPolicy, Catalog, CatalogSet};
+use codeyard_catalog::{CallPolicy, Catalog};
 use codeyard_config::PermissionRule;
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
@@ -32,11 +31,8 @@ use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::Limits;
 use codeyard_model::query::Query;
 use codeyard_protocol::error::Fault;
-use codeyard_protocol::names::REVISION;
+use codeyard_protocol::revision::RevisionSet;
 use codeyard_telemetry::{CallStart, Metrics, OpenCall, PermissionOutcome, Telemetry};
-
-/// Catalog sets that are cached with their tool lists.
-const MAX_CACHED_SETS: usize = 64;
 
 /// Routes tool calls to the workspaces of a [`Directory`]. Implements [`Service`].
 pub struct Gateway {
@@ -45,29 +41,17 @@ pub struct Gateway {
     permissions: Permissions,
     telemetry: Telemetry,
     launch: Option<Arc<LaunchCalls>>,
-    sets: RwLock<HashMap<String, Arc<CachedSet>>>,
-}
-
-impl CachedSet {
-    /// The catalog that has `tool`, and the shared copy of the tool's name.
-    fn find(&self, tool: &str) -> Option<(&'static dyn Catalog, Arc<str>)> {
-        Some((self.set.find(tool)?, self.tools.get(tool)?.clone()))
-    }
-}
-
-/// A set of catalogs with its tool list.
-pub(super) struct CachedSet {
-    pub(super) set: CatalogSet,
-    catalogs: Arc<[String]>,
-    tools: HashMap<String, Arc<str>>,
-    list: Arc<RawValue>,
+    /// The revisions of MCP that endpoints with `lsp-v1` or `lsp-v1-safe` speak.
+    lsp_v1_revisions: RevisionSet,
+    sets: CatalogSets,
 }
 
 impl Gateway {
     /// A gateway to the workspaces of `directory`.
     pub fn new(directory: Arc<Directory>, telemetry: Telemetry) -> Self {
         let (admission, permissions) = (Admission::default(), Permissions::default());
-        Self { directory, admission, permissions, telemetry, launch: None, sets: RwLock::default() }
+        let (lsp_v1_revisions, sets) = (RevisionSet::DEFAULT, CatalogSets::default());
+        Self { directory, admission, permissions, telemetry, launch: None, lsp_v1_revisions, sets }
     }
 
     /// Replaces the permission checks.
@@ -80,37 +64,21 @@ impl Gateway {
         Self { launch: Some(launch), ..self }
     }
 
+    /// Replaces the revisions of MCP that endpoints with `lsp-v1` or `lsp-v1-safe` speak.
+    pub fn with_lsp_v1_revisions(self, lsp_v1_revisions: RevisionSet) -> Self {
+        Self { lsp_v1_revisions, ..self }
+    }
+
     /// Replaces the admission slots, for tests of overload.
     pub fn with_admission(self, admission: Admission) -> Self {
         Self { admission, ..self }
     }
 
-    /// The set of this name, from the cache or parsed.
-    fn catalog_set(&self, name: &str) -> Option<Arc<CachedSet>> {
-        if let Some(served) = self.sets.read().get(name) {
-            return Some(served.clone());
-        }
-        let set = CatalogSet::parse(name).ok()?;
-        let list = RawValue::from_string(set.tools_json().to_owned()).ok()?;
-        let tools = set
-            .ids()
-            .iter()
-            .flat_map(|id| id.catalog().tool_names().into_iter().chain(id.catalog().unlisted_tool_names()));
-        let tools = tools.map(|name| (name.clone(), Arc::from(name))).collect();
-        let catalogs = set.ids().iter().map(|id| id.as_str().to_owned()).collect();
-        let served = Arc::new(CachedSet { set, catalogs, tools, list: Arc::from(list) });
-        let mut sets = self.sets.write();
-        if sets.len() < MAX_CACHED_SETS {
-            sets.insert(name.to_owned(), served.clone());
-        }
-        Some(served)
-    }
-
     /// The set of an endpoint.
     pub(super) fn catalog_set_at(&self, endpoint: &Endpoint) -> Option<Arc<CachedSet>> {
         match &*endpoint.catalogs {
-            [one] => self.catalog_set(one),
-            several => self.catalog_set(&several.join("+")),
+            [one] => self.sets.get(one),
+            several => self.sets.get(&several.join("+")),
         }
     }
 
@@ -125,7 +93,7 @@ impl Gateway {
             transport: call.transport,
             request_id: &call.request_id_text,
             session: call.session.clone(),
-            protocol_version: REVISION,
+            protocol_version: call.revision.as_str(),
             context: &call.trace,
         };
         let open = OpenCall::begin(&self.telemetry, start);
@@ -156,8 +124,12 @@ impl Gateway {
         }
         let Some(workspace) = workspace else { return Err(fail(no_workspace())) };
         let check = self.check_permission(call, &policy, &workspace, open);
-        if let PermissionCheck::Denied(error) = check {
-            return Err(fail(error));
+        match check {
+            PermissionCheck::Denied(error) => return Err(fail(error)),
+            PermissionCheck::InputRequired(result) => {
+                return Ok(StartedCall { path: CallPath::InputRequired(result), policy });
+            }
+            PermissionCheck::Granted | PermissionCheck::Pending(_) => {}
         }
         if let Query::Code(request) = &query
             && let Some(refusal) = code::other_workspace(&self.directory, &workspace, request)
@@ -176,8 +148,6 @@ impl Gateway {
             trace: open.trace().clone(),
         };
         let path = match check {
-            PermissionCheck::Granted => CallPath::Running(pending.start(deadline).map_err(fail)?),
-            PermissionCheck::Denied(error) => return Err(fail(error)),
             // The deadline starts after the person's answer.
             PermissionCheck::Pending(decision) => CallPath::AwaitingPermission(
                 async move {
@@ -186,6 +156,7 @@ impl Gateway {
                 }
                 .boxed(),
             ),
+            _ => CallPath::Running(pending.start(deadline).map_err(fail)?),
         };
         Ok(StartedCall { path, policy })
     }
@@ -266,6 +237,9 @@ impl Gateway {
             workspace: &at.name,
             roots: at.gate.root_set().key(),
             prompts: call.prompts.as_ref(),
+            input: call.input.as_ref(),
+            tool: &call.tool,
+            arguments: call.arguments.as_deref(),
             progress: call.progress.as_ref(),
             call: open.trace(),
         };
@@ -295,7 +269,7 @@ impl Service for Gateway {
     }
 
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
-        let served = self.catalog_set(catalogs.unwrap_or(codeyard_catalog::CatalogId::LspV1.as_str()))?;
+        let served = self.sets.get(catalogs.unwrap_or(codeyard_catalog::CatalogId::LspV1.as_str()))?;
         if let Some(group) = workspace.and_then(GroupName::of_endpoint) {
             return self.group_endpoint(group, principal, &served);
         }
@@ -332,6 +306,11 @@ impl Service for Gateway {
         };
         let open = self.open_record(&call, Some(tool), catalog.id().as_str());
         match self.start(&call, catalog, &open) {
+            Ok(StartedCall { path: CallPath::InputRequired(result), .. }) => {
+                let reply = ToolReply::InputRequired(result.into());
+                close_requested(open, &reply);
+                futures::future::ready(reply).boxed()
+            }
             Ok(started) => async move {
                 let result = started.path.answer().await;
                 let reply = encode(catalog, result.as_ref(), &started.policy);
@@ -345,6 +324,10 @@ impl Service for Gateway {
                 futures::future::ready(reply).boxed()
             }
         }
+    }
+
+    fn revisions(&self, endpoint: &Endpoint) -> RevisionSet {
+        revisions_of(&endpoint.catalogs, self.lsp_v1_revisions)
     }
 
     fn metrics(&self) -> Arc<dyn Metrics> {

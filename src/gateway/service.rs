@@ -14,7 +14,10 @@ use super::elicit::PromptSender;
 use super::workspace_thread::WorkspaceThread;
 use crate::limits::MAX_PROGRESS_MESSAGE_BYTES;
 use codeyard_base::ids::{GroupName, PrincipalId, TenantId, WorkspaceName};
+use codeyard_catalog::CatalogId;
 use codeyard_model::limits::RETRY_AFTER_MS;
+use codeyard_protocol::revision::{Revision, RevisionSet};
+use codeyard_protocol::stateless::InputRound;
 
 use codeyard_telemetry::{Metrics, NoMetrics};
 
@@ -48,6 +51,11 @@ pub trait Service: Send + Sync + 'static {
     /// The `instructions` in the result of `initialize`.
     fn instructions(&self, endpoint: &Endpoint) -> Option<String>;
 
+    /// The revisions of MCP that the endpoint speaks.
+    fn revisions(&self, endpoint: &Endpoint) -> RevisionSet {
+        revisions_of(&endpoint.catalogs, RevisionSet::DEFAULT)
+    }
+
     /// The metrics that transports record requests and connections in.
     fn metrics(&self) -> Arc<dyn Metrics> {
         Arc::new(NoMetrics)
@@ -75,6 +83,12 @@ pub struct Principal {
 /// The principal of every request without a token.
 static LOCAL: LazyLock<Principal> =
     LazyLock::new(|| Principal { id: PrincipalId::local(), tenant: TenantId::default_tenant() });
+
+/// The revisions that an endpoint with these catalogs speaks. `of_lsp_v1` are those of the catalogs `lsp-v1` and `lsp-v1-safe`.
+pub fn revisions_of(catalogs: &[String], of_lsp_v1: RevisionSet) -> RevisionSet {
+    let is_lsp_v1 = |name: &String| [CatalogId::LspV1, CatalogId::LspV1Safe].iter().any(|id| id.as_str() == name);
+    if catalogs.iter().any(is_lsp_v1) { of_lsp_v1 } else { RevisionSet::ALL }
+}
 
 /// The one catalog that endpoints of groups have.
 pub const GROUP_CATALOG: &str = "code";
@@ -105,6 +119,10 @@ pub struct ToolCall {
     pub progress: Option<ProgressSink>,
     /// Sends prompts to the person behind the client, if its session can receive them.
     pub prompts: Option<PromptSender>,
+    /// In the stateless revision, which has no prompts: whether the client can be asked by the result, and its answers.
+    pub input: Option<InputRound>,
+    /// The revision of MCP.
+    pub revision: Revision,
     /// The client's trace context.
     pub trace: TraceContext,
     /// The JSON text of the request's id.
@@ -129,6 +147,8 @@ pub enum ToolReply {
         /// Whether the call was rejected because of overload.
         overloaded: bool,
     },
+    /// A result that asks the client for input: the JSON text of an object with `inputRequests` and `requestState`.
+    InputRequired(Bytes),
     /// A JSON-RPC error.
     Error {
         /// The JSON-RPC number.
@@ -218,6 +238,25 @@ impl ProgressFeed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lsp_v1_endpoints_speak_one_revision_unless_configured() {
+        let names = |text: &str| text.split('+').map(str::to_owned).collect::<Vec<_>>();
+        let more = RevisionSet::DEFAULT.with(Revision::V2025_06_18);
+        for (catalogs, speaks_all) in [
+            ("agent", true),
+            ("code", true),
+            ("launch", true),
+            ("agent+code+launch", true),
+            ("lsp-v1", false),
+            ("lsp-v1-safe", false),
+            ("agent+lsp-v1", false),
+            ("code+lsp-v1-safe", false),
+        ] {
+            let expected = if speaks_all { RevisionSet::ALL } else { more };
+            assert_eq!(revisions_of(&names(catalogs), more), expected, "{catalogs}");
+        }
+    }
 
     #[test]
     fn only_the_newest_progress_is_kept_and_messages_are_truncated() {

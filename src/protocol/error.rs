@@ -20,8 +20,12 @@ pub struct MessageError {
 pub enum Fault {
     /// The bytes are no JSON in UTF-8.
     NotJson,
-    /// An array of messages.
+    /// An array of messages, in a revision that has none.
     Batch,
+    /// An array of more messages than the limit.
+    LongBatch,
+    /// `initialize` in an array of messages.
+    BatchedInitialize,
     /// JSON that is no request, notification or response.
     NotAMessage,
     /// `jsonrpc` isn't `"2.0"`.
@@ -36,15 +40,19 @@ pub enum Fault {
     UnknownMethod,
     /// The parameters don't fit the method.
     BadParams,
+    /// A member of `_meta` is missing that each request of the stateless revision must have.
+    BadMeta,
     /// `tools/list` has a cursor, but the list has one page.
     ForeignCursor,
 }
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::NotJson,
         Self::Batch,
+        Self::LongBatch,
+        Self::BatchedInitialize,
         Self::NotAMessage,
         Self::WrongVersion,
         Self::BadId,
@@ -52,6 +60,7 @@ impl Fault {
         Self::TooLong,
         Self::UnknownMethod,
         Self::BadParams,
+        Self::BadMeta,
         Self::ForeignCursor,
     ];
 
@@ -60,7 +69,7 @@ impl Fault {
         match self {
             Self::NotJson => PARSE_ERROR,
             Self::UnknownMethod => METHOD_NOT_FOUND,
-            Self::BadParams | Self::ForeignCursor => INVALID_PARAMS,
+            Self::BadParams | Self::BadMeta | Self::ForeignCursor => INVALID_PARAMS,
             _ => INVALID_REQUEST,
         }
     }
@@ -70,6 +79,8 @@ impl Fault {
         match self {
             Self::NotJson => "not_json",
             Self::Batch => "batch",
+            Self::LongBatch => "long_batch",
+            Self::BatchedInitialize => "batched_initialize",
             Self::NotAMessage => "not_a_message",
             Self::WrongVersion => "wrong_jsonrpc",
             Self::BadId => "bad_id",
@@ -77,6 +88,7 @@ impl Fault {
             Self::TooLong => "too_long",
             Self::UnknownMethod => "unknown_method",
             Self::BadParams => "bad_params",
+            Self::BadMeta => "bad_meta",
             Self::ForeignCursor => "foreign_cursor",
         }
     }
@@ -85,7 +97,9 @@ impl Fault {
     pub fn message(self) -> &'static str {
         match self {
             Self::NotJson => "the message is not valid JSON in UTF-8",
-            Self::Batch => "batches are not served; send one message at a time",
+            Self::Batch => "batches are served in sessions of revision 2025-03-26 only; send one message at a time",
+            Self::LongBatch => "a batch has at most 64 messages",
+            Self::BatchedInitialize => "`initialize` can't be part of a batch; send it alone",
             Self::NotAMessage => "the message is not a JSON-RPC request, notification or response",
             Self::WrongVersion => "`jsonrpc` must be \"2.0\"",
             Self::BadId => "`id` must be a string or an integer",
@@ -93,6 +107,9 @@ impl Fault {
             Self::TooLong => "the message is longer than the limit and was discarded",
             Self::UnknownMethod => "no such method",
             Self::BadParams => "the parameters do not fit the method",
+            Self::BadMeta => {
+                "`_meta` must have io.modelcontextprotocol/protocolVersion (a string) and io.modelcontextprotocol/clientCapabilities (an object)"
+            }
             Self::ForeignCursor => "the list has one page; this cursor is not one of ours",
         }
     }

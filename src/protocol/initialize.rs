@@ -1,6 +1,6 @@
 //! The parameters and the result of `initialize`.
 //!
-//! Invariant: the result always names the revision that this server speaks. A request for another revision is no error.
+//! Invariants: a request names a revision; the result names one that the endpoint speaks, and a request for another is no error.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -8,21 +8,22 @@ use serde_json::{Map, Value};
 
 use super::error::Fault;
 use super::message;
-use super::names::{REVISION, SERVER_NAME, SERVER_TITLE, SERVER_VERSION};
+use super::names::{SERVER_NAME, SERVER_TITLE, SERVER_VERSION};
+use super::revision::{Revision, RevisionSet};
 
 /// The modes of the client's `elicitation` capability, with their options.
 type ElicitationModes = Map<String, Value>;
 
 #[derive(Deserialize)]
 struct InitializeParams<'a> {
-    #[serde(borrow, default, rename = "protocolVersion")]
-    _version: Option<std::borrow::Cow<'a, str>>,
+    #[serde(borrow, rename = "protocolVersion")]
+    version: std::borrow::Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
 struct ClientParams<'a> {
     #[serde(borrow, default)]
-    capabilities: Option<ClientCapabilities<'a>>,
+    capabilities: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -56,29 +57,42 @@ struct ToolsCapability {
 #[derive(Serialize)]
 struct ServerInfo {
     name: &'static str,
-    title: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'static str>,
     version: &'static str,
 }
 
-/// The JSON text of the result for `params`.
+/// The revision that `params` ask for, as negotiated with `spoken`.
 ///
 /// # Errors
-/// [`Fault::BadParams`] if they are no object, or name a revision that is no string.
-pub fn result(params: Option<&RawValue>, instructions: Option<&str>) -> Result<Vec<u8>, Fault> {
-    let _: InitializeParams<'_> = message::params(params)?;
+/// [`Fault::BadParams`] if they are no object, or name no revision.
+pub fn negotiate(params: Option<&RawValue>, spoken: RevisionSet) -> Result<Revision, Fault> {
+    let params: InitializeParams<'_> = message::params(params)?;
+    Ok(spoken.negotiate(&params.version))
+}
+
+/// The JSON text of the result in a session of `revision`.
+pub fn result(revision: Revision, instructions: Option<&str>) -> Vec<u8> {
+    let title = revision.has_structured_results().then_some(SERVER_TITLE);
     let result = InitializeResult {
-        protocol_version: REVISION,
+        protocol_version: revision.as_str(),
         capabilities: ServerCapabilities { tools: ToolsCapability { list_changed: false } },
-        server_info: ServerInfo { name: SERVER_NAME, title: SERVER_TITLE, version: SERVER_VERSION },
+        server_info: ServerInfo { name: SERVER_NAME, title, version: SERVER_VERSION },
         instructions,
     };
     // Strings and booleans always serialise.
-    Ok(serde_json::to_vec(&result).unwrap_or_default())
+    serde_json::to_vec(&result).unwrap_or_default()
 }
 
 /// Whether the client can show a form to a person: its `elicitation` capability is empty or has `form`.
 pub fn supports_forms(params: Option<&RawValue>) -> bool {
-    let capabilities = message::params::<ClientParams<'_>>(params).ok().and_then(|params| params.capabilities);
+    let params = message::params::<ClientParams<'_>>(params).ok();
+    params.and_then(|params| params.capabilities).is_some_and(can_show_forms)
+}
+
+/// The same for the client's capabilities alone.
+pub(super) fn can_show_forms(capabilities: &RawValue) -> bool {
+    let capabilities = message::params::<ClientCapabilities<'_>>(Some(capabilities)).ok();
     let modes = capabilities
         .and_then(|capabilities| capabilities.elicitation)
         .map(|modes| message::params::<ElicitationModes>(Some(modes)));
@@ -117,16 +131,33 @@ mod tests {
     }
 
     #[test]
-    fn the_result_names_our_revision_for_every_request() {
-        for asked in ["2025-11-25", "2024-11-05", "2026-07-28", "nonsense", ""] {
-            let params = RawValue::from_string(format!("{{\"protocolVersion\":\"{asked}\"}}")).unwrap();
-            let value: serde_json::Value = serde_json::from_slice(&result(Some(&params), Some("hi")).unwrap()).unwrap();
-            assert_eq!(value["protocolVersion"], "2025-11-25");
-            assert_eq!(value["capabilities"], serde_json::json!({"tools": {"listChanged": false}}));
-            assert_eq!(value["instructions"], "hi");
+    fn the_result_names_the_negotiated_revision() {
+        for (requested, all, one) in [
+            ("2025-11-25", "2025-11-25", "2025-11-25"),
+            ("2025-06-18", "2025-06-18", "2025-11-25"),
+            ("2024-11-05", "2025-11-25", "2025-11-25"),
+            ("2026-07-28", "2025-11-25", "2025-11-25"),
+            ("", "2025-11-25", "2025-11-25"),
+        ] {
+            let params = RawValue::from_string(format!("{{\"protocolVersion\":\"{requested}\"}}")).unwrap();
+            for (spoken, expected) in [(RevisionSet::ALL, all), (RevisionSet::DEFAULT, one)] {
+                let revision = negotiate(Some(&params), spoken).unwrap();
+                let value: Value = serde_json::from_slice(&result(revision, Some("hi"))).unwrap();
+                assert_eq!(value["protocolVersion"], expected);
+                assert_eq!(value["capabilities"], serde_json::json!({"tools": {"listChanged": false}}));
+                assert_eq!(value["instructions"], "hi");
+            }
         }
-        let bad = RawValue::from_string("{\"protocolVersion\":7}".into()).unwrap();
-        assert_eq!(result(Some(&bad), None), Err(Fault::BadParams));
-        assert!(!String::from_utf8(result(None, None).unwrap()).unwrap().contains("instructions"));
+        let oldest = String::from_utf8(result(Revision::V2025_03_26, None)).unwrap();
+        assert!(!oldest.contains("instructions") && !oldest.contains("title"), "{oldest}");
+    }
+
+    #[test]
+    fn a_request_without_a_revision_is_an_error() {
+        for bad in ["{}", "[]", "{\"protocolVersion\":7}", "{\"protocolVersion\":null}"] {
+            let params = RawValue::from_string(bad.into()).unwrap();
+            assert_eq!(negotiate(Some(&params), RevisionSet::ALL), Err(Fault::BadParams), "{bad}");
+        }
+        assert_eq!(negotiate(None, RevisionSet::ALL), Err(Fault::BadParams));
     }
 }

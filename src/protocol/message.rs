@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::error::{Fault, MessageError};
 use super::id::RequestId;
+use super::limits::MAX_BATCH_MESSAGES;
 
 /// A JSON-RPC message.
 #[derive(Debug)]
@@ -90,6 +91,20 @@ pub fn parse(bytes: &[u8]) -> Result<Message<'_>, MessageError> {
         (None, Some(result), None) => response(&envelope, id, Ok(result)),
         (None, None, Some(error)) => response(&envelope, id, Err(error)),
         _ => Err(fail(Fault::NotAMessage)),
+    }
+}
+
+/// Parses an array of messages. Only revision 2025-03-26 has them.
+///
+/// # Errors
+/// A [`MessageError`] if the bytes are no array, or one that is empty or longer than [`MAX_BATCH_MESSAGES`]. A malformed message is an
+/// error of its own.
+pub fn parse_batch(bytes: &[u8]) -> Result<Vec<Result<Message<'_>, MessageError>>, MessageError> {
+    let messages: Vec<&RawValue> = serde_json::from_slice(bytes).map_err(|_| Fault::NotJson.unnamed())?;
+    match messages.len() {
+        0 => Err(Fault::NotAMessage.unnamed()),
+        1..=MAX_BATCH_MESSAGES => Ok(messages.into_iter().map(|message| parse(message.get().as_bytes())).collect()),
+        _ => Err(Fault::LongBatch.unnamed()),
     }
 }
 

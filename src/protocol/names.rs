@@ -1,9 +1,9 @@
 //! Names and numbers of the protocol.
 //!
-//! Invariant: no other module of this crate repeats these literals.
+//! Invariant: no other module of this crate repeats these literals. Revisions are in `revision`.
 
-/// The MCP revision that this server speaks.
-pub const REVISION: &str = "2025-11-25";
+use super::revision::Revision;
+
 /// The JSON-RPC version.
 pub const JSONRPC: &str = "2.0";
 /// The server's name in `serverInfo`.
@@ -23,8 +23,13 @@ pub const METHOD_NOT_FOUND: i32 = -32_601;
 pub const INVALID_PARAMS: i32 = -32_602;
 /// An error inside the server.
 pub const INTERNAL_ERROR: i32 = -32_603;
-/// The client cancelled the request. LSP's number, because MCP has none.
-pub const REQUEST_CANCELLED: i32 = -32_800;
+/// A header differs from the request's body, or is missing.
+pub const HEADER_MISMATCH: i32 = -32_020;
+/// The request names a revision that the endpoint doesn't speak.
+pub const UNSUPPORTED_VERSION: i32 = -32_022;
+
+/// How long a client may keep a list of tools, or what an endpoint is, in milliseconds.
+pub const CACHE_TTL_MS: u64 = 300_000;
 
 /// The progress notification of servers and clients.
 pub const PROGRESS: &str = "notifications/progress";
@@ -44,6 +49,10 @@ pub enum Method {
     ToolsList,
     /// `tools/call`.
     ToolsCall,
+    /// `server/discover`, of the stateless revision.
+    Discover,
+    /// `subscriptions/listen`, of the stateless revision.
+    Listen,
 }
 
 /// The kinds of client notifications.
@@ -59,7 +68,8 @@ pub enum NotificationKind {
 
 impl Method {
     /// Every served method.
-    pub const ALL: [Self; 4] = [Self::Initialize, Self::Ping, Self::ToolsList, Self::ToolsCall];
+    pub const ALL: [Self; 6] =
+        [Self::Initialize, Self::Ping, Self::ToolsList, Self::ToolsCall, Self::Discover, Self::Listen];
 
     /// The method's name.
     pub fn as_str(self) -> &'static str {
@@ -68,12 +78,28 @@ impl Method {
             Self::Ping => "ping",
             Self::ToolsList => "tools/list",
             Self::ToolsCall => "tools/call",
+            Self::Discover => "server/discover",
+            Self::Listen => "subscriptions/listen",
         }
     }
 
-    /// The method of this name, if it is served.
-    pub fn of(name: &str) -> Option<Self> {
+    /// The method of this name, whatever the revision.
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.as_str() == name)
+    }
+
+    /// The method of this name, if `revision` has it.
+    pub fn of(name: &str, revision: Revision) -> Option<Self> {
+        Self::parse(name).filter(|method| method.is_in(revision))
+    }
+
+    /// Whether `revision` has the method.
+    pub fn is_in(self, revision: Revision) -> bool {
+        match self {
+            Self::ToolsList | Self::ToolsCall => true,
+            Self::Initialize | Self::Ping => !revision.is_stateless(),
+            Self::Discover | Self::Listen => revision.is_stateless(),
+        }
     }
 }
 

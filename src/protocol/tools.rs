@@ -4,6 +4,7 @@
 //! string or integer.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -90,6 +91,17 @@ fn trace(meta: &Meta<'_>) -> TraceMeta {
     TraceMeta { parent, state }
 }
 
+/// The tools of `list`, a JSON array, without the schemas of their results. Revision 2025-03-26 has none.
+pub fn without_output_schemas(list: &RawValue) -> String {
+    let Ok(mut tools) = serde_json::from_str::<Vec<BTreeMap<Cow<'_, str>, &RawValue>>>(list.get()) else {
+        return list.get().to_owned();
+    };
+    for tool in &mut tools {
+        tool.remove("outputSchema");
+    }
+    serde_json::to_string(&tools).unwrap_or_else(|_| list.get().to_owned())
+}
+
 /// Checks the parameters of `tools/list`.
 ///
 /// # Errors
@@ -149,6 +161,12 @@ mod tests {
             let call = call(Some(&params)).unwrap();
             assert!(call.trace == TraceMeta::default() && call.arguments.is_none());
         }
+    }
+
+    #[test]
+    fn the_oldest_revision_lists_no_output_schemas() {
+        let list = raw(r#"[{"name":"a","outputSchema":{"type":"object"},"inputSchema":{"b":1,"a":2}},{"name":"b"}]"#);
+        assert_eq!(without_output_schemas(&list), r#"[{"inputSchema":{"b":1,"a":2},"name":"a"},{"name":"b"}]"#);
     }
 
     #[test]

@@ -42,6 +42,15 @@ pub const MAX_PROBE_CONNECTIONS: usize = 32;
 /// Header fields of an HTTP request.
 pub const MAX_HTTP_HEADERS: usize = 64;
 
+/// Subscriptions (`subscriptions/listen`) over HTTP that are open at a time.
+pub const MAX_SUBSCRIPTIONS: usize = 256;
+
+/// Time between two comments on the stream of a subscription, which keep its connection open, in milliseconds.
+pub const SUBSCRIPTION_KEEP_ALIVE_MS: u64 = 15_000;
+
+/// Subscriptions of one stdio connection.
+pub const MAX_STDIO_SUBSCRIPTIONS: usize = 16;
+
 /// Request line and header fields of an HTTP request together, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 32 * 1024;
 

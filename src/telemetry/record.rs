@@ -86,6 +86,8 @@ pub enum PermissionOutcome {
     TooMany,
     /// The call ended before a person answered.
     Withdrawn,
+    /// The result asks for a person's answer, and a later call brings it.
+    Requested,
 }
 
 /// Identifies a principal without its name: the first 8 bytes of the name's SHA-256.
@@ -257,7 +259,7 @@ impl CursorOutcome {
 
 impl PermissionOutcome {
     /// All outcomes.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Allowed,
         Self::Remembered,
         Self::Once,
@@ -269,6 +271,7 @@ impl PermissionOutcome {
         Self::Unanswered,
         Self::TooMany,
         Self::Withdrawn,
+        Self::Requested,
     ];
 
     /// The word in spans, logs and metrics.
@@ -285,6 +288,7 @@ impl PermissionOutcome {
             Self::Unanswered => "unanswered",
             Self::TooMany => "too_many",
             Self::Withdrawn => "withdrawn",
+            Self::Requested => "requested",
         }
     }
 

@@ -497,6 +497,8 @@ impl Yard {
             arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
             progress: None,
             prompts: None,
+            input: None,
+            revision: codeyard_protocol::revision::Revision::DEFAULT,
             trace: TraceContext::default(),
             request_id_text: "1".into(),
             session: None,

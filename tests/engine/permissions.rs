@@ -8,6 +8,7 @@ use codeyard_config::{PermissionRule, PermissionSection, PrincipalPermission};
 use codeyard_gateway::elicit::{self, PromptReceiver, SessionClient};
 use codeyard_gateway::service::{Endpoint, Principal, ToolCall};
 use codeyard_protocol::id::RequestId;
+use codeyard_protocol::revision::Revision;
 use codeyard_telemetry::{CallRecord, Metrics, PermissionOutcome};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
@@ -52,7 +53,7 @@ fn named(call: ToolCall, principal: &str) -> ToolCall {
 /// A client that accepts prompts, and a call that can prompt it.
 fn asked(call: ToolCall) -> (Arc<SessionClient>, ToolCall, PromptReceiver) {
     let client = Arc::new(SessionClient::default());
-    client.set_supports_forms(true);
+    client.set_supports_forms(true, Revision::DEFAULT);
     let (sender, receiver) = elicit::prompt_channel(&client);
     (client, ToolCall { prompts: Some(sender), ..call }, receiver)
 }

@@ -133,7 +133,7 @@ impl Service for Fake {
         let list: Vec<Value> = endpoint
             .catalogs
             .iter()
-            .map(|name| json!({"name": format!("{name}.echo"), "inputSchema": {"type": "object"}}))
+            .map(|name| json!({"name": format!("{name}.echo"), "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}}))
             .collect();
         serde_json::value::to_raw_value(&list).unwrap().into()
     }
@@ -184,7 +184,7 @@ impl Fake {
             transport: call.transport,
             request_id: &call.request_id_text,
             session: None,
-            protocol_version: "2025-11-25",
+            protocol_version: call.revision.as_str(),
             context: &call.trace,
         };
         let open = OpenCall::begin(&telemetry, start);
@@ -195,6 +195,9 @@ impl Fake {
             workspace: &workspace,
             roots: if *self.distinct.lock() { &call.request_id_text } else { "roots" },
             prompts: call.prompts.as_ref(),
+            input: call.input.as_ref(),
+            tool: &call.tool,
+            arguments: call.arguments.as_deref(),
             progress: call.progress.as_ref(),
             call: open.trace(),
         };
@@ -205,6 +208,10 @@ impl Fake {
                 PermissionCheck::Granted => Ok(()),
                 PermissionCheck::Denied(error) => Err(error),
                 PermissionCheck::Pending(decision) => decision.await,
+                PermissionCheck::InputRequired(result) => {
+                    open.end(Ok(()), codeyard_telemetry::CallReply::default());
+                    return ToolReply::InputRequired(result.into());
+                }
             };
             open.end(checked.as_ref().copied(), codeyard_telemetry::CallReply::default());
             match checked {

@@ -264,7 +264,6 @@ async fn a_cancelled_call_withdraws_its_prompt() {
         .post_to(&session, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
         .await;
     assert!(is_withdrawal(&stream.next().await, &question));
-    assert_eq!(stream.next().await["error"]["code"], -32800);
     stream.ends().await;
     server.post_to(&session, &accept(&question["id"], "always")).await;
     assert_eq!(server.outcomes(), ["withdrawn"]);
@@ -280,7 +279,7 @@ async fn the_end_of_a_session_withdraws_its_prompts() {
     let delete = server.post(&Value::Null).in_session(&session).method("DELETE").body("");
     assert_eq!(server.send(&delete).await.status, 204);
     assert!(is_withdrawal(&stream.next().await, &question));
-    assert_eq!(stream.next().await["error"]["code"], -32800);
+    stream.ends().await;
     let late = server.send(&server.post(&accept(&question["id"], "always")).in_session(&session)).await;
     assert_eq!(late.status, 404);
 }

@@ -12,6 +12,7 @@ use crate::wire::{Ask, Server, read_answer, server, server_with};
 /// Changes `ask` so that it violates `refusal`; `None` for refusals that need more than bytes.
 pub(crate) fn violate(refusal: RefusalReason, ask: Ask) -> Option<Ask> {
     Some(match refusal {
+        RefusalReason::HeadSize => ask.add("x-large", &"x".repeat(33 * 1024)),
         RefusalReason::Path => ask.at("/elsewhere"),
         RefusalReason::Method => ask.method("PUT"),
         RefusalReason::Host => ask.set("host", "evil.example"),

@@ -23,10 +23,12 @@ async fn initialize_answers_with_our_revision_and_a_session() {
     ids.dedup();
     assert_eq!(ids.len(), 4);
     assert!(ids.iter().all(|id| id.len() >= 32 && id.bytes().all(|byte| byte.is_ascii_graphic())));
-    let bad =
-        server.send(&server.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": []}))).await;
-    assert_eq!((bad.status, &bad.json()["error"]["code"]), (200, &json!(-32602)));
-    assert_eq!(bad.header("mcp-session-id"), None);
+    for params in [json!([]), json!({}), json!({"protocolVersion": null}), json!({"capabilities": {}})] {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+        let bad = server.send(&server.post(&message)).await;
+        assert_eq!((bad.status, &bad.json()["error"]["code"]), (200, &json!(-32602)), "{params}");
+        assert_eq!(bad.header("mcp-session-id"), None);
+    }
 }
 
 #[tokio::test]

@@ -22,14 +22,19 @@ pub(crate) struct Pipe {
 }
 
 pub(crate) fn pipe() -> Pipe {
+    pipe_to("lsp-v1")
+}
+
+/// A pipe to an endpoint with these catalogs.
+pub(crate) fn pipe_to(catalogs: &str) -> Pipe {
+    let endpoint = endpoint("main", catalogs);
     let fake = Arc::new(Fake::default());
     let (input, reader) = tokio::io::duplex(64 * 1024);
     let (writer, output) = tokio::io::duplex(64 * 1024);
     let stop = CancellationToken::new();
     let (service, token) = (fake.clone(), stop.clone());
-    let task = tokio::spawn(async move {
-        serve_stdio(reader, writer, service, endpoint("main", "lsp-v1"), &Limits::default(), token).await
-    });
+    let task =
+        tokio::spawn(async move { serve_stdio(reader, writer, service, endpoint, &Limits::default(), token).await });
     Pipe { fake, input: Some(input), output: BufReader::new(output), stop, task }
 }
 

@@ -171,6 +171,16 @@ impl Server {
         answer.header("mcp-session-id").unwrap().to_owned()
     }
 
+    /// A session of `revision` at the endpoint of the catalog `agent`, of a client that can show forms.
+    pub(crate) async fn session_of(&self, revision: &str) -> String {
+        let mut message = initialize();
+        message["params"]["protocolVersion"] = json!(revision);
+        message["params"]["capabilities"] = json!({"elicitation": {}});
+        let answer = self.send(&self.post(&message).at(AGENT)).await;
+        assert_eq!(answer.json()["result"]["protocolVersion"], revision);
+        answer.header("mcp-session-id").unwrap().to_owned()
+    }
+
     /// A session of a client that can show forms.
     pub(crate) async fn session_with_forms(&self) -> String {
         let mut message = initialize();
@@ -197,6 +207,9 @@ impl Server {
         stream
     }
 }
+
+/// The endpoint of the catalog `agent`, which speaks every revision.
+pub(crate) const AGENT: &str = "/mcp/main/agent";
 
 pub(crate) fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {

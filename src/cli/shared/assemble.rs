@@ -10,7 +10,7 @@ use crate::args::SourceArgs;
 use crate::limits;
 use crate::shared::launch_runs::LaunchRuns;
 use crate::shared::{logging, output, workspace_folders};
-use codeyard_config::{Config, Source};
+use codeyard_config::{Config, ProtocolSection, Source};
 use codeyard_engine::server::programs::Program;
 use codeyard_engine::server::programs::{Locate, Programs};
 use codeyard_engine::status::server_state::Unavailable;
@@ -31,6 +31,7 @@ use codeyard_process::orphans;
 use codeyard_process::spawn::ProcessLauncher;
 use codeyard_process::temp_dirs::TempDirs;
 use codeyard_protocol::names::SERVER_VERSION;
+use codeyard_protocol::revision::{Revision, RevisionSet};
 use codeyard_state::{PermissionStore, StateDir, StoreHandle};
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{Counts, Meters, Metrics, Observers, Pipeline, Prometheus, Telemetry};
@@ -226,9 +227,17 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     metrics::observe(&observers, &engine.directory(), &frames, watcher.as_ref());
     pipeline.losses().register_with(&observers, log);
     let permissions = Permissions::remembered_in(Arc::new(PermissionStore::new(store)));
-    let gateway = Gateway::new(engine.directory(), telemetry).with_permissions(permissions);
+    let gateway = Gateway::new(engine.directory(), telemetry)
+        .with_permissions(permissions)
+        .with_lsp_v1_revisions(lsp_v1_revisions(&config.protocol));
     let gateway = Arc::new(gateway.with_launch(runs.calls()));
     Ok(AssembledService { engine, gateway, state, config, configured, counts, prometheus, pipeline, temp_dirs })
+}
+
+/// The revisions of MCP that endpoints with `lsp-v1` or `lsp-v1-safe` speak.
+fn lsp_v1_revisions(section: &ProtocolSection) -> RevisionSet {
+    let configured = section.revisions.iter().filter_map(|revision| Revision::parse(revision.as_str()));
+    configured.fold(RevisionSet::DEFAULT, RevisionSet::with)
 }
 
 /// The telemetry of the `OTEL_*` variables. Invalid settings are logged and don't stop the service.

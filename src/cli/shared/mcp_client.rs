@@ -15,7 +15,8 @@ use crate::limits::{CLIENT_TIMEOUT_MS, SILENT_CALL_MS};
 use codeyard_base::clock::Instant;
 use codeyard_gateway::limits::RESPONSE_ENVELOPE_BYTES;
 use codeyard_model::limits::{MAX_RESPONSE_BYTES, RETRY_AFTER_MS};
-use codeyard_protocol::names::{JSONRPC, REVISION, SERVER_VERSION};
+use codeyard_protocol::names::{JSONRPC, SERVER_VERSION};
+use codeyard_protocol::revision::Revision;
 use codeyard_server::transport::lines::{LineFrame, LineReader};
 
 /// Largest answer in bytes: a payload at its cap, or the list of all tools.
@@ -200,7 +201,7 @@ impl Client {
 
     async fn initialize(mut self) -> Result<Self, ClientError> {
         let params = json!({
-            "protocolVersion": REVISION,
+            "protocolVersion": Revision::DEFAULT.as_str(),
             "capabilities": {},
             "clientInfo": {"name": "codeyard", "version": SERVER_VERSION},
         });

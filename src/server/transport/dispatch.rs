@@ -1,7 +1,7 @@
 //! Serves JSON-RPC requests. It is the same on every transport.
 //!
 //! Sessions, headers and framing belong to the transports. Invariants: an unknown method is answered with `-32601`, whatever else
-//! is wrong with the request; an answer has at most `max_response_bytes` bytes.
+//! is wrong with the request; an answer has at most `max_response_bytes` bytes, and the form of the caller's revision.
 
 use std::sync::Arc;
 
@@ -13,11 +13,14 @@ use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::message::{Request, Response};
 use codeyard_protocol::names::Method;
-use codeyard_protocol::{initialize, tools, write};
+use codeyard_protocol::revision::Revision;
+use codeyard_protocol::stateless::{CacheScope, InputRound, RequestMeta};
+use codeyard_protocol::{initialize, stateless, tools, write};
 use codeyard_telemetry::RequestRecord;
 use codeyard_telemetry::names::instruments::OTHER_METHOD;
 
 use super::inflight::InFlightCalls;
+use super::pending::{AnswerForm, FinalAnswer};
 use super::running::{ProgressStream, RunningCall};
 
 /// The context that the requests of one caller share.
@@ -40,6 +43,10 @@ pub struct Caller<'a> {
     pub in_flight: &'a Arc<InFlightCalls>,
     /// The session's client, which can receive prompts.
     pub client: Option<&'a Arc<SessionClient>>,
+    /// The revision of MCP.
+    pub revision: Revision,
+    /// What the request says of its client, in the stateless revision.
+    pub meta: Option<&'a RequestMeta>,
 }
 
 /// The outcome of a request.
@@ -52,34 +59,42 @@ pub enum RequestOutcome {
     Rejected(ToolReply),
 }
 
-/// The method of `request`.
+/// The method of `request` in `revision`.
 ///
 /// # Errors
 /// [`Fault::UnknownMethod`]. It is recorded in the metrics.
-pub fn method(service: &dyn Service, transport: TransportKind, request: &Request<'_>) -> Result<Method, MessageError> {
-    Method::of(&request.method).ok_or_else(|| {
+pub fn method(
+    service: &dyn Service,
+    transport: TransportKind,
+    request: &Request<'_>,
+    revision: Revision,
+) -> Result<Method, MessageError> {
+    Method::of(&request.method, revision).ok_or_else(|| {
         let unknown = Fault::UnknownMethod.of(&request.id);
         record_request(service, OTHER_METHOD, transport, Some(&unknown), Instant::now());
         unknown
     })
 }
 
-/// The result of `initialize` at `endpoint`, as JSON text. The client's capabilities are recorded in `client`.
+/// The revision of the session that `request` begins at `endpoint`, and the result of `initialize` as JSON text. The client's
+/// capabilities are recorded in `client`.
 ///
 /// # Errors
 /// [`Fault::BadParams`].
 pub fn initialize(
     service: &dyn Service,
     endpoint: &Endpoint,
+    transport: TransportKind,
     request: &Request<'_>,
-    client: Option<&Arc<SessionClient>>,
-) -> Result<Vec<u8>, MessageError> {
-    let instructions = service.instructions(endpoint);
-    let result = initialize::result(request.params, instructions.as_deref()).map_err(|fault| fault.of(&request.id))?;
-    if let Some(client) = client {
-        client.set_supports_forms(initialize::supports_forms(request.params));
-    }
-    Ok(result)
+    client: &Arc<SessionClient>,
+) -> Result<(Revision, Vec<u8>), MessageError> {
+    let started = Instant::now();
+    let revision =
+        initialize::negotiate(request.params, service.revisions(endpoint)).map_err(|fault| fault.of(&request.id));
+    record_request(service, Method::Initialize.as_str(), transport, revision.as_ref().err(), started);
+    let revision = revision?;
+    client.set_supports_forms(initialize::supports_forms(request.params), revision);
+    Ok((revision, initialize::result(revision, service.instructions(endpoint).as_deref())))
 }
 
 /// Handles the client's response to a request of ours. A response to no open prompt of this client is ignored.
@@ -89,7 +104,7 @@ pub fn handle_response(client: &Arc<SessionClient>, response: &Response<'_>) {
     }
 }
 
-/// Serves `request`, whose method is `method`.
+/// Serves `request`, whose method is `method`. Transports serve `initialize` and subscriptions themselves.
 ///
 /// # Errors
 /// Parameters that don't fit the method.
@@ -97,17 +112,18 @@ pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Resu
     let fail = |fault: Fault| fault.of(&request.id);
     let started = Instant::now();
     let served = match method {
-        Method::Initialize => {
-            initialize(caller.service, caller.endpoint, request, caller.client).map(RequestOutcome::Ready)
+        Method::Initialize | Method::Listen => Err(fail(Fault::UnknownMethod)),
+        Method::Ping => Ok(b"{}".to_vec()),
+        Method::Discover => {
+            let instructions = caller.service.instructions(caller.endpoint);
+            let revisions = caller.service.revisions(caller.endpoint);
+            Ok(stateless::complete(&stateless::discovery(revisions, instructions.as_deref())))
         }
-        Method::Ping => Ok(RequestOutcome::Ready(b"{}".to_vec())),
-        Method::ToolsList => tools::list(request.params).map_err(fail).map(|_| {
-            let list = caller.service.tools(caller.endpoint);
-            RequestOutcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat())
-        }),
+        Method::ToolsList => tools::list(request.params).map_err(fail).map(|()| caller.tool_list()),
         Method::ToolsCall => {
-            return match tools::call(request.params) {
-                Ok(call) => Ok(start(caller, &request.id, call)),
+            let input = caller.meta.map(|meta| stateless::input_round(request.params, meta.supports_forms)).transpose();
+            return match input.and_then(|input| Ok((tools::call(request.params)?, input))) {
+                Ok((call, input)) => Ok(start(caller, &request.id, call, input)),
                 Err(fault) => {
                     caller.service.metrics().rejected(fault.reason());
                     caller.service.record_malformed(&caller.call(
@@ -121,7 +137,7 @@ pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Resu
         }
     };
     record_request(caller.service, method.as_str(), caller.transport, served.as_ref().err(), started);
-    served
+    served.map(RequestOutcome::Ready)
 }
 
 /// Records a request that isn't a tool call in the metrics.
@@ -139,19 +155,48 @@ pub fn record_request(
     service.metrics().request(&RequestRecord { method, transport, error, total: started.elapsed() });
 }
 
-/// The JSON-RPC response with `reply` to the request `id`, at most `cap` bytes.
-pub fn reply(id: &RequestId, reply: &ToolReply, cap: usize) -> Vec<u8> {
+/// The JSON-RPC response with `reply` to the request `id`.
+pub fn reply(id: &RequestId, reply: &ToolReply, form: AnswerForm) -> FinalAnswer {
     let message = match reply {
+        ToolReply::Result(result) | ToolReply::Refusal { result, .. } if form.revision.is_stateless() => {
+            write::result(id, &stateless::complete(result))
+        }
         ToolReply::Result(result) | ToolReply::Refusal { result, .. } => write::result(id, result),
+        ToolReply::InputRequired(result) => write::result(id, &stateless::input_required(result)),
         ToolReply::Error { code, message, data, retry_after_ms, overloaded } => {
             let hint = data.is_none().then(|| retry_hint(*retry_after_ms, *overloaded)).flatten();
             write::error(Some(id), *code, message, data.as_deref().or(hint.as_deref()))
         }
     };
-    write::bounded(message, id, cap)
+    let overload = match reply {
+        ToolReply::Error { overloaded: true, retry_after_ms, .. }
+        | ToolReply::Refusal { overloaded: true, retry_after_ms, .. } => Some(retry_after_ms.unwrap_or(0)),
+        _ => None,
+    };
+    FinalAnswer { message: write::bounded(message, id, form.cap), overload }
 }
 
 impl Caller<'_> {
+    /// The form of this caller's answers, at most `cap` bytes long.
+    pub fn form(&self, cap: usize) -> AnswerForm {
+        AnswerForm { revision: self.revision, cap }
+    }
+
+    /// The result of `tools/list` in the caller's revision.
+    fn tool_list(&self) -> Vec<u8> {
+        let list = self.service.tools(self.endpoint);
+        let list = match self.revision.has_structured_results() {
+            true => list.get().to_owned(),
+            false => tools::without_output_schemas(&list),
+        };
+        let result = [b"{\"tools\":", list.as_bytes(), b"}"].concat();
+        if !self.revision.is_stateless() {
+            return result;
+        }
+        // The list depends on the catalogs alone.
+        stateless::complete(&stateless::cacheable(&result, CacheScope::Public))
+    }
+
     /// A call of `tool` by this caller, without arguments.
     fn call(&self, id: &RequestId, tool: String, trace: tools::TraceMeta) -> ToolCall {
         ToolCall {
@@ -161,6 +206,8 @@ impl Caller<'_> {
             arguments: None,
             progress: None,
             prompts: None,
+            input: None,
+            revision: self.revision,
             trace: TraceContext {
                 traceparent: trace.parent,
                 tracestate: trace.state,
@@ -174,7 +221,12 @@ impl Caller<'_> {
     }
 }
 
-fn start(caller: &Caller<'_>, id: &RequestId, call: tools::CallRequest<'_>) -> RequestOutcome {
+fn start(
+    caller: &Caller<'_>,
+    id: &RequestId,
+    call: tools::CallRequest<'_>,
+    input: Option<InputRound>,
+) -> RequestOutcome {
     let mut tool_call = caller.call(id, call.name.into_owned(), call.trace);
     let Some(ticket) = caller.in_flight.add(id) else {
         caller.service.metrics().shed("session");
@@ -189,6 +241,7 @@ fn start(caller: &Caller<'_>, id: &RequestId, call: tools::CallRequest<'_>) -> R
     };
     tool_call.arguments = call.arguments.map(ToOwned::to_owned);
     tool_call.progress = progress;
+    tool_call.input = input;
     let (prompts, messages) =
         caller.client.filter(|client| client.supports_forms()).map(elicit::prompt_channel).unzip();
     tool_call.prompts = prompts;

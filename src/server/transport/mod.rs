@@ -9,6 +9,8 @@ pub mod dispatch;
 pub mod http;
 pub mod inflight;
 pub mod lines;
+pub mod pending;
 pub mod running;
 mod session_timer;
+pub mod stateless;
 pub mod stdio;

@@ -1,6 +1,7 @@
 //! MCP over a pair of byte streams: one message per line, answers in the order in which they are ready.
 //!
-//! One task serves the whole connection, so its end drops every call. Invariants: only MCP messages are written; a cancelled request
+//! One task serves the whole connection, so its end drops every call. `initialize` sets the revision of the connection's session; requests
+//! of the stateless revision name their own. Invariants: only MCP messages are written; a cancelled request
 //! gets no answer; while `MAX_STDIO_QUEUED_BYTES` of answers wait for a slow client, nothing is read; the end of input cancels the
 //! calls in flight.
 
@@ -19,16 +20,19 @@ use tokio_util::sync::CancellationToken;
 use super::dispatch::{self, Caller, RequestOutcome};
 use super::inflight::InFlightCalls;
 use super::lines::{LineFrame, LineReader};
-use super::running::{CallStep, RunningCall};
+use super::pending::{AnswerForm, AnswerStep, PendingAnswer, PendingBatch, PendingReply};
 use super::session_timer::SessionTimer;
-use crate::limits::{DRAIN_MS, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, STDIO_FLUSH_MS};
+use super::stateless;
+use crate::limits::{DRAIN_MS, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, MAX_STDIO_SUBSCRIPTIONS, STDIO_FLUSH_MS};
+use codeyard_base::clock::Instant;
 use codeyard_gateway::elicit::SessionClient;
-use codeyard_gateway::service::{Endpoint, Principal, Service, TransportKind};
+use codeyard_gateway::service::{Endpoint, Principal, Service, ToolReply, TransportKind};
 use codeyard_model::limits::Limits;
 use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::message::{self, Message, Request};
-use codeyard_protocol::names::NotificationKind;
+use codeyard_protocol::names::{Method, NotificationKind};
+use codeyard_protocol::revision::Revision;
 use codeyard_protocol::{cancelled, write};
 
 /// Serves one client until its input ends, or until `shutdown`.
@@ -83,8 +87,8 @@ where
     connection.flush(&mut writer).await
 }
 
-/// A running call and its newest step.
-type CallStepResult = (RequestId, RunningCall, CallStep);
+/// An answer that is being worked on, and its newest step.
+type AnswerProgress = (PendingAnswer, AnswerStep);
 
 struct Connection {
     service: Arc<dyn Service>,
@@ -92,10 +96,24 @@ struct Connection {
     principal: Principal,
     in_flight: Arc<InFlightCalls>,
     client: Arc<SessionClient>,
-    calls: FuturesUnordered<BoxFuture<'static, CallStepResult>>,
+    /// The revision that `initialize` negotiated, or the default.
+    revision: Revision,
+    /// The ids of the open subscriptions.
+    subscriptions: Vec<RequestId>,
+    calls: FuturesUnordered<BoxFuture<'static, AnswerProgress>>,
     out: OutgoingMessages,
     cap: usize,
     _timer: SessionTimer,
+}
+
+/// How a message is answered.
+enum Answered {
+    /// By this message.
+    Now(Vec<u8>),
+    /// By the reply of a call that is running.
+    Later(PendingReply),
+    /// Not at all.
+    Nothing,
 }
 
 /// Messages that wait to be written.
@@ -115,6 +133,8 @@ impl Connection {
             principal: Principal::local(),
             in_flight: InFlightCalls::new(MAX_STDIO_IN_FLIGHT),
             client: Arc::default(),
+            revision: Revision::DEFAULT,
+            subscriptions: Vec::new(),
             calls: FuturesUnordered::new(),
             out: OutgoingMessages::default(),
             cap: limits.max_response_bytes,
@@ -122,24 +142,69 @@ impl Connection {
     }
 
     fn handle_line(&mut self, line: &[u8]) {
-        let served = match message::parse(line) {
-            Ok(Message::Request(request)) => self.handle_request(&request),
-            Ok(Message::Notification(notification)) => {
+        match message::parse(line) {
+            Ok(message) => {
+                let answered = self.handle_message(message);
+                self.finish(answered);
+            }
+            Err(error) if error.fault == Fault::Batch && self.has_batches() => self.handle_batch(line),
+            Err(error) => self.reject(&error),
+        }
+    }
+
+    /// Handles an array of messages as if each came alone; its answers are one array.
+    fn handle_batch(&mut self, line: &[u8]) {
+        let messages = match message::parse_batch(line) {
+            Ok(messages) => messages,
+            Err(error) => return self.reject(&error),
+        };
+        let (mut answers, mut calls) = (Vec::new(), Vec::new());
+        for message in messages {
+            let answered = match message {
+                Ok(Message::Request(request)) if request.method == Method::Initialize.as_str() => {
+                    Err(Fault::BatchedInitialize.of(&request.id))
+                }
+                Ok(message) => self.handle_message(message),
+                Err(error) => Err(error),
+            };
+            match answered {
+                Ok(Answered::Now(answer)) => answers.push(answer),
+                Ok(Answered::Later(reply)) => calls.push(reply),
+                Ok(Answered::Nothing) => {}
+                Err(error) => answers.push(write::fault(&error)),
+            }
+        }
+        let batch = PendingBatch::new(answers, calls, self.form(self.revision));
+        if !batch.is_empty() {
+            self.calls.push(next_step(PendingAnswer::Batch(batch)));
+        }
+    }
+
+    fn handle_message(&mut self, message: Message<'_>) -> Result<Answered, MessageError> {
+        match message {
+            Message::Request(request) => self.handle_request(&request),
+            Message::Notification(notification) => {
                 if NotificationKind::of(&notification.method) == NotificationKind::Cancelled
                     && let Some(id) = cancelled::request_id(notification.params)
                 {
                     self.in_flight.cancel(&id);
+                    self.subscriptions.retain(|open| *open != id);
                 }
-                Ok(())
+                Ok(Answered::Nothing)
             }
-            Ok(Message::Response(response)) => {
+            Message::Response(response) => {
                 dispatch::handle_response(&self.client, &response);
-                Ok(())
+                Ok(Answered::Nothing)
             }
-            Err(error) => return self.reject(&error),
-        };
-        if let Err(error) = served {
-            self.out.push(write::fault(&error));
+        }
+    }
+
+    fn finish(&mut self, answered: Result<Answered, MessageError>) {
+        match answered {
+            Ok(Answered::Now(answer)) => self.out.push(answer),
+            Ok(Answered::Later(reply)) => self.calls.push(next_step(PendingAnswer::Call(reply))),
+            Ok(Answered::Nothing) => {}
+            Err(error) => self.out.push(write::fault(&error)),
         }
     }
 
@@ -149,8 +214,33 @@ impl Connection {
         self.out.push(write::fault(error));
     }
 
-    fn handle_request(&mut self, request: &Request<'_>) -> Result<(), MessageError> {
-        let method = dispatch::method(&*self.service, TransportKind::Pipe, request)?;
+    /// Whether an array is a message.
+    fn has_batches(&self) -> bool {
+        self.revision.has_batches()
+    }
+
+    fn form(&self, revision: Revision) -> AnswerForm {
+        AnswerForm { revision, cap: self.cap }
+    }
+
+    fn handle_request(&mut self, request: &Request<'_>) -> Result<Answered, MessageError> {
+        let spoken = self.service.revisions(&self.endpoint);
+        let (meta, revision) = match stateless::applies(request, spoken) {
+            true => match stateless::check(request, spoken) {
+                Ok((meta, revision)) => (Some(meta), revision),
+                Err(rejection) => {
+                    self.service.metrics().rejected(rejection.reason);
+                    return Ok(Answered::Now(rejection.message));
+                }
+            },
+            false => (None, self.revision),
+        };
+        let method = dispatch::method(&*self.service, TransportKind::Pipe, request, revision)?;
+        match method {
+            Method::Initialize => return self.initialize(request),
+            Method::Listen => return Ok(Answered::Now(self.subscribe(request))),
+            _ => {}
+        }
         let caller = Caller {
             service: &*self.service,
             endpoint: &self.endpoint,
@@ -160,32 +250,57 @@ impl Connection {
             header_tracestate: None,
             transport: TransportKind::Pipe,
             in_flight: &self.in_flight,
-            client: Some(&self.client),
+            // The stateless revision has no requests of the server.
+            client: Some(&self.client).filter(|_| meta.is_none()),
+            revision,
+            meta: meta.as_ref(),
         };
-        match dispatch::serve(&caller, method, request)? {
+        let form = self.form(revision);
+        Ok(match dispatch::serve(&caller, method, request)? {
             RequestOutcome::Ready(result) => {
-                self.out.push(write::bounded(write::result(&request.id, &result), &request.id, self.cap));
+                Answered::Now(write::bounded(write::result(&request.id, &result), &request.id, self.cap))
             }
-            RequestOutcome::Rejected(reply) => self.out.push(dispatch::reply(&request.id, &reply, self.cap)),
-            RequestOutcome::Started(running) => self.calls.push(next_step(request.id.clone(), running)),
-        }
-        Ok(())
+            RequestOutcome::Rejected(reply) => Answered::Now(dispatch::reply(&request.id, &reply, form).message),
+            RequestOutcome::Started(running) => Answered::Later(PendingReply::new(request.id.clone(), running, form)),
+        })
     }
 
-    fn handle_step(&mut self, (id, running, step): CallStepResult) {
+    fn initialize(&mut self, request: &Request<'_>) -> Result<Answered, MessageError> {
+        let (service, transport) = (&*self.service, TransportKind::Pipe);
+        let (revision, result) = dispatch::initialize(service, &self.endpoint, transport, request, &self.client)?;
+        self.revision = revision;
+        Ok(Answered::Now(write::bounded(write::result(&request.id, &result), &request.id, self.cap)))
+    }
+
+    /// Opens a subscription and returns its first message. None of the notifications is ever sent, so there is no other until it ends.
+    fn subscribe(&mut self, request: &Request<'_>) -> Vec<u8> {
+        if self.subscriptions.len() >= MAX_STDIO_SUBSCRIPTIONS {
+            self.service.metrics().shed("subscription");
+            return dispatch::reply(&request.id, &ToolReply::overloaded(), self.form(self.revision)).message;
+        }
+        let method = Method::Listen.as_str();
+        dispatch::record_request(&*self.service, method, TransportKind::Pipe, None, Instant::now());
+        self.subscriptions.push(request.id.clone());
+        codeyard_protocol::stateless::acknowledgement(&request.id)
+    }
+
+    fn handle_step(&mut self, (pending, step): AnswerProgress) {
         match step {
-            CallStep::Message(message) => {
+            AnswerStep::Message(message) => {
                 self.out.push(message);
-                self.calls.push(next_step(id, running));
+                self.calls.push(next_step(pending));
             }
-            CallStep::Done(reply) => self.out.push(dispatch::reply(&id, &reply, self.cap)),
-            CallStep::Cancelled => {}
+            AnswerStep::Done(answer) => self.out.push(answer.message),
+            AnswerStep::Cancelled => {}
         }
     }
 
     /// Lets the calls in flight end within `DRAIN_MS`, and writes their answers.
     async fn drain<W: AsyncWrite + Unpin>(mut self, writer: &mut W) -> io::Result<()> {
         self.client.close();
+        for id in std::mem::take(&mut self.subscriptions) {
+            self.out.push(write::result(&id, &codeyard_protocol::stateless::subscription_end(&id)));
+        }
         let ended = async {
             while !self.calls.is_empty() {
                 tokio::select! {
@@ -254,10 +369,10 @@ impl OutgoingMessages {
     }
 }
 
-fn next_step(id: RequestId, mut running: RunningCall) -> BoxFuture<'static, CallStepResult> {
+fn next_step(mut pending: PendingAnswer) -> BoxFuture<'static, AnswerProgress> {
     async move {
-        let step = running.next().await;
-        (id, running, step)
+        let step = pending.next().await;
+        (pending, step)
     }
     .boxed()
 }

@@ -11,7 +11,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use codeyard_protocol::names::REVISION;
+use codeyard_protocol::revision::Revision;
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -87,7 +87,7 @@ impl HttpConnection {
             request = request.header(AUTHORIZATION, bearer);
         }
         if let Some(session) = &self.session {
-            request = request.header(SESSION, session).header(VERSION, REVISION);
+            request = request.header(SESSION, session).header(VERSION, Revision::DEFAULT.as_str());
         }
         let request = request.body(Full::new(Bytes::from(body))).map_err(|error| error.to_string())?;
         let authority = self.authority.clone();

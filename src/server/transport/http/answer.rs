@@ -1,22 +1,24 @@
 //! HTTP responses to served requests.
 //!
 //! A response is JSON, or an event stream if the call's first step is a message (progress or a prompt). Invariants: a JSON-RPC error
-//! that answers a valid request has status 200, overload has 503 with `Retry-After`; an event stream ends with the answer.
+//! that answers a valid request of a session has status 200, overload has 503 with `Retry-After`; an event stream ends with the answer,
+//! or without one if the request was cancelled.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
-use futures::{StreamExt, stream};
+use futures::{Stream, StreamExt, stream};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
-use crate::transport::dispatch;
-use crate::transport::running::{CallStep, RunningCall};
-use codeyard_gateway::service::ToolReply;
+use crate::transport::inflight::CallTicket;
+use crate::transport::pending::{AnswerStep, FinalAnswer, PendingAnswer};
 use codeyard_protocol::id::RequestId;
-use codeyard_protocol::names::REQUEST_CANCELLED;
-use codeyard_protocol::write;
+use codeyard_protocol::{stateless, write};
 
 /// Status 200 with a JSON-RPC message.
 pub fn json(message: Vec<u8>) -> Response {
@@ -44,43 +46,69 @@ pub fn too_many_connections() -> Response {
     response
 }
 
-/// The response with `reply` to the request `id`, at most `cap` bytes of JSON-RPC.
-pub fn reply(id: &RequestId, reply: &ToolReply, cap: usize) -> Response {
-    let mut response = json(dispatch::reply(id, reply, cap));
-    if let ToolReply::Error { overloaded: true, retry_after_ms, .. }
-    | ToolReply::Refusal { overloaded: true, retry_after_ms, .. } = reply
-    {
+/// `status` with a JSON-RPC message.
+pub fn with_status(status: StatusCode, message: Vec<u8>) -> Response {
+    let mut response = json(message);
+    *response.status_mut() = status;
+    response
+}
+
+/// The response with a final answer.
+pub fn reply(answer: FinalAnswer) -> Response {
+    let mut response = json(answer.message);
+    if let Some(retry_after_ms) = answer.overload {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-        let seconds = retry_after_ms.unwrap_or(0).div_ceil(1_000).max(1);
+        let seconds = retry_after_ms.div_ceil(1_000).max(1);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }
 
-/// Waits for the first step of a call, then responds with JSON or an event stream.
-pub async fn running(id: RequestId, mut running: RunningCall, cap: usize) -> Response {
-    match running.next().await {
-        CallStep::Done(done) => reply(&id, &done, cap),
-        CallStep::Cancelled => json(cancelled(&id)),
-        CallStep::Message(first) => events(first, id, running, cap),
+/// Waits for the first step of an answer, then responds with JSON or an event stream. A cancelled request gets no answer: its response
+/// is an event stream without events.
+pub async fn pending(mut answer: PendingAnswer) -> Response {
+    match answer.next().await {
+        AnswerStep::Done(done) => reply(done),
+        AnswerStep::Cancelled => event_stream(stream::empty()),
+        AnswerStep::Message(first) => events(first, answer),
     }
 }
 
-fn events(first: Vec<u8>, id: RequestId, running: RunningCall, cap: usize) -> Response {
-    let rest = stream::unfold(Some((running, id)), move |state| async move {
-        let (mut running, id) = state?;
-        let (message, state) = match running.next().await {
-            CallStep::Message(message) => (message, Some((running, id))),
-            CallStep::Done(done) => (dispatch::reply(&id, &done, cap), None),
-            CallStep::Cancelled => (cancelled(&id), None),
-        };
-        Some((event(message), state))
+/// The event stream of a subscription: its acknowledgement, comments that keep the connection open, and the result when the server stops.
+pub fn subscription(id: RequestId, ticket: CallTicket, keep_alive: Duration, shutdown: CancellationToken) -> Response {
+    let first = stream::iter([event(stateless::acknowledgement(&id))]);
+    let rest = stream::unfold(Some((id, ticket, shutdown)), move |state| async move {
+        let (id, ticket, shutdown) = state?;
+        tokio::select! {
+            biased;
+            () = shutdown.cancelled() => {
+                Some((event(write::result(&id, &stateless::subscription_end(&id))), None))
+            }
+            () = sleep(keep_alive) => Some((Bytes::from_static(b": keep-alive\n\n"), Some((id, ticket, shutdown)))),
+        }
     });
-    let first = stream::iter([event(first)]);
-    let mut response = Response::new(Body::from_stream(first.chain(rest).map(Ok::<_, Infallible>)));
+    event_stream(first.chain(rest))
+}
+
+fn events(first: Vec<u8>, answer: PendingAnswer) -> Response {
+    let rest = stream::unfold(Some(answer), |state| async move {
+        let mut answer = state?;
+        match answer.next().await {
+            AnswerStep::Message(message) => Some((event(message), Some(answer))),
+            AnswerStep::Done(done) => Some((event(done.message), None)),
+            AnswerStep::Cancelled => None,
+        }
+    });
+    event_stream(stream::iter([event(first)]).chain(rest))
+}
+
+fn event_stream(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let mut response = Response::new(Body::from_stream(events.map(Ok::<_, Infallible>)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies would hold events back.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
 }
 
@@ -91,9 +119,4 @@ fn event(message: Vec<u8>) -> Bytes {
     event.extend_from_slice(&message);
     event.extend_from_slice(b"\n\n");
     event.into()
-}
-
-fn cancelled(id: &RequestId) -> Vec<u8> {
-    let data = b"{\"reason\":\"cancelled\"}";
-    write::error(Some(id), REQUEST_CANCELLED, "the client cancelled the request", Some(data))
 }

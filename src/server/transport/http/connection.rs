@@ -27,7 +27,8 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
         .max_headers(MAX_HTTP_HEADERS)
-        .max_buf_size(MAX_HTTP_HEAD_BYTES)
+        // The handler refuses a head over the limit with a reason. This bounds what is buffered until then.
+        .max_buf_size(2 * MAX_HTTP_HEAD_BYTES)
         .serve_connection(HttpSocket::new(stream, limits.write), handler);
     tokio::pin!(connection);
     let ended = tokio::select! {

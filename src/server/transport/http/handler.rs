@@ -1,7 +1,8 @@
 //! Handles one HTTP request: the checks in the order of `docs/protocol.md#refusals-over-http`, then the message.
 //!
-//! Only a permitted probe comes before the checks, at a path that is no endpoint path. Invariants: nothing is looked up before
-//! authentication; an unknown method is answered before version and session are checked; dropping the handler's future drops the call.
+//! Only a permitted probe comes before the checks, at a path that is no endpoint path. Requests of the stateless revision are in
+//! `stateless`, arrays of messages in `batch`. Invariants: nothing is looked up before authentication; an unknown method is answered
+//! before version and session are checked; dropping the handler's future drops the call.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -14,6 +15,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Statu
 use axum::response::Response;
 use futures::future::BoxFuture;
 use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
 
 use super::connection_shares::ConnectionPlace;
 use super::host::{AllowedHosts, AllowedOrigins, only};
@@ -22,18 +24,19 @@ use super::path::EndpointPath;
 use super::probes::{Probe, Probes};
 use super::refusal::{HttpRefusal, RefusalReason};
 use super::session::{Session, Sessions};
-use super::{answer, body, media};
+use super::{answer, body, media, stateless};
+use crate::limits::{MAX_HTTP_HEAD_BYTES, MAX_SUBSCRIPTIONS};
 use crate::transport::dispatch::{self, Caller, RequestOutcome};
 use crate::transport::inflight::InFlightCalls;
-use crate::transport::running::RunningCall;
-use codeyard_base::clock::Instant;
+use crate::transport::pending::{AnswerForm, PendingAnswer, PendingReply};
 use codeyard_gateway::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::service::{Endpoint, Principal, Service, TransportKind};
 use codeyard_model::limits::Limits;
-use codeyard_protocol::id::RequestId;
+use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::limits::{MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 use codeyard_protocol::message::{self, Message, Notification, Request as RpcRequest};
-use codeyard_protocol::names::{Method, NotificationKind, REVISION};
+use codeyard_protocol::names::{Method, NotificationKind};
+use codeyard_protocol::revision::{Revision, RevisionSet};
 use codeyard_protocol::{cancelled, write};
 use codeyard_state::TokenStore;
 
@@ -53,14 +56,17 @@ pub struct McpEndpoint {
     pub(super) limits: Limits,
     pub(super) body_timeout: Duration,
     pub(super) sessions: Sessions,
+    /// The open subscriptions of all clients.
+    pub(super) subscriptions: Arc<InFlightCalls>,
     pub(super) probes: Option<Probes>,
+    pub(super) shutdown: CancellationToken,
 }
 
 /// A request that has passed authentication: its principal, endpoint and headers.
-struct AuthorizedRequest<'a> {
-    principal: Principal,
-    endpoint: Endpoint,
-    headers: &'a HeaderMap,
+pub(super) struct AuthorizedRequest<'a> {
+    pub(super) principal: Principal,
+    pub(super) endpoint: Endpoint,
+    pub(super) headers: &'a HeaderMap,
 }
 
 /// The client of a request.
@@ -70,11 +76,11 @@ struct Client {
 }
 
 /// The outcome of a request whose bytes were read.
-enum HandledRequest {
+pub(super) enum HandledRequest {
     /// The response.
     Answered(Response),
-    /// A running call, whose response follows.
-    Running(RequestId, RunningCall),
+    /// An answer that is being worked on.
+    Pending(PendingAnswer),
 }
 
 /// The requests of one connection.
@@ -111,7 +117,7 @@ impl hyper::service::Service<hyper::Request<Incoming>> for ConnectionService {
 
 impl McpEndpoint {
     /// The endpoints of `service`, with an empty session table.
-    pub(super) fn new(service: Arc<dyn Service>, options: HttpOptions) -> Self {
+    pub(super) fn new(service: Arc<dyn Service>, options: HttpOptions, shutdown: CancellationToken) -> Self {
         let sessions =
             Sessions::new(options.connections.sessions, options.connections.sessions_per_principal, service.metrics());
         Self {
@@ -122,16 +128,16 @@ impl McpEndpoint {
             limits: options.limits.clamped(),
             body_timeout: options.connections.body,
             sessions,
+            subscriptions: InFlightCalls::new(MAX_SUBSCRIPTIONS),
             probes: options.probes,
+            shutdown,
         }
     }
 
     async fn answer(&self, parts: Parts, body: Incoming, client: &Client) -> Result<Response, HttpRefusal> {
         match self.handle(parts, body, client).await? {
             HandledRequest::Answered(response) => Ok(response),
-            HandledRequest::Running(id, running) => {
-                Ok(answer::running(id, running, self.limits.max_response_bytes).await)
-            }
+            HandledRequest::Pending(pending) => Ok(answer::pending(pending).await),
         }
     }
 
@@ -144,6 +150,9 @@ impl McpEndpoint {
         {
             client.place.keep_for_probes();
             return Ok(HandledRequest::Answered(probes.answer(probe).await));
+        }
+        if head_bytes(parts) > MAX_HTTP_HEAD_BYTES {
+            return Err(RefusalReason::HeadSize.into());
         }
         let path = EndpointPath::parse(parts.uri.path()).ok_or(RefusalReason::Path)?;
         let is_delete = parts.method == HttpMethod::DELETE;
@@ -169,7 +178,21 @@ impl McpEndpoint {
         media::content_type(&parts.headers)?;
         media::accept(&parts.headers)?;
         let body = body::read(body, self.limits.max_request_bytes, self.body_timeout).await?;
-        match message::parse(&body)? {
+        let spoken = self.service.revisions(&authorized.endpoint);
+        let message = match message::parse(&body) {
+            Err(error) if error.fault == Fault::Batch => match self.batching_session(&authorized, spoken) {
+                Some(session) => return self.batch(&authorized, &session, &body),
+                None => return Err(error.into()),
+            },
+            message => message?,
+        };
+        match message {
+            Message::Request(request) if stateless::applies(&parts.headers, &request, spoken) => {
+                Ok(self.stateless_request(&authorized, &request, spoken))
+            }
+            Message::Notification(_) if stateless::applies_to_notification(&parts.headers, spoken) => {
+                Ok(HandledRequest::Answered(answer::empty(StatusCode::ACCEPTED)))
+            }
             Message::Request(request) => self.request(&authorized, &request),
             Message::Notification(notification) => {
                 Ok(HandledRequest::Answered(self.notification(&authorized, &notification)?))
@@ -195,14 +218,14 @@ impl McpEndpoint {
         request: &RpcRequest<'_>,
     ) -> Result<HandledRequest, HttpRefusal> {
         let reject = |reason: RefusalReason| reason.of(&request.id);
-        let method = match dispatch::method(&*self.service, TransportKind::Tcp, request) {
+        let method = match dispatch::method(&*self.service, TransportKind::Tcp, request, Revision::DEFAULT) {
             Ok(method) => method,
             Err(unknown) => return Ok(HandledRequest::Answered(answer::json(write::fault(&unknown)))),
         };
         let session = match method {
             Method::Initialize => return Ok(HandledRequest::Answered(self.initialize(authorized, request))),
             Method::Ping => self.optional_session(authorized).map_err(reject)?,
-            Method::ToolsList | Method::ToolsCall => Some(self.session(authorized).map_err(reject)?),
+            _ => Some(self.session(authorized).map_err(reject)?),
         };
         let no_session;
         let in_flight = match &session {
@@ -212,40 +235,74 @@ impl McpEndpoint {
                 &no_session
             }
         };
-        let caller = Caller {
+        let revision = session.as_ref().map_or(Revision::DEFAULT, |session| session.revision);
+        let caller = self.caller(authorized, session.as_deref(), in_flight, revision);
+        Ok(match self.serve(&caller, method, request) {
+            Ok(handled) => handled,
+            Err(error) => HandledRequest::Answered(answer::json(write::fault(&error))),
+        })
+    }
+
+    /// Serves `request` of `caller`, or starts its call.
+    pub(super) fn serve(
+        &self,
+        caller: &Caller<'_>,
+        method: Method,
+        request: &RpcRequest<'_>,
+    ) -> Result<HandledRequest, MessageError> {
+        let form = self.form(caller.revision);
+        Ok(match dispatch::serve(caller, method, request)? {
+            RequestOutcome::Ready(result) => HandledRequest::Answered(answer::json(write::bounded(
+                write::result(&request.id, &result),
+                &request.id,
+                form.cap,
+            ))),
+            RequestOutcome::Rejected(reply) => {
+                HandledRequest::Answered(answer::reply(dispatch::reply(&request.id, &reply, form)))
+            }
+            RequestOutcome::Started(running) => {
+                HandledRequest::Pending(PendingAnswer::Call(PendingReply::new(request.id.clone(), running, form)))
+            }
+        })
+    }
+
+    /// The form of answers in `revision`.
+    pub(super) fn form(&self, revision: Revision) -> AnswerForm {
+        AnswerForm { revision, cap: self.limits.max_response_bytes }
+    }
+
+    /// The context of a request in `session`, if it has one.
+    pub(super) fn caller<'a>(
+        &'a self,
+        authorized: &'a AuthorizedRequest<'_>,
+        session: Option<&'a Session>,
+        in_flight: &'a Arc<InFlightCalls>,
+        revision: Revision,
+    ) -> Caller<'a> {
+        let headers = authorized.headers;
+        Caller {
             service: &*self.service,
             endpoint: &authorized.endpoint,
             principal: &authorized.principal,
-            session: session.as_deref().map(|session| session.id.as_str()),
-            header_traceparent: only(authorized.headers, TRACEPARENT)
-                .filter(|text| text.len() <= MAX_TRACEPARENT_BYTES),
-            header_tracestate: only(authorized.headers, TRACESTATE).filter(|text| text.len() <= MAX_TRACESTATE_BYTES),
+            session: session.map(|session| session.id.as_str()),
+            header_traceparent: only(headers, TRACEPARENT).filter(|text| text.len() <= MAX_TRACEPARENT_BYTES),
+            header_tracestate: only(headers, TRACESTATE).filter(|text| text.len() <= MAX_TRACESTATE_BYTES),
             transport: TransportKind::Tcp,
             in_flight,
-            client: session.as_deref().map(|session| &session.client),
-        };
-        let cap = self.limits.max_response_bytes;
-        Ok(HandledRequest::Answered(match dispatch::serve(&caller, method, request) {
-            Ok(RequestOutcome::Ready(result)) => {
-                answer::json(write::bounded(write::result(&request.id, &result), &request.id, cap))
-            }
-            Ok(RequestOutcome::Rejected(reply)) => answer::reply(&request.id, &reply, cap),
-            Ok(RequestOutcome::Started(running)) => return Ok(HandledRequest::Running(request.id.clone(), running)),
-            Err(error) => answer::json(write::fault(&error)),
-        }))
+            client: session.map(|session| &session.client),
+            revision,
+            meta: None,
+        }
     }
 
     fn initialize(&self, authorized: &AuthorizedRequest<'_>, request: &RpcRequest<'_>) -> Response {
-        let started = Instant::now();
         let client = Arc::default();
-        let result = dispatch::initialize(&*self.service, &authorized.endpoint, request, Some(&client));
-        let method = Method::Initialize.as_str();
-        dispatch::record_request(&*self.service, method, TransportKind::Tcp, result.as_ref().err(), started);
-        let result = match result {
-            Ok(result) => result,
+        let begun = dispatch::initialize(&*self.service, &authorized.endpoint, TransportKind::Tcp, request, &client);
+        let (revision, result) = match begun {
+            Ok(begun) => begun,
             Err(error) => return answer::json(write::fault(&error)),
         };
-        let session = self.sessions.start(&authorized.principal, client);
+        let session = self.sessions.start(&authorized.principal, client, revision);
         let mut response = answer::json(write::result(&request.id, &result));
         // base64url is always a valid header value.
         if let Ok(id) = HeaderValue::from_str(&session.id) {
@@ -259,16 +316,19 @@ impl McpEndpoint {
         authorized: &AuthorizedRequest<'_>,
         notification: &Notification<'_>,
     ) -> Result<Response, RefusalReason> {
-        let kind = NotificationKind::of(&notification.method);
-        if kind != NotificationKind::Unknown {
-            let session = self.session(authorized)?;
-            if kind == NotificationKind::Cancelled
-                && let Some(id) = cancelled::request_id(notification.params)
-            {
-                session.in_flight.cancel(&id);
-            }
+        if NotificationKind::of(&notification.method) != NotificationKind::Unknown {
+            self.notify(&*self.session(authorized)?, notification);
         }
         Ok(answer::empty(StatusCode::ACCEPTED))
+    }
+
+    /// Acts on a notification of `session`.
+    pub(super) fn notify(&self, session: &Session, notification: &Notification<'_>) {
+        if NotificationKind::of(&notification.method) == NotificationKind::Cancelled
+            && let Some(id) = cancelled::request_id(notification.params)
+        {
+            session.in_flight.cancel(&id);
+        }
     }
 
     fn end_session(&self, authorized: &AuthorizedRequest<'_>) -> Result<Response, RefusalReason> {
@@ -283,20 +343,42 @@ impl McpEndpoint {
 
     /// The session that the request names, if any. The version is checked first.
     fn optional_session(&self, authorized: &AuthorizedRequest<'_>) -> Result<Option<Arc<Session>>, RefusalReason> {
+        let spoken = self.service.revisions(&authorized.endpoint);
+        let has_session = |revision: &Revision| !revision.is_stateless() && spoken.contains(*revision);
         let names_session = authorized.headers.contains_key(SESSION);
-        if authorized.headers.contains_key(VERSION) {
-            if only(authorized.headers, VERSION) != Some(REVISION) {
-                return Err(RefusalReason::WrongVersion);
+        let named = match authorized.headers.contains_key(VERSION) {
+            true => {
+                let named = only(authorized.headers, VERSION).and_then(Revision::parse).filter(has_session);
+                Some(named.ok_or(RefusalReason::WrongVersion)?)
             }
-        } else if !names_session {
-            return Err(RefusalReason::MissingVersion);
-        }
+            false if names_session => None,
+            false => return Err(RefusalReason::MissingVersion),
+        };
         if !names_session {
             return Ok(None);
         }
         let session = only(authorized.headers, SESSION).and_then(|id| self.sessions.find(id, &authorized.principal));
-        session.map(Some).ok_or(RefusalReason::UnknownSession)
+        let session = session.ok_or(RefusalReason::UnknownSession)?;
+        // A session may come to an endpoint that doesn't speak its revision.
+        if !has_session(&session.revision) || named.is_some_and(|revision| revision != session.revision) {
+            return Err(RefusalReason::WrongVersion);
+        }
+        Ok(Some(session))
     }
+
+    /// The session that the request names, if it has a revision in which an array is a message.
+    fn batching_session(&self, authorized: &AuthorizedRequest<'_>, spoken: RevisionSet) -> Option<Arc<Session>> {
+        spoken.iter().any(Revision::has_batches).then_some(())?;
+        self.session(authorized).ok().filter(|session| session.revision.has_batches())
+    }
+}
+
+/// The bytes of a request's line and header fields.
+fn head_bytes(parts: &Parts) -> usize {
+    // A field is followed by a line break, its name by a colon and usually a space.
+    let fields: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    parts.method.as_str().len() + target + " HTTP/1.1\r\n ".len() + fields
 }
 
 /// The principal of the bearer token in the value of an `Authorization` header.

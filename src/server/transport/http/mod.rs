@@ -4,6 +4,7 @@
 //! shutdown, requests in flight have `DRAIN_MS` to end.
 
 pub mod answer;
+mod batch;
 pub mod body;
 pub mod connection;
 mod connection_shares;
@@ -16,6 +17,7 @@ pub mod probes;
 pub mod refusal;
 pub mod session;
 pub mod socket;
+mod stateless;
 mod thread_affinity;
 
 use std::io;
@@ -59,7 +61,7 @@ pub async fn serve(
     }
     let limits = options.connections.clone();
     let metrics = service.metrics();
-    let endpoint = Arc::new(McpEndpoint::new(service, options));
+    let endpoint = Arc::new(McpEndpoint::new(service, options, shutdown.clone()));
     let shares = ConnectionShares::new(limits.clone());
     let connections = accept_until_shutdown(
         "HTTP listener",

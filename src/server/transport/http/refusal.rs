@@ -15,6 +15,8 @@ use codeyard_protocol::write;
 /// The reason of a rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefusalReason {
+    /// The request line and the header fields together are too large.
+    HeadSize,
     /// The path doesn't have the form of an endpoint path.
     Path,
     /// Neither POST nor DELETE.
@@ -61,7 +63,8 @@ pub struct HttpRefusal {
 
 impl RefusalReason {
     /// Every reason, in the order of the checks.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
+        Self::HeadSize,
         Self::Path,
         Self::Method,
         Self::Host,
@@ -85,6 +88,7 @@ impl RefusalReason {
     pub fn status(self) -> StatusCode {
         match self {
             Self::Path | Self::GroupCatalog | Self::Endpoint | Self::UnknownSession => StatusCode::NOT_FOUND,
+            Self::HeadSize => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
             Self::Bearer => StatusCode::UNAUTHORIZED,
@@ -99,6 +103,7 @@ impl RefusalReason {
     /// The word in `error.data.reason`; a malformed message has a more exact one.
     pub fn reason(self) -> &'static str {
         match self {
+            Self::HeadSize => "head_too_large",
             Self::Path => "path_not_served",
             Self::Method => "method_not_allowed",
             Self::Host => "host_not_allowed",
@@ -121,6 +126,7 @@ impl RefusalReason {
 
     fn message(self) -> &'static str {
         match self {
+            Self::HeadSize => "the request line and the headers are larger than 32 KiB",
             Self::Path => {
                 "nothing is served here; endpoints are /mcp, /mcp/{workspace}, /mcp/{workspace}/{catalogs} and /mcp/@{group}/code"
             }
@@ -136,7 +142,9 @@ impl RefusalReason {
             Self::BodyTime => "the body did not arrive in time",
             Self::BodyBroken => "the body broke off",
             Self::Message => "the body is not one JSON-RPC message",
-            Self::WrongVersion => "the MCP-Protocol-Version header must be 2025-11-25",
+            Self::WrongVersion => {
+                "the MCP-Protocol-Version header must name, once, the revision that `initialize` negotiated"
+            }
             Self::MissingVersion => "outside a session the MCP-Protocol-Version header is required",
             Self::MissingSession => "the Mcp-Session-Id header is required; `initialize` issues one",
             Self::UnknownSession => "there is no such session; start a new one with `initialize`",

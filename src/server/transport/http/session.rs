@@ -18,6 +18,7 @@ use codeyard_base::seeded_faults;
 use codeyard_gateway::elicit::SessionClient;
 use codeyard_gateway::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::service::{Principal, TransportKind};
+use codeyard_protocol::revision::Revision;
 use codeyard_telemetry::Metrics;
 
 /// One client's session.
@@ -29,6 +30,8 @@ pub struct Session {
     pub in_flight: Arc<InFlightCalls>,
     /// The session's client, which can receive prompts.
     pub client: Arc<SessionClient>,
+    /// The revision that `initialize` negotiated.
+    pub revision: Revision,
     principal: Principal,
     used: AtomicU64,
     _timer: SessionTimer,
@@ -51,13 +54,14 @@ impl Sessions {
         Self { metrics, cap, cap_per_principal, uses: AtomicU64::new(0), known: RwLock::default() }
     }
 
-    /// Starts a session of `principal` with `client`.
-    pub fn start(&self, principal: &Principal, client: Arc<SessionClient>) -> Arc<Session> {
+    /// Starts a session of `principal` with `client`, in `revision`.
+    pub fn start(&self, principal: &Principal, client: Arc<SessionClient>, revision: Revision) -> Arc<Session> {
         let id = base64url::encode(rand::random::<[u8; 32]>());
         let session = Arc::new(Session {
             id: id.clone(),
             in_flight: InFlightCalls::new(MAX_CALLS_IN_FLIGHT),
             client,
+            revision,
             principal: principal.clone(),
             used: AtomicU64::new(self.now()),
             _timer: SessionTimer::start(self.metrics.clone(), TransportKind::Tcp),
@@ -146,9 +150,9 @@ mod tests {
     fn the_least_recently_used_session_is_removed_and_sessions_are_private() {
         let sessions = Sessions::new(3, 3, Arc::new(NoMetrics));
         let (ann, bob) = (Principal::local(), Principal::of_token(PrincipalId::new("bob")));
-        let made: Vec<_> = (0..3).map(|_| sessions.start(&ann, Arc::default())).collect();
+        let made: Vec<_> = (0..3).map(|_| sessions.start(&ann, Arc::default(), Revision::DEFAULT)).collect();
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&made[0].id, &bob).is_none());
-        let newest = sessions.start(&bob, Arc::default());
+        let newest = sessions.start(&bob, Arc::default(), Revision::DEFAULT);
         assert_eq!(sessions.len(), 3);
         assert!(sessions.find(&made[1].id, &ann).is_none(), "least recently used");
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&newest.id, &bob).is_some());
@@ -159,7 +163,8 @@ mod tests {
     #[test]
     fn a_principal_ends_only_its_own_sessions_and_those_of_larger_ones() {
         let principal = |name: &str| Principal::of_token(PrincipalId::new(name));
-        let start = |sessions: &Sessions, of: &Principal| sessions.start(of, Arc::default()).id.clone();
+        let start =
+            |sessions: &Sessions, of: &Principal| sessions.start(of, Arc::default(), Revision::DEFAULT).id.clone();
         let (flood, ann, bob) = (principal("flood"), principal("ann"), principal("bob"));
         // The whole table, without a cap of its own for one principal.
         let sessions = Sessions::new(10, 10, Arc::new(NoMetrics));

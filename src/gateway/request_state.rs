@@ -1,0 +1,151 @@
+//! The `requestState` of a result that asks a person for permission: proof, in the retried call, that it was this call that asked.
+//!
+//! What is asked, and what an answer means, is decided in `permission`. Invariants: a state is valid for one principal, workspace, root
+//! set, permission, tool and arguments, for [`PERMISSION_WAIT_MS`], once, and in this process only; a state that isn't valid never counts
+//! as an answer; the number of remembered states is bounded.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use codeyard_base::base64url;
+use codeyard_base::clock::Instant;
+use hmac::{Hmac, KeyInit, Mac};
+use parking_lot::Mutex;
+use sha2::Sha256;
+
+use crate::limits::{MAX_REQUEST_STATES, PERMISSION_WAIT_MS};
+
+/// Bytes of the random part of a state.
+const NONCE_BYTES: usize = 16;
+/// Bytes of an authentication code.
+const CODE_BYTES: usize = 32;
+
+type Nonce = [u8; NONCE_BYTES];
+
+/// What a state is valid for, as parts of text. Their order and number are the same for all states.
+pub(super) type Subject<'a> = [&'a str; 6];
+
+/// The states that were given out and haven't come back.
+pub(super) struct RequestStates {
+    key: [u8; 32],
+    wait: Duration,
+    open: Mutex<HashMap<Nonce, Instant>>,
+}
+
+/// What a state that came back is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StateCheck {
+    /// It was given out for this subject, and comes back for the first time.
+    Valid,
+    /// It was given out for this subject, but too long ago, or it came back before.
+    Expired,
+    /// It wasn't given out for this subject, or not by this process.
+    Foreign,
+}
+
+impl Default for RequestStates {
+    fn default() -> Self {
+        Self::new(Duration::from_millis(PERMISSION_WAIT_MS))
+    }
+}
+
+impl RequestStates {
+    /// No states. One is valid for `wait`.
+    pub(super) fn new(wait: Duration) -> Self {
+        Self { key: rand::random(), wait, open: Mutex::default() }
+    }
+
+    /// A new state for `subject`; `None` if too many are open.
+    pub(super) fn issue(&self, subject: &Subject<'_>) -> Option<String> {
+        let now = Instant::now();
+        let nonce: Nonce = rand::random();
+        let mut open = self.open.lock();
+        if open.len() >= MAX_REQUEST_STATES {
+            open.retain(|_, until| *until > now);
+        }
+        if open.len() >= MAX_REQUEST_STATES {
+            return None;
+        }
+        open.insert(nonce, now + self.wait);
+        let code: [u8; CODE_BYTES] = self.mac(&nonce, subject)?.finalize().into_bytes().into();
+        Some(base64url::encode([&nonce[..], &code[..]].concat()))
+    }
+
+    /// Checks a state that came back, and ends it.
+    pub(super) fn redeem(&self, state: &str, subject: &Subject<'_>) -> StateCheck {
+        let Some(bytes) = base64url::decode(state) else { return StateCheck::Foreign };
+        let Some((nonce, code)) = bytes.split_first_chunk::<NONCE_BYTES>() else { return StateCheck::Foreign };
+        // The comparison takes the same time for every code.
+        if !self.mac(nonce, subject).is_some_and(|mac| mac.verify_slice(code).is_ok()) {
+            return StateCheck::Foreign;
+        }
+        match self.open.lock().remove(nonce) {
+            Some(until) if until > Instant::now() => StateCheck::Valid,
+            _ => StateCheck::Expired,
+        }
+    }
+
+    /// The authentication code, before its end. A key of any length is accepted.
+    fn mac(&self, nonce: &Nonce, subject: &Subject<'_>) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
+        mac.update(nonce);
+        for part in subject {
+            // With its length in front, no part can take bytes of another.
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        Some(mac)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SUBJECT: Subject<'_> = ["local", "main", "roots", "lsp", "tool", "{}"];
+
+    #[test]
+    fn a_state_is_valid_once_for_its_subject() {
+        let states = RequestStates::default();
+        let state = states.issue(&SUBJECT).unwrap();
+        for at in 0..SUBJECT.len() {
+            let mut other = SUBJECT;
+            other[at] = "other";
+            assert_eq!(states.redeem(&state, &other), StateCheck::Foreign, "part {at}");
+        }
+        let shifted = ["localm", "ain", "roots", "lsp", "tool", "{}"];
+        assert_eq!(states.redeem(&state, &shifted), StateCheck::Foreign);
+        assert_eq!(states.redeem(&state, &SUBJECT), StateCheck::Valid);
+        assert_eq!(states.redeem(&state, &SUBJECT), StateCheck::Expired, "it came back before");
+    }
+
+    #[test]
+    fn a_changed_state_and_one_of_another_process_are_foreign() {
+        let (states, others) = (RequestStates::default(), RequestStates::default());
+        let state = states.issue(&SUBJECT).unwrap();
+        assert_eq!(others.redeem(&state, &SUBJECT), StateCheck::Foreign);
+        for at in 0..state.len() {
+            let mut changed = state.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert_ne!(states.redeem(&changed, &SUBJECT), StateCheck::Valid, "byte {at}");
+        }
+        for bad in ["", "x", "=", &state[..20], &state.repeat(2)] {
+            assert_eq!(states.redeem(bad, &SUBJECT), StateCheck::Foreign, "{bad}");
+        }
+        assert_eq!(states.redeem(&state, &SUBJECT), StateCheck::Valid);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn states_expire_and_their_number_is_bounded() {
+        let states = RequestStates::default();
+        let first = states.issue(&SUBJECT).unwrap();
+        for _ in 1..MAX_REQUEST_STATES {
+            assert!(states.issue(&SUBJECT).is_some());
+        }
+        assert!(states.issue(&SUBJECT).is_none());
+        tokio::time::advance(Duration::from_millis(PERMISSION_WAIT_MS)).await;
+        assert_eq!(states.redeem(&first, &SUBJECT), StateCheck::Expired);
+        assert!(states.issue(&SUBJECT).is_some(), "those that expired make room");
+    }
+}

@@ -1,0 +1,132 @@
+//! Answers that are being worked on: that of one call, or those of an array of messages, as messages in the form of a revision.
+//!
+//! Framing and HTTP status belong to the transports. Invariants: the last step is the answer or the cancellation; an array is answered
+//! by one array, in the order in which its answers are ready, at most `cap` bytes long; dropping the value drops its calls.
+
+use futures::StreamExt;
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::FuturesUnordered;
+
+use super::dispatch;
+use super::running::{CallStep, RunningCall};
+use codeyard_protocol::id::RequestId;
+use codeyard_protocol::revision::Revision;
+use codeyard_protocol::write;
+
+/// The form of answers.
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerForm {
+    /// The revision of MCP.
+    pub revision: Revision,
+    /// Most bytes of an answer.
+    pub cap: usize,
+}
+
+/// One step of an answer.
+#[derive(Debug)]
+pub enum AnswerStep {
+    /// A message to the client before the answer.
+    Message(Vec<u8>),
+    /// The answer.
+    Done(FinalAnswer),
+    /// The client has cancelled the request. It gets no answer.
+    Cancelled,
+}
+
+/// A final answer.
+#[derive(Debug)]
+pub struct FinalAnswer {
+    /// The JSON text of the JSON-RPC message, or of the array of them.
+    pub message: Vec<u8>,
+    /// When to retry, in milliseconds, if the request was rejected because of overload.
+    pub overload: Option<u64>,
+}
+
+/// An answer that is being worked on.
+pub enum PendingAnswer {
+    /// The answer of one call.
+    Call(PendingReply),
+    /// The answers of an array of messages.
+    Batch(PendingBatch),
+}
+
+/// A running call, whose reply answers a request.
+pub struct PendingReply {
+    id: RequestId,
+    running: RunningCall,
+    form: AnswerForm,
+}
+
+/// The running calls of an array of messages, and the answers that there are.
+pub struct PendingBatch {
+    calls: FuturesUnordered<BoxFuture<'static, (PendingReply, AnswerStep)>>,
+    answers: Vec<Vec<u8>>,
+    form: AnswerForm,
+}
+
+impl PendingAnswer {
+    /// The next step. Cancel-safe. Never resolves after the answer.
+    pub async fn next(&mut self) -> AnswerStep {
+        match self {
+            Self::Call(reply) => reply.next().await,
+            Self::Batch(batch) => batch.next().await,
+        }
+    }
+}
+
+impl PendingReply {
+    /// The reply of `running` to the request `id`.
+    pub fn new(id: RequestId, running: RunningCall, form: AnswerForm) -> Self {
+        Self { id, running, form }
+    }
+
+    async fn next(&mut self) -> AnswerStep {
+        match self.running.next().await {
+            CallStep::Message(message) => AnswerStep::Message(message),
+            CallStep::Done(reply) => AnswerStep::Done(dispatch::reply(&self.id, &reply, self.form)),
+            CallStep::Cancelled => AnswerStep::Cancelled,
+        }
+    }
+}
+
+impl PendingBatch {
+    /// The answers of an array: those that are ready, and those of running calls.
+    pub fn new(answers: Vec<Vec<u8>>, calls: Vec<PendingReply>, form: AnswerForm) -> Self {
+        Self { calls: calls.into_iter().map(step).collect(), answers, form }
+    }
+
+    /// Whether nothing in the array is answered.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.answers.is_empty()
+    }
+
+    async fn next(&mut self) -> AnswerStep {
+        while let Some((reply, next)) = self.calls.next().await {
+            match next {
+                AnswerStep::Message(message) => {
+                    self.calls.push(step(reply));
+                    return AnswerStep::Message(message);
+                }
+                AnswerStep::Done(answer) => {
+                    // What is too large for the array is replaced by its error, as it is for a single answer.
+                    let room = self.form.cap.saturating_sub(self.answers.iter().map(|known| known.len() + 1).sum());
+                    self.answers.push(write::bounded(answer.message, &reply.id, room));
+                }
+                AnswerStep::Cancelled => {}
+            }
+        }
+        if self.answers.is_empty() {
+            return AnswerStep::Cancelled;
+        }
+        let message = [&b"["[..], &std::mem::take(&mut self.answers).join(&b','), b"]"].concat();
+        AnswerStep::Done(FinalAnswer { message, overload: None })
+    }
+}
+
+fn step(mut reply: PendingReply) -> BoxFuture<'static, (PendingReply, AnswerStep)> {
+    async move {
+        let next = reply.next().await;
+        (reply, next)
+    }
+    .boxed()
+}
