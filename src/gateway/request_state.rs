@@ -76,7 +76,7 @@ impl RequestStates {
         let Some(bytes) = base64url::decode(state) else { return StateCheck::Foreign };
         let Some((nonce, code)) = bytes.split_first_chunk::<NONCE_BYTES>() else { return StateCheck::Foreign };
         // The comparison takes the same time for every code.
-        if !self.mac(nonce, subject).is_some_and(|mac| mac.verify_slice(code).is_ok()) {
+        if self.mac(nonce, subject).is_none_or(|mac| mac.verify_slice(code).is_err()) {
             return StateCheck::Foreign;
         }
         match self.open.lock().remove(nonce) {

@@ -546,7 +546,9 @@ impl Called {
     #[track_caller]
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.reply {
-            ToolReply::Result(bytes) | ToolReply::Refusal { result: bytes, .. } => bytes,
+            ToolReply::Result(bytes) | ToolReply::InputRequired(bytes) | ToolReply::Refusal { result: bytes, .. } => {
+                bytes
+            }
             ToolReply::Error { data, .. } => panic!("the call failed: {data:?}"),
         }
     }

@@ -196,6 +196,8 @@ pub(crate) fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, numb
         arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
         progress: None,
         prompts: None,
+        input: None,
+        revision: codeyard_protocol::revision::Revision::DEFAULT,
         trace: TraceContext::default(),
         request_id_text: number.to_string(),
         session: None,

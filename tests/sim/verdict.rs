@@ -42,7 +42,9 @@ pub(crate) fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -
         stage.wrong(format!("call {} took {} ms", call.number, took.as_millis()));
     }
     let bytes = match &done.reply {
-        ToolReply::Result(bytes) | ToolReply::Refusal { result: bytes, .. } => bytes.clone(),
+        ToolReply::Result(bytes) | ToolReply::InputRequired(bytes) | ToolReply::Refusal { result: bytes, .. } => {
+            bytes.clone()
+        }
         ToolReply::Error { data, .. } => data.clone().unwrap_or_default(),
     };
     if bytes.len() > call.limits.response_bytes - codeyard_gateway::limits::RESPONSE_ENVELOPE_BYTES {
@@ -65,6 +67,8 @@ pub(crate) fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -
             failed(stage, call, done, known, error_in(&whole).expect("a refusal names its code"))
         }
         ToolReply::Error { .. } => failed(stage, call, done, known, error_of(&bytes)),
+        // No call of a simulation is one of the stateless revision.
+        ToolReply::InputRequired(_) => unreachable!(),
     }
 }
 

@@ -17,6 +17,7 @@ mod real_servers;
 
 mod clients;
 mod conformance;
+mod eras;
 mod http;
 mod inspector;
 mod launch;

@@ -15,7 +15,7 @@ use crate::mcp::until;
 type Pin = &'static str;
 
 const NPM: [Pin; 3] = [
-    "@modelcontextprotocol/conformance@0.1.16",
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "@modelcontextprotocol/inspector@2.12.0",
     "@modelcontextprotocol/sdk@1.32.2",
 ];
@@ -44,6 +44,21 @@ pub(crate) fn npm_folder() -> PathBuf {
         let node = format!("node_modules/node-linux-{architecture}/bin/node");
         fs::rename(fresh.join(node), fresh.join("node")).expect("the package carries the program");
     })
+}
+
+/// A folder whose `node_modules` holds these packages.
+pub(crate) fn npm_packages(name: &str, pins: &[&str]) -> PathBuf {
+    part(name, pins, |fresh| {
+        fs::write(fresh.join("package.json"), "{\"private\": true}\n").expect("a file");
+        let mut install = command("npm");
+        install.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-save"]);
+        fetch(install.args(pins).current_dir(fresh), "Node with npm");
+    })
+}
+
+/// A Python with these packages.
+pub(crate) fn python_packages(name: &str, pins: &[Pin]) -> Command {
+    python(name, pins)
 }
 
 /// A Node that is new enough for all packages of [`npm_folder`].

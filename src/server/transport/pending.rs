@@ -42,10 +42,20 @@ pub struct FinalAnswer {
     pub overload: Option<u64>,
 }
 
+/// How a message is answered.
+pub enum Answered {
+    /// By this message.
+    Now(Vec<u8>),
+    /// By the reply of a call that is running.
+    Later(Box<PendingReply>),
+    /// Not at all.
+    Nothing,
+}
+
 /// An answer that is being worked on.
 pub enum PendingAnswer {
     /// The answer of one call.
-    Call(PendingReply),
+    Call(Box<PendingReply>),
     /// The answers of an array of messages.
     Batch(PendingBatch),
 }

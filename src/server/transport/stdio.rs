@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::dispatch::{self, Caller, RequestOutcome};
 use super::inflight::InFlightCalls;
 use super::lines::{LineFrame, LineReader};
-use super::pending::{AnswerForm, AnswerStep, PendingAnswer, PendingBatch, PendingReply};
+use super::pending::{AnswerForm, AnswerStep, Answered, PendingAnswer, PendingBatch, PendingReply};
 use super::session_timer::SessionTimer;
 use super::stateless;
 use crate::limits::{DRAIN_MS, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, MAX_STDIO_SUBSCRIPTIONS, STDIO_FLUSH_MS};
@@ -106,16 +106,6 @@ struct Connection {
     _timer: SessionTimer,
 }
 
-/// How a message is answered.
-enum Answered {
-    /// By this message.
-    Now(Vec<u8>),
-    /// By the reply of a call that is running.
-    Later(PendingReply),
-    /// Not at all.
-    Nothing,
-}
-
 /// Messages that wait to be written.
 #[derive(Default)]
 struct OutgoingMessages {
@@ -169,7 +159,7 @@ impl Connection {
             };
             match answered {
                 Ok(Answered::Now(answer)) => answers.push(answer),
-                Ok(Answered::Later(reply)) => calls.push(reply),
+                Ok(Answered::Later(reply)) => calls.push(*reply),
                 Ok(Answered::Nothing) => {}
                 Err(error) => answers.push(write::fault(&error)),
             }
@@ -261,7 +251,9 @@ impl Connection {
                 Answered::Now(write::bounded(write::result(&request.id, &result), &request.id, self.cap))
             }
             RequestOutcome::Rejected(reply) => Answered::Now(dispatch::reply(&request.id, &reply, form).message),
-            RequestOutcome::Started(running) => Answered::Later(PendingReply::new(request.id.clone(), running, form)),
+            RequestOutcome::Started(running) => {
+                Answered::Later(Box::new(PendingReply::new(request.id.clone(), running, form)))
+            }
         })
     }
 

@@ -9,18 +9,12 @@ use super::handler::{AuthorizedRequest, HandledRequest, McpEndpoint};
 use super::refusal::HttpRefusal;
 use super::session::Session;
 use crate::transport::dispatch::{self, RequestOutcome};
-use crate::transport::pending::{PendingAnswer, PendingBatch, PendingReply};
+use crate::transport::pending::{Answered, PendingAnswer, PendingBatch, PendingReply};
 use codeyard_gateway::service::TransportKind;
 use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::message::{self, Message, Request};
 use codeyard_protocol::names::Method;
 use codeyard_protocol::write;
-
-/// An answer of an array that is ready, or a running call.
-enum Element {
-    Ready(Vec<u8>),
-    Running(PendingReply),
-}
 
 impl McpEndpoint {
     /// Handles an array of messages of `session`.
@@ -32,21 +26,22 @@ impl McpEndpoint {
     ) -> Result<HandledRequest, HttpRefusal> {
         let (mut answers, mut calls) = (Vec::new(), Vec::new());
         for message in message::parse_batch(body)? {
-            let element = match message {
+            let answered = match message {
                 Ok(Message::Request(request)) => self.batched_request(authorized, session, &request),
                 Ok(Message::Notification(notification)) => {
                     self.notify(session, &notification);
-                    continue;
+                    Ok(Answered::Nothing)
                 }
                 Ok(Message::Response(response)) => {
                     dispatch::handle_response(&session.client, &response);
-                    continue;
+                    Ok(Answered::Nothing)
                 }
                 Err(error) => Err(error),
             };
-            match element {
-                Ok(Element::Ready(answer)) => answers.push(answer),
-                Ok(Element::Running(call)) => calls.push(call),
+            match answered {
+                Ok(Answered::Now(answer)) => answers.push(answer),
+                Ok(Answered::Later(call)) => calls.push(*call),
+                Ok(Answered::Nothing) => {}
                 Err(error) => answers.push(write::fault(&error)),
             }
         }
@@ -62,7 +57,7 @@ impl McpEndpoint {
         authorized: &AuthorizedRequest<'_>,
         session: &Session,
         request: &Request<'_>,
-    ) -> Result<Element, MessageError> {
+    ) -> Result<Answered, MessageError> {
         let method = dispatch::method(&*self.service, TransportKind::Tcp, request, session.revision)?;
         if method == Method::Initialize {
             return Err(Fault::BatchedInitialize.of(&request.id));
@@ -71,10 +66,12 @@ impl McpEndpoint {
         let form = self.form(session.revision);
         Ok(match dispatch::serve(&caller, method, request)? {
             RequestOutcome::Ready(result) => {
-                Element::Ready(write::bounded(write::result(&request.id, &result), &request.id, form.cap))
+                Answered::Now(write::bounded(write::result(&request.id, &result), &request.id, form.cap))
             }
-            RequestOutcome::Rejected(reply) => Element::Ready(dispatch::reply(&request.id, &reply, form).message),
-            RequestOutcome::Started(running) => Element::Running(PendingReply::new(request.id.clone(), running, form)),
+            RequestOutcome::Rejected(reply) => Answered::Now(dispatch::reply(&request.id, &reply, form).message),
+            RequestOutcome::Started(running) => {
+                Answered::Later(Box::new(PendingReply::new(request.id.clone(), running, form)))
+            }
         })
     }
 }

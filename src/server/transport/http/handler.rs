@@ -260,9 +260,9 @@ impl McpEndpoint {
             RequestOutcome::Rejected(reply) => {
                 HandledRequest::Answered(answer::reply(dispatch::reply(&request.id, &reply, form)))
             }
-            RequestOutcome::Started(running) => {
-                HandledRequest::Pending(PendingAnswer::Call(PendingReply::new(request.id.clone(), running, form)))
-            }
+            RequestOutcome::Started(running) => HandledRequest::Pending(PendingAnswer::Call(Box::new(
+                PendingReply::new(request.id.clone(), running, form),
+            ))),
         })
     }
 

@@ -125,7 +125,7 @@ mod tests {
 
     fn looked_up(auth: Option<Arc<TokenStore>>, heads: &[&str]) -> Vec<Option<String>> {
         let service = Arc::new(RecordingService::default());
-        let endpoint = McpEndpoint::new(service.clone(), HttpOptions::new(auth));
+        let endpoint = McpEndpoint::new(service.clone(), HttpOptions::new(auth), CancellationToken::new());
         for head in heads {
             assert!(workspace_thread(&endpoint, head.as_bytes()).is_none());
         }
