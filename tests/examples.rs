@@ -1,5 +1,8 @@
 //! The examples match their README: every client configuration parses and names the right catalog, and the sample
-//! workspaces have the documented line endings and compile database.
+//! workspaces have the documented line endings and compile database. The project's README has what the host lab found.
+
+#[path = "support/hosts_table.rs"]
+mod hosts_table;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,6 +38,16 @@ fn strings(value: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// The texts of a YAML file of one `key: value` on each line, with lists in brackets.
+fn yaml_texts(text: &str) -> Value {
+    let values = text.lines().filter_map(|line| Some(line.split_once(": ")?.1.trim()));
+    let items = values.flat_map(|value| match value.strip_prefix('[').and_then(|list| list.strip_suffix(']')) {
+        Some(list) => list.split(", ").map(String::from).collect(),
+        None => vec![value.to_owned()],
+    });
+    items.map(Value::String).collect()
+}
+
 /// The client configurations: file name and content.
 fn configurations() -> Vec<(String, Value)> {
     let files = names("clients").into_iter().filter(|name| !name.ends_with(".py"));
@@ -43,7 +56,8 @@ fn configurations() -> Vec<(String, Value)> {
         let value = match name.rsplit_once('.').map(|(_, ending)| ending) {
             Some("json") => serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")),
             Some("toml") => toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")),
-            _ => panic!("{name} is neither JSON nor TOML"),
+            Some("yaml") => yaml_texts(&text),
+            _ => panic!("{name} is neither JSON, TOML nor YAML"),
         };
         (name, value)
     });
@@ -53,24 +67,66 @@ fn configurations() -> Vec<(String, Value)> {
 #[test]
 fn every_client_configuration_parses_and_names_the_endpoint() {
     let configurations = configurations();
-    assert!(configurations.len() >= 16, "{}", configurations.len());
+    assert!(configurations.len() >= 25, "{}", configurations.len());
     for (name, value) in configurations {
         let mut found = Vec::new();
         strings(&value, &mut found);
         if name.contains(".http.") {
             let url = found.iter().find(|text| text.starts_with("http://127.0.0.1:3939/mcp/"));
             let url = url.unwrap_or_else(|| panic!("{name} has no endpoint"));
-            assert_eq!(url.ends_with("/lsp-v1-safe"), !name.starts_with("gemini-cli"), "{name}: {url}");
+            assert!(url.ends_with("/my-repository/agent"), "{name}: {url}");
             let bearer = found.iter().any(|text| text.starts_with("Bearer ") || text == "CODEYARD_TOKEN");
             assert!(bearer, "{name} has no token");
         } else {
             assert!(name.contains(".stdio."), "{name}");
             assert!(found.iter().any(|text| text == "stdio"), "{name}");
             assert!(found.windows(2).any(|pair| pair[0] == "--root" && !pair[1].is_empty()), "{name}");
-            let safe = found.windows(2).any(|pair| pair[0] == "--catalog" && pair[1] == "lsp-v1-safe");
-            assert_eq!(safe, !name.starts_with("gemini-cli"), "{name}");
+            assert!(found.windows(2).any(|pair| pair[0] == "--catalog" && pair[1] == "agent"), "{name}");
         }
     }
+}
+
+/// The agents in Python read the address from the same variables, with the address of the other files as the default.
+#[test]
+fn every_agent_in_python_names_the_endpoint() {
+    let agents: Vec<String> =
+        names("clients").into_iter().filter(|name| name.ends_with(".py") && name != "ask.py").collect();
+    assert!(agents.len() >= 3, "{agents:?}");
+    for name in agents {
+        let text = read(Path::new("clients").join(&name));
+        assert!(text.contains("\"http://127.0.0.1:3939/mcp/my-repository/agent\""), "{name}");
+        let variables = ["CODEYARD_URL", "CODEYARD_TOKEN", "CODEYARD_ROOT"];
+        assert!(variables.iter().all(|variable| text.contains(variable)), "{name}");
+        assert!(text.contains(r#"["stdio", "--root", root, "--catalog", "agent"]"#), "{name}");
+    }
+}
+
+/// The host lab starts each host with the files of this folder, so that what works there works as it is written here.
+#[test]
+fn the_host_lab_uses_the_examples() {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world/hosts/hosts.toml");
+    let hosts: toml::Table = toml::from_str(&fs::read_to_string(lab).expect("a file")).expect("TOML");
+    for (host, entry) in hosts {
+        match entry.get("example") {
+            Some(example) => {
+                for transport in ["http", "stdio"] {
+                    let name = example[transport].as_str().expect("a file's name");
+                    assert!(names("clients").iter().any(|file| file == name), "{host}: {name}");
+                }
+            }
+            None => {
+                let command: Vec<String> = entry["command"].clone().try_into().expect("texts");
+                let script = command.iter().find_map(|word| word.strip_prefix("@EXAMPLES@/"));
+                let script = script.unwrap_or_else(|| panic!("{host} uses no example"));
+                assert!(names("clients").iter().any(|file| file == script), "{host}: {script}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_table_of_hosts_is_what_the_lab_found() {
+    hosts_table::check();
 }
 
 #[test]

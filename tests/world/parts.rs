@@ -61,9 +61,24 @@ pub(crate) fn python_packages(name: &str, pins: &[Pin]) -> Command {
     python(name, pins)
 }
 
-/// A Node that is new enough for all packages of [`npm_folder`].
+/// A Node that is new enough for all packages of [`npm_folder`] and for the agent hosts.
 pub(crate) fn node() -> Command {
-    command(npm_folder().join("node"))
+    command(node_program())
+}
+
+/// The program of [`node`].
+pub(crate) fn node_program() -> PathBuf {
+    npm_folder().join("node")
+}
+
+/// An agent host of the lab in `lab`, installed as its `hosts.toml` says.
+pub(crate) fn host_folder(host: &str, packages: &[String], lab: &Path) -> PathBuf {
+    let pins: Vec<&str> = packages.iter().map(String::as_str).collect();
+    part(&format!("host-{host}"), &pins, |fresh| {
+        let mut install = command("python3");
+        install.arg("-B").arg(lab.join("lab.py")).args(["install", host]).arg("--into").arg(fresh);
+        fetch(&mut install, "Python 3.11 or newer with pip, and Node with npm");
+    })
 }
 
 /// A Python with the official client.
@@ -193,11 +208,16 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// Folder of a part, built by `build` if missing. Concurrent callers wait.
-fn part(name: &str, pins: &[&str], build: impl FnOnce(&Path)) -> PathBuf {
+/// The folder of all parts.
+pub(crate) fn world_folder() -> PathBuf {
     let target =
         Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder for tests lies in the build folder");
-    let all = target.join("codeyard-world");
+    target.join("codeyard-world")
+}
+
+/// Folder of a part, built by `build` if missing. Concurrent callers wait.
+fn part(name: &str, pins: &[&str], build: impl FnOnce(&Path)) -> PathBuf {
+    let all = world_folder();
     let digest = format!("{:x?}", Sha256::digest(pins.join(" ")).as_slice());
     let key: String = digest.chars().filter(char::is_ascii_hexdigit).take(12).collect();
     let done = all.join(format!("{name}-{key}"));

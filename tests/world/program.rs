@@ -122,8 +122,13 @@ fn free_ports(count: usize) -> Vec<u16> {
 
 /// Runs a program until it exits and checks that no process remains.
 pub(crate) fn run(command: &mut Command) -> Ended {
+    run_within(command, LIMIT_MS)
+}
+
+/// Same with another timeout.
+pub(crate) fn run_within(command: &mut Command, limit_ms: u64) -> Ended {
     let mut running = Running::start(command);
-    let ended = until(LIMIT_MS, || running.has_ended());
+    let ended = until(limit_ms, || running.has_ended());
     let (stdout, stderr) = (text_of(&running.stdout), text_of(&running.stderr));
     assert!(ended, "it hangs: {command:?}\n{stdout}\n{stderr}");
     assert_gone(&running.seen, 10_000);

@@ -117,6 +117,8 @@ def form(seen: str | None, exchange: Exchange | None) -> str:
     if exchange.error is not None:
         return error_form(seen, exchange.error)
     text, structured = has_text(seen, exchange.text), has_structured(seen, exchange.structured)
+    if (text or structured) and as_json(exchange.text) == exchange.structured:
+        return "whole"
     if text and structured:
         return "both"
     if text or structured:
@@ -169,7 +171,7 @@ def judge(name: str, observations: list[Observation], sent: list[Exchange | None
         waits = [wait_in(single.seen or "") for single in observations[:-1]]
         answered = "tiny says" in seen
         facts |= {"answered": answered, "time": bool(waits) and all(wait is not None for wait in waits)}
-        facts |= {"asked again": len(observations) > 1, "good": answered and facts["time"]}
+        facts |= {"repeated": len(observations) > 1, "good": answered and facts["time"]}
     elif answer is not None:
         facts["good"] = has_text(seen, answer.sentence)
     else:
@@ -195,16 +197,16 @@ def long_facts(observations: list[Observation], sent: list[Exchange | None]) -> 
 def connection(entries: list[Json]) -> Json:
     """What host and codeyard agreed on."""
     host = [entry["message"] for entry in entries if entry["from"] == "host" and isinstance(entry["message"], dict)]
-    facts: Json = {"asked for": [], "agreed on": None, "elicitation": None}
+    facts: Json = {"revisions": [], "agreed on": None, "elicitation": None}
     for message in host:
         params = message.get("params") or {}
         if message.get("method") == "initialize":
-            facts["asked for"].append(params.get("protocolVersion"))
+            facts["revisions"].append(params.get("protocolVersion"))
             facts["elicitation"] = params.get("capabilities", {}).get("elicitation")
             facts["client"] = params.get("clientInfo")
         elif message.get("method") == "server/discover":
-            facts["asked for"].append(params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion"))
-    facts["asked for"] = sorted(set(facts["asked for"]), key=str)
+            facts["revisions"].append(params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion"))
+    facts["revisions"] = sorted(set(facts["revisions"]), key=str)
     answers = [entry["message"] for entry in entries if entry["from"] == "codeyard" and isinstance(entry["message"], dict)]
     results = [answer["result"] for answer in answers if isinstance(answer.get("result"), dict)]
     facts["agreed on"] = next((result["protocolVersion"] for result in results if "protocolVersion" in result), None)

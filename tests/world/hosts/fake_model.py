@@ -244,9 +244,10 @@ class Gemini:
     def read(body: Json) -> Request:
         groups = [group.get("functionDeclarations", []) for group in body.get("tools") or []]
         tools = [Tool(tool["name"]) for group in groups for tool in group]
-        parts = [part for content in body.get("contents", []) for part in content.get("parts", [])]
+        contents = body.get("contents") or [{}]
+        parts = [part for content in contents for part in content.get("parts", [])]
         answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
-        last = body.get("contents", [{}])[-1].get("parts", [])
+        last = contents[-1].get("parts", [])
         results = {answer["id"]: Gemini.seen(answer) for answer in answers if answer.get("id")}
         if any("functionResponse" in part for part in last):
             results["last"] = Gemini.seen(answers[-1])

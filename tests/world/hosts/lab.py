@@ -30,6 +30,7 @@ from typing import Any
 
 import facts
 import scenarios
+import summary
 from fake_model import FakeModel
 from scenarios import Player, Script, Shop
 from wire import Proxy, Record, messages
@@ -65,7 +66,7 @@ RUNS = [
     Run("safe", "shop", "lsp-v1-safe", "http", scenarios.safe),
     Run("code", "shop", "code", "http", scenarios.code),
     Run("stdio", "shop", "agent", "stdio", scenarios.brief),
-    Run("ask", "private", "agent", "http", scenarios.asking),
+    Run("ask", "private", "agent", "http", scenarios.with_permission),
 ]
 
 
@@ -179,7 +180,7 @@ class Place:
         self.bin = self.folder / "bin"
         self.wire = self.folder / "wire.jsonl"
         self.requests = self.folder / "requests.jsonl"
-        for made in (self.home, self.bin):
+        for made in (self.home, self.bin, self.home / "tmp"):
             made.mkdir()
         self.shop = Shop(self.root)
 
@@ -195,7 +196,8 @@ class Place:
         paths = [str(self.bin), str(Path(self.lab.node).parent), "/usr/local/bin", "/usr/bin", "/bin"]
         proxies = {name: model for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")}
         direct = {name: "127.0.0.1,localhost" for name in ("NO_PROXY", "no_proxy")}
-        own = {"HOME": str(self.home), "PATH": ":".join(paths), "TERM": "dumb", "LANG": "C.UTF-8", "DO_NOT_TRACK": "1"}
+        own = {"HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), "PATH": ":".join(paths)}
+        own |= {"TERM": "dumb", "LANG": "C.UTF-8", "DO_NOT_TRACK": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         return {**own, **proxies, **direct, "CODEYARD_TOKEN": token, **extra}
 
     def write_stdio_program(self) -> None:
@@ -338,16 +340,16 @@ def matched(observations: list[scenarios.Observation], all_sent: list[facts.Exch
     waiting = list(all_sent)
     found: list[facts.Exchange | None] = []
     for single in observations:
-        match = next((sent for sent in waiting if is_same(sent.arguments, single.ask.arguments)), None)
+        match = next((sent for sent in waiting if is_same(sent.arguments, single.step.arguments)), None)
         if match is not None:
             waiting.remove(match)
         found.append(match)
     return found
 
 
-def is_same(sent: Json, asked: Json) -> bool:
+def is_same(sent: Json, wanted: Json) -> bool:
     """Hosts may add members: a `cursor` of null, say."""
-    return isinstance(sent, dict) and {name: value for name, value in sent.items() if value is not None} == asked
+    return isinstance(sent, dict) and {name: value for name, value in sent.items() if value is not None} == wanted
 
 
 @contextmanager
@@ -371,6 +373,7 @@ def run_all(lab: Lab, host: str, only: list[str], keep: bool) -> Json:
         print(f"{host}: {run.name}", file=sys.stderr, flush=True)
         with folder_of(lab, f"{host}-{run.name}", keep) as folder:
             result["runs"][run.name] = perform(lab, run, folder)
+    result["summary"] = summary.of_result(result)
     return result
 
 

@@ -1,6 +1,6 @@
 """The workspace of the lab, and what the fake model does in each scenario.
 
-A scenario is a generator: it yields an `Ask` (a call of one of codeyard's tools) and gets back what the model sees of the answer.
+A scenario is a generator: it yields an `Step` (a call of one of codeyard's tools) and gets back what the model sees of the answer.
 So it can only go on with what the host lets it see: a cursor, a time to wait.
 """
 
@@ -20,7 +20,7 @@ Json = Any
 FILES = 40
 USES = 4 * FILES
 MAX_PAGES = 40
-MAX_ATTEMPTS = 12
+MAX_ATTEMPTS = 8
 MAX_WAIT_S = 5.0
 # How often a call is repeated whose answer the host didn't give back to the model.
 MAX_UNANSWERED = 2
@@ -75,14 +75,14 @@ class Shop:
 
 
 @dataclass(frozen=True)
-class Ask:
+class Step:
     """A call of one of codeyard's tools, by codeyard's own name."""
 
     tool: str
     arguments: Json
 
 
-Script = Generator[Ask, str, None]
+Script = Generator[Step, str, None]
 
 
 def plain(seen: str) -> str:
@@ -110,25 +110,25 @@ def wait_in(seen: str) -> float | None:
 
 def in_pages(tool: str, arguments: Json) -> Script:
     """Follows the cursors that can be seen."""
-    seen = yield Ask(tool, arguments)
+    seen = yield Step(tool, arguments)
     for _ in range(MAX_PAGES):
         cursor = cursor_in(seen)
         if cursor is None:
             return
-        seen = yield Ask(tool, {**arguments, "cursor": cursor})
+        seen = yield Step(tool, {**arguments, "cursor": cursor})
 
 
 def until_answered(tool: str, arguments: Json, mark: str) -> Script:
     """Asks again, after the time that the answer names, until the answer holds `mark`."""
     for _ in range(MAX_ATTEMPTS):
-        seen = yield Ask(tool, arguments)
+        seen = yield Step(tool, arguments)
         if mark in seen:
             return
         time.sleep(min(wait_in(seen) or 1.0, MAX_WAIT_S))
 
 
 def once(tool: str, arguments: Json) -> Script:
-    yield Ask(tool, arguments)
+    yield Step(tool, arguments)
 
 
 def agent(shop: Shop) -> dict[str, Callable[[], Script]]:
@@ -152,7 +152,7 @@ def safe(shop: Shop) -> dict[str, Callable[[], Script]]:
     beyond = {"uri": use["uri"], "position": {"line": 999, "character": 0}}
     return {
         "small": lambda: once("vscode_lsp_definition", use),
-        "long": lambda: in_pages("vscode_lsp_references", use),
+        "long": lambda: in_pages("vscode_lsp_references", {**use, "includeDeclaration": True}),
         "cold": lambda: until_answered("vscode_lsp_hover", cold, "tiny says"),
         "empty": lambda: once("vscode_lsp_workspaceSymbols", {"query": "zzqqx"}),
         "missing": lambda: once("vscode_lsp_documentSymbols", {"uri": shop.uri("shop/nope.py")}),
@@ -170,7 +170,7 @@ def code(_: Shop) -> dict[str, Callable[[], Script]]:
     }
 
 
-def asking(_: Shop) -> dict[str, Callable[[], Script]]:
+def with_permission(_: Shop) -> dict[str, Callable[[], Script]]:
     """The workspace whose calls need a person's permission, with the catalog `agent`."""
     return {"ask": lambda: once("lsp", {"operation": "documentSymbol", "filePath": "shop/prices.py"})}
 
@@ -185,7 +185,7 @@ class Observation:
     """A call, and what the model saw of its answer: `None` if the host never gave it back."""
 
     scenario: str
-    ask: Ask
+    step: Step
     seen: str | None = None
 
 
@@ -238,21 +238,21 @@ class Player:
 
     def next_call(self, tools: list[Tool], script: Script, seen: str | None) -> Call | Text:
         try:
-            ask = next(script) if seen is None else script.send(seen)
+            step = next(script) if seen is None else script.send(seen)
         except StopIteration:
             self.script = None
             return self.next_scenario(tools)
-        tool = find_tool(tools, ask.tool)
-        self.observations.append(Observation(self.name, ask))
+        tool = find_tool(tools, step.tool)
+        self.observations.append(Observation(self.name, step))
         if tool is None:
             self.give_up()
             return self.next_scenario(tools)
         self.calls += 1
         name = f"call_{self.calls:04}"
         if tool.through is None:
-            self.call = Call(name, tool, ask.arguments)
+            self.call = Call(name, tool, step.arguments)
         else:
-            self.call = Call(name, Tool(tool.through), {"name": tool.name, "arguments": ask.arguments})
+            self.call = Call(name, Tool(tool.through), {"name": tool.name, "arguments": step.arguments})
         return self.call
 
     def next_scenario(self, tools: list[Tool]) -> Call | Text:
