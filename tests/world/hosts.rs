@@ -94,7 +94,7 @@ fn check(host: &str) {
     }
     let known = all.get(host).cloned().unwrap_or_default();
     assert_eq!(
-        &found,
+        found,
         known,
         "{host}: the model sees something else; the whole result is in {}",
         world_folder().join("hosts").display()
@@ -137,7 +137,9 @@ fn every_host_of_the_lab_is_tested() {
     let all: toml::Table = toml::from_str(&text).expect("TOML");
     let mut listed: Vec<&str> = HOSTS.to_vec();
     listed.sort_unstable();
-    assert_eq!(all.keys().collect::<Vec<_>>(), listed, "hosts.toml and the tests name the same hosts");
+    let mut named: Vec<&String> = all.keys().collect();
+    named.sort_unstable();
+    assert_eq!(named, listed, "hosts.toml and the tests name the same hosts");
     for host in HOSTS.iter().filter(|host| all[**host].get("skip").is_none()) {
         assert!(facts().contains_key(*host), "facts.json has no {host}");
     }
