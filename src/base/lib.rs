@@ -3,6 +3,7 @@
 //! Nothing here knows what a tool, a language server or a workspace is. Only [`atomic_file`] and [`file_lock`] open files.
 
 pub mod atomic_file;
+pub mod authentication_code;
 pub mod base64_text;
 pub mod base64url;
 pub mod blocking;

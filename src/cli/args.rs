@@ -3,6 +3,7 @@
 
 mod admin;
 mod code_index;
+mod connect;
 mod runs;
 mod servers;
 mod serving;
@@ -17,6 +18,7 @@ pub use admin::{
     WorkspacesCommand,
 };
 pub use code_index::{IndexArgs, IndexCommand, IndexLocationArgs, OutlineArgs, SearchArgs, SearchScope};
+pub use connect::ConnectArgs;
 pub use runs::{OneRunArgs, RunTargetArgs, RunsCommand, StartRunArgs};
 pub use servers::{ConfigCommand, DoctorArgs, RegistryArgs, ServersCommand};
 pub use serving::{CallArgs, QuickstartArgs, ServeArgs, SourceArgs, StdioArgs, SyntacticArgs};
@@ -125,6 +127,15 @@ pub enum Command {
     /// Check a configuration, show it with all defaults, print its schema.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Connect an agent host: show, or write and test, its configuration.
+    ///
+    /// Without --write nothing is changed: the entry is shown with the file that it would be written into. With --write the entry is
+    /// merged into that file, the old file is kept beside it, a token is made if the server wants one, and the connection is tested.
+    /// Without HOST the known hosts are listed.
+    #[command(
+        after_help = "Examples:\n  codeyard connect\n  codeyard connect claude-code\n  codeyard connect claude-code --write\n  codeyard connect codex --http --write"
+    )]
+    Connect(ConnectArgs),
     /// Create, list and remove bearer tokens.
     ///
     /// A running server with the same state directory applies changes within a second.

@@ -17,8 +17,8 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use commands::{
-    bench, call, code_index, completions, config, doctor, health, permissions, quickstart, runs, serve, servers, stdio,
-    syntactic, token, top, workspaces,
+    bench, call, code_index, completions, config, connect, doctor, health, permissions, quickstart, runs, serve,
+    servers, stdio, syntactic, token, top, workspaces,
 };
 use shared::output;
 
@@ -70,6 +70,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Health(args) => health::run(&args),
         Command::Config(command) => config::run(command),
+        Command::Connect(args) => connect::run(args),
         Command::Bench { args } => bench::run(&args),
         Command::Permissions(command) => permissions::run(command),
         Command::Token(command) => token::run(command),

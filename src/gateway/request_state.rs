@@ -7,18 +7,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use codeyard_base::authentication_code::AuthenticationKey;
 use codeyard_base::base64url;
 use codeyard_base::clock::Instant;
-use hmac::{Hmac, KeyInit, Mac};
 use parking_lot::Mutex;
-use sha2::Sha256;
 
 use crate::limits::{MAX_REQUEST_STATES, PERMISSION_WAIT_MS};
 
 /// Bytes of the random part of a state.
 const NONCE_BYTES: usize = 16;
-/// Bytes of an authentication code.
-const CODE_BYTES: usize = 32;
 
 type Nonce = [u8; NONCE_BYTES];
 
@@ -27,7 +24,7 @@ pub(super) type Subject<'a> = [&'a str; 6];
 
 /// The states that were given out and haven't come back.
 pub(super) struct RequestStates {
-    key: [u8; 32],
+    key: AuthenticationKey,
     wait: Duration,
     open: Mutex<HashMap<Nonce, Instant>>,
 }
@@ -52,7 +49,7 @@ impl Default for RequestStates {
 impl RequestStates {
     /// No states. One is valid for `wait`.
     pub(super) fn new(wait: Duration) -> Self {
-        Self { key: rand::random(), wait, open: Mutex::default() }
+        Self { key: AuthenticationKey::new(rand::random()), wait, open: Mutex::default() }
     }
 
     /// A new state for `subject`; `None` if too many are open.
@@ -67,16 +64,14 @@ impl RequestStates {
             return None;
         }
         open.insert(nonce, now + self.wait);
-        let code: [u8; CODE_BYTES] = self.mac(&nonce, subject)?.finalize().into_bytes().into();
-        Some(base64url::encode([&nonce[..], &code[..]].concat()))
+        Some(base64url::encode([&nonce[..], &self.key.code(&parts(&nonce, subject))].concat()))
     }
 
     /// Checks a state that came back, and ends it.
     pub(super) fn redeem(&self, state: &str, subject: &Subject<'_>) -> StateCheck {
         let Some(bytes) = base64url::decode(state) else { return StateCheck::Foreign };
         let Some((nonce, code)) = bytes.split_first_chunk::<NONCE_BYTES>() else { return StateCheck::Foreign };
-        // The comparison takes the same time for every code.
-        if self.mac(nonce, subject).is_none_or(|mac| mac.verify_slice(code).is_err()) {
+        if !self.key.is_code(code, &parts(nonce, subject)) {
             return StateCheck::Foreign;
         }
         match self.open.lock().remove(nonce) {
@@ -84,18 +79,11 @@ impl RequestStates {
             _ => StateCheck::Expired,
         }
     }
+}
 
-    /// The authentication code, before its end. A key of any length is accepted.
-    fn mac(&self, nonce: &Nonce, subject: &Subject<'_>) -> Option<Hmac<Sha256>> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
-        mac.update(nonce);
-        for part in subject {
-            // With its length in front, no part can take bytes of another.
-            mac.update(&(part.len() as u64).to_be_bytes());
-            mac.update(part.as_bytes());
-        }
-        Some(mac)
-    }
+/// What a state is the authentication code of.
+fn parts<'a>(nonce: &'a Nonce, subject: &Subject<'a>) -> Vec<&'a [u8]> {
+    std::iter::once(&nonce[..]).chain(subject.iter().map(|part| part.as_bytes())).collect()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ fn code(answer: &Answer) -> (u16, i64) {
 }
 
 #[tokio::test]
-async fn each_request_stands_alone() {
+async fn each_request_is_complete() {
     let server = server().await;
     let found = server.send(&post(&server, &message(1, "server/discover", json!({})))).await.json()["result"].clone();
     assert_eq!(found["supportedVersions"], json!(["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"]));

@@ -5,6 +5,7 @@ pub(crate) mod call;
 pub(crate) mod code_index;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod connect;
 pub(crate) mod doctor;
 pub(crate) mod health;
 pub(crate) mod permissions;

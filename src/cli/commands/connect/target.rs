@@ -1,0 +1,106 @@
+//! What a host is connected to: a program that it starts, or an endpoint of a running server.
+//!
+//! Invariant: an endpoint that needs no token gets none.
+
+use std::path::Path;
+
+use super::hosts::Host;
+use super::new_token;
+use crate::Failure;
+use crate::args::ConnectArgs;
+use crate::shared::assemble;
+use crate::shared::mcp_client::Client;
+use codeyard_server::admin::client::AdminClient;
+use codeyard_server::admin::documents::{ServiceDocument, WorkspaceList};
+
+/// What a host is connected to.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// `codeyard stdio`.
+    Stdio,
+    /// An endpoint.
+    Http {
+        /// Its URL.
+        url: String,
+        /// Whether it wants a token.
+        needs_token: bool,
+    },
+}
+
+impl Target {
+    /// The target that `args` name, for the repository `root`.
+    pub(super) async fn find(host: &Host, args: &ConnectArgs, root: &Path) -> Result<Self, Failure> {
+        if !args.http {
+            return Ok(Self::Stdio);
+        }
+        if host.http.is_none() {
+            return Err(Failure::usage(format!("{} is connected over stdio only; leave --http out", host.title)));
+        }
+        let url = match &args.url {
+            Some(url) => url.clone(),
+            None => running_endpoint(args, root).await?,
+        };
+        let needs_token = match Client::over_http(&url, None).await {
+            Ok(client) => {
+                client.close().await;
+                false
+            }
+            Err(error) if error.to_string().contains("bearer") => true,
+            Err(error) => return Err(Failure::missing(format!("{url} does not answer: {error}"))),
+        };
+        Ok(Self::Http { url, needs_token })
+    }
+
+    /// The endpoint; empty for a program.
+    pub(super) fn url(&self) -> &str {
+        match self {
+            Self::Stdio => "",
+            Self::Http { url, .. } => url,
+        }
+    }
+
+    /// The host's template.
+    pub(super) fn template(&self, host: &Host) -> Result<&'static str, Failure> {
+        match self {
+            Self::Stdio => Ok(host.stdio),
+            Self::Http { .. } => host.http.ok_or_else(|| Failure::usage("the host has no HTTP")),
+        }
+    }
+
+    /// Whether the server has no use for a token.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Http { needs_token: false, .. })
+    }
+
+    /// A new token, if one is needed.
+    pub(super) fn make_token(&self, host: &Host, args: &ConnectArgs) -> Result<Option<String>, Failure> {
+        match self {
+            Self::Http { needs_token: true, .. } => new_token(host, args).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The endpoint of the running server for `root`.
+async fn running_endpoint(args: &ConnectArgs, root: &Path) -> Result<String, Failure> {
+    let state = assemble::open_state(args.state.state_dir.as_deref())?;
+    let client = AdminClient::new(&state.admin_socket());
+    let missing = || {
+        let start = format!("codeyard serve --root {}", root.display());
+        Failure::missing(format!(
+            "no server of this state directory is running; start it with `{start}`, or name an endpoint with --url"
+        ))
+    };
+    let service = client.get::<ServiceDocument>("/admin/v1/service").await.map_err(|_| missing())?;
+    let list = client.get::<WorkspaceList>("/admin/v1/workspaces").await.map_err(|_| missing())?;
+    let has_root = |roots: &[String]| {
+        roots.iter().any(|known| Path::new(known).canonicalize().is_ok_and(|known| root.starts_with(known)))
+    };
+    let workspace = list.workspaces.iter().find(|workspace| has_root(&workspace.roots)).ok_or_else(|| {
+        let put = format!("codeyard workspaces put NAME --root {}", root.display());
+        Failure::missing(format!("the running server has no workspace with {}; add it with `{put}`", root.display()))
+    })?;
+    let base = service.listen.trim_end_matches('/');
+    let base = base.strip_suffix("/mcp").unwrap_or(base);
+    Ok(format!("{base}/mcp/{}/{}", workspace.name, args.catalog))
+}
