@@ -9,6 +9,7 @@ mod real_servers;
 
 mod calls;
 mod configuration;
+mod connect;
 mod doctor;
 mod full_disk;
 mod harness;

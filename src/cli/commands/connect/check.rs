@@ -37,7 +37,7 @@ async fn tools(client: Result<Client, ClientError>) -> Result<Vec<String>, Failu
 async fn over_stdio(values: &Values<'_>) -> Result<Vec<String>, Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("cannot start {}: {error}", values.program.display()));
     let mut command = sibling::command(values.program);
-    command.args(values.arguments()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    command.args(values.arguments()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(failed)?;
     let pipes = child.stdout.take().zip(child.stdin.take());
     let pipes = pipes
@@ -51,5 +51,9 @@ async fn over_stdio(values: &Values<'_>) -> Result<Vec<String>, Failure> {
         .await
         .map_err(|_| Failure::new("the program did not end"))?
         .map_err(failed)?;
-    listed
+    listed.map_err(|failure| {
+        let arguments = values.arguments().join(" ");
+        let message = format!("{}; to see why, run `codeyard {arguments}`", failure.message);
+        Failure { message, ..failure }
+    })
 }

@@ -84,7 +84,12 @@ async fn connect(host: &'static Host, args: &ConnectArgs) -> Result<(), Failure>
     }
     // Everything that can fail without a token fails before one is made.
     let without = plan(None)?;
-    let token = target.make_token(host, args)?;
+    // A host that reads the variable has a token already if it is set.
+    let known = std::env::var("CODEYARD_TOKEN").ok().filter(|_| host.token != TokenPlace::File);
+    let token = match known {
+        Some(_) => None,
+        None => target.make_token(host, args)?,
+    };
     let text = match (&token, host.token) {
         (Some(token), TokenPlace::File) => plan(Some(token))?,
         _ => without,
@@ -96,7 +101,7 @@ async fn connect(host: &'static Host, args: &ConnectArgs) -> Result<(), Failure>
         output::print_line(format_args!("kept the old file as {}", kept.display()));
     }
     show_token(host, token.as_deref(), holds_token)?;
-    let tested = check::check(&target, &values, token.as_deref()).await;
+    let tested = check::check(&target, &values, token.as_deref().or(known.as_deref())).await;
     let tested = tested.map_err(|failure| Failure {
         message: format!("the file is written, but the connection does not work: {}", failure.message),
         ..failure
@@ -218,10 +223,8 @@ fn show(host: &Host, args: &ConnectArgs, file: &Path, old: Option<&str>, new: &s
 /// Prints a configuration that isn't written.
 fn show_text(host: &Host, text: &str) -> Result<(), Failure> {
     let how = match host.form {
-        Form::Text if host.stdio.starts_with("name:") => {
-            "Add this to its configuration file, or write it to a file of its own with --file FILE."
-        }
-        _ => "This program connects to codeyard.",
+        Form::Text if !host.stdio.starts_with("name:") => "this program connects to codeyard.",
+        _ => "add this to its configuration file, or write it into a new file with `--file FILE --write`.",
     };
     output::print(format_args!("{}: {how}\n\n{}\n", host.title, text.trim_end()))?;
     if host.then.is_empty() { Ok(()) } else { output::print(format_args!("\n{}\n", host.then)) }
