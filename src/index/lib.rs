@@ -14,7 +14,7 @@
 //! | [`ranked`] | the symbol index: ranked search by name or words |
 //! | `manifest` | the paths of a commit or working tree and their contents |
 //! | `scan` | the files of a working tree, by ignore rules |
-//! | `classify` | files that are excluded: binary, minified, generated |
+//! | `classify` | files that are excluded, and those that programs wrote: generated, minified |
 //! | `store` | the SQLite database: contents, facts, manifests, jobs |
 //! | `codec` | the encoding of blobs in that database |
 //! | `index_dir` | the index folder of one repository: database, segments, locks |
@@ -51,11 +51,12 @@ mod text;
 #[cfg(fuzzing)]
 pub use text::fuzzing;
 
+pub use classify::Provenance;
 pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, ReferenceRole, Symbol};
 pub use indexed_roots::indexed_roots;
 pub use job::{GcReport, JobError, JobPhase, JobProgress, JobSummary, ProgressSnapshot, StopSignal};
 pub use language::Language;
-pub use manifest::{ContentNo, Manifest, ManifestEntry, PathClass};
+pub use manifest::{ContentNo, FileClass, Manifest, ManifestEntry};
 pub use project::Project;
 pub use text::LinePattern;
 

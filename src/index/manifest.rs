@@ -2,6 +2,7 @@
 //!
 //! A manifest is immutable. Invariant: entries are sorted by the bytes of their paths, and each path occurs once.
 
+use super::classify::Provenance;
 use super::language::Language;
 
 /// The number of a content in its index. Numbers are never reused.
@@ -18,17 +19,19 @@ pub struct ManifestEntry {
     pub language: Option<Language>,
     /// The size in bytes.
     pub size: u64,
-    /// The path's class, which ranking uses.
-    pub class: PathClass,
+    /// The file's class, which ranking uses.
+    pub class: FileClass,
 }
 
-/// The class of a path. Ranking prefers paths of no class.
+/// The class of a file. Ranking prefers files of no class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct PathClass {
+pub struct FileClass {
     /// A test, a fixture or a benchmark.
     pub is_test: bool,
     /// Third-party code: `vendor`, `third_party`, `node_modules`.
     pub is_vendored: bool,
+    /// Who wrote it. A path alone doesn't say.
+    pub provenance: Provenance,
 }
 
 /// The files of one commit or working tree.
@@ -72,8 +75,8 @@ impl Manifest {
     }
 }
 
-impl PathClass {
-    /// The class of `path`.
+impl FileClass {
+    /// The class of a written file at `path`.
     pub fn of(path: &str) -> Self {
         let lower = path.to_ascii_lowercase();
         let mut segments = lower.split('/').peekable();
@@ -131,7 +134,7 @@ mod tests {
             content,
             language: None,
             size: 1,
-            class: PathClass::of(path),
+            class: FileClass::of(path),
         };
         let manifest = Manifest::new(vec![entry("b", 7), entry("a/x", 7), entry("c", 3)]);
         assert_eq!(manifest.find("b").map(|found| found.content), Some(7));
@@ -143,7 +146,7 @@ mod tests {
 
     #[test]
     fn paths_of_tests_and_vendored_code_are_classified() {
-        let class = |path| (PathClass::of(path).is_test, PathClass::of(path).is_vendored);
+        let class = |path| (FileClass::of(path).is_test, FileClass::of(path).is_vendored);
         assert_eq!(class("src/lib.rs"), (false, false));
         assert_eq!(class("src/tests/a.rs"), (true, false));
         assert_eq!(class("pkg/thing_test.go"), (true, false));

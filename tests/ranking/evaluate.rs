@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use codeyard_index::extract::extract;
 use codeyard_index::ranked::{RankedQuery, SymbolIndex, SymbolIndexView, classify};
-use codeyard_index::{ContentNo, Facts, Language, Manifest, ManifestEntry, PathClass};
+use codeyard_index::{ContentNo, Facts, FileClass, Language, Manifest, ManifestEntry};
 use codeyard_model::code::{QueryIntent, Weights};
 
 use crate::real_servers::files_below;
@@ -139,7 +139,7 @@ impl Indexed {
                 writer.add(index.documents(content, language, &facts)).unwrap();
                 all.insert(content, facts);
             }
-            let class = PathClass::of(&relative);
+            let class = FileClass::of(&relative);
             entries.push(ManifestEntry {
                 path: relative.as_str().into(),
                 content,

@@ -115,7 +115,7 @@ fn delete_unreferenced(
     let (mut referenced, mut blobs) = (BTreeSet::new(), BTreeSet::new());
     for head in &kept {
         for file in store.listing(head.id)? {
-            if let FileState::Content(no, _) = file.state {
+            if let FileState::Content(no, ..) = file.state {
                 referenced.insert(no);
             }
             if let FileOrigin::Blob(oid) = file.origin {

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::result_window::ResultWindow;
 use super::{JobError, JobPhase, JobRun, out_of_descriptors};
+use crate::classify::Provenance;
 use crate::extract::{EXTRACTOR_VERSION, extract};
 use crate::facts::Facts;
 use crate::language::Language;
@@ -55,7 +56,7 @@ struct EncodedSymbols {
 pub(super) fn count_symbols(store: &IndexStore, listing: &[ListedFile]) -> Result<u64, JobError> {
     let counts = store.symbol_counts()?;
     let of = |file: &ListedFile| match file.state {
-        FileState::Content(no, _) => {
+        FileState::Content(no, ..) => {
             counts.binary_search_by_key(&no, |(no, _)| *no).map_or(0, |at| u64::from(counts[at].1))
         }
         FileState::Excluded(_) => 0,
@@ -73,7 +74,7 @@ pub(super) fn unparsed<'l>(
     let is_done = |no: ContentNo| !run.spec.is_forced && done.binary_search_by_key(&no, |(no, _)| *no).is_ok();
     let mut open: BTreeMap<ContentNo, UnparsedContent<'_>> = BTreeMap::new();
     for file in listing {
-        if let FileState::Content(no, Some(language)) = file.state
+        if let FileState::Content(no, Some(language), Provenance::Written | Provenance::Generated) = file.state
             && !is_done(no)
         {
             open.entry(no).or_insert(UnparsedContent { no, language, file });

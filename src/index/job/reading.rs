@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::{JobError, JobPhase, JobRun, out_of_descriptors};
-use crate::classify::{self, ContentTraits};
+use crate::classify::{ContentTraits, Provenance, classify};
 use crate::language::Language;
 use crate::limits::{MAX_LOOSE_CONTENTS, MAX_RETRIED_FILES};
 use crate::manifest::ContentNo;
@@ -50,14 +50,17 @@ struct ReadFile {
 }
 
 enum ReadOutcome {
-    /// A content that is already in the index.
-    Known(ContentNo, Option<Language>),
+    /// A content that is already in the index, and how the file is listed.
+    Known(ContentNo, ListedAs),
     /// A new content.
-    New(ContentKey),
+    New(ContentKey, ListedAs),
     Excluded(ExclusionReason),
     /// The file was deleted in the meantime.
     Deleted,
 }
+
+/// What the manifest says about a file that is searched.
+type ListedAs = (Option<Language>, Provenance);
 
 /// Reads the files that have changed since the last manifest.
 pub(super) fn read(
@@ -93,11 +96,11 @@ pub(super) fn read(
         let state = match read.outcome {
             ReadOutcome::Deleted => continue,
             ReadOutcome::Excluded(why) => FileState::Excluded(why),
-            ReadOutcome::Known(no, language) => FileState::Content(no, language),
-            ReadOutcome::New(key) => {
+            ReadOutcome::Known(no, (language, provenance)) => FileState::Content(no, language, provenance),
+            ReadOutcome::New(key, (language, provenance)) => {
                 let no = first + nth as ContentNo;
                 let (no, _) = *numbers.entry(key).or_insert((no, read.size));
-                FileState::Content(no, key.language)
+                FileState::Content(no, language, provenance)
             }
         };
         if let (FileOrigin::Blob(oid), Some(facts)) = (read.origin, read.facts) {
@@ -221,7 +224,7 @@ impl FileReader<'_> {
                 return Err(JobError::Stopped);
             }
             let one = self.read_file(&self.planned[*at], &store, &root_reader, blobs.as_ref(), &mut bytes)?;
-            if let (ReadOutcome::New(_), Some(writer)) = (&one.outcome, writer) {
+            if let (ReadOutcome::New(..), Some(writer)) = (&one.outcome, writer) {
                 writer.add(first + nth as ContentNo, &bytes)?;
             }
             run.progress.step(one.size);
@@ -277,7 +280,7 @@ impl FileReader<'_> {
             }
             let outcome = outcome(&planned.path, known.traits, &known.first_line, || known.hash, store)?;
             // Bytes that were indexed as another language only are read as this one.
-            if !matches!(outcome, ReadOutcome::New(_)) {
+            if !matches!(outcome, ReadOutcome::New(..)) {
                 return read(known.size, outcome, None);
             }
         }
@@ -303,11 +306,16 @@ fn outcome(
     hash: impl FnOnce() -> [u8; 32],
     store: &IndexStore,
 ) -> Result<ReadOutcome, JobError> {
-    if let Some(why) = classify::exclusion_reason(path, traits) {
-        return Ok(ReadOutcome::Excluded(why));
-    }
-    let key = ContentKey { hash: hash(), language: Language::of_file(path, first_line) };
-    Ok(store.content(&key)?.map_or(ReadOutcome::New(key), |no| ReadOutcome::Known(no, key.language)))
+    let provenance = match classify(path, traits) {
+        Ok(provenance) => provenance,
+        Err(why) => return Ok(ReadOutcome::Excluded(why)),
+    };
+    let language = Language::of_file(path, first_line);
+    let listed = (language, provenance);
+    // A content without a language isn't parsed.
+    let parsed_as = language.filter(|_| provenance != Provenance::Minified);
+    let key = ContentKey { hash: hash(), language: parsed_as };
+    Ok(store.content(&key)?.map_or(ReadOutcome::New(key, listed), |no| ReadOutcome::Known(no, listed)))
 }
 
 fn facts_of(bytes: &[u8]) -> BlobFacts {

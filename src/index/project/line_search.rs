@@ -13,8 +13,9 @@ use super::manifest_view::ManifestView;
 use super::path_filter::PathFilter;
 use super::symbol_search::{invalid_argument, refuse_store_error};
 use super::{CancelCheck, Project, QueryContext};
+use crate::classify::Provenance;
 use crate::language::Language;
-use crate::manifest::{ManifestEntry, PathClass};
+use crate::manifest::{FileClass, ManifestEntry};
 use crate::scan;
 use crate::store::{FileOrigin, LIVE, StoreError};
 use crate::text::{
@@ -34,7 +35,7 @@ use codeyard_model::limits::MAX_SEARCHED_FILE_BYTES;
 pub(super) enum LineOrder {
     /// By path.
     Path,
-    /// Code, then other texts, then tests, then third-party code, each by path.
+    /// Code, then other texts, then tests, then third-party code and what programs wrote, each by path.
     CodeFirst,
 }
 
@@ -42,7 +43,7 @@ impl LineOrder {
     fn group(self, entry: &ManifestEntry) -> u8 {
         match self {
             Self::Path => 0,
-            Self::CodeFirst if entry.class.is_vendored => 3,
+            Self::CodeFirst if entry.class.is_vendored || entry.class.provenance != Provenance::Written => 3,
             Self::CodeFirst if entry.class.is_test => 2,
             Self::CodeFirst => u8::from(entry.language.is_none_or(|language| !language.is_code())),
         }
@@ -236,7 +237,7 @@ fn new_entry(path: &str) -> ManifestEntry {
         content: 0,
         language: Language::of_file(path, b""),
         size: 0,
-        class: PathClass::of(path),
+        class: FileClass::of(path),
     }
 }
 

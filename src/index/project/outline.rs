@@ -3,6 +3,7 @@
 use super::refusals::no_index;
 use super::symbol_search::refuse_store_error;
 use super::{Project, QueryContext};
+use crate::classify::Provenance;
 use crate::facts::{Facts, Symbol};
 use codeyard_model::code::{CodeError, CodeRefusal, Completeness, Outline, OutlineDepth, OutlineQuery, OutlineSymbol};
 
@@ -26,7 +27,10 @@ impl Project {
         } else if facts.has_errors {
             metadata.warnings.push("This file has syntax errors; symbols may be missing.".to_owned());
         }
-        if entry.language.is_some() && entry.size > self.settings().sizes.parsed {
+        if entry.class.provenance == Provenance::Minified {
+            metadata.warnings.push("This file is minified; it is searched as text only.".to_owned());
+            metadata.completeness = Completeness::Partial;
+        } else if entry.language.is_some() && entry.size > self.settings().sizes.parsed {
             metadata.warnings.push("This file is too large to parse; it is searched as text only.".to_owned());
             metadata.completeness = Completeness::Partial;
         }
@@ -59,7 +63,7 @@ fn not_found(path: &str, context: &QueryContext) -> Box<CodeRefusal> {
     let shown: String = path.chars().take(200).collect();
     let message = format!(
         "No file '{shown}' is indexed at this ref. Give a path relative to the root; search_code with the file name finds it. \
-         Ignored, binary, generated and overlarge files are not indexed; index_status counts them."
+         Ignored, binary and overlarge files are not indexed; index_status counts them."
     );
     Box::new(CodeRefusal::new(CodeError::FileNotFound, message).with_metadata(context.metadata.clone()))
 }

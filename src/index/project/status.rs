@@ -2,6 +2,7 @@
 
 use super::Project;
 use super::refusals::refusal_of_store_error;
+use crate::classify::Provenance;
 use crate::job::{self, GcReport, JobError};
 use crate::limits::{MAX_RECENT_JOBS, MAX_SYMBOLS_PER_CONTENT};
 use crate::manifest::ContentNo;
@@ -64,8 +65,9 @@ impl Project {
         let complex = store.too_complex_contents().map_err(failed)?;
         let shown = |file: ListedFile| {
             let (is_parsed, left_out) = match file.state {
-                FileState::Content(no, language) => {
-                    let is_parsed = language.is_some() && file.size <= most && complex.binary_search(&no).is_err();
+                FileState::Content(no, language, provenance) => {
+                    let is_source = language.is_some() && provenance != Provenance::Minified;
+                    let is_parsed = is_source && file.size <= most && complex.binary_search(&no).is_err();
                     (is_parsed && seen.insert(no), None)
                 }
                 FileState::Excluded(why) => (false, Some(why.as_str())),
@@ -94,8 +96,13 @@ impl Project {
         if let Some(view) = context.as_ref().and_then(|context| context.view.as_ref()) {
             left_out.extend(view.left_out.iter().map(|(why, files)| (why.as_str(), *files)));
             let most = self.settings().sizes.parsed;
-            let unparsed =
-                view.manifest.entries().iter().filter(|entry| entry.language.is_some() && entry.size > most).count();
+            let of_languages = view.manifest.entries().iter().filter(|entry| entry.language.is_some());
+            let (minified, sources): (Vec<_>, Vec<_>) =
+                of_languages.partition(|entry| entry.class.provenance == Provenance::Minified);
+            if !minified.is_empty() {
+                left_out.push(("minified", minified.len() as u64));
+            }
+            let unparsed = sources.iter().filter(|entry| entry.size > most).count();
             if unparsed > 0 {
                 left_out.push(("too_large_to_parse", unparsed as u64));
             }

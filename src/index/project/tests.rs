@@ -4,6 +4,7 @@ mod blob_paths;
 mod failed_reads;
 mod interrupted_gc;
 mod navigator;
+mod machine_written;
 mod shared_repositories;
 mod user_queries;
 

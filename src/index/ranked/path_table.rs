@@ -104,7 +104,7 @@ impl PathTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ManifestEntry, PathClass};
+    use crate::{FileClass, ManifestEntry};
 
     fn paths(paths: &[&str]) -> PathTable {
         let entries = paths.iter().map(|path| ManifestEntry {
@@ -112,7 +112,7 @@ mod tests {
             content: 0,
             language: None,
             size: 1,
-            class: PathClass::of(path),
+            class: FileClass::of(path),
         });
         PathTable::new(&Manifest::new(entries.collect()))
     }

@@ -4,7 +4,7 @@
 //! Factors are rounded first, and the score is computed from the rounded ones, so that readers of an answer can
 //! compute it again.
 
-use crate::ManifestEntry;
+use crate::{ManifestEntry, Provenance};
 use codeyard_model::code::{QueryIntent, RankingReasons, SymbolKind, Visibility, Weights};
 
 use super::feature_kinds::{FeatureKind, MatchFeature};
@@ -184,13 +184,20 @@ impl<'a> Scorer<'a> {
 
     /// All factors of a candidate in this file. `words` is the number of query words in the path.
     pub(super) fn reasons(&self, candidate: &CandidateFactors, entry: &ManifestEntry, words: usize) -> RankingReasons {
-        let is_lower = self.ranks_lower(entry.class.is_test || candidate.is_test);
-        self.finish(candidate, self.qualified(candidate, entry), self.affinity(entry, words), is_lower)
+        let demotion = self.demotion(entry, entry.class.is_test || candidate.is_test);
+        self.finish(candidate, self.qualified(candidate, entry), self.affinity(entry, words), demotion)
     }
 
     /// Whether a test ranks lower for this query, or other code if it asks for tests.
     fn ranks_lower(&self, is_test: bool) -> bool {
         if self.parsed.asks_for_tests { !is_test } else { is_test && !self.parsed.wants_tests }
+    }
+
+    /// The factor of what a search seldom looks for: tests, and what programs wrote.
+    fn demotion(&self, entry: &ManifestEntry, is_test: bool) -> f64 {
+        let test = if self.ranks_lower(is_test) { self.weights.test_factor } else { 1.0 };
+        let is_written = entry.class.provenance == Provenance::Written;
+        test * if is_written { 1.0 } else { self.weights.generated_factor }
     }
 
     /// Whether all qualifiers match enclosing symbols or the path.
@@ -203,20 +210,19 @@ impl<'a> Scorer<'a> {
         // A file with the name is a better answer than a symbol whose name only begins with it.
         let definition = f64::from(u8::from(self.parsed.intent != QueryIntent::Path));
         let candidate = CandidateFactors { exact, kind_match: 1.0, definition, ..CandidateFactors::default() };
-        self.finish(&candidate, 0.0, self.affinity(entry, words), self.ranks_lower(entry.class.is_test))
+        self.finish(&candidate, 0.0, self.affinity(entry, words), self.demotion(entry, entry.class.is_test))
     }
 
-    fn finish(&self, candidate: &CandidateFactors, qualified: f64, affinity: f64, is_lower: bool) -> RankingReasons {
-        let test = if is_lower { self.weights.test_factor } else { 1.0 };
+    fn finish(&self, candidate: &CandidateFactors, qualified: f64, affinity: f64, demotion: f64) -> RankingReasons {
         // A test with exactly this name is what the query asks for.
-        let exact = if candidate.exact < NORMALIZED_NAME { candidate.exact * test } else { candidate.exact };
+        let exact = if candidate.exact < NORMALIZED_NAME { candidate.exact * demotion } else { candidate.exact };
         let reasons = RankingReasons {
             exact_match_boost: rounded(exact),
             qualified_name_boost: rounded(qualified),
-            path_affinity: rounded(affinity * test),
-            definition_boost: rounded(candidate.definition * if self.is_sentence() { test } else { 1.0 }),
+            path_affinity: rounded(affinity * demotion),
+            definition_boost: rounded(candidate.definition * if self.is_sentence() { demotion } else { 1.0 }),
             kind_match: rounded(candidate.kind_match),
-            bm25_score: rounded(candidate.bm25 * test),
+            bm25_score: rounded(candidate.bm25 * demotion),
             final_score: 0.0,
         };
         RankingReasons { final_score: final_score(&reasons, self.weights), ..reasons }
@@ -311,10 +317,10 @@ fn ends_with_path(path: &str, end: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PathClass;
+    use crate::FileClass;
 
     fn entry(path: &str) -> ManifestEntry {
-        ManifestEntry { path: path.into(), content: 0, language: None, size: 1, class: PathClass::of(path) }
+        ManifestEntry { path: path.into(), content: 0, language: None, size: 1, class: FileClass::of(path) }
     }
 
     fn info(kind: SymbolKind) -> RankingInfo {
@@ -421,6 +427,25 @@ mod tests {
         assert_eq!(score("run test", &word, in_test, "src/a.rs"), score("run test", &word, plain, "src/a.rs"));
         let name = [(FeatureKind::Name, 1), (FeatureKind::Word(0), 3)];
         assert!(score("run", &name, plain, "tests/a.rs") > score("run", &word, plain, "src/a.rs"));
+    }
+
+    #[test]
+    fn what_programs_wrote_ranks_lower_and_keeps_its_name() {
+        let score = |kinds: &[(FeatureKind, u64)], provenance| {
+            with("run", kinds, |scorer, features| {
+                let mut entry = entry("src/a.rs");
+                entry.class.provenance = provenance;
+                scorer.reasons(&scorer.candidate(features, info(SymbolKind::Fn)), &entry, 0)
+            })
+        };
+        let (word, name) = ([(FeatureKind::Word(0), 3)], [(FeatureKind::Name, 1), (FeatureKind::Word(0), 3)]);
+        for provenance in [Provenance::Generated, Provenance::Minified] {
+            let (written, demoted) = (score(&word, Provenance::Written), score(&word, provenance));
+            assert!(written.final_score > 1.5 * demoted.final_score, "{written:?} {demoted:?}");
+            let (written, demoted) = (score(&name, Provenance::Written), score(&name, provenance));
+            assert!(written.final_score > demoted.final_score && demoted.exact_match_boost == 1.0, "{demoted:?}");
+            assert!(demoted.final_score > score(&word, Provenance::Written).final_score);
+        }
     }
 
     #[test]

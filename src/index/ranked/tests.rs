@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
-use crate::{Facts, Manifest, PathClass, Symbol};
+use crate::{Facts, FileClass, Manifest, Symbol};
 use codeyard_model::code::Visibility;
 
 /// A file with symbols, each written as `kind name` or `kind Parent.name`, with a comment behind a `|`.
@@ -83,7 +83,7 @@ fn manifest() -> Arc<Manifest> {
 }
 
 fn entry(path: &str, content: ContentNo) -> ManifestEntry {
-    ManifestEntry { path: path.into(), content, language: Some(rust()), size: 1, class: PathClass::of(path) }
+    ManifestEntry { path: path.into(), content, language: Some(rust()), size: 1, class: FileClass::of(path) }
 }
 
 struct TestIndex {

@@ -12,7 +12,7 @@ use super::pattern::{Pattern, TextQuery};
 use super::posting_lists::take_varint;
 use super::segment::Segment;
 use super::writer::SegmentWriter;
-use crate::{ContentNo, ManifestEntry, PathClass};
+use crate::{ContentNo, FileClass, ManifestEntry};
 use codeyard_model::code::CaseRule;
 use rustix::fs::MemfdFlags;
 use std::cell::OnceCell;
@@ -128,7 +128,7 @@ impl OpenSegments {
         let candidates = CandidateSet::from_segments(&self.0, pattern.plan())?;
         let of_one = |(content, size)| {
             let path = Box::default();
-            let entry = ManifestEntry { path, content, language: None, size, class: PathClass::default() };
+            let entry = ManifestEntry { path, content, language: None, size, class: FileClass::default() };
             let piece = candidates.piece(&entry).map_or(0..size, |piece| piece.from..piece.to);
             candidates.may_match(content).then_some(piece)
         };

@@ -11,7 +11,7 @@ use super::{
     CandidateSet, ContentSource, FilePiece, FileReadOutcome, Pattern, SearchOptions, SearchedFile, Segment,
     SegmentWriter, TextMatches, TextQuery, decode, is_binary, search,
 };
-use crate::{ManifestEntry, PathClass};
+use crate::{FileClass, ManifestEntry};
 use codeyard_model::code::CaseRule;
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn entries(files: &[File]) -> Vec<ManifestEntry> {
         content,
         language: None,
         size: bytes.len() as u64,
-        class: PathClass::of(path),
+        class: FileClass::of(path),
     };
     (0..).zip(files).map(entry).collect()
 }

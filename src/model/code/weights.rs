@@ -24,6 +24,8 @@ pub struct Weights {
     pub test_factor: f64,
     /// Factor of `path_affinity` in vendored code, 0 to 1.
     pub vendored_factor: f64,
+    /// Factor of the name, path and word factors in generated and minified files, 0 to 1.
+    pub generated_factor: f64,
 }
 
 impl Default for Weights {
@@ -38,6 +40,7 @@ impl Default for Weights {
             bm25_half: 20.0,
             test_factor: 0.4,
             vendored_factor: 0.4,
+            generated_factor: 0.4,
         }
     }
 }
@@ -78,7 +81,11 @@ impl Weights {
         if !(0.001..=1000.0).contains(&self.bm25_half) {
             return Err(BadWeight { name: "bm25_half", least: "0.001", most: "1000" });
         }
-        let shares = [("test_factor", self.test_factor), ("vendored_factor", self.vendored_factor)];
+        let shares = [
+            ("test_factor", self.test_factor),
+            ("vendored_factor", self.vendored_factor),
+            ("generated_factor", self.generated_factor),
+        ];
         match shares.iter().find(|(_, share)| !(0.0..=1.0).contains(share)) {
             Some((name, _)) => Err(BadWeight { name, least: "0", most: "1" }),
             None => Ok(()),

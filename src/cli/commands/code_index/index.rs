@@ -71,10 +71,16 @@ fn print_result(
             HumanCount(published.symbols),
             shown(took)
         );
-        if !status.left_out.is_empty() {
+        let (unparsed, unsearched): (Vec<_>, Vec<_>) = status
+            .left_out
+            .iter()
+            .partition(|(why, _)| matches!(*why, "minified" | "too_large_to_parse" | "too_complex"));
+        for (what, files) in [("not searched", unsearched), ("searched, but not parsed", unparsed)] {
             let each: Vec<String> =
-                status.left_out.iter().map(|(why, files)| format!("{files} {}", why.replace('_', " "))).collect();
-            text.push_str(&format!("not searched: {}\n", each.join(", ")));
+                files.iter().map(|(why, files)| format!("{files} {}", why.replace('_', " "))).collect();
+            if !each.is_empty() {
+                text.push_str(&format!("{what}: {}\n", each.join(", ")));
+            }
         }
         if published.skipped > 0 {
             let what = "unreadable folders, file names that are not UTF-8, or files beyond the file limit";
