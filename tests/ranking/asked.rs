@@ -91,7 +91,7 @@ impl Right {
         match (&self.name, self.line) {
             (Some(name), _) => {
                 let scope = row.qualified_name.as_deref().unwrap_or_default();
-                let is_inside = |parent: &String| scope.split("::").any(|part| part == parent);
+                let is_inside = |parent: &String| scope.split([':', '.']).any(|part| part == parent);
                 row.result_type == ResultType::Symbol && row.name == *name && self.parent.as_ref().is_none_or(is_inside)
             }
             (None, Some(line)) => row.result_type == ResultType::Line && row.line_start == line,

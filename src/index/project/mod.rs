@@ -15,6 +15,7 @@ mod outline;
 pub mod part_search;
 mod path_filter;
 mod phrases;
+mod qualified_names;
 mod refusals;
 mod row_builder;
 pub mod settings;
@@ -391,10 +392,5 @@ impl Project {
     /// The index can't be read.
     pub fn prewarm(&self) -> Result<(), String> {
         self.find_view(None, None, true).map(drop).map_err(|error| error.to_string())
-    }
-
-    /// The root's path, if rows name it.
-    fn root_in_rows(&self) -> Option<String> {
-        self.names_root.then(|| self.root.to_string_lossy().into_owned())
     }
 }

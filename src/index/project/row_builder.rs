@@ -8,9 +8,11 @@ use parking_lot::Mutex;
 
 use super::handles::{line_result_id, result_id, stable_id, stable_key, symbol_id};
 use super::manifest_view::ManifestView;
+use super::qualified_names::qualified_name;
 use super::source_reader::SourceReader;
 use super::{Project, QueryContext};
 use crate::facts::{Facts, ReferenceRole, Symbol};
+use crate::language::Language;
 use crate::limits::{MAX_CACHED_FACTS, MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES, MAX_RELATED};
 use crate::manifest::{ContentNo, ManifestEntry};
 use crate::ranked::{RankedHit, RankedQuery};
@@ -48,6 +50,13 @@ impl QueryContext {
         let facts = Arc::new(found.unwrap_or_default());
         cache.0.lock().put(key, facts.clone());
         Ok(facts)
+    }
+}
+
+impl Project {
+    /// The root's path, if rows name it.
+    pub(super) fn root_in_rows(&self) -> Option<String> {
+        self.names_root.then(|| self.root.to_string_lossy().into_owned())
     }
 }
 
@@ -113,7 +122,9 @@ impl<'r> RowBuilder<'r> {
             ..ResultRow::default()
         };
         if self.detail != DetailLevel::Location {
-            row.qualified_name = Some(facts.qualified_name(at));
+            let package = self.package(entry, &facts)?;
+            let names = qualified_name((&facts, at), (&self.view.manifest, entry), package.as_deref());
+            (row.qualified_name, row.module) = (Some(names.0), names.1);
             row.signature = Some(symbol.signature.clone()).filter(|signature| !signature.is_empty());
             row.language = entry.language.map(crate::Language::name);
             row.visibility = Some(symbol.visibility);
@@ -148,6 +159,18 @@ impl<'r> RowBuilder<'r> {
         let ancestry = lazy.with_ancestors(ordinal)?.ok_or(StoreError::Damaged)?;
         let last = ancestry.symbols.len().saturating_sub(1);
         Ok((Arc::new(ancestry), last))
+    }
+
+    /// The package that a file of Go names at its top. `facts` may have only a symbol's ancestry.
+    fn package(&mut self, entry: &ManifestEntry, facts: &Facts) -> Result<Option<String>, StoreError> {
+        let of = |facts: &Facts| {
+            facts.symbols.first().filter(|symbol| symbol.kind == SymbolKind::Module).map(|symbol| symbol.name.clone())
+        };
+        match self.lazy.get(&entry.content) {
+            _ if entry.language != Some(Language::GO) => Ok(None),
+            Some(lazy) => Ok(lazy.with_ancestors(0)?.as_ref().and_then(of)),
+            None => Ok(of(facts)),
+        }
     }
 
     /// The row of a file.

@@ -103,7 +103,8 @@ impl TermFilter {
     }
 
     fn passes(&self, row: &ResultRow) -> bool {
-        let has_kind = |kinds: &[SymbolKind]| row.kind.is_some_and(|kind| kinds.contains(&kind));
+        let has_kind =
+            |kinds: &[SymbolKind]| row.kind.is_some_and(|kind| kinds.iter().any(|wanted| wanted.covers(kind)));
         (self.kinds.is_empty() || has_kind(&self.kinds))
             && !has_kind(&self.excluded_kinds)
             && self.names.iter().all(|name| self.has_name(row, name))
@@ -134,10 +135,15 @@ impl TermFilter {
             NameTerm::Part(wanted) => wanted,
             NameTerm::Expression(pattern) => return row.kind.is_some() && pattern.is_match(&row.name),
         };
-        let name = row.qualified_name.as_deref().unwrap_or(&row.name);
         if row.kind.is_none() {
             return false;
         }
+        // A file's module is a name around a symbol only where the query names several, and as it is written: `vault` isn't `Vault`.
+        let names_several = wanted.contains("::") || wanted.contains('.');
+        if names_several && row.qualified_name.as_ref().is_some_and(|name| name.contains(wanted.as_str())) {
+            return true;
+        }
+        let name = own_names(row);
         if self.is_case_sensitive {
             return name.contains(wanted.as_str());
         }
@@ -149,9 +155,14 @@ impl TermFilter {
     }
 }
 
+/// The name of a row and the names around it in the source.
+fn own_names(row: &ResultRow) -> &str {
+    let name = row.qualified_name.as_deref().unwrap_or(&row.name);
+    row.module.as_deref().and_then(|module| name.strip_prefix(module)).unwrap_or(name)
+}
+
 fn has_text(row: &ResultRow, pattern: &LinePattern) -> bool {
-    let texts =
-        [Some(row.name.as_str()), row.qualified_name.as_deref(), row.signature.as_deref(), Some(row.path.as_str())];
+    let texts = [Some(row.name.as_str()), Some(own_names(row)), row.signature.as_deref(), Some(row.path.as_str())];
     texts.into_iter().flatten().any(|text| !pattern.ranges(text).is_empty())
 }
 
@@ -207,7 +218,8 @@ mod tests {
     fn rows_that_do_not_fulfil_the_terms_are_left_out_with_their_reasons() {
         assert_eq!(left("unlock -test", 9), ["Vault::unlock", "Unlock", "Door::un_lock"]);
         assert_eq!(left("unlock kind:struct kind:method", 9), ["Unlock", "Door::un_lock"]);
-        assert_eq!(left("unlock -kind:fn", 9), ["Unlock", "Door::un_lock"]);
+        assert_eq!(left("unlock -kind:fn", 9), ["Unlock"]);
+        assert_eq!(left("unlock kind:function kind:enum", 9), ["Vault::unlock", "test_unlock", "Door::un_lock"]);
         assert_eq!(left("sym:un_lock", 9), ["Vault::unlock", "test_unlock", "Unlock", "Door::un_lock"]);
         assert_eq!(left("sym:un_lock case:yes", 9), ["Door::un_lock"]);
         assert_eq!(left("sym:Vault::unlock", 9), ["Vault::unlock"]);

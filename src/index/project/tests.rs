@@ -3,8 +3,9 @@
 mod blob_paths;
 mod failed_reads;
 mod interrupted_gc;
-mod navigator;
 mod machine_written;
+mod navigator;
+mod qualified_names;
 mod shared_repositories;
 mod user_queries;
 
@@ -156,7 +157,7 @@ fn symbols_are_found_by_name_and_by_handle() {
     let row = &found.rows[0];
     assert_eq!(
         (row.path.as_str(), row.line_start, row.qualified_name.as_deref()),
-        ("src/harbour.rs", 11, Some("Harbour::admit"))
+        ("src/harbour.rs", 11, Some("harbour::Harbour::admit"))
     );
     for by in [
         LocateBy::SymbolId(row.symbol_id.clone().unwrap()),

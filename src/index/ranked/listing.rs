@@ -36,8 +36,9 @@ pub struct SymbolListing<'a> {
 
 impl SymbolListing<'_> {
     fn has_kind(&self, kind: SymbolKind) -> bool {
-        let is_listed = if self.kinds.is_empty() { kind != SymbolKind::Use } else { self.kinds.contains(&kind) };
-        is_listed && !self.excluded_kinds.contains(&kind)
+        let has = |kinds: &[SymbolKind]| kinds.iter().any(|wanted| wanted.covers(kind));
+        let is_listed = if self.kinds.is_empty() { kind != SymbolKind::Use } else { has(self.kinds) };
+        is_listed && !has(self.excluded_kinds)
     }
 }
 
@@ -80,7 +81,7 @@ impl Listing<'_> {
     ) -> Result<(), SymbolIndexError> {
         let index = segment.inverted_index(self.view.name_field())?;
         let mut terms = index.terms().stream()?;
-        // An import has two names.
+        // An import has several names.
         let mut seen: HashSet<DocId> = HashSet::new();
         while terms.advance() {
             if !std::str::from_utf8(terms.key()).is_ok_and(passes) {

@@ -177,7 +177,7 @@ impl<'a> RankedSearch<'a> {
             return;
         }
         let Some(info) = RankingInfo::unpacked(columns.info.get_val(doc)) else { return };
-        if self.query.kind.is_some_and(|kind| kind != info.kind)
+        if self.query.kind.is_some_and(|kind| !kind.covers(info.kind))
             || self.query.language.is_some_and(|language| language.number() != info.language)
         {
             return;

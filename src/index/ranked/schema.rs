@@ -12,7 +12,7 @@ use codeyard_model::code::{SymbolKind, Visibility};
 use super::tokenizer::{content_words, normalize, truncate_str, words};
 
 /// The format version. Increase it when documents change.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 /// The number of comment words whose pairs are terms.
 const PAIRED_WORDS: usize = 48;
 /// The number of enclosing symbols whose names are terms.
@@ -111,7 +111,7 @@ impl Fields {
         } else {
             let bucket = name_words.len();
             document.add_text(self.words, joined(name_words.iter().map(|word| name_term(word, bucket))));
-            document.add_text(self.scope, joined(scope_terms(facts, symbol)));
+            document.add_text(self.scope, joined(scope_terms(language, facts, symbol)));
             document.add_text(self.signature, joined(signature));
             let pairs: Vec<String> =
                 doc_words.windows(2).take(PAIRED_WORDS).map(|pair| pair_term(&pair[0], &pair[1])).collect();
@@ -153,8 +153,14 @@ fn joined(terms: impl IntoIterator<Item = String>) -> String {
     all
 }
 
-fn scope_terms(facts: &Facts, symbol: &Symbol) -> Vec<String> {
+fn scope_terms(language: Language, facts: &Facts, symbol: &Symbol) -> Vec<String> {
     let mut terms = Vec::new();
+    // The package that a file of Go names: as a qualifier, not as words.
+    if language == Language::GO
+        && let Some(package) = facts.symbols.first().filter(|first| first.kind == SymbolKind::Module)
+    {
+        terms.push(scope_term(&normalize(truncate_str(&package.name, MAX_SYMBOL_NAME_BYTES))));
+    }
     let mut take = |name: &str| {
         terms.push(scope_term(&normalize(truncate_str(name, MAX_SYMBOL_NAME_BYTES))));
         for part in name.split(['.', ':']).filter(|part| part.len() < name.len() && !part.is_empty()) {

@@ -116,7 +116,7 @@ impl<'a> Scorer<'a> {
         let scoped = (scoped & !(named | prefixed | near)).count_ones() as usize;
         found.scope_share = if missing == 0 { 0.0 } else { scoped as f64 / missing as f64 };
         found.definition = definition(info) * self.kind_preference(info.kind);
-        found.kind_match = f64::from(u8::from(self.kind == Some(info.kind)));
+        found.kind_match = f64::from(u8::from(self.kind.is_some_and(|kind| kind.covers(info.kind))));
         found
     }
 

@@ -218,8 +218,10 @@ fn a_listing_has_the_symbols_that_pass_in_the_order_of_the_files() {
     let (functions, total) = list(&[SymbolKind::Fn], None, 2);
     assert_eq!(
         (functions.as_slice(), total),
-        (["src/config/parse.rs#parse_config_file", "src/config/parse.rs#split_path"].map(String::from).as_slice(), 4)
+        (["src/config/parse.rs#load", "src/config/parse.rs#parse_config_file"].map(String::from).as_slice(), 6),
+        "methods are functions"
     );
+    assert_eq!(list(&[SymbolKind::Method], None, 2).1, 2);
     let begins = |name: &str| name.starts_with("load") || name.ends_with("Map") || name == "port";
     let (named, total) = list(&[], Some(&begins), 9);
     assert_eq!(

@@ -87,8 +87,10 @@ pub struct ResultRow {
     pub kind: Option<SymbolKind>,
     /// Name of the symbol, or the last segment of a file's path. Empty for lines.
     pub name: String,
-    /// Name with the names of the enclosing symbols.
+    /// Name with the module or package of its file and the names of the enclosing symbols.
     pub qualified_name: Option<String>,
+    /// The first part of `qualified_name`, if only the file's path tells it. Not shown.
+    pub module: Option<String>,
     /// Signature on one line.
     pub signature: Option<String>,
     /// Name of the language.

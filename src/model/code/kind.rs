@@ -81,6 +81,11 @@ impl SymbolKind {
         }
     }
 
+    /// Whether a filter of this kind lets `kind` through. A method is a function, too.
+    pub fn covers(self, kind: Self) -> bool {
+        self == kind || (self, kind) == (Self::Fn, Self::Method)
+    }
+
     /// The kind with this number.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
