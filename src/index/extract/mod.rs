@@ -45,7 +45,7 @@ pub use syntax::first_syntax_error;
 use work_budget::WorkBudget;
 
 /// The version of the extraction rules. Facts of another version are extracted again.
-pub const EXTRACTOR_VERSION: u32 = 4;
+pub const EXTRACTOR_VERSION: u32 = 5;
 
 /// The names of the languages whose grammar and query load, and of those whose don't. Both lists are sorted. A query that was not
 /// used yet counts as one that loads.

@@ -86,3 +86,18 @@ fn last_colons(name: &str) -> Option<usize> {
     }
     None
 }
+
+/// The package in the path of an import of Go: `client` in `"example.org/client/v2"`.
+pub(super) fn imported_package(source: &str, path: ByteSpan) -> ByteSpan {
+    let text = slice(source, path);
+    let bare = text.trim_matches(['"', '`']);
+    let is_version = |part: &str| part.strip_prefix('v').is_some_and(|n| n.parse::<u32>().is_ok());
+    let bare = match bare.rsplit_once('/') {
+        Some((before, version)) if is_version(version) => before,
+        _ => bare,
+    };
+    let from = text.find(bare).unwrap_or(0) + bare.rfind('/').map_or(0, |at| at + 1);
+    let end = text.find(bare).unwrap_or(0) + bare.len();
+    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    ByteSpan { start: path.start + small(from), end: path.start + small(end) }
+}

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 
 use super::captures::{ByteSpan, Captures, ReferenceCapture, SymbolCapture};
 use super::doc_comments::DocComments;
-use super::names::{MAX_NAME, slice, symbol_name};
+use super::names::{MAX_NAME, imported_package, slice, symbol_name};
 use super::signatures;
 use super::source_text::{self, Utf16Columns};
 use super::visibility::{self, EnclosingSymbol};
-use crate::facts::{Facts, Reference, Symbol};
+use crate::facts::{Facts, Reference, ReferenceRole, Symbol};
 use crate::language::Language;
 use crate::limits::{MAX_FILE_FACT_BYTES, MAX_FILE_KEYS, MAX_KEY_DEPTH, MAX_SYMBOL_DEPTH};
 use codeyard_model::code::{SymbolKind, Visibility};
@@ -72,8 +72,11 @@ pub(super) fn build(language: Language, source: &str, parsed_text: &str, capture
     // If several patterns match one name, the first pattern in the query wins.
     captures.symbols.sort_unstable_by_key(|found| (found.name.start, found.pattern, found.span));
     captures.symbols.dedup_by_key(|found| found.name.start);
-    let not_impl = captures.symbols.iter().filter(|found| found.kind != SymbolKind::Impl);
-    let names: Vec<u32> = not_impl.map(|found| found.name.start).collect();
+    // The name of an import is a reference too, and so is the type of an `impl`. A header isn't a name.
+    let is_include = |kind| kind == SymbolKind::Use && matches!(language, Language::C | Language::CPP);
+    let is_reference = |kind| matches!(kind, SymbolKind::Impl | SymbolKind::Use) && !is_include(kind);
+    let declared = captures.symbols.iter().filter(|found| !is_reference(found.kind));
+    let names: Vec<u32> = declared.map(|found| found.name.start).collect();
     captures.symbols.sort_unstable_by_key(|found| (found.span.start, Reverse(found.span.end), found.name.start));
     captures.comments.sort_unstable();
     captures.comments.dedup();
@@ -145,10 +148,14 @@ impl TreeBuilder<'_> {
             if self.is_full() {
                 return;
             }
-            let column = self.columns.of(start, reference.position.1);
-            self.bytes += size_of::<Reference>() + reference.span.len();
+            let mut span = reference.span;
+            if self.language == Language::GO && reference.role == ReferenceRole::Import {
+                span = imported_package(self.source, span);
+            }
+            let column = self.columns.of(span.start, reference.position.1 + span.start - start);
+            self.bytes += size_of::<Reference>() + span.len();
             self.facts.references.push(Reference {
-                name: source_text::one_line(slice(self.source, reference.span), MAX_NAME),
+                name: source_text::one_line(slice(self.source, span), MAX_NAME),
                 role: reference.role,
                 line: reference.position.0 + 1,
                 column,

@@ -2,6 +2,7 @@
 
 mod blob_paths;
 mod failed_reads;
+mod imports;
 mod interrupted_gc;
 mod machine_written;
 mod navigator;

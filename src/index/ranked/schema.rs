@@ -1,12 +1,14 @@
 //! The tantivy schema of the symbol index, and the document of a symbol: its terms, and the values that ranking reads
 //! without decoding facts.
 
+use std::collections::BTreeSet;
+
 use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 
 use crate::limits::{MAX_SYMBOL_NAME_BYTES, MAX_SYMBOL_WORDS};
 use crate::project::handles::stable_key;
-use crate::{ContentNo, Facts, Language, Symbol};
+use crate::{ContentNo, Facts, Language, ReferenceRole, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 
 use super::tokenizer::{content_words, normalize, truncate_str, words};
@@ -98,15 +100,12 @@ impl Fields {
         let mut document = TantivyDocument::default();
         document.add_text(self.name, name);
         document.add_text(self.normalized, normalize(name));
-        // A search by words looks for the symbol, not for its imports. So an import is found by its full name and its
-        // last part only.
+        // A search by words looks for the symbol, not for its imports. So an import is found by its full name, its last part
+        // and the names that it imports only.
         if symbol.kind == SymbolKind::Use {
-            let last = name
-                .rsplit(|character: char| !character.is_alphanumeric() && character != '_')
-                .find(|part| !part.is_empty());
-            if let Some(last) = last.filter(|last| *last != name) {
-                document.add_text(self.name, last);
-                document.add_text(self.normalized, normalize(last));
+            for imported in imported_names(facts, symbol, name) {
+                document.add_text(self.name, imported);
+                document.add_text(self.normalized, normalize(imported));
             }
         } else {
             let bucket = name_words.len();
@@ -122,6 +121,19 @@ impl Fields {
         document.add_u64(self.info, info.packed());
         document
     }
+}
+
+/// The last part of the name of an import, and the names that it imports, without its own name.
+fn imported_names<'f>(facts: &'f Facts, import: &Symbol, name: &'f str) -> BTreeSet<&'f str> {
+    let last =
+        name.rsplit(|character: char| !character.is_alphanumeric() && character != '_').find(|part| !part.is_empty());
+    let from = facts.references.partition_point(|reference| reference.line < import.line_start);
+    let references = facts.references[from..].iter().take_while(|reference| reference.line <= import.line_end);
+    let imported = references.filter(|reference| reference.role == ReferenceRole::Import);
+    let imported = imported.map(|reference| truncate_str(&reference.name, MAX_SYMBOL_NAME_BYTES));
+    let mut names: BTreeSet<&str> = last.into_iter().chain(imported.take(MAX_SYMBOL_WORDS)).collect();
+    names.remove(name);
+    names
 }
 
 /// The term for a word of a name that has this many words.

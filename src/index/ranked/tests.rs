@@ -229,7 +229,7 @@ fn a_listing_has_the_symbols_that_pass_in_the_order_of_the_files() {
         (["src/config/parse.rs#load", "src/net/server.rs#load"].map(String::from).as_slice(), 2)
     );
     let (imports, total) = list(&[SymbolKind::Use], Some(&begins), 9);
-    assert_eq!((imports.len(), total), (1, 1), "an import has two names, and is listed once");
+    assert_eq!((imports.len(), total), (1, 1), "an import has several names, and is listed once");
 }
 
 #[test]
