@@ -77,13 +77,13 @@ pub(super) fn one_outline(
     payload_bytes: Option<usize>,
     mut problems: Vec<IncompleteWorkspace>,
 ) -> CodeAnswer {
-    let (mut found, mut missing) = (Vec::new(), None);
+    let (mut found, mut missing, mut outside) = (Vec::new(), None, None);
     for (name, result) in outlines {
         match result {
             Ok(outline) => found.push((name, outline)),
             Err(refusal) if refusal.code == CodeError::FileNotFound => drop(missing.get_or_insert(refusal)),
-            // The path is absolute, and inside another workspace.
-            Err(refusal) if refusal.code == CodeError::ProjectNotFound => drop(missing.get_or_insert(refusal)),
+            // The path is absolute, and may be inside another workspace.
+            Err(refusal) if refusal.code == CodeError::ProjectNotFound => drop(outside.get_or_insert(refusal)),
             Err(refusal) => problems.push(group_report::refused(name, &refusal)),
         }
     }
@@ -102,7 +102,10 @@ pub(super) fn one_outline(
         return CodeAnswer::Refused(Box::new(refusal));
     }
     let Some((name, mut outline)) = found.pop() else {
-        return CodeAnswer::Refused(not_found(query, missing, problems));
+        return CodeAnswer::Refused(match (missing, outside) {
+            (None, Some(outside)) if problems.is_empty() => outside,
+            (missing, outside) => not_found(query, missing.or(outside), problems),
+        });
     };
     outline.asked = CallArguments::of(&CodeQuery::Outline(query.clone()));
     outline.asked.arguments.insert("workspace".to_owned(), Value::from(name.as_str()));
@@ -240,6 +243,18 @@ mod tests {
                 assert!(refused.message.contains("a, b. Name one with `workspace`."), "{}", refused.message);
             }
             other => panic!("{other:?}"),
+        }
+        for (one, other, code) in [
+            (CodeError::ProjectNotFound, CodeError::ProjectNotFound, CodeError::ProjectNotFound),
+            (CodeError::ProjectNotFound, CodeError::FileNotFound, CodeError::FileNotFound),
+            (CodeError::FileNotFound, CodeError::ProjectNotFound, CodeError::FileNotFound),
+            (CodeError::ProjectNotFound, CodeError::IndexStale, CodeError::FileNotFound),
+        ] {
+            match one_outline(&query(), vec![(name("a"), refusal(one)), (name("b"), refusal(other))], None, Vec::new())
+            {
+                CodeAnswer::Refused(refused) => assert_eq!(refused.code, code, "{one:?} {other:?}"),
+                other => panic!("{other:?}"),
+            }
         }
         let outlines = vec![(name("a"), refusal(CodeError::FileNotFound)), (name("b"), refusal(CodeError::IndexStale))];
         match one_outline(&query(), outlines, None, Vec::new()) {

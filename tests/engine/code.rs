@@ -424,7 +424,8 @@ fn workspaces_share_no_index_content() {
         assert_eq!(code(elsewhere.join("below")).await, "workspace_not_registered");
         assert_eq!(code(yard.site().root.clone()).await, Value::Null);
         let refused = ask(&yard, "get_file_outline", json!({"path": elsewhere.join("secret.txt")})).await;
-        assert_eq!(refused["error"]["code"], "file_not_found");
+        assert_eq!(refused["error"]["code"], "project_not_found");
+        assert!(!refused.to_string().contains("secret.txt"), "{refused}");
         let health = ask(&yard, "health_check", json!({})).await;
         assert!(!health.to_string().contains(elsewhere.to_str().unwrap()), "{health}");
     });

@@ -121,16 +121,21 @@ impl Projects<'_> {
     }
 
     fn outline_at(self, query: &OutlineQuery) -> Result<(usize, Outline), Box<CodeRefusal>> {
+        // Any other refusal is more informative than a missing file, and a root that could have the file than one that couldn't.
+        let weight = |refusal: &CodeRefusal| match refusal.code {
+            CodeError::ProjectNotFound => 0,
+            CodeError::FileNotFound => 1,
+            _ => 2,
+        };
         let mut refused: Option<Box<CodeRefusal>> = None;
         for (at, project) in self.all.iter().enumerate() {
             match project.outline(query) {
                 Ok(outline) => return Ok((at, outline)),
-                // Any other refusal is more informative than a missing file.
-                Err(refusal) => match &refused {
-                    Some(first) if first.code != CodeError::FileNotFound => {}
-                    Some(_) if refusal.code == CodeError::FileNotFound => {}
-                    _ => refused = Some(refusal),
-                },
+                Err(refusal) => {
+                    if refused.as_ref().is_none_or(|first| weight(&refusal) > weight(first)) {
+                        refused = Some(refusal);
+                    }
+                }
             }
         }
         Err(refused.unwrap_or_else(|| Box::new(no_root())))

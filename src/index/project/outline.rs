@@ -14,9 +14,8 @@ impl Project {
     /// Those of `docs/contract-code.md#errors`.
     pub fn outline(&self, query: &OutlineQuery) -> Result<Outline, Box<CodeRefusal>> {
         let context = self.query_context(query.reference.as_deref(), query.freshness)?;
-        let path = self.relative_path(&query.path);
-        let entry =
-            context.view.as_ref().zip(path).and_then(|(view, path)| Some((view, view.manifest.find(path)?.clone())));
+        let Some(path) = self.relative_path(&query.path) else { return Err(outside(&context)) };
+        let entry = context.view.as_ref().and_then(|view| Some((view, view.manifest.find(path)?.clone())));
         let Some((view, entry)) = entry else { return Err(not_found(&query.path, &context)) };
         let facts =
             context.facts(&self.facts, view, entry.content).map_err(|error| refuse_store_error(&error, &context))?;
@@ -48,12 +47,36 @@ impl Project {
 
     /// The path relative to the root; `None`: it is outside the root.
     fn relative_path<'p>(&self, path: &'p str) -> Option<&'p str> {
-        let path = match path.strip_prefix(self.root.to_str()?) {
-            Some(below) if path.starts_with('/') => below.strip_prefix('/')?,
-            _ => path,
+        let path = match path.starts_with('/') {
+            true => path.strip_prefix(self.root.to_str()?)?.strip_prefix('/')?,
+            false => path,
         };
-        Some(path.strip_prefix("./").unwrap_or(path))
+        (!leaves_root(path)).then(|| path.strip_prefix("./").unwrap_or(path))
     }
+}
+
+/// Whether a relative path climbs out of the folder that it starts from.
+fn leaves_root(path: &str) -> bool {
+    let mut depth = 0_usize;
+    path.split('/').any(|part| match part {
+        "" | "." => false,
+        ".." if depth == 0 => true,
+        ".." => {
+            depth -= 1;
+            false
+        }
+        _ => {
+            depth += 1;
+            false
+        }
+    })
+}
+
+/// The refusal of a path outside the root. It doesn't repeat the path.
+fn outside(context: &QueryContext) -> Box<CodeRefusal> {
+    let message = "The path lies outside the roots of this workspace. Give a path relative to a root, or serve the folder that holds the file: \
+                   `codeyard serve --root DIR`.";
+    Box::new(CodeRefusal::new(CodeError::ProjectNotFound, message).with_metadata(context.metadata.clone()))
 }
 
 fn not_found(path: &str, context: &QueryContext) -> Box<CodeRefusal> {

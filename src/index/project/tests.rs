@@ -345,8 +345,13 @@ fn outlines_are_nested_and_missing_files_are_refused() {
     assert_eq!(whole.symbols[1].children[0].name, "admit");
     let by_real_path = outline(place.root.join("src/harbour.rs").to_str().unwrap()).unwrap();
     assert_eq!((by_real_path.path, by_real_path.symbols), (whole.path, whole.symbols));
-    for missing in ["harbour.rs", "../x", "/etc/passwd", ""] {
+    for missing in ["harbour.rs", "src/../x", ""] {
         assert_eq!(outline(missing), Err(CodeError::FileNotFound), "{missing}");
+    }
+    let sibling = format!("{}_more/harbour.rs", place.root.display());
+    let climbing = format!("{}/../harbour.rs", place.root.display());
+    for outside in ["../x", "src/../../x", "/etc/passwd", "/", &sibling, &climbing] {
+        assert_eq!(outline(outside), Err(CodeError::ProjectNotFound), "{outside}");
     }
 }
 

@@ -106,9 +106,11 @@ fn refusal_failure(refusal: &CodeRefusal) -> Failure {
     use codeyard_model::code::CodeError;
     match refusal.code {
         CodeError::InvalidInput => Failure::usage(refusal.message.clone()),
-        CodeError::FileNotFound | CodeError::RefNotIndexed | CodeError::SymbolNotFound | CodeError::ResultNotFound => {
-            Failure::missing(refusal.message.clone())
-        }
+        CodeError::FileNotFound
+        | CodeError::ProjectNotFound
+        | CodeError::RefNotIndexed
+        | CodeError::SymbolNotFound
+        | CodeError::ResultNotFound => Failure::missing(refusal.message.clone()),
         _ => Failure::new(refusal.message.clone()),
     }
 }
