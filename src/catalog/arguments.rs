@@ -1,5 +1,7 @@
 //! Strict decoding of a tool's arguments. Each catalog lists the arguments of its tools; this module doesn't.
 //!
+//! A client may put anything where a name belongs: a path, a token. So an unknown name is repeated only if it looks like an argument's.
+//!
 //! Invariants: every rejection is INVALID_PARAMS with `details.path` (the argument, dotted) and `details.reason`: `missing`,
 //! `unknown`, `duplicate`, `type`, `range` or `empty`; unknown members are rejected before any value is decoded. Numbers
 //! follow JSON Schema: `1.0` and `1e2` are integers, `1.5` is not.
@@ -13,8 +15,11 @@ use serde_json::{Map, Value};
 
 use codeyard_model::error::{ErrorCode, ToolError};
 
-/// The longest name in `details.path`, in code points.
-const MAX_PATH_CHARS: usize = 64;
+/// The longest unknown name that is repeated, and the longest word in it, in letters.
+const MAX_NAME_CHARS: usize = 32;
+const MAX_WORD_CHARS: usize = 14;
+/// What `details.path` has in place of a name that isn't repeated.
+pub(super) const HIDDEN_NAME: &str = "(unknown)";
 
 /// The members of one JSON object. All of them have known names.
 pub(super) struct Arguments<'a> {
@@ -41,7 +46,7 @@ impl<'a> Arguments<'a> {
         let Members(members) = serde_json::from_str(raw.get()).map_err(|_| rejected("", name, "type"))?;
         for (index, (key, _)) in members.iter().enumerate() {
             if !known.contains(&key.as_str()) {
-                return Err(rejected(prefix, key, "unknown"));
+                return Err(unknown(prefix, key, known));
             }
             if members[..index].iter().any(|(earlier, _)| earlier == key) {
                 return Err(rejected(prefix, key, "duplicate"));
@@ -147,16 +152,40 @@ impl<'a> Arguments<'a> {
 }
 
 fn rejected(prefix: &str, name: &str, reason: &'static str) -> ToolError {
-    let path: String = prefix.chars().chain(name.chars()).take(MAX_PATH_CHARS).collect();
     let message = match reason {
         "missing" => "a required argument is missing; details.path names it",
-        "unknown" => "the tool has no such argument; details.path names it",
         "duplicate" => "an argument is given twice; details.path names it",
         "range" => "an argument is out of range; details.path names it",
         "empty" => "an argument must not be empty; details.path names it",
         _ => "an argument has the wrong type; details.path names it",
     };
-    ToolError::new(ErrorCode::InvalidParams, message).with("path", path).with("reason", reason)
+    ToolError::new(ErrorCode::InvalidParams, message).with("path", format!("{prefix}{name}")).with("reason", reason)
+}
+
+/// The error for a member that no tool has. It lists the names that there are.
+fn unknown(prefix: &str, name: &str, known: &[&str]) -> ToolError {
+    let shown = if looks_like_a_name(name) { name } else { HIDDEN_NAME };
+    let place = prefix.strip_suffix('.').map(|object| format!(" in `{object}`")).unwrap_or_default();
+    let there_are = match known {
+        [] => "there are none".to_owned(),
+        known => format!("there are {}", known.join(", ")),
+    };
+    let message = match shown {
+        HIDDEN_NAME => format!("an argument has an unknown name{place}; {there_are}"),
+        name => format!("there is no argument `{name}`{place}; {there_are}"),
+    };
+    ToolError::new(ErrorCode::InvalidParams, message).with("path", format!("{prefix}{shown}")).with("reason", "unknown")
+}
+
+/// Whether a name is made of a few words of ordinary length, as names of arguments are: not a path, a token or a sentence.
+fn looks_like_a_name(name: &str) -> bool {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+    let capitals = name.chars().filter(char::is_ascii_uppercase).count();
+    let is_word_end = |c: char| c == '_' || c.is_ascii_uppercase();
+    (1..=MAX_NAME_CHARS).contains(&name.len())
+        && is_plain
+        && capitals * 4 <= name.len()
+        && name.split(is_word_end).all(|word| word.len() < MAX_WORD_CHARS)
 }
 
 /// The members of an object in their order, with duplicates. The values stay raw.
@@ -183,5 +212,59 @@ impl<'de> Visitor<'de> for MembersVisitor {
             members.push(member);
         }
         Ok(Members(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_are_repeated_only_if_they_look_like_names() {
+        for name in ["detail", "detial_level", "filePath", "x", "ranking_explain_levels", "_meta", "maxResults"] {
+            assert!(looks_like_a_name(name), "{name}");
+        }
+        for name in [
+            "",
+            "/home/me/secret.txt",
+            "C:\\me",
+            "file name",
+            "Bearer abc",
+            "sk-live-abcdef",
+            "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+            "AKIAIOSFODNN7EXAMPLE",
+            "AKIAIOSFODNNEXAMPLE",
+            "abcdefghijklmnop",
+            "dQwXzPkLmNbVcRtY",
+            "a_name_that_is_much_too_long_for_an_argument",
+            "straße",
+            "x\u{1b}[2J",
+            "line2",
+        ] {
+            assert!(!looks_like_a_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_error_lists_the_names_there_are() {
+        let read = |text: &str| {
+            let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
+            let given = Arguments::read(Some(&raw), &["query", "position"])?;
+            given.object("position", "position.", &["line"]).map(drop)
+        };
+        for (text, path, message) in [
+            (r#"{"colour": 1}"#, "colour", "there is no argument `colour`; there are query, position"),
+            (r#"{"/etc/passwd": 1}"#, HIDDEN_NAME, "an argument has an unknown name; there are query, position"),
+            (r#"{"position": {"row": 1}}"#, "position.row", "there is no argument `row` in `position`; there are line"),
+            (
+                r#"{"position": {"ghp_16C7e42F292c": 1}}"#,
+                "position.(unknown)",
+                "an argument has an unknown name in `position`; there are line",
+            ),
+        ] {
+            let error = read(text).unwrap_err();
+            assert_eq!((error.details["path"].as_str(), error.message.as_ref()), (Some(path), message), "{text}");
+            assert_eq!(error.details["reason"], "unknown");
+        }
     }
 }

@@ -113,8 +113,17 @@ fn an_unknown_tool_is_invalid_params() {
 
 #[test]
 fn an_error_echoes_no_long_text() {
-    let error = decode("vscode.lsp.hover", &format!(r#"{{"{}":1}}"#, "x".repeat(100_000))).unwrap_err();
-    assert_eq!(error.details["path"].as_str().unwrap().len(), 64);
+    for name in
+        ["x".repeat(100_000), "/home/me/keys/id_ed25519".to_owned(), "ghp_16C7e42F292c6912E7710c83834".to_owned()]
+    {
+        let at = json!({"uri": "a", "position": {"line": 0, "character": 0}, (name.as_str()): 1});
+        let inside = json!({"uri": "a", "position": {"line": 0, "character": 0, (name.as_str()): 1}});
+        for (arguments, path) in [(at, "(unknown)"), (inside, "position.(unknown)")] {
+            let error = decode("vscode.lsp.hover", &arguments.to_string()).unwrap_err();
+            assert_eq!(error.details["path"], path);
+            assert!(!error.message.contains(&name) && error.message.len() < 200, "{}", error.message);
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use crate::arguments::HIDDEN_NAME;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::lsp_items::{LspAnswer, LspItems};
 use codeyard_model::operation::{Operation, OperationInput};
@@ -115,6 +116,10 @@ fn argument_error(error: &ToolError, reason: &str) -> String {
         }
         ("", "type") => return "The arguments must be an object.".to_owned(),
         (_, "missing") => format!("`{path}` is missing."),
+        (path, "unknown") if path.ends_with(HIDDEN_NAME) => {
+            "An argument has an unknown name; there are operation, filePath, line, character, query and cursor."
+                .to_owned()
+        }
         (_, "unknown") => {
             format!("There is no argument `{path}`; there are operation, filePath, line, character, query and cursor.")
         }

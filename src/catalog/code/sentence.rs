@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use crate::arguments::HIDDEN_NAME;
 use codeyard_model::code::{CodeError, CodeRefusal, DetailLevel, NextAction, ResultRows, ResultType, tools};
 use codeyard_model::error::{ErrorCode, ToolError};
 
@@ -50,6 +51,9 @@ fn argument(error: &ToolError, reason: &str) -> String {
         ("query", "language") => allowed.to_owned(),
         ("name", "missing" | "several") => format!("Give {allowed}."),
         (_, "missing") => format!("`{name}` is missing; it must be {allowed}."),
+        (name, "unknown") if name.ends_with(HIDDEN_NAME) => {
+            format!("An argument has an unknown name; {} takes {allowed}.", text(error, "tool"))
+        }
         (_, "unknown") => format!("There is no argument `{name}`; {} takes {allowed}.", text(error, "tool")),
         (_, "duplicate") => format!("`{name}` is given twice; give it once."),
         (_, "needs_context") => format!("`{name}` goes with `detail_level` \"context\" only."),
