@@ -28,6 +28,9 @@ pub const SILENT_CALL_MS: u64 = 2_000;
 /// Most matches that `codeyard search` reads to list or count files.
 pub const MAX_LISTED_MATCHES: usize = 1_000_000;
 
+/// Files of a folder that is no repository. With more, commands index it only with `--force`.
+pub const MAX_UNFORCED_FILES: usize = 100_000;
+
 /// Time between two looks at the folders of `[[workspaces_from]]`, in milliseconds.
 pub const FOLDER_SCAN_INTERVAL_MS: u64 = 3_000;
 /// Time of the clone of one repository of a launch run, in seconds.

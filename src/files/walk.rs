@@ -92,12 +92,22 @@ struct Queue {
 impl Walker<'_> {
     /// Walks the tree. `None` if it was stopped.
     pub fn walk(&self) -> Option<Walk> {
+        self.walk_until(MAX_WALKED_FILES)
+    }
+
+    /// Whether the walk finds more than `most` files. Ends soon after it has.
+    pub fn finds_more_than(&self, most: usize) -> bool {
+        self.walk_until(most).is_some_and(|walk| walk.files.len() > most)
+    }
+
+    /// Walks until more than `most` files are found.
+    fn walk_until(&self, most: usize) -> Option<Walk> {
         let queue = Mutex::new(Queue { waiting: vec![Waiting { path: PathBuf::new(), above: None }], busy: 0 });
         let (changed, found, total) = (Condvar::new(), AtomicUsize::new(0), Mutex::new(Walk::default()));
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
                 scope.spawn(|| {
-                    let own = self.run_thread(&queue, &changed, &found);
+                    let own = self.run_thread(&queue, &changed, (&found, most));
                     let mut total = total.lock();
                     total.files.extend(own.files);
                     total.skipped += own.skipped;
@@ -114,7 +124,7 @@ impl Walker<'_> {
     }
 
     /// Reads directories until none is left.
-    fn run_thread(&self, queue: &Mutex<Queue>, changed: &Condvar, found: &AtomicUsize) -> Walk {
+    fn run_thread(&self, queue: &Mutex<Queue>, changed: &Condvar, (found, most): (&AtomicUsize, usize)) -> Walk {
         let mut own = Walk::default();
         loop {
             let mut locked = queue.lock();
@@ -132,7 +142,8 @@ impl Walker<'_> {
             drop(locked);
             let before = own.files.len();
             let children = if (self.is_stopped)() { Vec::new() } else { self.read_dir(&next, &mut own) };
-            let is_full = found.fetch_add(own.files.len() - before, Ordering::Relaxed) > MAX_WALKED_FILES;
+            let new = own.files.len() - before;
+            let is_full = found.fetch_add(new, Ordering::Relaxed) + new > most;
             let mut locked = queue.lock();
             locked.busy -= 1;
             match is_full {
@@ -343,6 +354,9 @@ mod tests {
                 .walk()
                 .is_none()
         );
+        let all = Walker { root: &root, listing: Listing::Index, threads: 2, only: None, is_stopped: &|| false };
+        let files = all.walk().unwrap().files.len();
+        assert!(all.finds_more_than(files - 1) && !all.finds_more_than(files));
         let only = BTreeSet::from(["sub/kept.rs".to_owned(), "none".to_owned()]);
         let found =
             Walker { root: &root, listing: Listing::Index, threads: 1, only: Some(&only), is_stopped: &|| false }

@@ -115,6 +115,60 @@ fn search_builds_the_index_itself() {
 }
 
 #[test]
+fn a_file_or_folder_that_is_missing_ends_a_command_before_anything_is_indexed() {
+    let sandbox = sandbox();
+    for (words, code) in [
+        (&["outline", "/no_such_file.c"][..], 3),
+        (&["outline", "no/such/file.c"], 3),
+        (&["outline", "file.c", "--root", "/no_such_folder"], 3),
+        (&["index", "--root", "/no_such_folder"], 3),
+        (&["search", "x", "--root", "/no_such_folder"], 2),
+        (&["call", "hover", r#"{"uri": "/no_such_file.c", "position": {"line": 0, "character": 0}}"#], 3),
+    ] {
+        sandbox.run(words).code(code).says(&["cannot read"]);
+    }
+    let indexes = fs::read_dir(sandbox.path("state/index")).into_iter().flatten().count();
+    assert_eq!(indexes, 0, "no folder was indexed");
+}
+
+#[test]
+fn the_system_the_home_folder_and_large_folders_are_indexed_only_if_forced() {
+    let sandbox = sandbox();
+    let at_home = |words: &[&str]| {
+        let mut command = sandbox.command(words);
+        command.env("HOME", sandbox.path("repo"));
+        crate::harness::run(&mut command)
+    };
+    let root = sandbox.path("repo").display().to_string();
+    let forced = format!("--force --root {root}");
+    at_home(&["index"]).code(1).says(&["the home folder", &format!("`codeyard index {forced}`")]);
+    at_home(&["search", "ship"]).code(2).says(&["the home folder", &format!("`codeyard search QUERY {forced}`")]);
+    at_home(&["outline", "harbour.rs"])
+        .code(1)
+        .says(&["the home folder", &format!("`codeyard outline FILE {forced}`")]);
+    at_home(&["call", "search_code", r#"{"query": "ship"}"#]).code(1).says(&["the home folder", "--root"]);
+    for words in [&["index", "--root", "/"][..], &["search", "x", "--root", "/"]] {
+        sandbox.run(words).says(&["the whole file system", "--force --root /"]);
+    }
+    at_home(&["outline", "harbour.rs", "--force"]).code(0);
+    // What is indexed already needs no force.
+    at_home(&["index"]).code(0);
+    at_home(&["search", "admit_ship"]).code(0);
+    // A repository may have any size.
+    let large = sandbox.path("large");
+    for folder in 0..11 {
+        let folder = large.join(folder.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        (0..10_000).for_each(|file| fs::write(folder.join(file.to_string()), "").unwrap());
+    }
+    let large = large.display().to_string();
+    let refused = sandbox.run(&["index", "--root", &large]).code(1);
+    refused.says(&["more than 100000 files", &format!("--force --root {large}")]);
+    fs::write(sandbox.path("large/.ignore"), "[0-9]*/\n").unwrap();
+    sandbox.run(&["index", "--root", &large]).code(0);
+}
+
+#[test]
 fn outlines_are_nested() {
     let sandbox = sandbox();
     let text = sandbox.run(&["outline", "harbour.rs"]).code(0).stdout;

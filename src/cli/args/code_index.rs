@@ -39,7 +39,8 @@ pub struct IndexArgs {
     /// Keep running and index every change until Ctrl-C.
     #[arg(long, conflicts_with = "reference")]
     pub watch: bool,
-    /// Read all files again; rebuild an index that is damaged or has another version.
+    /// Read all files again; rebuild an index that is damaged or has another version. Index the root even if it is no repository and is
+    /// `/`, the home folder, or very large.
     #[arg(long)]
     pub force: bool,
     /// The location of the index.
@@ -132,6 +133,9 @@ pub struct SearchArgs {
     /// Query the index without updating it first.
     #[arg(long)]
     pub no_sync: bool,
+    /// Index the root even if it is no repository and is `/`, the home folder, or very large.
+    #[arg(long)]
+    pub force: bool,
     /// Seconds to wait for workspaces of a running server that are being indexed.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub wait: u64,
@@ -197,6 +201,9 @@ pub struct OutlineArgs {
     /// Query the index without updating it first.
     #[arg(long)]
     pub no_sync: bool,
+    /// Index the root even if it is no repository and is `/`, the home folder, or very large.
+    #[arg(long)]
+    pub force: bool,
     /// The location of the index.
     #[command(flatten)]
     pub location: IndexLocationArgs,

@@ -5,6 +5,7 @@ pub(crate) mod admin_listener;
 pub mod assemble;
 pub(crate) mod exit_limit;
 pub(crate) mod first_token;
+pub(crate) mod index_extent;
 pub(crate) mod launch_runs;
 pub(crate) mod listeners;
 pub(crate) mod lock_watch;

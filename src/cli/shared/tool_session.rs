@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::mcp_client::{Client, ClientError};
-use super::{assemble, output, server_diagnosis};
+use super::{assemble, index_extent, output, server_diagnosis};
 use crate::Failure;
 use crate::args::SourceArgs;
+use codeyard_catalog::CatalogId;
 use codeyard_gateway::service::{Principal, Service as _};
 use codeyard_model::limits::MAX_RESPONSE_BYTES;
 use codeyard_server::admin::client::AdminClient;
@@ -112,7 +113,7 @@ impl ToolServer {
     pub(crate) async fn temporary(state: StateDir, target: &SessionTarget<'_>) -> Result<Self, Failure> {
         let mut source: SourceArgs = target.source.clone();
         if source.root.is_empty() && source.config.is_none() {
-            source.root.push(target.file.as_deref().map_or_else(|| ".".into(), server_diagnosis::root_for));
+            source.root.push(implicit_root(target)?);
         }
         let config = assemble::load_config(&source)?;
         let service = assemble::assemble(state, config, source.server.clone()).await?;
@@ -177,6 +178,25 @@ impl TemporaryServer {
             let _ = serve_stdio(reader, writer, gateway, endpoint, &limits, stop).await;
         });
         Ok(here)
+    }
+}
+
+/// The root of a server whose command names none: the project of its file, else the current folder.
+fn implicit_root(target: &SessionTarget<'_>) -> Result<PathBuf, Failure> {
+    let file = target.file.as_deref();
+    let root = file.map_or_else(|| ".".into(), server_diagnosis::root_for);
+    // Launch runs work in folders of their own.
+    if (target.catalogs)(target.workspace) == CatalogId::Launch.as_str() {
+        return Ok(root);
+    }
+    let unreadable = |error| Failure::missing(format!("cannot read {}: {error}; name a --root", root.display()));
+    let real = root.canonicalize().map_err(unreadable)?;
+    match index_extent::refuse_wide(&real, &format!("codeyard call TOOL JSON --root {}", real.display())) {
+        Err(refused) => Err(match file.filter(|file| !file.exists()) {
+            Some(file) => Failure::missing(format!("cannot read {}: there is no such file", file.display())),
+            None => refused,
+        }),
+        Ok(()) => Ok(root),
     }
 }
 

@@ -8,7 +8,7 @@ use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::{job_failure, open, refusal_failure, sync};
+use super::{Extent, job_failure, open, refusal_failure, sync};
 use crate::Failure;
 use crate::args::{IndexArgs, IndexCommand, IndexLocationArgs};
 use crate::shared::output;
@@ -30,7 +30,8 @@ pub(crate) fn run(args: IndexArgs) -> Result<(), Failure> {
 }
 
 fn index(args: &IndexArgs) -> Result<(), Failure> {
-    let project = Arc::new(open(&args.location, None)?);
+    let extent = if args.force { Extent::Any } else { Extent::Ordinary("index") };
+    let project = Arc::new(open(&args.location, None, extent)?);
     let stopper = project.stop_signal();
     let runtime = crate::runtime()?;
     // Ctrl-C stops the job cleanly: what it published stays, and the next job continues from there.
@@ -153,7 +154,7 @@ fn watch(root: &Path, change_signal: Arc<Notify>) -> Result<Subscription, Failur
 }
 
 fn stats(location: &IndexLocationArgs) -> Result<(), Failure> {
-    let project = open(location, None)?;
+    let project = open(location, None, Extent::Any)?;
     let stats = project.stats().map_err(|refusal| refusal_failure(&refusal))?;
     let job = project.active_job();
     let manifests: Vec<serde_json::Value> = stats
@@ -191,7 +192,7 @@ fn stats(location: &IndexLocationArgs) -> Result<(), Failure> {
 }
 
 fn verify(location: &IndexLocationArgs) -> Result<(), Failure> {
-    let project = open(location, None)?;
+    let project = open(location, None, Extent::Any)?;
     if let Some(message) = project.startup().message {
         return Err(Failure::new(message));
     }
@@ -206,7 +207,7 @@ fn verify(location: &IndexLocationArgs) -> Result<(), Failure> {
 }
 
 fn collect_garbage(location: &IndexLocationArgs) -> Result<(), Failure> {
-    let project = open(location, None)?;
+    let project = open(location, None, Extent::Any)?;
     let removed = project.collect_garbage().map_err(|error| job_failure(&error))?;
     let Some(removed) = removed else {
         return Err(Failure::new("a job is writing the index; try again when `codeyard index stats` shows no job"));

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::Failure;
 use crate::args::{IndexLocationArgs, StateArgs};
 use crate::shared::signals::ignore_file_size_signal;
-use crate::shared::{assemble, open_files};
+use crate::shared::{assemble, index_extent, open_files};
 use codeyard_catalog::{CatalogId, EncodedReply};
 use codeyard_engine::indexer::policy::IndexPolicy;
 use codeyard_index::project::settings::IndexSettings;
@@ -26,8 +26,17 @@ use codeyard_model::code::{CodeAnswer, CodeRefusal};
 pub(crate) use index::run as run_index;
 pub(crate) use search::{outline as run_outline, search as run_search};
 
+/// Whether an index may be built of a folder that is too wide ([`index_extent`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent<'c> {
+    /// Any folder: `--force` is given, or the command builds no index.
+    Any,
+    /// Only a folder that isn't. The command is named with `--force`.
+    Ordinary(&'c str),
+}
+
 /// Opens the index of the root that the flags name.
-fn open(location: &IndexLocationArgs, file: Option<&Path>) -> Result<Project, Failure> {
+fn open(location: &IndexLocationArgs, file: Option<&Path>, extent: Extent<'_>) -> Result<Project, Failure> {
     open_files::check()?;
     ignore_file_size_signal()?;
     let root = root_of(location.root.as_deref(), file)?;
@@ -36,9 +45,22 @@ fn open(location: &IndexLocationArgs, file: Option<&Path>) -> Result<Project, Fa
     let project = project.map_err(|error| {
         Failure::new(format!("cannot create the folder of the index: {error}; see `codeyard doctor`"))
     })?;
+    if let Extent::Ordinary(command) = extent
+        && !project.is_indexed()
+    {
+        let forced = format!("codeyard {command} --force --root {}", shell_word(&root));
+        index_extent::refuse_wide(&root, &forced)?;
+    }
     // An unreadable index reports its error at the first query. `codeyard index --force` rebuilds it.
     project.reconcile().ok();
     Ok(project)
+}
+
+/// A path as a word of a shell.
+fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | ':');
+    if text.chars().all(is_plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 fn settings(config: Option<&Path>) -> Result<IndexSettings, Failure> {

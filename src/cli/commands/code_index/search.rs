@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::group_search;
 use super::search_printer::SearchPrinter;
 use super::search_rows::{PrintedRow, PrintedRows, RowContent, one_root};
-use super::{as_json, open, refusal_failure, sync};
+use super::{Extent, as_json, open, refusal_failure, sync};
 use crate::Failure;
 use crate::args::{OutlineArgs, SearchArgs};
 use crate::limits::MAX_LISTED_MATCHES;
@@ -105,7 +105,8 @@ fn query_of(args: &SearchArgs) -> Result<SearchQuery, Failure> {
 
 /// Searches the index of one root.
 fn search_here(args: &SearchArgs, query: &SearchQuery) -> Result<SearchAnswer, Failure> {
-    let project = open(&args.location, None)?;
+    let extent = if args.force { Extent::Any } else { Extent::Ordinary("search QUERY") };
+    let project = open(&args.location, None, extent)?;
     let asked = CodeQuery::Search(query.clone());
     let filter = RepoFilter::of(&asked).map_err(|refusal| refusal_failure(&refusal))?;
     let folder = project.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -197,7 +198,18 @@ fn quoted_text(text: &str) -> &str {
 
 /// Runs `codeyard outline`.
 pub(crate) fn outline(args: OutlineArgs) -> Result<(), Failure> {
-    let project = open(&args.location, Some(&args.file))?;
+    // A file of a ref may be gone from the working tree.
+    if args.reference.is_none() {
+        let below = args.location.root.as_ref().map(|root| root.join(&args.file));
+        if !args.file.exists() && !below.is_some_and(|path| path.exists()) {
+            let shown = args.file.display();
+            return Err(Failure::missing(format!(
+                "cannot read {shown}: there is no such file; `codeyard search {shown}` finds files by a part of their path"
+            )));
+        }
+    }
+    let extent = if args.force { Extent::Any } else { Extent::Ordinary("outline FILE") };
+    let project = open(&args.location, Some(&args.file), extent)?;
     prepare(&project, args.reference.as_deref(), args.no_sync)?;
     // An existing file is named by its path on disk, a file of a ref by its path below the root.
     let path = match args.file.canonicalize() {
