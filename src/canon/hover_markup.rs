@@ -5,7 +5,7 @@
 
 use crate::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
 use codeyard_model::hover::{Hover, MarkupKind};
-use codeyard_model::limits::MAX_OUTPUT_CHARS;
+use codeyard_model::limits::MAX_PAGE_CHARS;
 use codeyard_model::lsp_items::{Markup, MarkupHover};
 
 /// Upper bound of the code points around the text on its page: member names, brackets and a range.
@@ -53,7 +53,7 @@ pub fn markup(hovers: Vec<Hover>) -> (Option<MarkupHover>, bool) {
 
 /// The byte offset at which the text must be cut so that its JSON fits on a page. `None` if it fits.
 fn end_of_room(text: &str) -> Option<usize> {
-    let mut room = MAX_OUTPUT_CHARS - AROUND_CHARS;
+    let mut room = MAX_PAGE_CHARS - AROUND_CHARS;
     for (at, character) in text.char_indices() {
         let needed = match character {
             '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -111,16 +111,13 @@ mod tests {
             let all: Vec<(MarkupKind, &str)> = texts.iter().map(|text| (Markdown, text.as_str())).collect();
             let (found, truncated) = markup(vec![hover(&all, Some(far))]);
             let output = serde_json::to_string_pretty(&found.unwrap()).unwrap().chars().count();
-            assert!(
-                truncated && output <= MAX_OUTPUT_CHARS && output > MAX_OUTPUT_CHARS - 512,
-                "{character:?}: {output}"
-            );
+            assert!(truncated && output <= MAX_PAGE_CHARS && output > MAX_PAGE_CHARS - 512, "{character:?}: {output}");
         }
     }
 
     #[test]
     fn the_room_of_a_page_is_used_to_the_last_character() {
-        let room = MAX_OUTPUT_CHARS - AROUND_CHARS;
+        let room = MAX_PAGE_CHARS - AROUND_CHARS;
         let whole = ["a", "b", "c", "d"].map(|letter| letter.repeat(MAX_HOVER_FRAGMENT_CHARS));
         // Each line break of the four breaks takes two characters.
         let used = 4 * (MAX_HOVER_FRAGMENT_CHARS + 4);

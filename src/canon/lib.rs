@@ -30,7 +30,7 @@ pub use hover_markup::markup;
 pub use locations::locations;
 pub use outline::outline;
 pub use row_confirmation::declares;
-pub use symbol_ranking::rank_symbols;
+pub use symbol_ranking::{last_part, rank_symbols};
 pub use workspace_symbols::workspace_symbols;
 
 /// The part of the path gate that canonicalisation needs. During one call, equal texts must get equal admissions.

@@ -25,6 +25,11 @@ pub fn rank_symbols(symbols: Vec<WorkspaceSymbol>, query: &str, max: usize) -> (
     (all.into_iter().map(|(_, symbol)| symbol).collect(), is_cut)
 }
 
+/// The last part of a qualified name.
+pub fn last_part(query: &str) -> &str {
+    query.rsplit(['.', ':', '#', '/', '\\']).find(|part| !part.is_empty()).unwrap_or(query).trim()
+}
+
 /// The last part of a qualified name, as written and in lower case.
 struct SymbolNameQuery {
     name: String,
@@ -33,7 +38,7 @@ struct SymbolNameQuery {
 
 impl SymbolNameQuery {
     fn of(query: &str) -> Self {
-        let last = query.rsplit(['.', ':', '#', '/', '\\']).find(|part| !part.is_empty()).unwrap_or(query).trim();
+        let last = last_part(query);
         Self { name: last.to_owned(), folded: last.to_lowercase() }
     }
 

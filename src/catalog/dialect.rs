@@ -54,7 +54,7 @@ pub fn unknown_tool(tool: &str) -> ToolError {
 /// reduced to their `reason`, then omitted. The code always remains.
 pub fn error_reply(error: &ToolError, cap_bytes: usize) -> EncodedReply {
     let code = format!("{CODE_PREFIX}{}", error.code.as_str());
-    let sentence: String = error.message.chars().take(MAX_ERROR_MESSAGE_CHARS).collect();
+    let sentence = error.message_with_steps(MAX_ERROR_MESSAGE_CHARS);
     let cap = cap_bytes.min(MAX_ERROR_DATA_BYTES);
     let data = [Some(error.details_value()), reason_only(error), Some(serde_json::json!({}))]
         .into_iter()

@@ -25,6 +25,7 @@ use serde_json::value::RawValue;
 
 use codeyard_model::answer::Answer;
 use codeyard_model::error::ToolError;
+use codeyard_model::limits::DEFAULT_PAGE_CHARS;
 use codeyard_model::query::Query;
 
 pub use dialect::{CODE_PREFIX, error_reply, json_rpc_number, unknown_tool, unknown_tool_reply};
@@ -32,6 +33,22 @@ pub use id::{CatalogError, CatalogId};
 pub use policy::{CallPolicy, OnDeparture, OutcomeCode, OutcomeCodes};
 pub use reply::EncodedReply;
 pub use set::CatalogSet;
+
+/// How large pages are where a call doesn't say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageSizes {
+    /// The most entries of a page, also where a call asks for more.
+    pub entries: usize,
+    /// The longest text of a page of the tool `lsp`, in code points.
+    pub chars: usize,
+}
+
+impl PageSizes {
+    /// Pages of at most this many entries, with texts of the default length.
+    pub fn of_entries(entries: usize) -> Self {
+        Self { entries, chars: DEFAULT_PAGE_CHARS }
+    }
+}
 
 /// One catalog.
 pub trait Catalog: Send + Sync {
@@ -52,16 +69,11 @@ pub trait Catalog: Send + Sync {
     /// The policy of `tool`. Every tool of the catalog has one; for any other name the value is unspecified.
     fn policy(&self, tool: &str) -> CallPolicy;
 
-    /// Decodes the `arguments` of a call of `tool`; no arguments count as `{}`. Page sizes are clamped to `max_page_size`.
+    /// Decodes the `arguments` of a call of `tool`; no arguments count as `{}`. Page sizes are clamped to `sizes.entries`.
     ///
     /// # Errors
     /// INVALID_PARAMS with `details.path` for arguments that don't fit the tool's schema, and for an unknown tool.
-    fn decode(
-        &self,
-        tool: &str,
-        arguments: Option<&RawValue>,
-        max_page_size: usize,
-    ) -> Result<Query<String>, ToolError>;
+    fn decode(&self, tool: &str, arguments: Option<&RawValue>, sizes: PageSizes) -> Result<Query<String>, ToolError>;
 
     /// One or two sentences that a client should read before its first call. They are part of `instructions`.
     fn guide(&self) -> &'static str;

@@ -6,6 +6,9 @@ pub const MAX_OUTLINE_LEVELS: usize = 32;
 /// Longest message of an error, in code points.
 pub const MAX_ERROR_MESSAGE_CHARS: usize = 512;
 
+/// Longest text of an error of the tool `lsp`, in code points. It may have a path of the caller and the identifiers of a line.
+pub const MAX_ERROR_TEXT_CHARS: usize = 6_000;
+
 /// Largest `data` of a JSON-RPC error, in bytes. Larger details are omitted.
 pub const MAX_ERROR_DATA_BYTES: usize = 16 * 1024;
 

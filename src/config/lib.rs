@@ -35,8 +35,8 @@ pub use parse::{Source, parse, parse_source};
 pub use permission::{LAUNCH, LSP, PermissionRule, PermissionSection, PrincipalPermission};
 pub use runs::{RewriteRule, RunsSection, ServiceRule};
 pub use sections::{
-    AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, McpRevision, ProbesSection, ProtocolSection,
-    ServerSection, SupervisionSection, Sweep, SyntacticMode, SyntacticSection,
+    AdminSection, AgentSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, McpRevision, ProbesSection,
+    ProtocolSection, ServerSection, SupervisionSection, Sweep, SyntacticMode, SyntacticSection,
 };
 pub use workspace::{IsolationLevel, Prewarm, ServerChoice, WorkspaceConfig};
 pub use workspace_template::{ExpandedConfig, FolderSource, WorkspaceTemplate};
@@ -72,6 +72,8 @@ pub struct Config {
     pub diagnostics: DiagnosticsSection,
     /// The embedded language server, which answers by name where a language's own server is not available.
     pub syntactic: SyntacticSection,
+    /// Answers of the catalog `agent`.
+    pub agent: AgentSection,
     /// Permissions. A workspace's own section wins over this one, and a rule for a principal wins over both.
     pub permission: PermissionSection,
     /// Restarts and limits of language servers.

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
+use codeyard_model::limits::DEFAULT_PAGE_CHARS;
+
 /// `[server]`: the address of the service, and who may call it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -163,6 +165,20 @@ pub struct SyntacticSection {
     /// When it answers: `off` never, `fallback` for languages whose servers aren't installed, `while-indexing` also while a language's
     /// server starts or indexes the workspace. Its answers are marked.
     pub mode: SyntacticMode,
+}
+
+/// `[agent]`: answers of the catalog `agent`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentSection {
+    /// The longest text of a page of the tool `lsp`, in code points: from 2000 to 40000. A call can ask for another length with `pageChars`.
+    pub page_chars: usize,
+}
+
+impl Default for AgentSection {
+    fn default() -> Self {
+        Self { page_chars: DEFAULT_PAGE_CHARS }
+    }
 }
 
 /// `[supervision]`: restarts and limits of language servers.

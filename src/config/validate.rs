@@ -15,12 +15,15 @@ use crate::limits::{
 use crate::sections::network;
 use crate::workspace::Prewarm;
 use crate::{
-    AdminSection, Config, ProbesSection, ServerSection, SupervisionSection, WorkspaceConfig, WorkspaceTemplate, locate,
+    AdminSection, AgentSection, Config, ProbesSection, ServerSection, SupervisionSection, WorkspaceConfig,
+    WorkspaceTemplate, locate,
 };
 use codeyard_base::ids::GroupName;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_model::code::{BadWeight, Weights};
-use codeyard_model::limits::{MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET};
+use codeyard_model::limits::{
+    MAX_PAGE_CHARS, MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET, MIN_PAGE_CHARS,
+};
 
 /// The result of a rule.
 type Validity = Result<(), ConfigError>;
@@ -35,6 +38,7 @@ impl Config {
         check_admin(&self.admin)?;
         check_probes(&self.probes)?;
         check_supervision(&self.supervision)?;
+        check_agent(&self.agent)?;
         self.runs.check()?;
         check_code(self)?;
         check_tables("servers", &self.servers)?;
@@ -173,6 +177,14 @@ fn check_supervision(supervision: &SupervisionSection) -> Validity {
         }
     }
     Ok(())
+}
+
+fn check_agent(agent: &AgentSection) -> Validity {
+    if (MIN_PAGE_CHARS..=MAX_PAGE_CHARS).contains(&agent.page_chars) {
+        return Ok(());
+    }
+    let problem = format!("{} is not from {MIN_PAGE_CHARS} to {MAX_PAGE_CHARS}", agent.page_chars);
+    Err(ConfigError::at("agent.page_chars", problem, "set it to a number of characters in between, such as 8000"))
 }
 
 fn check_code(config: &Config) -> Validity {

@@ -284,6 +284,25 @@ pub const MAX_LISTED_WORKSPACES: usize = 32;
 /// Workspaces that one sentence of an answer names; it counts the others.
 pub const MAX_WORKSPACES_IN_SENTENCE: usize = 8;
 
+/// Results of one answer of the tool `lsp` that have their source lines: the first ones.
+pub const MAX_PREVIEWS: usize = 2_000;
+
+/// Largest file of which source lines are read for results, in bytes.
+pub const MAX_PREVIEW_FILE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bytes of files that are read for the source lines of one answer.
+pub const MAX_PREVIEW_READ_BYTES: usize = 64 * 1024 * 1024;
+
+/// Source lines of one answer, in bytes. A fourth of the largest snapshot if that is less.
+pub const MAX_PREVIEW_BYTES: usize = 1024 * 1024;
+
+/// Files that are searched for a name to know whether a language server that isn't installed could have found it. With more files nobody
+/// knows, and the server is named.
+pub const MAX_NAME_FILES: usize = 2_000;
+
+/// Bytes of these files.
+pub const MAX_NAME_READ_BYTES: usize = 32 * 1024 * 1024;
+
 /// Time after the last edit until the index is updated, in milliseconds.
 pub const EDIT_QUIET_MS: u64 = 60;
 

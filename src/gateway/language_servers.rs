@@ -36,7 +36,8 @@ pub(super) async fn ask(
         let begin = |sights| Begin { query: query.clone(), sights, planned, deadline, call: call.clone() };
         match send(workspace, std::mem::take(&mut sights), begin).await? {
             Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
-                return Ok(codeyard_paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
+                let keys = (request_key.as_str(), snapshot_key.as_str());
+                return Ok(codeyard_paging::page(&snapshot, window(&query, offset), query.style(), keys));
             }
             // `send` has looked.
             Begun::Look { .. } => return Err(ToolError::internal()),
@@ -69,7 +70,8 @@ pub(super) async fn ask(
                         tokio::task::yield_now().await;
                     }
                     ExecutionOutcome::Done { snapshot, key } => {
-                        return Ok(codeyard_paging::page(&snapshot, window(&query, 0), &request_key, &key));
+                        let keys = (request_key.as_str(), key.as_str());
+                        return Ok(codeyard_paging::page(&snapshot, window(&query, 0), query.style(), keys));
                     }
                     ExecutionOutcome::Failed(error) => return Err(error),
                     ExecutionOutcome::Changed => {

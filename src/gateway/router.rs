@@ -21,14 +21,14 @@ use super::service::{Endpoint, GROUP_CATALOG, Principal, Service, ToolCall, Tool
 use super::workspace_thread::WorkspaceThread;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{GroupName, WorkspaceName};
-use codeyard_catalog::{CallPolicy, Catalog};
+use codeyard_catalog::{CallPolicy, Catalog, PageSizes};
 use codeyard_config::PermissionRule;
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::CodeAnswer;
 use codeyard_model::error::{ErrorCode, ToolError};
-use codeyard_model::limits::Limits;
+use codeyard_model::limits::{DEFAULT_PAGE_CHARS, Limits};
 use codeyard_model::query::Query;
 use codeyard_protocol::error::Fault;
 use codeyard_protocol::revision::RevisionSet;
@@ -115,7 +115,9 @@ impl Gateway {
             return Err(fail(arguments_too_large(&policy)));
         }
         let deadline = Deadline::after(Duration::from_millis(policy.deadline_ms));
-        let query = catalog.decode(&call.tool, arguments, limits.max_page_size).map_err(fail)?;
+        let page_chars = workspace.as_ref().map_or(DEFAULT_PAGE_CHARS, |workspace| workspace.page_chars);
+        let sizes = PageSizes { entries: limits.max_page_size, chars: page_chars };
+        let query = catalog.decode(&call.tool, arguments, sizes).map_err(fail)?;
         if let Query::Lsp(lsp_query) = &query {
             open.trace().update(|record| record.operation = Some(lsp_query.operation.as_str()));
         }
@@ -178,7 +180,7 @@ impl Gateway {
             return Err(fail(arguments_too_large(&policy)));
         }
         let deadline = Deadline::after(Duration::from_millis(policy.deadline_ms));
-        let query = catalog.decode(&call.tool, arguments, limits.max_page_size).map_err(fail)?;
+        let query = catalog.decode(&call.tool, arguments, PageSizes::of_entries(limits.max_page_size)).map_err(fail)?;
         // Groups have no other catalog.
         let Query::Code(request) = query else { return Err(fail(ToolError::internal())) };
         if members.is_empty() {

@@ -15,6 +15,7 @@ use super::workspace_thread::WorkspaceThread;
 use crate::limits::MAX_PROGRESS_MESSAGE_BYTES;
 use codeyard_base::ids::{GroupName, PrincipalId, TenantId, WorkspaceName};
 use codeyard_catalog::CatalogId;
+use codeyard_model::error::ToolError;
 use codeyard_model::limits::RETRY_AFTER_MS;
 use codeyard_protocol::revision::{Revision, RevisionSet};
 use codeyard_protocol::stateless::InputRound;
@@ -209,7 +210,7 @@ impl ToolReply {
         );
         Self::Error {
             code: -32_603,
-            message: "the service is overloaded; try again after the hinted time".to_owned(),
+            message: ToolError::overloaded(RETRY_AFTER_MS).message_with_steps(usize::MAX),
             data: Some(data.into()),
             retry_after_ms: Some(RETRY_AFTER_MS),
             overloaded: true,

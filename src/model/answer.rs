@@ -29,6 +29,8 @@ pub struct AnswerNotes {
     pub escaped: usize,
     /// Files whose diagnostics were cut to the cap.
     pub truncated_files: usize,
+    /// Entries without a source line, although the operation has them.
+    pub without_preview: usize,
     /// How many source files the workspace diagnostics cover.
     pub coverage: Option<DiagnosticsCoverage>,
     /// A provider that could have added entries had not answered at the deadline.
@@ -40,21 +42,6 @@ pub struct AnswerNotes {
 }
 
 impl AnswerNotes {
-    /// The sentences below a list that isn't empty: escapes, entries found by name, and servers that know only a part of the files.
-    pub fn footer(&self) -> Option<String> {
-        let sentences: Vec<String> =
-            [self.escaped_sentence(), self.by_name_sentence(), self.known_files.sentences(false)]
-                .into_iter()
-                .flatten()
-                .collect();
-        (!sentences.is_empty()).then(|| sentences.join(" "))
-    }
-
-    /// Code points of [`Self::footer`] below a list, with an empty line before it.
-    pub fn footer_chars(&self) -> usize {
-        self.footer().map_or(0, |sentence| sentence.chars().count() + 2)
-    }
-
     /// The sentence about characters that are shown as escapes. `None` if there are none.
     pub fn escaped_sentence(&self) -> Option<String> {
         let what = if self.escaped == 1 {

@@ -1,7 +1,7 @@
 //! Errors of calls, independent of any catalog.
 //!
 //! Invariant: a message or detail never contains a path outside the roots, a token or a request body. Messages are constant
-//! text; variable parts are in `details`.
+//! text; variable parts are in `details`. Catalogs add the next steps in them to the message ([`super::next_steps`]).
 
 use serde_json::{Map, Value, json};
 
@@ -118,10 +118,12 @@ impl ToolError {
     /// The deadline passed. `progress` is the language server's own progress text.
     pub fn timeout(phase: CallPhase, progress: Option<String>, retry_after_ms: u64) -> Self {
         let message = match phase {
-            CallPhase::Queued => "the call waited for a free place until its deadline; try again",
-            CallPhase::Starting => "the language server is still starting; try again after the hinted time",
-            CallPhase::Indexing => "the language server is still indexing; try again after the hinted time",
-            CallPhase::Answering => "the language server did not answer before the deadline; try again or ask for less",
+            CallPhase::Queued => "the call waited for a free place until its deadline",
+            CallPhase::Starting => "the language server is still starting",
+            CallPhase::Indexing => "the language server is still indexing",
+            CallPhase::Answering => {
+                "the language server did not answer before the deadline; a narrower question may be answered"
+            }
         };
         let error = Self::new(ErrorCode::CapExceeded, message)
             .with("reason", "timeout")
@@ -135,7 +137,7 @@ impl ToolError {
 
     /// Too many calls are in progress.
     pub fn overloaded(retry_after_ms: u64) -> Self {
-        Self::new(ErrorCode::CapExceeded, "the service is overloaded; try again after the hinted time")
+        Self::new(ErrorCode::CapExceeded, "the service is overloaded")
             .with("reason", "overloaded")
             .with("retryAfterMs", retry_after_ms)
     }

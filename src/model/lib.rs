@@ -6,6 +6,7 @@
 
 pub mod answer;
 pub mod code;
+pub mod compact;
 pub mod coverage;
 pub mod diagnostic;
 pub mod epoch;
@@ -14,6 +15,8 @@ pub mod hover;
 pub mod launch;
 pub mod limits;
 pub mod lsp_items;
+pub mod lsp_sentences;
+pub mod next_steps;
 pub mod operation;
 pub mod position;
 pub mod query;

@@ -37,8 +37,17 @@ pub const MAX_RAW_ITEMS: usize = 20_000;
 /// Most distinct raw entries accepted for a paged list, before the gate removes those outside the roots.
 pub const MAX_RAW_ITEMS_PAGED: usize = 200_000;
 
-/// Longest text of a page of the tool `lsp`, in code points.
-pub const MAX_OUTPUT_CHARS: usize = 40_000;
+/// The longest text of a page of the tool `lsp` that a call or a configuration can set, in code points.
+pub const MAX_PAGE_CHARS: usize = 40_000;
+
+/// The shortest such limit.
+pub const MIN_PAGE_CHARS: usize = 2_000;
+
+/// The limit where neither sets one: most hosts cut longer texts, or write them to a file.
+pub const DEFAULT_PAGE_CHARS: usize = 8_000;
+
+/// Longest source line in a result of the tool `lsp`, in code points.
+pub const MAX_PREVIEW_CHARS: usize = 160;
 
 /// Largest retained snapshot, in bytes.
 pub const MAX_SNAPSHOT_BYTES: usize = 8 * 1024 * 1024;

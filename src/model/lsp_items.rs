@@ -2,12 +2,14 @@
 //!
 //! The catalog makes the reply from them. Invariant: members are serialised in the contract's order.
 
+use std::path::PathBuf;
+
 use serde::ser::{SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use super::answer::AnswerNotes;
 use super::hover::MarkupKind;
-use super::operation::Operation;
+use super::operation::{Operation, PageStyle};
 use super::position::{Location, Range};
 use super::uri::CanonicalUri;
 
@@ -26,13 +28,28 @@ pub struct LspAnswer {
     pub next_cursor: Option<String>,
     /// Facts for the summary.
     pub notes: AnswerNotes,
+    /// How the page is written.
+    pub style: PageStyle,
+    /// What compact lines name files by.
+    pub paths: ResultPaths,
+}
+
+/// What the compact lines of a result name files by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResultPaths {
+    /// The real path of the first root. Its files are named relative to it.
+    pub root: PathBuf,
+    /// The file of the query, if it has one.
+    pub document: Option<CanonicalUri>,
+    /// The file that all calls of `outgoingCalls` are in, if it is one.
+    pub calls_in: Option<CanonicalUri>,
 }
 
 /// A list of one kind, or a hover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LspItems {
     /// Definitions, references or implementations.
-    Locations(Vec<Location>),
+    Locations(Vec<Place>),
     /// The hover of a symbol. `None` if no server has one.
     Hover(Option<MarkupHover>),
     /// Symbols of a file, nested by their depths.
@@ -45,6 +62,24 @@ pub enum LspItems {
     Incoming(Vec<IncomingCall>),
     /// Callees.
     Outgoing(Vec<OutgoingCall>),
+}
+
+/// A location with its source line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// A file inside the allowed roots.
+    pub uri: CanonicalUri,
+    /// The range in that file.
+    pub range: Range,
+    /// The line on which it starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<Box<str>>,
+}
+
+impl From<Location> for Place {
+    fn from(Location { uri, range }: Location) -> Self {
+        Self { uri, range, preview: None }
+    }
 }
 
 /// A hover as one text.
@@ -120,6 +155,9 @@ pub struct IncomingCall {
     pub from: CallItem,
     /// The ranges of the calls, in the caller's file. Sorted.
     pub from_ranges: Vec<Range>,
+    /// The line of the first call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<Box<str>>,
 }
 
 /// A callee.
@@ -130,6 +168,9 @@ pub struct OutgoingCall {
     pub to: CallItem,
     /// The ranges of the calls, in the caller's file. Sorted.
     pub from_ranges: Vec<Range>,
+    /// The line of the first call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<Box<str>>,
 }
 
 impl LspItems {
@@ -149,6 +190,24 @@ impl LspItems {
             Self::Incoming(list) => list.len(),
             Self::Outgoing(list) => list.len(),
         }
+    }
+}
+
+impl LspItems {
+    /// Whether its entries can have source lines.
+    pub fn can_have_previews(&self) -> bool {
+        matches!(self, Self::Locations(_) | Self::Incoming(_) | Self::Outgoing(_))
+    }
+
+    /// The same entries without source lines.
+    pub fn without_previews(mut self) -> Self {
+        match &mut self {
+            Self::Locations(list) => list.iter_mut().for_each(|place| place.preview = None),
+            Self::Incoming(list) => list.iter_mut().for_each(|call| call.preview = None),
+            Self::Outgoing(list) => list.iter_mut().for_each(|call| call.preview = None),
+            Self::Hover(_) | Self::Outline(_) | Self::Symbols(_) | Self::CallItems(_) => {}
+        }
+        self
     }
 }
 

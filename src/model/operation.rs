@@ -1,5 +1,6 @@
 //! The nine operations of the tool `lsp`, and the input that each needs.
 
+use super::limits::DEFAULT_PAGE_CHARS;
 use super::position::Position;
 use super::query::PageRequest;
 
@@ -60,6 +61,52 @@ pub struct LspQuery<U> {
     pub subject: QuerySubject<U>,
     /// The requested page. Its size is the maximum number of entries.
     pub page: PageRequest,
+    /// How the page is written.
+    pub style: PageStyle,
+}
+
+/// How the result of the tool `lsp` is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LspFormat {
+    /// As JSON in the shapes of LSP.
+    Json,
+    /// As text, one line per entry.
+    Compact,
+}
+
+/// How a page is written. It is no part of the request key: a result is the same in every style, so its pages may have different ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageStyle {
+    /// The format.
+    pub format: LspFormat,
+    /// Whether entries have their source lines, where the result has them.
+    pub preview: bool,
+    /// Most code points of the page's text.
+    pub chars: usize,
+}
+
+impl Default for PageStyle {
+    fn default() -> Self {
+        Self { format: LspFormat::Json, preview: true, chars: DEFAULT_PAGE_CHARS }
+    }
+}
+
+impl LspFormat {
+    /// All formats.
+    pub const ALL: [Self; 2] = [Self::Json, Self::Compact];
+
+    /// The format's name as callers give it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Compact => "compact",
+        }
+    }
+
+    /// The format of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == name)
+    }
 }
 
 impl Operation {
@@ -94,6 +141,11 @@ impl Operation {
     /// The operation of this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.as_str() == name)
+    }
+
+    /// Whether its entries have their source lines unless the call says otherwise.
+    pub fn has_preview(self) -> bool {
+        matches!(self, Self::FindReferences | Self::IncomingCalls | Self::OutgoingCalls)
     }
 
     /// The input that the operation needs.

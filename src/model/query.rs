@@ -4,7 +4,7 @@
 use super::code::CodeRequest;
 use super::epoch::EpochMask;
 use super::launch::LaunchRequest;
-use super::operation::{self, LspQuery, QuerySubject};
+use super::operation::{self, LspQuery, PageStyle, QuerySubject};
 use super::position::Position;
 use super::uri::CanonicalUri;
 
@@ -156,6 +156,14 @@ impl<U> Query<U> {
         }
     }
 
+    /// How a page is written, where that can be chosen.
+    pub fn style(&self) -> PageStyle {
+        match self {
+            Query::Lsp(lsp) => lsp.style,
+            _ => PageStyle::default(),
+        }
+    }
+
     /// The epochs that the answer depends on.
     pub fn epoch_mask(&self) -> EpochMask {
         match self {
@@ -178,8 +186,8 @@ impl<U> Query<U> {
             Query::DocumentDiagnostics { uri } => Query::DocumentDiagnostics { uri: gate(uri)? },
             Query::WorkspaceDiagnostics { page } => Query::WorkspaceDiagnostics { page },
             Query::Declarations { uri } => Query::Declarations { uri: gate(uri)? },
-            Query::Lsp(LspQuery { operation, subject, page }) => {
-                Query::Lsp(LspQuery { operation, subject: subject.try_map_uri(gate)?, page })
+            Query::Lsp(LspQuery { operation, subject, page, style }) => {
+                Query::Lsp(LspQuery { operation, subject: subject.try_map_uri(gate)?, page, style })
             }
             Query::Code(code) => Query::Code(code),
             Query::Launch(request) => Query::Launch(request),
@@ -245,7 +253,8 @@ mod tests {
         let diagnostics: GatedQuery = Query::WorkspaceDiagnostics { page };
         assert_eq!(diagnostics.request_key_text(), "v1|vscode.lsp.diagnostics.workspace");
         let lsp = |operation, subject| {
-            Query::Lsp(LspQuery { operation, subject, page: PageRequest { size: 7, cursor: None } })
+            let style = PageStyle { preview: false, chars: 2_000, ..PageStyle::default() };
+            Query::Lsp(LspQuery { operation, subject, page: PageRequest { size: 7, cursor: None }, style })
         };
         let callers = lsp(Operation::IncomingCalls, QuerySubject::At(uri.clone(), position));
         assert_eq!(callers.request_key_text(), "v1|lsp|incomingCalls|file:///w/a%20b.ts|10|4");

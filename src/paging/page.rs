@@ -6,6 +6,7 @@ use codeyard_base::seeded_faults;
 use codeyard_model::answer::{Answer, Page};
 use codeyard_model::limits::DEFAULT_PAGE_SIZE;
 use codeyard_model::lsp_items::LspAnswer;
+use codeyard_model::operation::PageStyle;
 
 use super::cursor::mint;
 use super::output;
@@ -14,7 +15,7 @@ use super::snapshot::Snapshot;
 
 /// The answer from `snapshot`: for a paged result the page at `request` (offset and size, at least 1; `None` is the first page
 /// of the default size), otherwise the whole result. `k` and `s` are the keys of the next cursor.
-pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, k: &str, s: &str) -> Answer {
+pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, style: PageStyle, (k, s): (&str, &str)) -> Answer {
     let (offset, size) = request.map_or((0, DEFAULT_PAGE_SIZE), |(offset, size)| (offset, size.max(1)));
     match snapshot.result() {
         CanonicalResult::Definition(list) => Answer::Definition(list.clone()),
@@ -25,7 +26,7 @@ pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, k: &str, s: &str
         CanonicalResult::WorkspaceSymbols(full) => Answer::WorkspaceSymbols(cut(full, offset, size, k, s)),
         CanonicalResult::WorkspaceDiagnostics(full) => Answer::WorkspaceDiagnostics(cut(full, offset, size, k, s)),
         CanonicalResult::Declarations(declared, notes) => Answer::Declarations(declared.clone(), notes.clone()),
-        CanonicalResult::Lsp(result) => Answer::Lsp(part(result, offset, size, k, s)),
+        CanonicalResult::Lsp(result) => Answer::Lsp(part(result, (offset, size), style, (k, s))),
     }
 }
 
@@ -37,19 +38,23 @@ fn cut<T: Clone>(full: &FullList<T>, offset: u64, size: usize, k: &str, s: &str)
     Page { items, next_cursor, total: full.items.len(), notes: full.notes.clone() }
 }
 
-/// The page of at most `size` entries that fits into the output limit.
-fn part(result: &LspResult, offset: u64, size: usize, k: &str, s: &str) -> LspAnswer {
+/// The page of at most `size` entries that fits into the limit of its style.
+fn part(result: &LspResult, (offset, size): (u64, usize), style: PageStyle, (k, s): (&str, &str)) -> LspAnswer {
     let from = usize::try_from(offset).unwrap_or(usize::MAX);
-    let length = output::page_length(&result.found, from, size, result.notes.footer_chars());
+    let length = output::page_length(result, from, size, style);
     let (end, total) = (from.saturating_add(length), result.found.len());
-    LspAnswer {
+    let mut answer = LspAnswer {
         operation: result.operation,
         title: result.title.clone(),
-        found: output::part(&result.found, from, length),
+        found: output::part(&result.found, from, length, style),
         total,
         next_cursor: (end < total).then(|| mint(end as u64, k, s)),
         notes: result.notes.clone(),
-    }
+        style,
+        paths: result.paths.clone(),
+    };
+    output::cut_hover(&mut answer);
+    answer
 }
 
 #[cfg(test)]
@@ -60,7 +65,7 @@ mod tests {
     use crate::cursor::decode;
     use codeyard_canon::testing::{FakeGate, file};
     use codeyard_model::answer::AnswerNotes;
-    use codeyard_model::lsp_items::LspItems;
+    use codeyard_model::lsp_items::{LspItems, Place, ResultPaths};
     use codeyard_model::operation::Operation;
     use codeyard_model::position::{Location, Range, RawLocation};
 
@@ -74,7 +79,7 @@ mod tests {
     }
 
     fn references(snapshot: &Snapshot, offset: u64, size: usize) -> Page<Location> {
-        match page(snapshot, Some((offset, size)), "k", "s") {
+        match page(snapshot, Some((offset, size)), PageStyle::default(), ("k", "s")) {
             Answer::References(page) => page,
             other => panic!("{other:?}"),
         }
@@ -99,24 +104,27 @@ mod tests {
     fn files_on_a_page_are_distinct_and_only_its_own() {
         let snapshot = snapshot(5);
         let result = snapshot.result();
-        assert_eq!(result.files_on_page(0, 2), [file("/w/a")]);
-        assert_eq!(result.files_on_page(2, 2), [file("/w/a"), file("/w/b")]);
-        assert_eq!(result.files_on_page(99, 2), []);
+        assert_eq!(result.files_on_page(0, 2, PageStyle::default()), [file("/w/a")]);
+        assert_eq!(result.files_on_page(2, 2, PageStyle::default()), [file("/w/a"), file("/w/b")]);
+        assert_eq!(result.files_on_page(99, 2, PageStyle::default()), []);
     }
 
     #[test]
     fn pages_of_the_tool_lsp_end_with_the_list() {
         let CanonicalResult::References(full) = snapshot(5).result().clone() else { unreachable!() };
         let (operation, notes) = (Operation::FindReferences, AnswerNotes { outside: 3, ..AnswerNotes::default() });
-        let found = LspItems::Locations(full.items);
-        let result = CanonicalResult::Lsp(LspResult { operation, title: "title".into(), found, notes });
+        let found = LspItems::Locations(full.items.into_iter().map(Place::from).collect());
+        let paths = ResultPaths::default();
+        let result = CanonicalResult::Lsp(LspResult { operation, title: "title".into(), found, notes, paths });
         let snapshot = Snapshot::new(result);
         for (offset, count, has_more) in [(0, 2, true), (2, 2, true), (3, 2, false), (4, 1, false), (5, 0, false)] {
-            let Answer::Lsp(answer) = page(&snapshot, Some((offset, 2)), "k", "s") else { unreachable!() };
+            let Answer::Lsp(answer) = page(&snapshot, Some((offset, 2)), PageStyle::default(), ("k", "s")) else {
+                unreachable!()
+            };
             assert_eq!((answer.found.len(), answer.total, answer.next_cursor.is_some()), (count, 5, has_more));
             assert_eq!((answer.title.as_str(), answer.notes.outside), ("title", 3));
         }
-        assert_eq!(snapshot.result().files_on_page(2, 2), [file("/w/a"), file("/w/b")]);
+        assert_eq!(snapshot.result().files_on_page(2, 2, PageStyle::default()), [file("/w/a"), file("/w/b")]);
         assert_eq!((snapshot.result().notes().outside, snapshot.result().tool()), (3, "lsp"));
     }
 

@@ -7,8 +7,8 @@ use codeyard_canon::Canonical;
 use codeyard_model::answer::{AnswerNotes, CappedList, DeclaredSymbols};
 use codeyard_model::diagnostic::{Diagnostic, FileDiagnostics};
 use codeyard_model::hover::Hover;
-use codeyard_model::lsp_items::LspItems;
-use codeyard_model::operation::{self, Operation};
+use codeyard_model::lsp_items::{LspItems, ResultPaths};
+use codeyard_model::operation::{self, Operation, PageStyle};
 use codeyard_model::position::Location;
 use codeyard_model::query::tools;
 use codeyard_model::symbol::{DocumentSymbol, InFile, WorkspaceSymbol};
@@ -36,6 +36,8 @@ pub struct LspResult {
     pub found: LspItems,
     /// For every page.
     pub notes: AnswerNotes,
+    /// What compact lines name files by.
+    pub paths: ResultPaths,
 }
 
 /// A canonical result.
@@ -141,14 +143,14 @@ impl CanonicalResult {
 
     /// The distinct files on the page of `size` entries from `offset`, sorted. They must be compared with the disk before the
     /// page is served. All files of an unpaged result; none if only the query's own document matters.
-    pub fn files_on_page(&self, offset: u64, size: usize) -> Vec<CanonicalUri> {
+    pub fn files_on_page(&self, offset: u64, size: usize, style: PageStyle) -> Vec<CanonicalUri> {
         match self {
             Self::Definition(list) => files(&list.items),
             Self::References(full) => files(slice(&full.items, offset, size)),
             Self::WorkspaceSymbols(full) => files(slice(&full.items, offset, size)),
             Self::WorkspaceDiagnostics(full) => files(slice(&full.items, offset, size)),
             Self::DocumentDiagnostics(uri, _) => vec![uri.clone()],
-            Self::Lsp(result) => files_found(&result.found, offset, size, result.notes.footer_chars()),
+            Self::Lsp(result) => files_found(result, offset, size, style),
             Self::Hover(..) | Self::DocumentSymbols(_) | Self::Declarations(..) => Vec::new(),
         }
     }
@@ -180,17 +182,19 @@ fn cut<T>(found: Canonical<T>, notes: AnswerNotes, max_items: usize) -> CappedLi
     CappedList { items, total, notes }
 }
 
-fn files_found(found: &LspItems, offset: u64, size: usize, below: usize) -> Vec<CanonicalUri> {
-    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-    let size = output::page_length(found, offset, size, below);
-    let offset = offset as u64;
-    let mut uris: Vec<CanonicalUri> = match found {
-        LspItems::Locations(list) => return files(slice(list, offset, size)),
+fn files_found(result: &LspResult, offset: u64, size: usize, style: PageStyle) -> Vec<CanonicalUri> {
+    let size = output::page_length(result, usize::try_from(offset).unwrap_or(usize::MAX), size, style);
+    let mut uris: Vec<CanonicalUri> = match &result.found {
+        LspItems::Locations(list) => slice(list, offset, size).iter().map(|place| place.uri.clone()).collect(),
         LspItems::Hover(_) | LspItems::Outline(_) => return Vec::new(),
         LspItems::Symbols(list) => slice(list, offset, size).iter().map(|symbol| symbol.location.uri.clone()).collect(),
         LspItems::CallItems(list) => slice(list, offset, size).iter().map(|item| item.uri.clone()).collect(),
         LspItems::Incoming(list) => slice(list, offset, size).iter().map(|call| call.from.uri.clone()).collect(),
-        LspItems::Outgoing(list) => slice(list, offset, size).iter().map(|call| call.to.uri.clone()).collect(),
+        LspItems::Outgoing(list) => {
+            let callees = slice(list, offset, size).iter().map(|call| call.to.uri.clone());
+            // The source lines of the calls come from there.
+            callees.chain(result.paths.calls_in.clone()).collect()
+        }
     };
     uris.sort_unstable();
     uris.dedup();

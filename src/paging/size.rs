@@ -7,7 +7,9 @@ use std::mem::size_of;
 
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::diagnostic::{Diagnostic, FileDiagnostics};
-use codeyard_model::lsp_items::{CallItem, IncomingCall, LspItems, NamedSymbol, OutgoingCall, OutlineEntry};
+use codeyard_model::lsp_items::{
+    CallItem, IncomingCall, LspItems, NamedSymbol, OutgoingCall, OutlineEntry, Place, ResultPaths,
+};
 use codeyard_model::position::Location;
 use codeyard_model::symbol::{DocumentSymbol, WorkspaceSymbol};
 use codeyard_model::uri::CanonicalUri;
@@ -42,7 +44,12 @@ pub(super) fn heap_bytes(result: &CanonicalResult) -> usize {
         CanonicalResult::Declarations(declared, _) => {
             SHARED_HEADER_BYTES + declared.by.as_str().len() + list_bytes(&declared.symbols)
         }
-        CanonicalResult::Lsp(result) => result.title.len() + found_bytes(&result.found),
+        CanonicalResult::Lsp(result) => {
+            let ResultPaths { root, document, calls_in } = &result.paths;
+            let uris = document.iter().chain(calls_in).map(uri_bytes).sum::<usize>();
+            let paths = root.as_os_str().len() + uris;
+            result.title.len() + paths + found_bytes(&result.found)
+        }
     };
     contents + notes_bytes(result.notes())
 }
@@ -87,9 +94,23 @@ fn optional(text: &Option<String>) -> usize {
     text.as_ref().map_or(0, String::len)
 }
 
+fn preview(line: &Option<Box<str>>) -> usize {
+    line.as_ref().map_or(0, |line| line.len())
+}
+
 impl HeapSize for Location {
     fn heap(&self) -> usize {
         0
+    }
+
+    fn shared(&self) -> Option<&CanonicalUri> {
+        Some(&self.uri)
+    }
+}
+
+impl HeapSize for Place {
+    fn heap(&self) -> usize {
+        preview(&self.preview)
     }
 
     fn shared(&self) -> Option<&CanonicalUri> {
@@ -141,7 +162,7 @@ impl HeapSize for CallItem {
 
 impl HeapSize for IncomingCall {
     fn heap(&self) -> usize {
-        self.from.heap() + size_of_val(&*self.from_ranges)
+        self.from.heap() + size_of_val(&*self.from_ranges) + preview(&self.preview)
     }
 
     fn shared(&self) -> Option<&CanonicalUri> {
@@ -151,7 +172,7 @@ impl HeapSize for IncomingCall {
 
 impl HeapSize for OutgoingCall {
     fn heap(&self) -> usize {
-        self.to.heap() + size_of_val(&*self.from_ranges)
+        self.to.heap() + size_of_val(&*self.from_ranges) + preview(&self.preview)
     }
 
     fn shared(&self) -> Option<&CanonicalUri> {
@@ -194,7 +215,8 @@ mod tests {
         let titled = |length: usize| {
             let (operation, found) = (Operation::FindReferences, LspItems::Locations(vec![]));
             let title = "t".repeat(length);
-            heap_bytes(&CanonicalResult::Lsp(LspResult { operation, title, found, notes: AnswerNotes::default() }))
+            let (notes, paths) = (AnswerNotes::default(), ResultPaths::default());
+            heap_bytes(&CanonicalResult::Lsp(LspResult { operation, title, found, notes, paths }))
         };
         assert_eq!(titled(2_000) - titled(1_000), 1_000);
         let noted = |length: usize| {

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use codeyard_catalog::CatalogSet;
+use codeyard_catalog::{CatalogSet, PageSizes};
 use codeyard_model::epoch::Epochs;
 use codeyard_model::limits;
 use codeyard_model::query::GatedQuery;
@@ -22,7 +22,7 @@ pub(crate) fn all(criterion: &mut Criterion) {
             let Ok(Message::Request(request)) = message::parse(black_box(REQUEST)) else { panic!("no request") };
             let call = tools::call(request.params).unwrap();
             let catalog = catalogs.find(&call.name).unwrap();
-            catalog.decode(&call.name, call.arguments, limits::MAX_PAGE_SIZE).unwrap()
+            catalog.decode(&call.name, call.arguments, PageSizes::of_entries(limits::MAX_PAGE_SIZE)).unwrap()
         });
     });
     let query = gated();
@@ -50,7 +50,11 @@ fn gated() -> GatedQuery {
     let Ok(Message::Request(request)) = message::parse(REQUEST) else { panic!("no request") };
     let call = tools::call(request.params).unwrap();
     let catalogs = CatalogSet::parse("lsp-v1").unwrap();
-    let query = catalogs.find(&call.name).unwrap().decode(&call.name, call.arguments, limits::MAX_PAGE_SIZE).unwrap();
+    let query = catalogs
+        .find(&call.name)
+        .unwrap()
+        .decode(&call.name, call.arguments, PageSizes::of_entries(limits::MAX_PAGE_SIZE))
+        .unwrap();
     let gated: Result<GatedQuery, ()> = query.try_map_uri(|_| Ok(Place::new(1).uri(0).clone()));
     gated.unwrap()
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use codeyard_catalog::{Catalog, CatalogId, CatalogSet, EncodedReply};
+use codeyard_catalog::{Catalog, CatalogId, CatalogSet, EncodedReply, PageSizes};
 use codeyard_engine::limits;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::operation::{LspQuery, Operation, OperationInput, QuerySubject};
@@ -21,7 +21,7 @@ fn catalog() -> &'static dyn Catalog {
 
 fn decode(arguments: &Value) -> Result<LspQuery<String>, ToolError> {
     let raw = RawValue::from_string(arguments.to_string()).unwrap();
-    match catalog().decode("lsp", Some(&raw), 200)? {
+    match catalog().decode("lsp", Some(&raw), PageSizes::of_entries(200))? {
         Query::Lsp(asked) => Ok(asked),
         other => panic!("{other:?}"),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use codeyard_catalog::limits;
-use codeyard_catalog::{Catalog, CatalogId, CatalogSet, EncodedReply};
+use codeyard_catalog::{Catalog, CatalogId, CatalogSet, EncodedReply, PageSizes};
 use codeyard_model::answer::Answer;
 use codeyard_model::code::*;
 use codeyard_model::error::{ErrorCode, ToolError};
@@ -23,7 +23,7 @@ fn catalog() -> &'static dyn Catalog {
 
 fn decode(tool: &str, arguments: &Value) -> Result<CodeQuery, ToolError> {
     let raw = RawValue::from_string(arguments.to_string()).unwrap();
-    match catalog().decode(tool, Some(&raw), codeyard_model::limits::MAX_PAGE_SIZE)? {
+    match catalog().decode(tool, Some(&raw), PageSizes::of_entries(codeyard_model::limits::MAX_PAGE_SIZE))? {
         Query::Code(asked) => Ok(asked.query),
         other => panic!("{other:?}"),
     }
@@ -231,7 +231,7 @@ fn the_old_explain_argument_applies_when_the_new_one_is_absent() {
 #[test]
 fn a_stricter_cap_of_the_configuration_lowers_the_limit() {
     let raw = RawValue::from_string(json!({"query": "q", "limit": 50}).to_string()).unwrap();
-    let asked = catalog().decode("search_code", Some(&raw), 30).unwrap();
+    let asked = catalog().decode("search_code", Some(&raw), PageSizes::of_entries(30)).unwrap();
     assert!(
         matches!(asked, Query::Code(CodeRequest { query: CodeQuery::Search(query), .. }) if query.shape.limit == 30)
     );
@@ -384,9 +384,9 @@ fn errors_name_the_invalid_value_and_the_allowed_ones() {
         assert!(!error["data"]["allowed"].as_str().unwrap().is_empty() && error["data"]["tool"] == tool);
     }
     let twice = RawValue::from_string(r#"{"ref":"a","ref":"b"}"#.to_owned()).unwrap();
-    let error = catalog().decode("index_status", Some(&twice), 200).unwrap_err();
+    let error = catalog().decode("index_status", Some(&twice), PageSizes::of_entries(200)).unwrap_err();
     assert_eq!(shown(Err(&error))["error"]["message"], "`ref` is given twice; give it once.");
-    let unknown = catalog().decode("search", None, 200).unwrap_err();
+    let unknown = catalog().decode("search", None, PageSizes::of_entries(200)).unwrap_err();
     assert_eq!(unknown.details["reason"], "unknown_tool");
 }
 

@@ -1,6 +1,6 @@
 //! Arguments: the decoder accepts exactly what the served schema accepts.
 
-use codeyard_catalog::{CatalogId, CatalogSet, EncodedReply, unknown_tool_reply};
+use codeyard_catalog::{CatalogId, CatalogSet, EncodedReply, PageSizes, unknown_tool_reply};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::MAX_PAGE_SIZE;
 use codeyard_model::query::Query;
@@ -10,8 +10,12 @@ use serde_json::{Value, json};
 
 fn decode(tool: &str, arguments: &str) -> Result<Query<String>, ToolError> {
     let raw: Box<RawValue> = serde_json::from_str(arguments).unwrap();
-    let safe = CatalogId::LspV1Safe.catalog().decode(&tool.replace('.', "_"), Some(&raw), MAX_PAGE_SIZE);
-    let dotted = CatalogId::LspV1.catalog().decode(tool, Some(&raw), MAX_PAGE_SIZE);
+    let safe = CatalogId::LspV1Safe.catalog().decode(
+        &tool.replace('.', "_"),
+        Some(&raw),
+        PageSizes::of_entries(MAX_PAGE_SIZE),
+    );
+    let dotted = CatalogId::LspV1.catalog().decode(tool, Some(&raw), PageSizes::of_entries(MAX_PAGE_SIZE));
     assert_eq!(safe, dotted, "both spellings decode alike");
     dotted
 }
@@ -48,7 +52,8 @@ fn defaults_and_clamps() {
     let huge = ["200", "201", "1e3", "99999999999999999999999999", "1e300"];
     assert!(huge.iter().all(|size| page(&format!(r#"{{"pageSize":{size}}}"#)).size == 200));
     assert_eq!(page(r#"{"pageSize":1.0}"#).size, 1);
-    let query = CatalogId::LspV1.catalog().decode("vscode.lsp.diagnostics.workspace", None, 30).unwrap();
+    let query =
+        CatalogId::LspV1.catalog().decode("vscode.lsp.diagnostics.workspace", None, PageSizes::of_entries(30)).unwrap();
     assert_eq!(query.page().unwrap().size, 30, "a stricter cap also binds the default");
     let references = decode("vscode.lsp.references", &format!("{{{AT}}}")).unwrap();
     assert!(matches!(references, Query::References { include_declaration: false, .. }));
@@ -98,7 +103,7 @@ fn errors_name_the_argument_and_the_reason() {
 fn an_unknown_tool_is_invalid_params() {
     let unknown = ["", "lsp", "vscode.lsp.nothing", "vscode_lsp_hover", "vscode.lsp.hover ", "VSCODE.LSP.HOVER"];
     for tool in unknown {
-        let error = CatalogId::LspV1.catalog().decode(tool, None, MAX_PAGE_SIZE).unwrap_err();
+        let error = CatalogId::LspV1.catalog().decode(tool, None, PageSizes::of_entries(MAX_PAGE_SIZE)).unwrap_err();
         assert_eq!(
             (error.code, &error.details["reason"]),
             (ErrorCode::InvalidParams, &json!("unknown_tool")),
@@ -128,8 +133,10 @@ fn an_error_echoes_no_long_text() {
 
 #[test]
 fn no_arguments_are_an_empty_object() {
-    assert!(CatalogId::LspV1.catalog().decode("vscode.lsp.diagnostics.workspace", None, 200).is_ok());
-    let error = CatalogId::LspV1.catalog().decode("vscode.lsp.hover", None, 200).unwrap_err();
+    assert!(
+        CatalogId::LspV1.catalog().decode("vscode.lsp.diagnostics.workspace", None, PageSizes::of_entries(200)).is_ok()
+    );
+    let error = CatalogId::LspV1.catalog().decode("vscode.lsp.hover", None, PageSizes::of_entries(200)).unwrap_err();
     assert_eq!(error.details["path"], "uri");
 }
 

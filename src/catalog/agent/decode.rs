@@ -5,26 +5,41 @@
 
 use serde_json::value::RawValue;
 
+use crate::PageSizes;
 use crate::arguments::Arguments;
 use codeyard_model::error::ToolError;
-use codeyard_model::operation::{LspQuery, Operation, OperationInput, QuerySubject};
+use codeyard_model::limits::{MAX_PAGE_CHARS, MIN_PAGE_CHARS};
+use codeyard_model::operation::{LspFormat, LspQuery, Operation, OperationInput, PageStyle, QuerySubject};
 use codeyard_model::position::Position;
 use codeyard_model::query::{PageRequest, Query};
 
-const MEMBERS: [&str; 6] = ["operation", "filePath", "line", "character", "query", "cursor"];
+/// The names of the arguments.
+pub(super) const MEMBERS: [&str; 9] =
+    ["operation", "filePath", "line", "character", "query", "cursor", "format", "preview", "pageChars"];
 
 /// Decodes `arguments`.
 ///
 /// # Errors
 /// INVALID_PARAMS with `details.path` and `details.reason`, and `details.operation` if it is known.
-pub(super) fn decode(arguments: Option<&RawValue>, max_page_size: usize) -> Result<Query<String>, ToolError> {
+pub(super) fn decode(arguments: Option<&RawValue>, sizes: PageSizes) -> Result<Query<String>, ToolError> {
     let given = Arguments::read(arguments, &MEMBERS)?;
     let operation = given.text("operation")?;
     let operation = Operation::parse(&operation).ok_or_else(|| given.rejected("operation", "unknown_operation"))?;
     let named = |error: ToolError| error.with("operation", operation.as_str());
     let subject = subject(&given, operation.input()).map_err(named)?;
     let cursor = given.optional_text("cursor").map_err(named)?;
-    Ok(Query::Lsp(LspQuery { operation, subject, page: PageRequest { size: max_page_size, cursor } }))
+    let style = style(&given, operation, sizes).map_err(named)?;
+    Ok(Query::Lsp(LspQuery { operation, subject, page: PageRequest { size: sizes.entries, cursor }, style }))
+}
+
+fn style(given: &Arguments<'_>, operation: Operation, sizes: PageSizes) -> Result<PageStyle, ToolError> {
+    let format = match given.text_if_given("format")? {
+        Some(name) => LspFormat::parse(&name).ok_or_else(|| given.rejected("format", "unknown_format"))?,
+        None => LspFormat::Json,
+    };
+    let preview = given.flag("preview", format == LspFormat::Compact || operation.has_preview())?;
+    let chars = given.integer("pageChars", MIN_PAGE_CHARS..=MAX_PAGE_CHARS)?.unwrap_or(sizes.chars);
+    Ok(PageStyle { format, preview, chars })
 }
 
 fn subject(given: &Arguments<'_>, needs: OperationInput) -> Result<QuerySubject<String>, ToolError> {

@@ -1,8 +1,8 @@
 //! Encodes answers and errors as tool results (`docs/contract-agent.md#results`).
 //!
-//! Invariants: the text is the JSON of `metadata.result`, indented by 2, or a sentence; a list that was found by name only, or by servers
-//! that know only a part of the files, is followed by sentences that say so; all other notes are in `metadata`; a reply never exceeds its
-//! cap.
+//! Invariants: the text is `metadata.result` (JSON indented by 2, or compact lines) or a sentence; what the text says below the result also
+//! is in `metadata.hint`, and the text of an error in `metadata.error.message`, because many hosts show only one of the two; a reply never
+//! exceeds its cap.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -11,9 +11,11 @@ use crate::EncodedReply;
 use crate::dialect::error_reply;
 use codeyard_base::budget::{BudgetExceeded, to_json_bounded};
 use codeyard_model::answer::{Answer, AnswerNotes};
+use codeyard_model::compact;
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::lsp_items::{LspAnswer, LspItems};
+use codeyard_model::operation::LspFormat;
 
 use super::sentence;
 
@@ -65,7 +67,7 @@ struct Text<'a> {
 #[serde(rename_all = "camelCase")]
 struct Metadata<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a LspItems>,
+    result: Option<Shown<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,6 +86,14 @@ struct Metadata<'a> {
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorBody<'a>>,
+}
+
+/// The entries of a page, as its format shows them.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown<'a> {
+    Json(&'a LspItems),
+    Compact(&'a str),
 }
 
 /// What may be missing from a result.
@@ -157,30 +167,38 @@ impl<'a> PartialView<'a> {
 #[derive(Serialize)]
 struct ErrorBody<'a> {
     code: &'static str,
+    /// The text of the reply.
+    message: &'a str,
     #[serde(flatten)]
     details: &'a Map<String, Value>,
 }
 
 fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
     let notes = &answer.notes;
-    let is_empty = answer.found.is_empty() && answer.total == 0;
-    let output = match is_empty {
-        true => sentence::nothing_found(answer),
+    let lines = match answer.style.format {
         // Every value here serialises.
-        false => {
-            let list = serde_json::to_string_pretty(&answer.found).unwrap_or_default();
-            match notes.footer() {
-                Some(sentences) => format!("{list}\n\n{sentences}"),
-                None => list,
-            }
-        }
+        LspFormat::Json => serde_json::to_string_pretty(&answer.found).unwrap_or_default(),
+        LspFormat::Compact => compact::text(&answer.found, &answer.paths),
+    };
+    let hint = match answer.is_nothing() {
+        true => Some(sentence::nothing_found(answer)),
+        false => answer.sentences(),
+    };
+    let text = match &hint {
+        Some(hint) if answer.is_nothing() || lines.is_empty() => hint.clone(),
+        Some(hint) => format!("{lines}\n\n{hint}"),
+        None => lines.clone(),
+    };
+    let result = match answer.style.format {
+        LspFormat::Json => Shown::Json(&answer.found),
+        LspFormat::Compact => Shown::Compact(&lines),
     };
     let metadata = Metadata {
-        result: Some(&answer.found),
+        result: Some(result),
         total: (!matches!(answer.found, LspItems::Hover(_))).then_some(answer.total),
         next_cursor: answer.next_cursor.as_deref(),
-        hint: sentence::hint(answer),
-        partial: partial(notes, is_empty),
+        hint,
+        partial: partial(notes, answer.is_nothing()),
         outside: notes.outside,
         passed_over: &notes.skipped_providers,
         by_name: &notes.by_name,
@@ -188,13 +206,14 @@ fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
         error: None,
     };
     let structured_content = Structured { title: Some(&answer.title), metadata };
-    envelope(false, structured_content, &output, cap)
+    envelope(false, structured_content, &text, cap)
 }
 
 fn refuse(error: &ToolError, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
-    let body = ErrorBody { code: error.code.as_str(), details: &error.details };
+    let text = sentence::of_error(error);
+    let body = ErrorBody { code: error.code.as_str(), message: &text, details: &error.details };
     let metadata = Metadata { error: Some(body), ..Metadata::default() };
-    envelope(true, Structured { title: None, metadata }, &sentence::of_error(error), cap)
+    envelope(true, Structured { title: None, metadata }, &text, cap)
 }
 
 fn envelope(

@@ -19,7 +19,7 @@ use codeyard_model::query::Query;
 use super::dialect::unknown_tool;
 use super::policy::CODE_INTELLIGENCE;
 use super::schema::ToolDecl;
-use super::{CallPolicy, Catalog, CatalogId, EncodedReply};
+use super::{CallPolicy, Catalog, CatalogId, EncodedReply, PageSizes};
 
 /// The catalog.
 pub(super) static AGENT: Agent = Agent;
@@ -41,7 +41,9 @@ const LSP: ToolDecl = ToolDecl {
         prepareCallHierarchy, incomingCalls, outgoingCalls: the function at a position, who calls it, whom it calls\n\
         documentSymbol: what a file declares\n\
         workspaceSymbol: symbols of the workspace by name\n\
-        Lines and characters count from 1, as editors show them; results are LSP's and count from 0.",
+        Lines and characters count from 1, as editors show them; JSON results are LSP's and count from 0. format compact gives one line \
+        per result (path:line:character, from 1, and the source line), 5 to 10 times shorter. Long lists come in pages: repeat the call \
+        with the cursor that the page names.",
     input_schema: include_str!("../../../schemas/tools/lsp.json"),
     output_schema: include_str!("../../../schemas/tools/lsp.output.json"),
 };
@@ -63,16 +65,11 @@ impl Catalog for Agent {
         POLICY
     }
 
-    fn decode(
-        &self,
-        tool: &str,
-        arguments: Option<&RawValue>,
-        max_page_size: usize,
-    ) -> Result<Query<String>, ToolError> {
+    fn decode(&self, tool: &str, arguments: Option<&RawValue>, sizes: PageSizes) -> Result<Query<String>, ToolError> {
         if tool != TOOL {
             return Err(unknown_tool(tool));
         }
-        decode::decode(arguments, max_page_size)
+        decode::decode(arguments, sizes)
     }
 
     fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> EncodedReply {

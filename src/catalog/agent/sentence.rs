@@ -1,75 +1,38 @@
-//! The sentences of the tool `lsp`: those of `docs/contract-agent.md#errors`, and hints for the next call.
+//! The sentences of the tool `lsp`: those of `docs/contract-agent.md#errors`.
 //!
 //! Invariant: "No results found" occurs in answers only, never in an error.
 
 use serde_json::Value;
 
 use crate::arguments::HIDDEN_NAME;
+use crate::limits::MAX_ERROR_TEXT_CHARS;
 use codeyard_model::error::{ErrorCode, ToolError};
-use codeyard_model::lsp_items::{LspAnswer, LspItems};
-use codeyard_model::operation::{Operation, OperationInput};
+use codeyard_model::limits::{MAX_PAGE_CHARS, MIN_PAGE_CHARS};
+use codeyard_model::lsp_items::LspAnswer;
+use codeyard_model::next_steps::with_next_steps;
+use codeyard_model::operation::{LspFormat, Operation, OperationInput};
+
+use super::decode::MEMBERS;
 
 /// The contract's sentence for a file without a language server.
 const NO_SERVER: &str = "No LSP server available for this file type.";
 
-/// The text of an empty answer. Notes follow on a second line.
+/// The text of an empty answer: the contract's sentence, and on a second line those about what may be missing.
 pub(super) fn nothing_found(answer: &LspAnswer) -> String {
-    let mut text = format!("No results found for {}", answer.operation.as_str());
-    let notes = &answer.notes;
-    let outside = match notes.outside {
-        0 => None,
-        1 => Some("1 result outside the allowed roots was left out.".to_owned()),
-        several => Some(format!("{several} results outside the allowed roots were left out.")),
-    };
-    let passed_over = (!notes.skipped_providers.is_empty())
-        .then(|| format!("Not answered by every language server: {}.", notes.skipped_providers.join(", ")));
-    let partial = notes.known_files.sentences(true);
-    let more: Vec<String> = [outside, passed_over, notes.by_name_sentence(), partial].into_iter().flatten().collect();
-    if !more.is_empty() {
-        text.push('\n');
-        text.push_str(&more.join(" "));
-    }
-    text
-}
-
-/// A hint for a page that isn't the last, for a truncated result, for escapes, and for a result that stands on a part of the files.
-pub(super) fn hint(answer: &LspAnswer) -> Option<String> {
-    let is_empty = answer.found.is_empty() && answer.total == 0;
-    let page = page_hint(answer);
-    let notes = [answer.notes.escaped_sentence(), answer.notes.known_files.sentences(is_empty)];
-    let notes: Vec<String> = notes.into_iter().flatten().collect();
-    match page {
-        Some(page) if notes.is_empty() => Some(page),
-        Some(page) => Some(format!("{page}. {}", notes.join(" "))),
-        None => (!notes.is_empty()).then(|| notes.join(" ")),
+    let said = format!("No results found for {}", answer.operation.as_str());
+    match answer.sentences() {
+        Some(more) => format!("{said}\n{more}"),
+        None => said,
     }
 }
 
-/// How to get the rest of a list, or less of it.
-fn page_hint(answer: &LspAnswer) -> Option<String> {
-    let narrower = match answer.operation {
-        Operation::FindReferences => "or ask incomingCalls for the callers alone",
-        Operation::WorkspaceSymbol => "or ask for more of the name",
-        Operation::DocumentSymbol => "or ask workspaceSymbol for one name",
-        _ => "or ask at a more specific symbol",
-    };
-    match (&answer.next_cursor, answer.notes.truncated, &answer.found) {
-        (Some(_), is_cut, _) => Some(format!(
-            "{} of {} here{}; pass nextCursor back as cursor for the next ones, {narrower}",
-            answer.found.len(),
-            answer.total,
-            if is_cut { ", the best of still more" } else { "" }
-        )),
-        (None, true, LspItems::Symbols(_)) => {
-            Some("only the best matches are listed; ask for more of the name".to_owned())
-        }
-        (None, true, _) => Some("the text was cut".to_owned()),
-        (None, false, _) => None,
-    }
-}
-
-/// The text of an error.
+/// The text of an error, with its next steps.
 pub(super) fn of_error(error: &ToolError) -> String {
+    with_next_steps(&problem(error), &error.details, MAX_ERROR_TEXT_CHARS)
+}
+
+/// What is wrong.
+fn problem(error: &ToolError) -> String {
     let reason = text(error, "reason").unwrap_or_default();
     match (error.code, reason) {
         (ErrorCode::InvalidParams, _) => argument_error(error, reason),
@@ -84,10 +47,9 @@ pub(super) fn of_error(error: &ToolError) -> String {
         }
         (ErrorCode::ProviderUnavailable, "no_server") => NO_SERVER.to_owned(),
         (ErrorCode::ProviderUnavailable, "not_installed" | "restricted") => {
-            format!("{NO_SERVER} {}", with_command(&error.message, error))
+            format!("{NO_SERVER} {}", sentence(&error.message))
         }
         (ErrorCode::ProviderUnavailable, "unsupported") => unsupported(error),
-        (ErrorCode::ProviderUnavailable, _) => with_command(&error.message, error),
         (ErrorCode::CapExceeded, "timeout") => not_ready(error),
         (ErrorCode::CapExceeded, "document_too_large") => {
             format!("The file is larger than the {} bytes up to which files are read.", number(error, "limit"))
@@ -117,13 +79,18 @@ fn argument_error(error: &ToolError, reason: &str) -> String {
         ("", "type") => return "The arguments must be an object.".to_owned(),
         (_, "missing") => format!("`{path}` is missing."),
         (path, "unknown") if path.ends_with(HIDDEN_NAME) => {
-            "An argument has an unknown name; there are operation, filePath, line, character, query and cursor."
-                .to_owned()
+            format!("An argument has an unknown name; there are {}.", MEMBERS.join(", "))
         }
         (_, "unknown") => {
-            format!("There is no argument `{path}`; there are operation, filePath, line, character, query and cursor.")
+            format!("There is no argument `{path}`; there are {}.", MEMBERS.join(", "))
         }
         (_, "duplicate") => format!("`{path}` is given twice."),
+        ("pageChars", "range" | "type") => {
+            format!("`pageChars` must be an integer from {MIN_PAGE_CHARS} to {MAX_PAGE_CHARS}.")
+        }
+        ("format", "unknown_format" | "type") => {
+            format!("`format` must be one of {}.", LspFormat::ALL.map(LspFormat::as_str).join(", "))
+        }
         (_, "range") => format!("`{path}` is out of range: it counts from 1 and fits into 32 bits."),
         (_, "empty") => format!("`{path}` must not be empty."),
         (_, "type") => format!("`{path}` has the wrong type."),
@@ -169,8 +136,8 @@ fn unsupported(error: &ToolError) -> String {
     let offered = error.details.get("offeredBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let offered: Vec<&str> = offered.iter().filter_map(Value::as_str).collect();
     let next = match offered.first() {
-        Some(first) => format!(" {} would: `codeyard servers install {first}`.", offered.join(" or ")),
-        None => " No language server that codeyard knows for it would: `codeyard servers list`.".to_owned(),
+        Some(_) => format!(" {} would.", offered.join(" or ")),
+        None => " No language server that codeyard knows for it would.".to_owned(),
     };
     format!("No LSP server here offers {operation} for this file type{server}.{next}")
 }
@@ -183,16 +150,7 @@ fn not_ready(error: &ToolError) -> String {
         Some("queued") => "The call waited for a free place until its time was up",
         _ => "The language server did not answer in time",
     };
-    let seconds = error.details.get("retryAfterMs").and_then(Value::as_u64).unwrap_or(1_000).div_ceil(1_000);
-    format!("{state}{progress}. Ask again in {seconds} s.")
-}
-
-fn with_command(message: &str, error: &ToolError) -> String {
-    let problem = sentence(message);
-    match text(error, "command") {
-        Some(command) => format!("{problem} Next: `{command}`."),
-        None => problem,
-    }
+    format!("{state}{progress}.")
 }
 
 /// `message` with a capital first and a full stop.

@@ -4,8 +4,8 @@
 //! end, `result_completeness` is `truncated`, and the answer says how to get them; ranking reasons belong to the rows in the answer.
 
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::EncodedReply;
 use crate::dialect::error_reply;
@@ -19,6 +19,7 @@ use codeyard_model::code::{
 };
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::MAX_CODE_PAYLOAD_BYTES;
+use codeyard_model::next_steps::with_next_steps;
 
 use super::shape::{self, ActionShape, MetadataShape};
 use super::{group, sentence, state};
@@ -240,7 +241,9 @@ struct ErrorShape<'a> {
 
 /// Encodes an error as a tool result: without its data if they are too large, and as a JSON-RPC error if that exceeds the cap, too.
 fn refused(refusal: &CodeRefusal, tool_code: ErrorCode, cap: usize) -> EncodedReply {
-    let message: String = refusal.message.chars().take(MAX_ERROR_MESSAGE_CHARS).collect();
+    let no_details = Map::new();
+    let details = refusal.data.as_object().unwrap_or(&no_details);
+    let message = with_next_steps(&refusal.message, details, MAX_ERROR_MESSAGE_CHARS);
     let room = Room { payload: cap, reply: cap };
     let data = Some(&refusal.data).filter(|data| !data.is_null());
     let data = data.filter(|data| to_json_bounded(data, MAX_ERROR_DATA_BYTES).is_ok());

@@ -21,7 +21,7 @@ use codeyard_model::query::Query;
 
 use super::policy::CODE_INTELLIGENCE;
 use super::schema::ToolDecl;
-use super::{CallPolicy, Catalog, CatalogId, EncodedReply};
+use super::{CallPolicy, Catalog, CatalogId, EncodedReply, PageSizes};
 
 /// The catalog.
 pub(super) static CODE: Code = Code;
@@ -99,13 +99,8 @@ impl Catalog for Code {
         }
     }
 
-    fn decode(
-        &self,
-        tool: &str,
-        arguments: Option<&RawValue>,
-        max_page_size: usize,
-    ) -> Result<Query<String>, ToolError> {
-        decode::decode(tool, arguments, max_page_size).map(Query::Code)
+    fn decode(&self, tool: &str, arguments: Option<&RawValue>, sizes: PageSizes) -> Result<Query<String>, ToolError> {
+        decode::decode(tool, arguments, sizes.entries).map(Query::Code)
     }
 
     fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> EncodedReply {

@@ -13,7 +13,7 @@ pub(super) fn refusal(error: &ToolError) -> CodeRefusal {
     let reason = text(error, "reason");
     let (code, message) = match (error.code, reason) {
         (ErrorCode::InvalidParams, _) => (CodeError::InvalidInput, argument(error, reason)),
-        (ErrorCode::CapExceeded, "overloaded") => (CodeError::Overloaded, overloaded(error)),
+        (ErrorCode::CapExceeded, "overloaded") => (CodeError::Overloaded, "Too much is going on here.".to_owned()),
         (ErrorCode::CapExceeded, "timeout") => (CodeError::Timeout, timeout(error)),
         (ErrorCode::WorkspaceDenied, _) if error.details.contains_key("setting") => {
             (CodeError::WorkspaceNotAllowed, sentence(&error.message))
@@ -63,21 +63,12 @@ fn argument(error: &ToolError, reason: &str) -> String {
     }
 }
 
-fn overloaded(error: &ToolError) -> String {
-    format!("Too much is going on here. Ask again in {} ms.", retry_after_ms(error))
-}
-
 fn timeout(error: &ToolError) -> String {
-    let state = match (text(error, "phase"), text(error, "progress")) {
+    match (text(error, "phase"), text(error, "progress")) {
         ("queued", "") => "The call waited for a free place until its time was up.".to_owned(),
-        (_, "") => "The time was up before the answer was there.".to_owned(),
+        (_, "") => "The time was up before the answer was there; a narrower question may be answered.".to_owned(),
         (_, why) => sentence(why),
-    };
-    format!("{state} Ask again in {} ms, or ask a narrower question.", retry_after_ms(error))
-}
-
-fn retry_after_ms(error: &ToolError) -> u64 {
-    error.details.get("retryAfterMs").and_then(Value::as_u64).unwrap_or(codeyard_model::limits::RETRY_AFTER_MS)
+    }
 }
 
 /// `message` with a capital first and a full stop.

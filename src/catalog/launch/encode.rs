@@ -13,6 +13,7 @@ use codeyard_base::budget::to_json_bounded;
 use codeyard_model::answer::Answer;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::launch::{ArtifactPart, LaunchAnswer, LaunchRefusal};
+use codeyard_model::next_steps::with_next_steps;
 
 /// Encodes the outcome of a call as at most `cap` bytes of JSON.
 pub(super) fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> EncodedReply {
@@ -131,7 +132,7 @@ fn refused(refusal: &LaunchRefusal, room: Room) -> EncodedReply {
 }
 
 fn refused_as(refusal: &LaunchRefusal, tool_code: ErrorCode, room: Room) -> EncodedReply {
-    let message: String = refusal.message.chars().take(MAX_ERROR_MESSAGE_CHARS).collect();
+    let message = with_next_steps(&refusal.message, &refusal.details, MAX_ERROR_MESSAGE_CHARS);
     let result = [fitting_details(&refusal.details), Map::new()].into_iter().find_map(|details| {
         let mut shape = Map::from_iter([("ok".to_owned(), Value::Bool(false))]);
         shape.extend(refusal.run_id.iter().map(|run_id| ("run_id".to_owned(), run_id.as_str().into())));

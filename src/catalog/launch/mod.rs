@@ -19,7 +19,7 @@ use codeyard_model::launch::tools;
 use codeyard_model::query::Query;
 
 use super::schema::ToolDecl;
-use super::{CallPolicy, Catalog, CatalogId, EncodedReply, OnDeparture};
+use super::{CallPolicy, Catalog, CatalogId, EncodedReply, OnDeparture, PageSizes};
 use crate::limits::MAX_LAUNCH_CALL_MS;
 
 /// The catalog.
@@ -121,13 +121,8 @@ impl Catalog for Launch {
         }
     }
 
-    fn decode(
-        &self,
-        tool: &str,
-        arguments: Option<&RawValue>,
-        max_page_size: usize,
-    ) -> Result<Query<String>, ToolError> {
-        decode::decode(tool, arguments, max_page_size).map(Query::Launch)
+    fn decode(&self, tool: &str, arguments: Option<&RawValue>, sizes: PageSizes) -> Result<Query<String>, ToolError> {
+        decode::decode(tool, arguments, sizes.entries).map(Query::Launch)
     }
 
     fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> EncodedReply {

@@ -11,11 +11,11 @@ use codeyard_model::launch::{
 use codeyard_model::query::Query;
 
 use super::TOOLS;
-use crate::{CatalogId, CatalogSet, EncodedReply};
+use crate::{CatalogId, CatalogSet, EncodedReply, PageSizes};
 
 fn decode(tool: &str, arguments: &Value) -> Result<LaunchRequest, ToolError> {
     let raw = RawValue::from_string(arguments.to_string()).unwrap();
-    match CatalogId::Launch.catalog().decode(tool, Some(&raw), 200)? {
+    match CatalogId::Launch.catalog().decode(tool, Some(&raw), PageSizes::of_entries(200))? {
         Query::Launch(request) => Ok(request),
         other => panic!("{other:?}"),
     }

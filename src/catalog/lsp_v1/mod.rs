@@ -20,7 +20,7 @@ use codeyard_model::query::Query;
 
 use super::dialect::unknown_tool;
 use super::policy::CODE_INTELLIGENCE;
-use super::{CallPolicy, Catalog, CatalogId, EncodedReply};
+use super::{CallPolicy, Catalog, CatalogId, EncodedReply, PageSizes};
 
 /// The catalog with dots in its names.
 pub(super) static LSP_V1: LspV1 = LspV1 { id: CatalogId::LspV1, separator: "." };
@@ -53,14 +53,9 @@ impl Catalog for LspV1 {
         POLICY
     }
 
-    fn decode(
-        &self,
-        tool: &str,
-        arguments: Option<&RawValue>,
-        max_page_size: usize,
-    ) -> Result<Query<String>, ToolError> {
+    fn decode(&self, tool: &str, arguments: Option<&RawValue>, sizes: PageSizes) -> Result<Query<String>, ToolError> {
         let canonical = tools::TOOLS.iter().map(|tool| tool.name).find(|name| self.is_name_of(name, tool));
-        decode::decode(canonical.ok_or_else(|| unknown_tool(tool))?, arguments, max_page_size)
+        decode::decode(canonical.ok_or_else(|| unknown_tool(tool))?, arguments, sizes.entries)
     }
 
     fn guide(&self) -> &'static str {

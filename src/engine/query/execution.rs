@@ -5,22 +5,25 @@
 //! execution and cancels its requests at the language servers. It changes no state: the workspace accepts the result only if its epochs
 //! are still the ones at the start of the execution.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use actix::Recipient;
 use futures::future::{BoxFuture, FutureExt};
 
+use crate::limits::MAX_PREVIEW_BYTES;
 use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::Collected;
 use crate::query::commonjs::{ModuleCache, WorkspaceFiles};
 use crate::query::file_looks::ObservedFile;
 use crate::query::gather::OperationOutcome;
 use crate::query::messages::{ExecutionOutcome, Finish, SharedExecution};
+use crate::query::missing_servers::{self, NameSearch};
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::query::query_operation::{OperationHandler, ProviderRule, QueryOperation};
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
-use crate::query::{coverage, gather, operations, position_check};
+use crate::query::{coverage, gather, operations, position_check, previews};
 use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::LspRequest;
@@ -31,7 +34,7 @@ use codeyard_lsp::convert::ReplyEntries;
 use codeyard_model::epoch::Epochs;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
-use codeyard_model::operation::Operation;
+use codeyard_model::operation::{LspQuery, Operation, QuerySubject};
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::CanonicalResult;
@@ -133,7 +136,7 @@ impl Execution {
         };
         let canonical = if O::IN_MEMORY { Ok(work(&self.gate)) } else { self.gate.run(work).await };
         match canonical.flatten() {
-            Ok(Canonicalised { result, observed, outside }) => {
+            Ok(Canonicalised { mut result, observed, outside }) => {
                 self.origin.record_outside(outside);
                 if let Some(error) = error_if_empty.filter(|_| has_nothing(&result)) {
                     return ExecutionOutcome::Failed(error);
@@ -141,9 +144,19 @@ impl Execution {
                 if let Some(error) = self.missing_identifier(&result).filter(|_| !has_target) {
                     return ExecutionOutcome::Failed(error);
                 }
+                self.add_previews(&mut result, &observed).await;
                 self.finish(result, observed).await
             }
             Err(error) => ExecutionOutcome::Failed(error),
+        }
+    }
+
+    /// Adds source lines to a result of the tool `lsp`.
+    async fn add_previews(&self, result: &mut CanonicalResult, observed: &[(CanonicalUri, ObservedFile)]) {
+        if let CanonicalResult::Lsp(result) = result {
+            let max_bytes = MAX_PREVIEW_BYTES.min(self.limits.max_snapshot_bytes / 4);
+            let until = gather::linter_cutoff(self.deadline);
+            previews::add(&self.gate, result, observed, until, max_bytes).await;
         }
     }
 
@@ -237,8 +250,14 @@ impl Execution {
         kind: Operation,
         operation: &O,
     ) -> Result<Collected<O::Answer>, NoResult> {
-        match gather::gather(&self.providers, &self.unavailable, kind, operation, self.context()).await {
-            OperationOutcome::Answers(collected) => Ok(collected),
+        let gathering = gather::gather(&self.providers, &self.unavailable, kind, operation, self.context());
+        let (outcome, irrelevant) = futures::future::join(gathering, self.irrelevant_servers()).await;
+        match outcome {
+            OperationOutcome::Answers(mut collected) => {
+                let is_named = |why: &Unavailable| !self.is_needless(why, &irrelevant, &collected.by_name);
+                collected.skipped.retain(is_named);
+                Ok(collected)
+            }
             OperationOutcome::None(skipped) => {
                 let error = none_available(&skipped).with("operation", kind.as_str());
                 Err(self.with_alternatives(error, O::Request::METHOD).into())
@@ -248,6 +267,26 @@ impl Execution {
         }
     }
 
+    /// The kinds of missing servers whose files don't have the name that is searched.
+    async fn irrelevant_servers(&self) -> BTreeSet<String> {
+        let Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) = &*self.query else {
+            return BTreeSet::new();
+        };
+        let until = gather::linter_cutoff(self.deadline);
+        let search = NameSearch { gate: &self.gate, servers: &self.servers, slot: &self.slot, until };
+        search.irrelevant(&self.unavailable, name).await
+    }
+
+    /// Whether a search of symbols needn't name a missing server: its files don't have the name, or a fallback has searched them.
+    fn is_needless(&self, why: &Unavailable, irrelevant: &BTreeSet<String>, by_name: &BTreeSet<String>) -> bool {
+        let is_search = gather::is_symbol_search(&self.query) && missing_servers::is_missing(why);
+        let is_covered = || {
+            let server = self.servers.registry.servers.get(&why.kind);
+            server.is_some_and(|server| server.languages.iter().all(|language| by_name.contains(language)))
+        };
+        is_search && (irrelevant.contains(&why.kind) || is_covered())
+    }
+
     /// Adds to an error about an unsupported method the servers of the language that support it.
     fn with_alternatives(&self, error: ToolError, method: &str) -> ToolError {
         let unsupported = error.details.get("reason").is_some_and(|reason| reason == UNSUPPORTED);
@@ -255,7 +294,13 @@ impl Execution {
         let registry = &self.servers.registry;
         let offers = |kind: &&str| registry.servers[*kind].offers.iter().any(|offered| offered == method);
         let all = registry.servers_for(document.language.as_str());
-        error.with("offeredBy", all.into_iter().filter(offers).collect::<Vec<_>>())
+        let offered: Vec<&str> = all.into_iter().filter(offers).collect();
+        match offered.first() {
+            Some(first) => {
+                error.with("command", format!("codeyard servers install {first}")).with("offeredBy", offered)
+            }
+            None => error.with("offeredBy", offered),
+        }
     }
 
     /// Diagnostics of a document: if one server fails, the call fails, because a list without its diagnostics would look complete.

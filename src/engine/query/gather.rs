@@ -113,6 +113,7 @@ fn collected<O: QueryOperation>(
             ProviderOutcome::Answer(answer) => {
                 is_answered |= !provider.is_linter;
                 is_cut |= O::is_capped(provider, &answer);
+                is_partial |= O::is_late(&answer);
                 by_name.extend(provider.by_name());
                 known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
                 answers.push(answer);

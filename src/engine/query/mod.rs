@@ -2,7 +2,8 @@
 //!
 //! [`plan`] selects the servers. [`execution`] runs one query. [`operations`] has the requests and the canonicalisation of each
 //! query. [`gather`] sends an operation of the tool `lsp` to all servers. [`provider_call`] sends one request to one server.
-//! [`commonjs`] finds the references that a server doesn't follow through modules. [`canonicalise`] makes the result. This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
+//! [`commonjs`] finds the references that a server doesn't follow through modules. [`canonicalise`] makes the result,
+//! [`useful_order`] sorts it for the tool `lsp`, and [`previews`] adds source lines. This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
 
 pub(crate) mod canonicalise;
 mod collected;
@@ -15,13 +16,16 @@ pub mod gather;
 mod identifiers;
 pub mod known_files;
 pub mod messages;
+mod missing_servers;
 pub(crate) mod operations;
 pub mod plan;
 pub(crate) mod position_check;
 mod position_encoding;
+mod previews;
 pub mod provider;
 pub(crate) mod provider_call;
 pub(crate) mod query_operation;
 pub mod redact;
 mod title;
+mod useful_order;
 pub mod watch_slot;

@@ -82,6 +82,11 @@ pub(crate) trait QueryOperation: Send + Sync + 'static {
     fn undecided(_answer: &Self::Answer) -> Option<&UndecidedName> {
         None
     }
+
+    /// Whether a part of the answer was left out because time ran out.
+    fn is_late(_answer: &Self::Answer) -> bool {
+        false
+    }
 }
 
 /// Code that runs for the operation of a query, whatever its type.

@@ -232,6 +232,7 @@ impl Supervisor {
             tenant: config.tenant.clone(),
             gate,
             payload_bytes: policy.index.payload_bytes,
+            page_chars: self.config.agent.page_chars,
             indexes: self.indexes.clone(),
             limits: policy.limits,
             permission,

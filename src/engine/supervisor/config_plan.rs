@@ -125,6 +125,7 @@ impl Supervisor {
         let Some(running) = self.running.get_mut(name) else { return };
         running.handle.limits = policy.limits.clone();
         running.handle.payload_bytes = policy.index.payload_bytes;
+        running.handle.page_chars = self.config.agent.page_chars;
         running.handle.permission = std::sync::Arc::new(permission);
         self.parts.directory.put(running.handle.clone());
         drop(running.handle.actor.try_send(Retune(policy)));

@@ -68,7 +68,7 @@ impl Workspace {
         let size = query.page().map(|page| page.size).unwrap_or(usize::MAX);
         // The document of the query was compared just now; if it was unchanged, it is not compared again.
         let checked = query.uri().filter(|_| document_check == Some(FileCheck::Same));
-        let mut files = snapshot.result().files_on_page(offset, size);
+        let mut files = snapshot.result().files_on_page(offset, size, query.style());
         files.retain(|uri| Some(uri) != checked);
         let mut is_current = true;
         let (mut edited, mut unseen) = (Vec::new(), Vec::new());

@@ -59,6 +59,8 @@ pub struct WorkspaceHandle {
     pub indexes: Arc<Indexes>,
     /// The largest payload of an answer from its code index, in bytes.
     pub payload_bytes: usize,
+    /// The longest text of a page of the tool `lsp`, in code points.
+    pub page_chars: usize,
 }
 
 impl WorkspaceHandle {

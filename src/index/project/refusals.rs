@@ -3,6 +3,7 @@
 use codeyard_git::{GitError, GitRepository, NoRepository};
 use codeyard_model::code::{AnswerMetadata, CodeError, CodeRefusal, IndexingStatus, SchemaStatus};
 use codeyard_model::limits::RETRY_AFTER_MS;
+use codeyard_model::next_steps::ask_again;
 
 use crate::index_dir::IndexOpenError;
 use crate::ranked::SymbolIndexError;
@@ -72,7 +73,7 @@ pub(super) fn not_indexed(reference: &str, git: Result<&GitRepository, NoReposit
 /// What to do where nothing is indexed: wait for the first index, or request it.
 pub(super) fn without_index(metadata: &AnswerMetadata) -> String {
     if metadata.indexing == IndexingStatus::Indexing {
-        format!("The first index is being built. Repeat the call in {RETRY_AFTER_MS} ms.")
+        format!("The first index is being built. {}", ask_again(RETRY_AFTER_MS))
     } else {
         "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.".to_owned()
     }

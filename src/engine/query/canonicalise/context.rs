@@ -7,15 +7,15 @@ use crate::query::file_looks::{self, ObservedFile};
 use crate::query::redact::redact;
 use codeyard_base::ids::ServerKind;
 use codeyard_base::visible::{make_visible, make_visible_line};
-use codeyard_canon::{UriAdmission, UriGate};
+use codeyard_canon::{Canonical, UriAdmission, UriGate};
 use codeyard_files::gate::{BatchLookup, Gate, StampedAdmission};
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::error::ToolError;
 use codeyard_model::hover::Hover;
-use codeyard_model::limits::{Limits, MAX_RAW_ITEMS_PAGED};
-use codeyard_model::lsp_items::LspItems;
-use codeyard_model::position::RawLocation;
+use codeyard_model::limits::{Limits, MAX_RAW_ITEMS, MAX_RAW_ITEMS_PAGED};
+use codeyard_model::lsp_items::{LspItems, Place};
+use codeyard_model::position::{Location, RawLocation};
 use codeyard_model::uri::CanonicalUri;
 
 /// Everything that canonicalising one answer reads and records.
@@ -32,6 +32,10 @@ pub(crate) struct CanonicalContext<'a> {
     pub(crate) answered_by: Option<ServerKind>,
     /// Source files that the providers serve.
     pub(crate) source_files: usize,
+    /// Where the symbol of the query is declared, if that is known.
+    pub(crate) declared: Vec<Location>,
+    /// The file that all calls of the answer are in, if it is one.
+    pub(crate) calls_in: Option<CanonicalUri>,
 }
 
 impl CanonicalContext<'_> {
@@ -43,7 +47,14 @@ impl CanonicalContext<'_> {
         let cap = self.limits.max_references_items_total;
         let list = codeyard_canon::locations(answers.concat(), &mut self.recorder, MAX_RAW_ITEMS_PAGED, cap)?;
         self.notes.outside = list.outside();
-        Ok(LspItems::Locations(list.into_items()))
+        Ok(LspItems::Locations(list.into_items().into_iter().map(Place::from).collect()))
+    }
+
+    /// Records where the symbol is declared. Declarations add no entries, so what is left out of them isn't counted.
+    pub(crate) fn declare(&mut self, raw: Vec<RawLocation>) {
+        let mut recorder = GateRecorder::new(self.gate);
+        let list = codeyard_canon::locations(raw, &mut recorder, MAX_RAW_ITEMS, MAX_RAW_ITEMS);
+        self.declared = list.map(Canonical::into_items).unwrap_or_default();
     }
 
     /// Refuses an answer with names that may come from outside the roots.

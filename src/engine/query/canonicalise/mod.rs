@@ -55,7 +55,8 @@ pub(crate) fn canonicalise<O: QueryOperation>(
         ..AnswerNotes::default()
     };
     let (recorder, answered_by) = (GateRecorder::new(gate), collected.answered_by);
-    let mut context = CanonicalContext { gate, recorder, limits, notes, answered_by, source_files };
+    let (declared, calls_in) = Default::default();
+    let mut context = CanonicalContext { gate, recorder, limits, notes, answered_by, source_files, declared, calls_in };
     let canonical = operation.canonicalise(collected.answers, &mut context)?;
     let observed = std::mem::take(&mut context.recorder.observed);
     let outside = context.recorder.outside;

@@ -73,6 +73,14 @@ pub(super) enum CallsAnswer {
 }
 
 impl CallsAnswer {
+    /// The calls.
+    pub(super) fn calls(&self) -> &[RawCall] {
+        match self {
+            Self::NoFunction => &[],
+            Self::Calls(calls) => calls,
+        }
+    }
+
     fn into_calls(self) -> Vec<RawCall> {
         match self {
             Self::NoFunction => Vec::new(),

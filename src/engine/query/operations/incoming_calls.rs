@@ -101,7 +101,8 @@ impl ToolOperation for IncomingCalls {
     ) -> Result<LspItems, ToolError> {
         let answers = answers.into_iter().map(|callers| callers.answer).collect();
         let calls = canonical_calls(answers, context)?.into_iter();
-        Ok(LspItems::Incoming(calls.map(|(from, from_ranges)| IncomingCall { from, from_ranges }).collect()))
+        let call = |(from, from_ranges)| IncomingCall { from, from_ranges, preview: None };
+        Ok(LspItems::Incoming(calls.map(call).collect()))
     }
 
     fn has_target(answer: &Self::Answer) -> bool {

@@ -10,10 +10,12 @@ use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
+use codeyard_canon::UriGate;
 use codeyard_lsp::convert::{self, ConvertError, RawCall};
 use codeyard_lsp::methods::{self, CallsParams};
 use codeyard_model::error::ToolError;
 use codeyard_model::lsp_items::{LspItems, OutgoingCall};
+use codeyard_model::uri::{CanonicalUri, UriAdmission};
 
 /// `callHierarchy/outgoingCalls`.
 #[derive(Debug, Clone)]
@@ -38,6 +40,19 @@ impl LspRequest for OutgoingCallsRequest {
 
     fn decode(&self, reply: &RawValue) -> Result<Self::Reply, ConvertError> {
         convert::outgoing_calls(reply, &self.0.uri)
+    }
+}
+
+/// The file that all calls of the answers are in, if it is one inside the roots.
+fn calls_in(answers: &[CallsAnswer], context: &mut CanonicalContext<'_>) -> Option<CanonicalUri> {
+    let mut texts = answers.iter().flat_map(CallsAnswer::calls).map(|call| &call.calls_in);
+    let first = texts.next()?;
+    if texts.any(|other| other != first) {
+        return None;
+    }
+    match context.recorder.admit(first) {
+        UriAdmission::Inside(uri) => Some(uri),
+        _ => None,
     }
 }
 
@@ -69,8 +84,10 @@ impl ToolOperation for OutgoingCalls {
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<LspItems, ToolError> {
+        context.calls_in = calls_in(&answers, context);
         let calls = canonical_calls(answers, context)?.into_iter();
-        Ok(LspItems::Outgoing(calls.map(|(to, from_ranges)| OutgoingCall { to, from_ranges }).collect()))
+        let call = |(to, from_ranges)| OutgoingCall { to, from_ranges, preview: None };
+        Ok(LspItems::Outgoing(calls.map(call).collect()))
     }
 
     fn has_target(answer: &Self::Answer) -> bool {

@@ -1,18 +1,22 @@
 //! `textDocument/references`: where the symbol at a position is used.
 
+use futures::future::try_join;
 use serde_json::value::RawValue;
+use tokio::time::timeout_at;
 
+use super::definition::{self, DefinitionRequest};
 use super::document_position::DocumentPosition;
 use super::tool_operation::ToolOperation;
 use crate::query::canonicalise::context::CanonicalContext;
 use crate::query::commonjs::{self, AskedSymbol, LinkedReferences};
+use crate::query::gather::linter_cutoff;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{self, ProviderFailure, RequestContext};
 use crate::query::query_operation::{ProviderRule, QueryOperation};
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
 use codeyard_canon::Canonical;
-use codeyard_lsp::convert::{self, ConvertError};
+use codeyard_lsp::convert::{self, ConvertError, ReplyEntries};
 use codeyard_lsp::methods::{self, ReferenceParams};
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
@@ -122,27 +126,63 @@ impl QueryOperation for References {
     }
 }
 
+/// One provider's references, and where it says that the symbol is declared.
+pub(super) struct FoundReferences {
+    pub(super) linked: LinkedReferences,
+    pub(super) declared: Declared,
+}
+
+/// The declarations of the symbol, which come first.
+pub(super) enum Declared {
+    /// At these places.
+    At(Vec<RawLocation>),
+    /// The server doesn't say.
+    Unknown,
+    /// The server hasn't answered in time.
+    Late,
+}
+
+impl ReplyEntries for FoundReferences {
+    fn entries(&self) -> usize {
+        self.linked.entries()
+    }
+}
+
 /// The operation `findReferences`. The declaration counts as a reference.
 pub(super) struct FindReferences {
     request: ReferencesRequest,
+    definition: DefinitionRequest,
 }
 
 impl FindReferences {
     pub(super) fn new(at: DocumentPosition) -> Self {
-        Self { request: ReferencesRequest { at, include_declaration: true } }
+        let definition = definition::at(at.document.clone(), at.position, at.is_opened);
+        Self { request: ReferencesRequest { at, include_declaration: true }, definition }
+    }
+
+    /// Where the symbol is declared. A failure is none of the call's.
+    async fn declared(&self, provider: &Provider, context: RequestContext<'_>) -> Declared {
+        let asked = provider_call::ask(provider, &self.definition, context);
+        match timeout_at(linter_cutoff(context.deadline), asked).await {
+            Ok(Ok(places)) => Declared::At(places),
+            Ok(Err(_)) => Declared::Unknown,
+            Err(_) => Declared::Late,
+        }
     }
 }
 
 impl ToolOperation for FindReferences {
     type Request = ReferencesRequest;
-    type Answer = LinkedReferences;
+    type Answer = FoundReferences;
 
     fn request(&self) -> &Self::Request {
         &self.request
     }
 
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        self.request.linked(provider, context).await
+        let declared = async { Ok(self.declared(provider, context).await) };
+        let (linked, declared) = try_join(self.request.linked(provider, context), declared).await?;
+        Ok(FoundReferences { linked, declared })
     }
 
     fn canonicalise(
@@ -150,10 +190,23 @@ impl ToolOperation for FindReferences {
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<LspItems, ToolError> {
-        context.locations(vec![raw_locations(answers)])
+        let mut declared = Vec::new();
+        let mut linked = Vec::new();
+        for answer in answers {
+            if let Declared::At(places) = answer.declared {
+                declared.extend(places);
+            }
+            linked.push(answer.linked);
+        }
+        context.declare(declared);
+        context.locations(vec![raw_locations(linked)])
     }
 
     fn undecided(answer: &Self::Answer) -> Option<&UndecidedName> {
-        answer.undecided.as_ref()
+        answer.linked.undecided.as_ref()
+    }
+
+    fn is_late(answer: &Self::Answer) -> bool {
+        matches!(answer.declared, Declared::Late)
     }
 }

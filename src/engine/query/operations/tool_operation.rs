@@ -1,17 +1,19 @@
 //! Operations of the tool `lsp`: every server that can answer is asked, and all nine have the same kind of result.
 
 use std::future::Future;
+use std::path::Path;
 
 use crate::query::canonicalise::context::CanonicalContext;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::query::query_operation::{ProviderRule, QueryOperation};
 use crate::query::title;
+use crate::query::useful_order::UsefulOrder;
 use crate::server::request::LspRequest;
 use codeyard_lsp::convert::ReplyEntries;
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
-use codeyard_model::lsp_items::LspItems;
+use codeyard_model::lsp_items::{LspItems, ResultPaths};
 use codeyard_model::operation::LspQuery;
 use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::{CanonicalResult, LspResult};
@@ -60,6 +62,11 @@ pub(crate) trait ToolOperation: Send + Sync + 'static {
     fn undecided(_answer: &Self::Answer) -> Option<&UndecidedName> {
         None
     }
+
+    /// Whether a part of the answer was left out because time ran out.
+    fn is_late(_answer: &Self::Answer) -> bool {
+        false
+    }
 }
 
 /// A query of the tool `lsp` with its operation.
@@ -103,12 +110,17 @@ impl<O: ToolOperation> QueryOperation for ToolQuery<O> {
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<LspItems, ToolError> {
-        self.operation.canonicalise(answers, context)
+        let mut found = self.operation.canonicalise(answers, context)?;
+        UsefulOrder::new(self.query.subject.uri(), &context.declared).sort(&mut found);
+        Ok(found)
     }
 
     fn result(&self, found: LspItems, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
         let title = title::title(&self.query, context.gate);
-        Ok(CanonicalResult::Lsp(LspResult { operation: self.query.operation, title, found, notes: context.notes }))
+        let root = context.gate.root_set().allowed().next().map(Path::to_path_buf).unwrap_or_default();
+        let paths = ResultPaths { root, document: self.query.subject.uri().cloned(), calls_in: context.calls_in };
+        let (operation, notes) = (self.query.operation, context.notes);
+        Ok(CanonicalResult::Lsp(LspResult { operation, title, found, notes, paths }))
     }
 
     fn is_capped(provider: &Provider, answer: &Self::Answer) -> bool {
@@ -121,5 +133,9 @@ impl<O: ToolOperation> QueryOperation for ToolQuery<O> {
 
     fn undecided(answer: &Self::Answer) -> Option<&UndecidedName> {
         O::undecided(answer)
+    }
+
+    fn is_late(answer: &Self::Answer) -> bool {
+        O::is_late(answer)
     }
 }

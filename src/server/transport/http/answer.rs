@@ -38,7 +38,7 @@ pub fn empty(status: StatusCode) -> Response {
 
 /// The response to a request that has authenticated while as many connections as there may be have. It closes the connection.
 pub fn too_many_connections() -> Response {
-    const BODY: &[u8] = br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"too many connections; try again after the hinted time","data":{"reason":"overloaded","retryAfterMs":1000}}}"#;
+    const BODY: &[u8] = br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"too many connections. Ask again in 1 s.","data":{"reason":"overloaded","retryAfterMs":1000}}}"#;
     let mut response = json(BODY.to_vec());
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));

@@ -1,0 +1,121 @@
+//! The sentences below a page of the tool `lsp`: how to go on, what was left out, and why.
+//!
+//! The pager reserves room for them, and the catalog writes them into the text and into `metadata.hint`. Invariant: both use these texts, so
+//! a page with its sentences keeps its limit, and neither place says anything that the other doesn't.
+
+use super::answer::AnswerNotes;
+use super::limits::{MAX_PAGE_CHARS, MAX_PROVIDERS_NAMED};
+use super::lsp_items::LspAnswer;
+use super::operation::{Operation, PageStyle};
+
+/// What the sentences of a page depend on.
+#[derive(Debug, Clone, Copy)]
+pub struct PageFacts<'a> {
+    /// The operation.
+    pub operation: Operation,
+    /// Number of entries on the page.
+    pub shown: usize,
+    /// Number of entries of the whole list.
+    pub total: usize,
+    /// The cursor of the next page.
+    pub next_cursor: Option<&'a str>,
+    /// Facts about the whole list.
+    pub notes: &'a AnswerNotes,
+    /// How the page is written.
+    pub style: PageStyle,
+}
+
+impl LspAnswer {
+    /// The sentences below the page; `None` if there are none.
+    pub fn sentences(&self) -> Option<String> {
+        let facts = PageFacts {
+            operation: self.operation,
+            shown: self.found.len(),
+            total: self.total,
+            next_cursor: self.next_cursor.as_deref(),
+            notes: &self.notes,
+            style: self.style,
+        };
+        facts.sentences()
+    }
+
+    /// Whether nothing was found at all: no page of the result has an entry.
+    pub fn is_nothing(&self) -> bool {
+        self.total == 0 && self.found.is_empty()
+    }
+}
+
+impl PageFacts<'_> {
+    /// The sentences, joined by spaces; `None` if there are none.
+    pub fn sentences(&self) -> Option<String> {
+        let notes = self.notes;
+        let all = [
+            self.page(),
+            outside(notes.outside),
+            passed_over(&notes.skipped_providers),
+            notes.by_name_sentence(),
+            notes.known_files.sentences(self.total == 0),
+            self.truncated(),
+            without_preview(notes.without_preview).filter(|_| self.style.preview),
+            notes.escaped_sentence(),
+        ];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        (!all.is_empty()).then(|| all.join(" "))
+    }
+
+    /// How to get the next page, or fewer results.
+    fn page(&self) -> Option<String> {
+        let Self { shown, total, .. } = self;
+        let Some(cursor) = self.next_cursor else {
+            let is_past_the_end = *shown == 0 && *total > 0;
+            return is_past_the_end.then(|| format!("No more results: all {total} are on the pages before."));
+        };
+        let best = if self.notes.truncated { ", the best of still more" } else { "" };
+        let narrower = match self.operation {
+            Operation::FindReferences => "ask incomingCalls for the callers alone",
+            Operation::WorkspaceSymbol => "give more of the name",
+            Operation::DocumentSymbol => "ask workspaceSymbol for one name",
+            _ => "ask at a more specific symbol",
+        };
+        Some(format!(
+            "{shown} of {total} here{best}; for the next ones repeat the call with `cursor` \"{cursor}\", or {narrower}."
+        ))
+    }
+
+    fn truncated(&self) -> Option<String> {
+        match self.operation {
+            _ if !self.notes.truncated => None,
+            Operation::Hover if self.style.chars < MAX_PAGE_CHARS => {
+                Some("The text was cut; a larger `pageChars` shows more.".to_owned())
+            }
+            Operation::Hover => Some("The text was cut.".to_owned()),
+            _ if self.next_cursor.is_some() => None,
+            _ => Some("Only the best matches are listed; give more of the name.".to_owned()),
+        }
+    }
+}
+
+fn outside(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("1 result outside the allowed roots was left out.".to_owned()),
+        several => Some(format!("{several} results outside the allowed roots were left out.")),
+    }
+}
+
+fn passed_over(providers: &[String]) -> Option<String> {
+    let named = &providers[..providers.len().min(MAX_PROVIDERS_NAMED)];
+    let more = match providers.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!named.is_empty()).then(|| format!("Not answered by every language server: {}{more}.", named.join(", ")))
+}
+
+fn without_preview(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("The source line of 1 result is missing: its file could not be read in time.".to_owned()),
+        _ => Some(format!("The source lines of {count} results are missing: not all files could be read in time.")),
+    }
+}
