@@ -14,6 +14,8 @@ mod launch;
 pub mod limits;
 mod lsp_v1;
 #[cfg(test)]
+mod next_steps_tests;
+#[cfg(test)]
 mod partial_views;
 mod policy;
 mod registry;

@@ -159,14 +159,14 @@ mod tests {
             preview: preview.map(Box::from),
         };
         let places = LspItems::Locations(vec![at("/w/a b.py", Some("x = f()")), at("/x/c\n.py", None)]);
-        assert_eq!(compact(&places), "a b.py:3:4  x = f()\n/x/c\\n.py:3:4");
+        assert_eq!(compact(&places), "a b.py:3:4  x = f()\n/x/c\\x0a.py:3:4");
         let calls = vec![Range::new(0, 1, 0, 2), Range::new(5, 1, 5, 2)];
         let incoming = IncomingCall { from: item("/w/d.py"), from_ranges: calls.clone(), preview: Some("f(1)".into()) };
-        assert_eq!(compact(&LspItems::Incoming(vec![incoming])), "d.py:1:2  f(1)  in function f\\n 10:5 and 1 more");
+        assert_eq!(compact(&LspItems::Incoming(vec![incoming])), "d.py:1:2  f(1)  in function f\\x0a 10:5 and 1 more");
         let outgoing = OutgoingCall { to: item("/w/d.py"), from_ranges: calls, preview: Some("f(1)".into()) };
-        let expected = "d.py:10:5  function f\\n  called at 1:2 and 1 more  f(1)";
+        let expected = "d.py:10:5  function f\\x0a  called at 1:2 and 1 more  f(1)";
         assert_eq!(compact(&LspItems::Outgoing(vec![outgoing])), expected);
-        assert_eq!(compact(&LspItems::CallItems(vec![item("/w/d.py")])), "d.py:10:5  function f\\n");
+        assert_eq!(compact(&LspItems::CallItems(vec![item("/w/d.py")])), "d.py:10:5  function f\\x0a");
         let entry = |depth, kind| OutlineEntry {
             depth,
             name: "n".into(),

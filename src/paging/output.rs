@@ -33,14 +33,25 @@ const GAP: usize = 2;
 /// Characters of a request key, and at most of a snapshot key, which may have a mark of a partial result.
 const KEY_CHARS: (usize, usize) = (64, 80);
 
-/// The number of entries on the page from `offset`, at most `max`.
-pub(super) fn page_length(result: &LspResult, offset: usize, max: usize, style: PageStyle) -> usize {
+/// What is on a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PageCut {
+    /// Enclosing symbols of the first entry that are repeated, the outermost first.
+    above: Vec<usize>,
+    /// Index of the first entry.
+    from: usize,
+    /// Number of entries, without those that are repeated.
+    pub(super) length: usize,
+}
+
+/// The page from `offset`, of at most `max` entries.
+pub(super) fn page_cut(result: &LspResult, offset: usize, max: usize, style: PageStyle) -> PageCut {
     let left = result.found.len().saturating_sub(offset);
     if matches!(result.found, LspItems::Hover(_)) {
-        return left;
+        return PageCut { above: Vec::new(), from: offset, length: left };
     }
     let whole = fitting(result, offset, max, style, sentence_chars(result, None, style));
-    if whole >= left {
+    if whole.length >= left {
         return whole;
     }
     let cursor = mint(result.found.len() as u64, &"k".repeat(KEY_CHARS.0), &"s".repeat(KEY_CHARS.1));
@@ -55,15 +66,24 @@ fn sentence_chars(result: &LspResult, next_cursor: Option<&str>, style: PageStyl
     facts.sentences().map_or(0, |text| text.chars().count() + GAP)
 }
 
-/// The number of entries from `offset` that fit above `below` code points; at least one, if there is one.
-fn fitting(result: &LspResult, offset: usize, max: usize, style: PageStyle, below: usize) -> usize {
+/// The entries from `offset` that fit above `below` code points; at least one, if there is one. Symbols are repeated only if an entry fits
+/// below them.
+fn fitting(result: &LspResult, offset: usize, max: usize, style: PageStyle, below: usize) -> PageCut {
     let writer = Writer { found: &result.found, paths: &result.paths, style };
     let found = writer.found;
     let left = found.len().saturating_sub(offset);
-    let above = writer.repeated(offset);
-    let mut base = above.first().or(Some(&offset)).map_or(0, |first| depth(found, *first));
-    let repeated: usize = above.iter().map(|at| writer.chars(*at, base)).sum();
-    let mut room = (style.chars + SEPARATOR).saturating_sub(FRAME + repeated + below);
+    let all = (style.chars + SEPARATOR).saturating_sub(FRAME + below);
+    let mut above = writer.repeated(offset);
+    let mut base;
+    let mut room;
+    loop {
+        base = above.first().or(Some(&offset)).map_or(0, |first| depth(found, *first));
+        room = all.saturating_sub(above.iter().map(|at| writer.chars(*at, base)).sum());
+        if above.is_empty() || left > 0 && writer.chars(offset, base) <= room {
+            break;
+        }
+        above.remove(0);
+    }
     let fits = (offset..found.len()).take(max).take_while(|at| {
         // An entry outside all repeated symbols begins a new tree.
         base = base.min(depth(found, *at));
@@ -72,13 +92,14 @@ fn fitting(result: &LspResult, offset: usize, max: usize, style: PageStyle, belo
         room = room.saturating_sub(needed);
         fits
     });
-    fits.count().max(1).min(left)
+    let length = fits.count().max(1).min(left);
+    PageCut { above, from: offset, length }
 }
 
-/// The page of `length` entries from `offset`.
-pub(super) fn part(found: &LspItems, offset: usize, length: usize, style: PageStyle) -> LspItems {
-    let to = offset.saturating_add(length).min(found.len());
-    let from = offset.min(to);
+/// The entries of a page, with the symbols that it repeats.
+pub(super) fn part(found: &LspItems, cut: &PageCut, style: PageStyle) -> LspItems {
+    let to = cut.from.saturating_add(cut.length).min(found.len());
+    let from = cut.from.min(to);
     let part = match found {
         LspItems::Locations(list) => LspItems::Locations(list[from..to].to_vec()),
         LspItems::Hover(hover) => LspItems::Hover(hover.clone().filter(|_| from < to)),
@@ -87,10 +108,7 @@ pub(super) fn part(found: &LspItems, offset: usize, length: usize, style: PageSt
         LspItems::Incoming(list) => LspItems::Incoming(list[from..to].to_vec()),
         LspItems::Outgoing(list) => LspItems::Outgoing(list[from..to].to_vec()),
         LspItems::Outline(list) => {
-            // Which symbols are repeated doesn't depend on the files that compact lines name.
-            let paths = ResultPaths::default();
-            let above = Writer { found, paths: &paths, style }.repeated(offset);
-            let above = above.into_iter().map(|at| list[at].clone());
+            let above = cut.above.iter().map(|at| list[*at].clone());
             LspItems::Outline(above.chain(list[from..to].iter().cloned()).collect())
         }
     };
@@ -178,10 +196,7 @@ impl Writer<'_> {
     }
 
     fn one(&self, at: usize) -> LspItems {
-        match self.found {
-            LspItems::Outline(list) => LspItems::Outline(vec![list[at].clone()]),
-            found => part(found, at, 1, self.style),
-        }
+        part(self.found, &PageCut { above: Vec::new(), from: at, length: 1 }, self.style)
     }
 }
 

@@ -41,12 +41,12 @@ fn cut<T: Clone>(full: &FullList<T>, offset: u64, size: usize, k: &str, s: &str)
 /// The page of at most `size` entries that fits into the limit of its style.
 fn part(result: &LspResult, (offset, size): (u64, usize), style: PageStyle, (k, s): (&str, &str)) -> LspAnswer {
     let from = usize::try_from(offset).unwrap_or(usize::MAX);
-    let length = output::page_length(result, from, size, style);
-    let (end, total) = (from.saturating_add(length), result.found.len());
+    let cut = output::page_cut(result, from, size, style);
+    let (end, total) = (from.saturating_add(cut.length), result.found.len());
     let mut answer = LspAnswer {
         operation: result.operation,
         title: result.title.clone(),
-        found: output::part(&result.found, from, length, style),
+        found: output::part(&result.found, &cut, style),
         total,
         next_cursor: (end < total).then(|| mint(end as u64, k, s)),
         notes: result.notes.clone(),

@@ -183,7 +183,7 @@ fn cut<T>(found: Canonical<T>, notes: AnswerNotes, max_items: usize) -> CappedLi
 }
 
 fn files_found(result: &LspResult, offset: u64, size: usize, style: PageStyle) -> Vec<CanonicalUri> {
-    let size = output::page_length(result, usize::try_from(offset).unwrap_or(usize::MAX), size, style);
+    let size = output::page_cut(result, usize::try_from(offset).unwrap_or(usize::MAX), size, style).length;
     let mut uris: Vec<CanonicalUri> = match &result.found {
         LspItems::Locations(list) => slice(list, offset, size).iter().map(|place| place.uri.clone()).collect(),
         LspItems::Hover(_) | LspItems::Outline(_) => return Vec::new(),

@@ -7,6 +7,7 @@ use codeyard_catalog::CatalogSet;
 use codeyard_lsp::convert;
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::limits;
+use codeyard_model::operation::PageStyle;
 use codeyard_paging::{CanonicalResult, Snapshot};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use serde_json::value::RawValue;
@@ -125,7 +126,7 @@ fn pages(criterion: &mut Criterion, place: &Place) {
             &snapshot,
             |bencher, snapshot| {
                 bencher.iter(|| {
-                    let answer = codeyard_paging::page(black_box(snapshot), at, "k", "s");
+                    let answer = codeyard_paging::page(black_box(snapshot), at, PageStyle::default(), ("k", "s"));
                     catalog.encode(Ok(&answer), cap)
                 });
             },

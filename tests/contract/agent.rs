@@ -160,11 +160,15 @@ fn the_page_documents_the_limits() {
     let rows = table("| limit | value | what it bounds |");
     let documented: Vec<(&str, u64)> = rows.iter().map(|row| (row[0].as_str(), row[1].parse().unwrap())).collect();
     let coded = [
-        ("MAX_OUTPUT_CHARS", codeyard_model::limits::MAX_OUTPUT_CHARS as u64),
+        ("DEFAULT_PAGE_CHARS", codeyard_model::limits::DEFAULT_PAGE_CHARS as u64),
+        ("MIN_PAGE_CHARS", codeyard_model::limits::MIN_PAGE_CHARS as u64),
+        ("MAX_PAGE_CHARS", codeyard_model::limits::MAX_PAGE_CHARS as u64),
         ("MAX_PAGE_SIZE", codeyard_model::limits::MAX_PAGE_SIZE as u64),
         ("MAX_LISTED_IDENTIFIERS", limits::MAX_LISTED_IDENTIFIERS as u64),
         ("MAX_CALL_ITEMS", limits::MAX_CALL_ITEMS as u64),
         ("LATE_SERVER_MS", limits::LATE_SERVER_MS),
+        ("MAX_PREVIEW_CHARS", codeyard_model::limits::MAX_PREVIEW_CHARS as u64),
+        ("MAX_PREVIEWS", limits::MAX_PREVIEWS as u64),
     ];
     assert_eq!(documented, coded);
 }

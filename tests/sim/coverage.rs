@@ -10,7 +10,7 @@ use crate::faults::{FAULTS, START_FAULTS};
 use crate::language::{Asked, Lsp};
 
 /// Required events besides faults, tools and codes.
-const OTHERS: [&str; 41] = [
+const OTHERS: [&str; 42] = [
     "answer: first page",
     "answer: names a path outside",
     "answer: retained",
@@ -33,6 +33,7 @@ const OTHERS: [&str; 41] = [
     "error: PROVIDER_UNAVAILABLE quarantined",
     "error: PROVIDER_UNAVAILABLE server_error",
     "error: PROVIDER_UNAVAILABLE unsupported",
+    "lsp: declaration first",
     "lsp: nothing found",
     "lsp: somebody named",
     "page: foreign",

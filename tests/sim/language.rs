@@ -239,8 +239,32 @@ pub(crate) fn truth(tree: &Tree, asked: &Asked) -> Option<Vec<String>> {
     })
 }
 
+/// All correct answers: a server that fails to say where a symbol is defined leaves the references in the order without definitions first.
+pub(crate) fn truths(tree: &Tree, asked: &Asked) -> Vec<Vec<String>> {
+    let first = truth(tree, asked);
+    let other = match asked {
+        Asked::Lsp(lsp) if lsp.operation == Operation::FindReferences => lsp_truth_with(tree, lsp, false),
+        _ => None,
+    };
+    first.into_iter().chain(other).collect()
+}
+
 /// Same for the tool `lsp`; `None` also for a line without a name.
 fn lsp_truth(tree: &Tree, asked: &Lsp) -> Option<Vec<String>> {
+    lsp_truth_with(tree, asked, true)
+}
+
+/// The order of the tool `lsp`: definitions, the file, its folder, the others.
+fn group(file: &str, path: &str) -> u8 {
+    let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
+    match () {
+        () if path == file => 1,
+        () if folder(path) == folder(file) => 2,
+        () => 3,
+    }
+}
+
+fn lsp_truth_with(tree: &Tree, asked: &Lsp, definitions_first: bool) -> Option<Vec<String>> {
     let Lsp { operation, file, line, query } = asked;
     match operation.input() {
         OperationInput::Name => return Some(best_first(tree, query)),
@@ -249,16 +273,28 @@ fn lsp_truth(tree: &Tree, asked: &Lsp) -> Option<Vec<String>> {
     }
     let name = name_at(tree.get(file)?, *line)?;
     let project = project_of(tree, file);
-    let places = |found: Vec<(String, usize)>| found.into_iter().map(|(path, line)| format!("{path}:{line}")).collect();
+    let ordered = |mut found: Vec<(String, usize)>, first: &[(String, usize)]| {
+        found.sort_by_key(|place| if first.contains(place) { 0 } else { group(file, &place.0) });
+        found.into_iter().map(|(path, line)| format!("{path}:{line}")).collect()
+    };
+    let places = |found: Vec<(String, usize)>| ordered(found, &[]);
+    let calls = |calls: Calls| {
+        let mut calls: Vec<_> = calls.into_iter().collect();
+        calls.sort_by_key(|((path, ..), _)| group(file, path));
+        calls.iter().map(|(function, lines)| describe_call(function, lines.iter().copied())).collect()
+    };
     let functions = project.functions(tree, name);
     Some(match operation {
         Operation::GoToDefinition => places(project.places(tree, name, true, false)),
+        Operation::FindReferences if definitions_first => {
+            ordered(project.places(tree, name, true, true), &project.places(tree, name, true, false))
+        }
         Operation::FindReferences => places(project.places(tree, name, true, true)),
         Operation::GoToImplementation => places(project.implementations(tree, name)),
         Operation::Hover => vec![project.hover(tree, file, name)],
         Operation::PrepareCallHierarchy => functions.iter().map(describe_function).collect(),
         Operation::IncomingCalls if functions.is_empty() => vec![],
-        Operation::IncomingCalls => describe_calls(project.callers(tree, name)),
+        Operation::IncomingCalls => calls(project.callers(tree, name)),
         Operation::OutgoingCalls => {
             let mut all = Calls::new();
             for function in &functions {
@@ -266,7 +302,7 @@ fn lsp_truth(tree: &Tree, asked: &Lsp) -> Option<Vec<String>> {
                     all.entry(callee).or_default().extend(lines);
                 }
             }
-            describe_calls(all)
+            calls(all)
         }
         Operation::DocumentSymbol | Operation::WorkspaceSymbol => return None,
     })
@@ -287,10 +323,6 @@ fn best_first(tree: &Tree, query: &str) -> Vec<String> {
 /// A function as a line.
 pub(crate) fn describe_function((path, line, name): &Function) -> String {
     format!("{path}:{line} {name}")
-}
-
-fn describe_calls(calls: Calls) -> Vec<String> {
-    calls.iter().map(|(function, lines)| describe_call(function, lines.iter().copied())).collect()
 }
 
 /// A caller or a callee as a line.

@@ -5,10 +5,11 @@ use std::time::Duration;
 use codeyard_gateway::service::ToolReply;
 use codeyard_model::error::ErrorCode;
 use codeyard_model::limits;
+use codeyard_model::operation::Operation;
 use serde_json::Value;
 
 use crate::call::{Bad, Call, Chain, Done, Page, entries, error_in, error_of, offset_of};
-use crate::language::{Asked, Tree, lint, project_of, said, truth};
+use crate::language::{Asked, Tree, lint, project_of, said, truth, truths};
 use crate::profile::Diagnosing;
 use crate::stage::Stage;
 
@@ -126,24 +127,29 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
             let whole = next.is_none() && offset == 0 && !summary.contains("Passed over");
             return workspace_findings_fit(stage, call, tree, &given, (summary, whole));
         }
-        let Some(mut all) = truth(tree, &call.asked) else {
+        let all = truths(tree, &call.asked);
+        if all.is_empty() {
             // Without a word at the position a server may still find something, and all of it may be outside the roots.
             return is_lsp && given.is_empty() && beside["outside"].as_u64() > Some(0);
+        }
+        let fits = |mut all: Vec<String>| {
+            if is_in_part {
+                // A partial answer is marked; its entries are correct nevertheless.
+                return given.iter().all(|entry| all.contains(entry));
+            }
+            if !crate::call::is_paged(&call.asked) {
+                all.truncate(call.limits.list_cap);
+                return all == given;
+            }
+            // A page of the tool `lsp` may be shorter because its text is limited.
+            let size = if is_lsp && offset < all.len() { given.len().clamp(1, call.limits.page_cap) } else { size };
+            let page: Vec<String> = all.iter().skip(offset).take(size).cloned().collect();
+            let chained = before.is_empty() || all.starts_with(&before);
+            page == given && chained && next.is_some() == (offset + size < all.len())
         };
-        if is_in_part {
-            // A partial answer is marked; its entries are correct nevertheless.
-            return given.iter().all(|entry| all.contains(entry));
-        }
-        if !crate::call::is_paged(&call.asked) {
-            all.truncate(call.limits.list_cap);
-            return all == given;
-        }
-        // A page of the tool `lsp` may be shorter because its text is limited.
-        let size = if is_lsp && offset < all.len() { given.len().clamp(1, call.limits.page_cap) } else { size };
-        let page: Vec<String> = all.iter().skip(offset).take(size).cloned().collect();
-        let chained = before.is_empty() || all.starts_with(&before);
-        page == given && chained && next.is_some() == (offset + size < all.len())
+        all.into_iter().any(fits)
     };
+    declaration_first(stage, call, offset, &given);
     if !(call.from..=done.until).any(|version| fits(stage, version)) {
         let tree = stage.sites[call.workspace].tree();
         let present = match &call.asked {
@@ -171,6 +177,16 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
     Judged { said, chain, ok: true }
 }
 
+/// Notes an answer whose first entries are definitions from elsewhere.
+fn declaration_first(stage: &mut Stage, call: &Call, offset: usize, given: &[String]) {
+    let Asked::Lsp(lsp) = &call.asked else { return };
+    let is_elsewhere = |first: &String| !first.starts_with(&format!("{}:", lsp.file));
+    let has_own = given.iter().skip(1).any(|entry| entry.starts_with(&format!("{}:", lsp.file)));
+    if lsp.operation == Operation::FindReferences && offset == 0 && has_own && given.first().is_some_and(is_elsewhere) {
+        stage.cover("lsp: declaration first");
+    }
+}
+
 /// Servers other than linters that did not contribute to an answer of the tool `lsp`.
 fn others_than_linters(metadata: &Value) -> impl Iterator<Item = &str> {
     let all = metadata["passedOver"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -188,7 +204,12 @@ fn lsp_says(stage: &mut Stage, call: &Call, whole: &Value, given: &[String]) {
     let is_nothing = given.is_empty() && metadata["total"].as_u64().unwrap_or_default() == 0;
     let fits = match is_nothing {
         true => text.starts_with("No results found for "),
-        false => serde_json::from_str::<Value>(text).is_ok_and(|said| said == metadata["result"]),
+        // Sentences stand below the JSON, which has no empty line, and in the hint.
+        false => {
+            let (list, below) = text.split_once("\n\n").unwrap_or((text, ""));
+            let is_hint = below == metadata["hint"].as_str().unwrap_or_default();
+            is_hint && serde_json::from_str::<Value>(list).is_ok_and(|said| said == metadata["result"])
+        }
     };
     if !fits {
         stage.wrong(format!("call {} {:?} says {text}", call.number, call.asked));

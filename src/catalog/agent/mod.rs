@@ -7,6 +7,8 @@ mod decode;
 mod encode;
 mod sentence;
 #[cfg(test)]
+mod style_tests;
+#[cfg(test)]
 mod tests;
 
 use serde_json::value::RawValue;

@@ -7,11 +7,11 @@ use codeyard_canon::testing::file;
 use codeyard_model::answer::{Answer, AnswerNotes};
 use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 use codeyard_model::hover::MarkupKind;
-use codeyard_model::limits::{MAX_OUTPUT_CHARS, MAX_RESPONSE_BYTES};
+use codeyard_model::limits::{DEFAULT_PAGE_CHARS, MAX_RESPONSE_BYTES};
 use codeyard_model::lsp_items::{
-    CallItem, IncomingCall, LspItems, Markup, MarkupHover, NamedSymbol, OutgoingCall, OutlineEntry,
+    CallItem, IncomingCall, LspItems, Markup, MarkupHover, NamedSymbol, OutgoingCall, OutlineEntry, Place, ResultPaths,
 };
-use codeyard_model::operation::Operation;
+use codeyard_model::operation::{Operation, PageStyle};
 use codeyard_model::position::{Location, Range};
 use codeyard_paging::{CanonicalResult, LspResult, Snapshot, page};
 
@@ -34,8 +34,13 @@ fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Value {
 }
 
 fn answer(operation: Operation, found: LspItems, notes: AnswerNotes, offset: u64) -> Answer {
-    let result = LspResult { operation, title: format!("{} a.ts:1:1", operation.as_str()), found, notes };
-    page(&Snapshot::new(CanonicalResult::Lsp(result)), Some((offset, 200)), K, S)
+    styled(operation, found, notes, (offset, PageStyle::default()))
+}
+
+fn styled(operation: Operation, found: LspItems, notes: AnswerNotes, (offset, style): (u64, PageStyle)) -> Answer {
+    let paths = ResultPaths { root: "/w".into(), document: Some(file("/w/a.ts")), calls_in: None };
+    let result = LspResult { operation, title: format!("{} a.ts:1:1", operation.as_str()), found, notes, paths };
+    page(&Snapshot::new(CanonicalResult::Lsp(result)), Some((offset, 200)), style, (K, S))
 }
 
 fn shown(operation: Operation, found: LspItems) -> Value {
@@ -60,6 +65,7 @@ fn sentence(error: &ToolError) -> String {
     for (key, value) in &error.details {
         assert_eq!(&body[key], value);
     }
+    assert_eq!(body["message"], text_of(&reply), "hosts show one of the two");
     text_of(&reply).to_owned()
 }
 
@@ -70,7 +76,9 @@ fn item(name: &str) -> CallItem {
 
 fn locations(n: u32) -> LspItems {
     LspItems::Locations(
-        (0..n).map(|line| Location { uri: file("/w/a.ts"), range: Range::new(line, 4, line, 20) }).collect(),
+        (0..n)
+            .map(|line| Place { uri: file("/w/a.ts"), range: Range::new(line, 4, line, 20), preview: None })
+            .collect(),
     )
 }
 
@@ -84,10 +92,14 @@ fn results_follow_the_contract() {
     assert_eq!(found, json!([{"uri": "file:///w/a.ts", "range": place}]));
     assert_eq!(shown(Operation::PrepareCallHierarchy, LspItems::CallItems(vec![item("f")])), json!([function]));
     let from_ranges = vec![Range::new(0, 4, 0, 20)];
-    let incoming = LspItems::Incoming(vec![IncomingCall { from: item("f"), from_ranges: from_ranges.clone() }]);
+    let incoming =
+        LspItems::Incoming(vec![IncomingCall { from: item("f"), from_ranges: from_ranges.clone(), preview: None }]);
     assert_eq!(shown(Operation::IncomingCalls, incoming), json!([{"from": function, "fromRanges": [place]}]));
-    let outgoing = LspItems::Outgoing(vec![OutgoingCall { to: item("f"), from_ranges }]);
-    assert_eq!(shown(Operation::OutgoingCalls, outgoing), json!([{"to": function, "fromRanges": [place]}]));
+    let outgoing = LspItems::Outgoing(vec![OutgoingCall { to: item("f"), from_ranges, preview: Some("f()".into()) }]);
+    assert_eq!(
+        shown(Operation::OutgoingCalls, outgoing),
+        json!([{"to": function, "fromRanges": [place], "preview": "f()"}])
+    );
     let hover = MarkupHover {
         contents: Markup { kind: MarkupKind::Markdown, value: "`f`".into() },
         range: Some(Range::new(0, 4, 0, 20)),
@@ -144,7 +156,8 @@ fn notes_are_in_the_metadata() {
         metadata,
         json!({
             "total": 3, "outside": 3, "passedOver": ["ruff: timeout"],
-            "partial": [{"server": "ruff", "unavailable": "timeout"}]
+            "partial": [{"server": "ruff", "unavailable": "timeout"}],
+            "hint": "3 results outside the allowed roots were left out. Not answered by every language server: ruff: timeout."
         })
     );
     assert_eq!(reply["structuredContent"]["title"], "findReferences a.ts:1:1");
@@ -158,7 +171,7 @@ fn a_long_list_is_paged_with_a_hint() {
     loop {
         let page = answer(Operation::FindReferences, locations(1_000), AnswerNotes::default(), offset);
         let reply = encode(Ok(&page), MAX_RESPONSE_BYTES);
-        assert!(text_of(&reply).chars().count() <= MAX_OUTPUT_CHARS);
+        assert!(text_of(&reply).chars().count() <= DEFAULT_PAGE_CHARS);
         let metadata = &reply["structuredContent"]["metadata"];
         let here = metadata["result"].as_array().unwrap();
         assert_eq!(metadata["total"], 1_000);
@@ -166,12 +179,14 @@ fn a_long_list_is_paged_with_a_hint() {
         let Some(cursor) = metadata["nextCursor"].as_str() else { break };
         let hint = metadata["hint"].as_str().unwrap();
         assert!(hint.starts_with(&format!("{} of 1000 here", here.len())) && hint.contains("incomingCalls"), "{hint}");
+        assert!(hint.contains(&format!("`cursor` \"{cursor}\"")) && text_of(&reply).ends_with(hint), "{hint}");
         offset = codeyard_paging::decode(cursor, K).unwrap().offset;
     }
     assert_eq!(places, (0..1_000).collect::<Vec<u64>>());
     let past =
         encode(Ok(&answer(Operation::FindReferences, locations(5), AnswerNotes::default(), 9)), MAX_RESPONSE_BYTES);
-    assert_eq!((text_of(&past), &past["structuredContent"]["metadata"]["total"]), ("[]", &json!(5)));
+    let said = "[]\n\nNo more results: all 5 are on the pages before.";
+    assert_eq!((text_of(&past), &past["structuredContent"]["metadata"]["total"]), (said, &json!(5)));
 }
 
 #[test]
@@ -191,7 +206,7 @@ fn failures_have_their_own_sentences() {
     let unavailable = |reason| ToolError::provider_unavailable(reason, "it isn't there", "codeyard do");
     for (error, expected) in [
         (ToolError::new(ErrorCode::NotFound, "m").with("path", "src/a.ts"), "File not found: src/a.ts"),
-        (unavailable("no_server"), "No LSP server available for this file type."),
+        (unavailable("no_server"), "No LSP server available for this file type. Next: `codeyard do`."),
         (
             unavailable("not_installed"),
             "No LSP server available for this file type. It isn't there. Next: `codeyard do`.",
@@ -202,12 +217,12 @@ fn failures_have_their_own_sentences() {
                 .with("operation", "hover")
                 .with("server", "ty")
                 .with("offeredBy", json!(["a", "b"])),
-            "No LSP server here offers hover for this file type (ty doesn't). a or b would: `codeyard servers install a`.",
+            "No LSP server here offers hover for this file type (ty doesn't). a or b would. Next: `codeyard do`.",
         ),
         (
             unavailable("unsupported").with("operation", "hover"),
-            "No LSP server here offers hover for this file type. No language server that codeyard knows for it would: \
-             `codeyard servers list`.",
+            "No LSP server here offers hover for this file type. No language server that codeyard knows for it would. \
+             Next: `codeyard do`.",
         ),
         (
             ToolError::timeout(CallPhase::Indexing, Some("12 of 40 files".into()), 1_500),

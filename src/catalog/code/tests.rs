@@ -588,7 +588,7 @@ fn refused(error: &ToolError) -> (String, Value) {
 fn gateway_errors_get_the_codes_of_this_catalog() {
     let (code, error) = refused(&ToolError::overloaded(250));
     assert_eq!((code.as_str(), &error["data"]["retryAfterMs"]), ("overloaded", &json!(250)));
-    assert_eq!(error["message"], "Too much is going on here. Ask again in 250 ms.");
+    assert_eq!(error["message"], "Too much is going on here. Ask again in 1 s.");
     let (code, error) = refused(&ToolError::timeout(CallPhase::Queued, None, 500));
     assert_eq!((code.as_str(), &error["data"]["retryAfterMs"]), ("timeout", &json!(500)));
     let expected = [

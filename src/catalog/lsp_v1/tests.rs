@@ -10,6 +10,7 @@ use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
 use codeyard_model::limits::MAX_RESPONSE_BYTES;
+use codeyard_model::operation::PageStyle;
 use codeyard_model::position::{Range, RawLocation};
 use codeyard_model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
 use codeyard_paging::{CanonicalResult, Snapshot, page};
@@ -52,7 +53,7 @@ fn payload(answer: &Answer) -> Value {
 }
 
 fn answer(result: CanonicalResult, offset: u64, size: usize) -> Answer {
-    page(&Snapshot::new(result), Some((offset, size)), K, S)
+    page(&Snapshot::new(result), Some((offset, size)), PageStyle::default(), (K, S))
 }
 
 fn raw_locations(n: u32) -> Vec<RawLocation> {
@@ -298,7 +299,7 @@ fn the_byte_cap_is_exact_for_every_tool() {
 
 /// Compares the hint of a page that is too large with the largest smaller page that fits.
 fn check_hint(whole: &Snapshot, offset: u64, size: usize, cap: usize) -> usize {
-    let cut = |size| page(whole, Some((offset, size)), K, S);
+    let cut = |size| page(whole, Some((offset, size)), PageStyle::default(), (K, S));
     let fits = (1..size).rev().find(|size| result(&cut(*size), cap).is_some()).unwrap_or(0);
     let details = details(&cut(size), cap);
     assert_eq!(details["pageSizeThatFits"].as_u64().unwrap_or(0) as usize, fits, "cap {cap}, offset {offset}");
@@ -320,7 +321,9 @@ fn the_hinted_page_size_is_the_largest_that_fits() {
     for whole in results.map(Snapshot::new) {
         // In the second case the offset gets a digit more; the third reaches the end of two of the lists.
         for (offset, size) in [(0, 12), (3, 9), (92, 18)] {
-            let bytes = |size| result(&page(&whole, Some((offset, size)), K, S), usize::MAX).unwrap().len();
+            let bytes = |size| {
+                result(&page(&whole, Some((offset, size)), PageStyle::default(), (K, S)), usize::MAX).unwrap().len()
+            };
             // The exact length of each size, and one byte less: exact hints change there.
             let mut caps: Vec<usize> = (1..size).flat_map(|size| [bytes(size) - 1, bytes(size)]).collect();
             caps.extend([300, bytes(size) - 1]);

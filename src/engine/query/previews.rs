@@ -228,7 +228,7 @@ mod tests {
                 let (ended, reached) = (ended.clone(), reached.clone());
                 let work = move |_: &Gate| {
                     reached.send(()).unwrap();
-                    drop(ended.lock().recv());
+                    assert!(ended.lock().recv().is_err());
                 };
                 tokio::spawn(folder.gate.run(work))
             })

@@ -110,8 +110,9 @@ fn a_list_is_counted_exactly_and_cut_where_it_is_full() {
         }
     }
     let many = result(places(2_000));
-    assert_eq!(page_length(&many, 0, 7, STYLE), 7);
-    assert_eq!((page_length(&many, 2_000, 7, STYLE), part(&many.found, 9_999, 7, STYLE).len()), (0, 0));
+    assert_eq!(page_cut(&many, 0, 7, STYLE).length, 7);
+    let past = page_cut(&many, 9_999, 7, STYLE);
+    assert_eq!((page_cut(&many, 2_000, 7, STYLE).length, part(&many.found, &past, STYLE).len()), (0, 0));
 }
 
 #[test]
@@ -135,8 +136,8 @@ fn a_hover_is_on_the_first_page_only_and_cut_to_the_limit() {
         LspItems::Hover(Some(MarkupHover { contents: Markup { kind: MarkupKind::Plaintext, value }, range: None }))
     };
     let short = hover("text".into());
-    assert_eq!(part(&short, 0, 1, STYLE), short);
-    assert_eq!(part(&short, 1, 1, STYLE), LspItems::Hover(None));
+    let of = |from| part(&short, &page_cut(&result(short.clone()), from, 9, STYLE), STYLE);
+    assert_eq!((of(0), of(1)), (short.clone(), LspItems::Hover(None)));
     for value in ["x".repeat(30_000), "\u{1}\"é".repeat(9_000)] {
         for style in [STYLE, COMPACT, PageStyle { chars: MIN_PAGE_CHARS, ..STYLE }] {
             let operation = Operation::Hover;
@@ -158,13 +159,14 @@ fn an_entry_that_is_too_long_is_a_page() {
         selection_range: Range::new(0, 0, 0, 0),
     };
     let found = result(LspItems::Outline(vec![entry("n".repeat(DEFAULT_PAGE_CHARS)), entry("m".into())]));
-    assert_eq!((page_length(&found, 0, 9, STYLE), page_length(&found, 1, 9, STYLE)), (1, 1));
+    assert_eq!([0, 1].map(|from| page_cut(&found, from, 9, STYLE).length), [1, 1]);
 }
 
 #[test]
 fn a_page_inside_a_tree_repeats_its_enclosing_symbols() {
     let found = outline(&[0, 1, 2, 2, 1, 0]);
-    let LspItems::Outline(page) = part(&found, 3, 2, STYLE) else { unreachable!() };
+    let cut = page_cut(&result(found.clone()), 3, 2, STYLE);
+    let LspItems::Outline(page) = part(&found, &cut, STYLE) else { unreachable!() };
     let lines: Vec<(u32, u32)> = page.iter().map(|entry| (entry.depth, entry.range.start.line)).collect();
     assert_eq!(lines, [(0, 0), (1, 1), (2, 3), (1, 4)]);
 }
@@ -176,8 +178,8 @@ fn pages_of_the_deepest_trees_keep_within_the_budget() {
         let found = result(outline(&down));
         let (mut offset, mut pages, mut listed) = (0, 0, 0);
         while offset < found.found.len() {
-            let length = page_length(&found, offset, 200, style);
-            let page = part(&found.found, offset, length, style);
+            let cut = page_cut(&found, offset, 200, style);
+            let (length, page) = (cut.length, part(&found.found, &cut, style));
             let chars = match style.format {
                 LspFormat::Json => text(&page),
                 LspFormat::Compact => compact::text(&page, &found.paths).chars().count(),

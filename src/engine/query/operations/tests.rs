@@ -32,6 +32,7 @@ use codeyard_model::coverage::AnswerScope;
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::limits::Limits;
 use codeyard_model::lsp_items::LspItems;
+use codeyard_model::operation::PageStyle;
 use codeyard_model::position::{Position, Range, RawLocation};
 use codeyard_model::query::PageRequest;
 use codeyard_model::symbol::RawWorkspaceSymbol;
@@ -98,7 +99,7 @@ fn tool_query(operation: Operation) -> LspQuery<CanonicalUri> {
         Operation::WorkspaceSymbol => QuerySubject::Name("call".into()),
         _ => QuerySubject::At(uri, AT_CALL),
     };
-    LspQuery { operation, subject, page: page() }
+    LspQuery { operation, subject, page: page(), style: PageStyle::default() }
 }
 
 /// The queries that language servers answer, except those of the tool `lsp`.
@@ -185,7 +186,8 @@ fn queries_without_their_document_or_subject_have_no_operation() {
     assert_eq!(dispatch(&code, Some(any_document()), Describe), None);
     let subject = QuerySubject::File(any_document().source.uri.clone());
     for operation in [Operation::WorkspaceSymbol, Operation::Hover, Operation::IncomingCalls] {
-        let query = Query::Lsp(LspQuery { operation, subject: subject.clone(), page: page() });
+        let query =
+            Query::Lsp(LspQuery { operation, subject: subject.clone(), page: page(), style: PageStyle::default() });
         assert_eq!(dispatch(&query, Some(any_document()), Describe), None, "{query:?}");
     }
 }
