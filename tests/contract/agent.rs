@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use codeyard_catalog::{Catalog, CatalogId, CatalogSet, EncodedReply, PageSizes};
 use codeyard_engine::limits;
 use codeyard_model::error::{ErrorCode, ToolError};
-use codeyard_model::operation::{LspQuery, Operation, OperationInput, QuerySubject};
+use codeyard_model::operation::{LspFormat, LspQuery, Operation, OperationInput, PageStyle, QuerySubject};
 use codeyard_model::position::Position;
 use codeyard_model::query::Query;
 use serde_json::value::RawValue;
@@ -144,6 +144,42 @@ fn errors_name_missing_and_invalid_arguments() {
         refusal(&json!({"operation": "hover", "filePath": "a", "line": 1, "character": 1, "cursor": 5}))
             .contains("`cursor`")
     );
+}
+
+#[test]
+fn the_style_of_a_page_is_chosen_by_arguments_and_operation() {
+    let style = |operation: Operation, change: Value| {
+        let mut arguments = everything(operation);
+        arguments.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        assert!(jsonschema::is_valid(&listing()[0]["inputSchema"], &arguments));
+        let sizes = PageSizes { entries: 200, chars: 5_000 };
+        let raw = RawValue::from_string(arguments.to_string()).unwrap();
+        let Query::Lsp(asked) = catalog().decode("lsp", Some(&raw), sizes).unwrap() else { panic!() };
+        asked.style
+    };
+    for operation in Operation::ALL {
+        let calls = [Operation::FindReferences, Operation::IncomingCalls, Operation::OutgoingCalls];
+        let expected = PageStyle { format: LspFormat::Json, preview: calls.contains(&operation), chars: 5_000 };
+        assert_eq!(style(operation, json!({})), expected);
+        let compact = PageStyle { format: LspFormat::Compact, preview: true, chars: 2_000 };
+        assert_eq!(style(operation, json!({"format": "compact", "pageChars": 2000})), compact);
+        let bare = PageStyle { preview: false, ..compact };
+        assert_eq!(style(operation, json!({"format": "compact", "preview": false, "pageChars": 2e3})), bare);
+        assert!(style(operation, json!({"preview": true})).preview);
+    }
+    for (change, expected) in [
+        (json!({"format": "xml"}), "`format` must be one of json, compact."),
+        (json!({"format": 1}), "`format` must be one of json, compact."),
+        (json!({"pageChars": 1999}), "`pageChars` must be an integer from 2000 to 40000."),
+        (json!({"pageChars": 40001}), "`pageChars` must be an integer from 2000 to 40000."),
+        (json!({"pageChars": "many"}), "`pageChars` must be an integer from 2000 to 40000."),
+        (json!({"preview": "yes"}), "`preview` has the wrong type."),
+    ] {
+        let mut arguments = everything(Operation::Hover);
+        arguments.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        assert!(refusal(&arguments).starts_with(expected), "{}", refusal(&arguments));
+        assert!(!jsonschema::is_valid(&listing()[0]["inputSchema"], &arguments), "{arguments}");
+    }
 }
 
 #[test]

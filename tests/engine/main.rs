@@ -18,6 +18,7 @@ mod crashes;
 mod diagnostics;
 mod documents;
 mod drain;
+mod first_page;
 mod flights;
 mod floods;
 mod fresh;

@@ -9,7 +9,7 @@ use crate::bare::{Bare, canonical_diagnostics, uri_of};
 use crate::e2e::listing;
 use crate::mcp::{Failure, Mcp};
 use crate::question::{Ask, source_files};
-use crate::real_servers::{Package, copy_sample, files_below};
+use crate::real_servers::{Package, build_folder, copy_sample, copy_tree, files_below};
 
 /// Page sizes in the order of use.
 const PAGE_SIZES: [usize; 3] = [7, 50, 200];
@@ -90,6 +90,17 @@ impl Corpus {
     /// A copy of the real package.
     pub(crate) fn package(language: Language) -> Self {
         Self::new(language, |root| language.package.expect("it has a package").copy_to(root))
+    }
+
+    /// A copy of the Django that the questions about ranking fetch.
+    pub(crate) fn django() -> Self {
+        let fetched = build_folder().join("codeyard-packages/django-5.2.8");
+        assert!(fetched.exists(), "fetch it with `cargo test --test ranking`");
+        Self::new(PYTHON, |root| {
+            copy_tree(&fetched, root);
+            let project = "[project]\nname = \"django\"\nversion = \"5.2.8\"\n";
+            fs::write(root.join("pyproject.toml"), project).expect("a file");
+        })
     }
 
     fn new(language: Language, copy: impl FnOnce(&Path)) -> Self {

@@ -21,6 +21,7 @@ mod call_shares;
 mod call_sites;
 mod cold;
 mod commonjs;
+mod compact;
 mod compile_database;
 mod confirm;
 mod corpus;

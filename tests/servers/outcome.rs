@@ -3,7 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use codeyard_base::visible::visible_line;
 use codeyard_canon::limits::MAX_HOVER_FRAGMENT_CHARS;
+use codeyard_engine::limits::MAX_PREVIEWS;
+use codeyard_model::limits::MAX_PREVIEW_CHARS;
 use serde_json::{Value, json};
 
 use crate::bare::{Bare, fragments, key, list, text, unkey, uri_of};
@@ -138,7 +141,49 @@ fn locations(servers: &mut [&mut Bare], method: &str, at: &At, declaration: Opti
     }
     all.sort();
     all.dedup();
-    all.into_iter().map(|(uri, range)| json!({"uri": uri, "range": unkey(range)})).collect()
+    let is_of_references = method == "textDocument/references";
+    let mut declared = Vec::new();
+    for server in servers.iter_mut().filter(|server| is_of_references && server.offers("definitionProvider")) {
+        let raw = server.at("textDocument/definition", &at.path, at.line, at.character, None);
+        let places = server.locations(&raw);
+        declared.extend(places.iter().map(|place| (text(&place["uri"]).expect("a URI"), start(&key(&place["range"])))));
+    }
+    all.sort_by_key(|(uri, range)| if declared.contains(&(uri.clone(), start(range))) { 0 } else { group(at, uri) });
+    let rows = all.into_iter().enumerate().map(|(row, (uri, range))| {
+        let preview = (is_of_references && row < MAX_PREVIEWS).then(|| source_line(servers[0], &uri, range[0]));
+        with_preview(json!({"uri": uri, "range": unkey(range)}), preview.flatten())
+    });
+    rows.collect()
+}
+
+/// Line and character at which a range starts.
+fn start(range: &[u64; 4]) -> [u64; 2] {
+    [range[0], range[1]]
+}
+
+/// The file of the query, its folder, everything else.
+fn group(at: &At, uri: &str) -> u8 {
+    let own = uri_of(&at.path);
+    let folder = |uri: &str| uri.rsplit_once('/').expect("a path").0.to_owned();
+    match () {
+        () if own == uri => 1,
+        () if folder(&own) == folder(uri) => 2,
+        () => 3,
+    }
+}
+
+/// A line of a file as results show it.
+fn source_line(server: &Bare, uri: &str, line: u64) -> Option<String> {
+    let text = std::fs::read_to_string(server.inside(uri)?).ok()?.replace("\r\n", "\n").replace('\r', "\n");
+    let line = text.split('\n').nth(line as usize)?.trim();
+    Some(visible_line(line).chars().take(MAX_PREVIEW_CHARS).collect::<String>().trim_end().to_owned())
+}
+
+fn with_preview(mut row: Value, preview: Option<String>) -> Value {
+    if let Some(preview) = preview {
+        row["preview"] = json!(preview);
+    }
+    row
 }
 
 /// Parts of one server are separated by a blank line, servers by a rule; repeated parts are dropped, long ones are cut.
@@ -248,6 +293,7 @@ fn quality(name: &str, query: &str) -> usize {
 
 fn calls(servers: &mut [&mut Bare], name: &str, at: &At) -> Value {
     let mut functions: Vec<Function> = Vec::new();
+    let mut callers = std::collections::BTreeSet::new();
     let mut calls: Vec<(Function, Vec<[u64; 4]>)> = Vec::new();
     let (method, end) = match name {
         "incomingCalls" => ("callHierarchy/incomingCalls", "from"),
@@ -262,6 +308,7 @@ fn calls(servers: &mut [&mut Bare], name: &str, at: &At) -> Value {
         for item in prepared {
             for call in list(&server.request(method, &json!({"item": item})).expect("calls")) {
                 let places = list(&call["fromRanges"]).iter().map(key).collect();
+                callers.insert(text(&item["uri"]).expect("a URI"));
                 calls.extend(function(server, &call[end]).map(|function| (function, places)));
             }
         }
@@ -276,9 +323,15 @@ fn calls(servers: &mut [&mut Bare], name: &str, at: &At) -> Value {
     for (function, places) in calls {
         merged.entry(function).or_default().extend(places);
     }
+    let mut merged: Vec<_> = merged.into_iter().collect();
+    merged.sort_by_key(|(function, _)| group(at, &function.0));
+    // The calls of several functions may be in several files; then no file has the first one.
+    let caller = callers.first().filter(|_| callers.len() == 1);
     let rows = merged.into_iter().map(|(function, places)| {
+        let file = if end == "from" { Some(&function.0) } else { caller };
+        let first = file.zip(places.first()).and_then(|(file, first)| source_line(servers[0], file, first[0]));
         let places: Vec<Value> = places.into_iter().map(unkey).collect();
-        json!({end: written(function), "fromRanges": places})
+        with_preview(json!({end: written(function), "fromRanges": places}), first)
     });
     rows.collect()
 }

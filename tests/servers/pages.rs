@@ -53,7 +53,7 @@ fn every_page_is_full(client: &mut crate::mcp::Mcp, op: &Op) {
         let room = MOST_CHARS - page.output.chars().count();
         assert!(entries == MOST_ENTRIES || room < 2_000, "{entries} entries, {room} code points left");
         let hint = page.metadata["hint"].as_str().expect("a hint");
-        assert!(hint.contains("pass nextCursor back as cursor"), "{hint}");
+        assert!(hint.contains("repeat the call with `cursor`") && hint.contains(cursor), "{hint}");
         arguments["cursor"] = json!(cursor);
     }
 }
