@@ -97,11 +97,12 @@ fn a_declaration_that_is_late_is_not_waited_for_and_the_answer_is_not_retained()
         let late = [until_cancelled(), fail(-32800, "cancelled")];
         let fake = capable(&site).on(DEFINE, late).launcher();
         let yard = open(site, fake.clone()).await;
-        let answer = lsp(&yard, ask_references(json!({}))).await;
-        assert_eq!(order(&yard, &answer.whole()), WITHOUT_DECLARATION);
-        answer.took_about(LATE);
-        let answer = lsp(&yard, ask_references(json!({}))).await;
-        assert_eq!((order(&yard, &answer.whole()), fake.record().count(REFER)), (USEFUL.map(String::from).to_vec(), 2));
+        for asked in [1, 2] {
+            let answer = lsp(&yard, ask_references(json!({}))).await;
+            assert_eq!(order(&yard, &answer.whole()), WITHOUT_DECLARATION);
+            answer.took_about(LATE);
+            assert_eq!(fake.record().count(REFER), asked, "the next answer may have the first group");
+        }
     });
 }
 
@@ -117,7 +118,7 @@ fn slow_references_are_not_delayed_by_the_declaration() {
 }
 
 #[test]
-fn source_lines_are_of_the_content_that_the_answer_stands_on() {
+fn source_lines_are_of_the_same_content_as_the_answer() {
     for watched in [true, false] {
         paused(|| async move {
             let site = site();

@@ -60,8 +60,8 @@ fn calls_of_all_prepared_functions_are_merged_and_each_item_is_returned_unchange
         let yard = one(site, fake.clone()).await;
         let found = at(&yard, "incomingCalls", 0, 0).await.whole();
         let expected = json!([
-            {"from": shown(&uri, 0), "fromRanges": [range(1)]},
-            {"from": shown(&uri, 2), "fromRanges": [range(0), range(1), range(2)]},
+            {"from": shown(&uri, 0), "fromRanges": [range(1)], "preview": "beta"},
+            {"from": shown(&uri, 2), "fromRanges": [range(0), range(1), range(2)], "preview": "alpha"},
         ]);
         assert_eq!(found, expected);
         let sent: Vec<Value> =
@@ -159,7 +159,7 @@ fn functions_outside_the_roots_are_dropped_but_their_calls_inside_are_kept() {
         prepared.nothing("prepareCallHierarchy");
         assert_eq!(prepared.metadata()["outside"], 1);
         let answer = at(&yard, "incomingCalls", 0, 0).await;
-        assert_eq!(answer.found(), json!([{"from": shown(&uri, 1), "fromRanges": [range(1)]}]));
+        assert_eq!(answer.found(), json!([{"from": shown(&uri, 1), "fromRanges": [range(1)], "preview": "beta"}]));
         assert_eq!(answer.metadata()["outside"], 1);
         for answer in [prepared, answer] {
             let text = String::from_utf8_lossy(answer.bytes()).into_owned();

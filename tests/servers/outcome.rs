@@ -134,7 +134,7 @@ pub(crate) fn expected(servers: &mut [Bare], op: &Op) -> Value {
 
 fn locations(servers: &mut [&mut Bare], method: &str, at: &At, declaration: Option<bool>) -> Value {
     let mut all = Vec::new();
-    for server in servers {
+    for server in servers.iter_mut() {
         let raw = server.at(method, &at.path, at.line, at.character, declaration);
         let here = server.locations(&raw);
         all.extend(here.iter().map(|place| (text(&place["uri"]).expect("a URI"), key(&place["range"]))));
@@ -299,7 +299,7 @@ fn calls(servers: &mut [&mut Bare], name: &str, at: &At) -> Value {
         "incomingCalls" => ("callHierarchy/incomingCalls", "from"),
         _ => ("callHierarchy/outgoingCalls", "to"),
     };
-    for server in servers {
+    for server in servers.iter_mut() {
         let prepared = list(&server.at(PREPARE, &at.path, at.line, at.character, None));
         functions.extend(prepared.iter().filter_map(|item| function(server, item)));
         if name == "prepareCallHierarchy" {

@@ -155,7 +155,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn copy_tree(from: &Path, to: &Path) {
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
     for path in files_below(from) {
         let target = to.join(path.strip_prefix(from).expect("below"));
         fs::create_dir_all(target.parent().expect("a folder")).expect("a folder");

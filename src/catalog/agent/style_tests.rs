@@ -105,7 +105,7 @@ fn text(reply: &Value) -> &str {
 const COMPACT: PageStyle = PageStyle { format: LspFormat::Compact, preview: true, chars: DEFAULT_PAGE_CHARS };
 
 #[test]
-fn compact_lines_stand_in_the_text_and_in_the_result() {
+fn compact_lines_are_the_text_and_the_result() {
     for (operation, expected) in [
         (Operation::FindReferences, "a b.py:1:5  value = f(0)\na b.py:2:5  value = f(1)"),
         (Operation::DocumentSymbol, "a b.py:1:5  method f\na b.py:2:5    method f"),
