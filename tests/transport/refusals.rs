@@ -83,6 +83,29 @@ async fn refusals_have_the_required_http_headers() {
 }
 
 #[tokio::test]
+async fn a_client_that_begins_oauth_reads_that_it_needs_a_token() {
+    let server = server().await;
+    let message = crate::wire::initialize();
+    let refused = server.send(&server.post(&message).without("authorization")).await;
+    let says = |text: &Value| {
+        let text = text.as_str().unwrap_or_default();
+        ["Authorization: Bearer", "codeyard connect", "codeyard token add", "no OAuth"]
+            .iter()
+            .all(|part| text.contains(part))
+    };
+    assert!(refused.status == 401 && says(&refused.json()["error"]["message"]), "{refused:?}");
+    for path in ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"] {
+        let answer = server.send(&server.post(&message).without("authorization").at(path).method("GET").body("")).await;
+        assert_eq!(answer.status, 404, "{path}");
+    }
+    let register =
+        server.post(&json!({"redirect_uris": ["http://127.0.0.1:1/x"]})).without("authorization").at("/register");
+    let answer = server.send(&register).await;
+    assert!(answer.status == 400 && says(&answer.json()["error_description"]), "{answer:?}");
+    assert_eq!(answer.json()["error"], "invalid_client_metadata");
+}
+
+#[tokio::test]
 async fn hidden_and_unknown_endpoints_are_indistinguishable() {
     let server = server().await;
     let good = good(&server).await;

@@ -44,7 +44,7 @@ fn places(count: u32) -> LspItems {
     let place = |line: u32| Place {
         uri: file("/w/é"),
         range: Range::new(line, 0, line, 1),
-        preview: (line % 3 > 0).then(|| "é = \"𝒳\"".repeat(line as usize % 9).into()),
+        preview: (!line.is_multiple_of(3)).then(|| "é = \"𝒳\"".repeat(line as usize % 9).into()),
     };
     LspItems::Locations((0..count).map(place).collect())
 }

@@ -56,7 +56,7 @@ impl Values<'_> {
             replace(example, &example.replace("\"codeyard\"", &program).replace(": codeyard", &format!(": {program}")));
         }
         replace("\"agent\"", &quoted(self.catalog));
-        replace("--catalog, agent]", &format!("{}--catalog, {}]", state_dir.replace('"', "\""), quoted(self.catalog)));
+        replace("--catalog, agent]", &format!("{}--catalog, {}]", state_dir, quoted(self.catalog)));
         replace("\"--catalog\"", &format!("{state_dir}\"--catalog\""));
         replace(URL, self.url);
         if let Some(token) = self.token {

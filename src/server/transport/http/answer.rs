@@ -15,6 +15,7 @@ use futures::{Stream, StreamExt, stream};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::refusal::NO_TOKEN;
 use crate::transport::inflight::CallTicket;
 use crate::transport::pending::{AnswerStep, FinalAnswer, PendingAnswer};
 use codeyard_protocol::id::RequestId;
@@ -34,6 +35,13 @@ pub fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
+}
+
+/// The response to the registration of an OAuth client, which many hosts begin after a 401 (RFC 7591, section 3.2.2). They show its
+/// description to their users.
+pub fn no_oauth() -> Response {
+    let body = serde_json::json!({"error": "invalid_client_metadata", "error_description": NO_TOKEN});
+    with_status(StatusCode::BAD_REQUEST, body.to_string().into_bytes())
 }
 
 /// The response to a request that has authenticated while as many connections as there may be have. It closes the connection.

@@ -44,6 +44,8 @@ use codeyard_state::TokenStore;
 pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The header that names the revision.
 pub const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// Where clients register that begin OAuth without a server's metadata.
+const OAUTH_REGISTRATION: &str = "/register";
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -153,6 +155,9 @@ impl McpEndpoint {
         }
         if head_bytes(parts) > MAX_HTTP_HEAD_BYTES {
             return Err(RefusalReason::HeadSize.into());
+        }
+        if parts.method == HttpMethod::POST && parts.uri.path() == OAUTH_REGISTRATION {
+            return Ok(HandledRequest::Answered(answer::no_oauth()));
         }
         let path = EndpointPath::parse(parts.uri.path()).ok_or(RefusalReason::Path)?;
         let is_delete = parts.method == HttpMethod::DELETE;

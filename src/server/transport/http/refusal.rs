@@ -53,6 +53,10 @@ pub enum RefusalReason {
     UnknownSession,
 }
 
+/// The sentence for a client without a token. Hosts show it to their users, also where they begin OAuth.
+pub const NO_TOKEN: &str = "a valid bearer token is required, and there is no OAuth here: set the header `Authorization: Bearer TOKEN` in the client; \
+                            `codeyard connect HOST --http` does it, `codeyard token add NAME` makes a token";
+
 /// A rejected request: the reason, and the request's id or parse error if known.
 #[derive(Debug)]
 pub struct HttpRefusal {
@@ -133,7 +137,7 @@ impl RefusalReason {
             Self::Method => "an endpoint takes POST and DELETE",
             Self::Host => "the Host header is not in the list of allowed hosts",
             Self::Origin => "the Origin header is not in the list of allowed origins",
-            Self::Bearer => "a valid bearer token is required",
+            Self::Bearer => NO_TOKEN,
             Self::GroupCatalog => "a group serves the catalog code only; use /mcp/@{group}/code",
             Self::Endpoint => "there is no such workspace, group or catalog for this principal",
             Self::ContentType => "the Content-Type must be application/json",
