@@ -44,7 +44,7 @@ const LSP: ToolDecl = ToolDecl {
         documentSymbol: what a file declares\n\
         workspaceSymbol: symbols of the workspace by name\n\
         Lines and characters count from 1, as editors show them; JSON results are LSP's and count from 0. format compact gives one line \
-        per result (path:line:character, from 1, and the source line), 5 to 10 times shorter. Long lists come in pages: repeat the call \
+        per result (path:line:character, from 1, and the source line), 4 to 10 times shorter. Long lists come in pages: repeat the call \
         with the cursor that the page names.",
     input_schema: include_str!("../../../schemas/tools/lsp.json"),
     output_schema: include_str!("../../../schemas/tools/lsp.output.json"),

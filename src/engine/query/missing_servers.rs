@@ -18,6 +18,7 @@ use crate::server::registry::IndexedRegistry;
 use crate::status::server_state::Unavailable;
 use codeyard_base::clock::Instant;
 use codeyard_files::gate::Gate;
+use codeyard_model::error::ErrorCode;
 
 /// Reasons of servers that are missing for good, so that a further question would have the same answer.
 const MISSING: [&str; 2] = ["not_installed", RESTRICTED];
@@ -97,9 +98,14 @@ fn may_have(gate: &Gate, files: &[PathBuf], name: &str, ends: &AtomicBool) -> bo
 /// A file could not be read.
 struct Unread;
 
-/// The text of a file in lower case; `None` if it is gone.
+/// The text of a file in lower case; `None` if it is gone or outside the roots.
 fn text(gate: &Gate, path: &Path, max_bytes: usize) -> Result<Option<String>, Unread> {
-    let Ok(uri) = gate.path(path) else { return Ok(None) };
+    let uri = match gate.path(path) {
+        Ok(uri) => uri,
+        // A server's results from outside the roots are left out anyway.
+        Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::WorkspaceDenied) => return Ok(None),
+        Err(_) => return Err(Unread),
+    };
     let (bytes, _) = gate.read(&uri, max_bytes).map_err(|_| Unread)?;
     Ok(Some(String::from_utf8_lossy(&bytes).to_lowercase()))
 }
