@@ -7,9 +7,11 @@ use codeyard_fuzz::Values;
 use codeyard_lsp::client::fuzzing::{ServerMessage, request_frame, server_message};
 use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::id::RequestId;
-use codeyard_protocol::limits::MAX_REQUEST_ID_BYTES;
-use codeyard_protocol::message::{Message, parse};
-use codeyard_protocol::write;
+use codeyard_protocol::elicit::input_answer;
+use codeyard_protocol::limits::{MAX_BATCH_MESSAGES, MAX_REQUEST_ID_BYTES};
+use codeyard_protocol::message::{Message, parse, parse_batch};
+use codeyard_protocol::revision::RevisionSet;
+use codeyard_protocol::{stateless, write};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -30,8 +32,47 @@ fn from_client(bytes: &[u8]) {
             assert_eq!(error.fault == Fault::NotJson, !is_json, "{:?}", error.fault);
             let is_list = bytes.trim_ascii_start().starts_with(b"[");
             assert_eq!(error.fault == Fault::Batch, is_json && is_list);
+            if error.fault == Fault::Batch {
+                batch(bytes);
+            }
             refused(&error);
         }
+    }
+}
+
+/// Each message of an array is what it is alone.
+fn batch(bytes: &[u8]) {
+    match parse_batch(bytes) {
+        Ok(messages) => {
+            let texts: Vec<&RawValue> = serde_json::from_slice(bytes).unwrap();
+            assert_eq!(messages.len(), texts.len());
+            assert!((1..=MAX_BATCH_MESSAGES).contains(&messages.len()));
+            for (message, text) in messages.iter().zip(texts) {
+                assert_eq!(message.as_ref().err(), parse(text.get().as_bytes()).as_ref().err());
+            }
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+/// What the stateless revision reads of a request, and what it adds to a result.
+fn stateless_parts(params: Option<&RawValue>) {
+    let meta = stateless::request_meta(params);
+    assert!(meta.is_err() || stateless::names_version(params));
+    if let Ok(meta) = meta {
+        assert_eq!(stateless::version(params).as_deref(), Some(&*meta.version));
+        let error = stateless::unsupported_version(&RequestId::of_text("x"), &meta.version, RevisionSet::ALL);
+        assert!(serde_json::from_slice::<Value>(&error).is_ok() && error.len() < 1_024);
+    }
+    if let Ok(round) = stateless::input_round(params, true)
+        && let Some(responses) = &round.responses
+    {
+        drop(input_answer(responses, "permission"));
+    }
+    if let Some(params) = params.filter(|params| params.get().starts_with('{')) {
+        let whole: Value = serde_json::from_slice(&stateless::complete(params.get().as_bytes())).unwrap_or_default();
+        // A member of the same name wins, as in any object; the catalogs have none.
+        assert!(whole.is_null() || whole.is_object());
     }
 }
 
@@ -48,6 +89,7 @@ fn accepted(message: &Message<'_>) {
             assert_eq!((again.id.as_json(), &again.method), (id, &request.method));
             assert_eq!(again.params.map(RawValue::get), request.params.map(RawValue::get));
             answered(&request.id);
+            stateless_parts(request.params);
         }
         Message::Notification(notification) => assert_ne!(notification.params.map(RawValue::get), Some("null")),
         Message::Response(response) => assert!(response.id.is_some() || response.outcome.is_err()),
