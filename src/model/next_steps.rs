@@ -14,7 +14,9 @@ pub fn ask_again(after_ms: u64) -> String {
 
 /// The steps in these details, each a sentence.
 pub fn next_steps(details: &Map<String, Value>) -> Vec<String> {
-    let command = details.get("command").and_then(Value::as_str).map(|command| format!("Next: `{command}`."));
+    // A step that no command takes, such as a change of the `PATH`, marks its own words.
+    let marked = |command: &str| if command.contains('`') { command.to_owned() } else { format!("`{command}`") };
+    let command = details.get("command").and_then(Value::as_str).map(|command| format!("Next: {}.", marked(command)));
     let size = details.get("pageSizeThatFits").and_then(Value::as_u64);
     let size = size.map(|size| format!("A `pageSize` of {size} fits."));
     let again = details.get("retryAfterMs").and_then(Value::as_u64).map(ask_again);
@@ -51,6 +53,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn words_in_a_step_are_marked_once() {
+        let details = json!({"command": "put `python3` on the PATH"});
+        assert_eq!(next_steps(details.as_object().unwrap()), ["Next: put `python3` on the PATH."]);
+    }
 
     #[test]
     fn steps_follow_the_message_once_and_are_never_cut() {

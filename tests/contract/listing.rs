@@ -37,6 +37,22 @@ fn listings_equal_the_golden_files() {
 }
 
 #[test]
+fn the_pages_say_how_much_of_a_context_a_listing_takes() {
+    // What hosts give a model of each tool.
+    let size = |set| {
+        let shown = |tool: &Value| json!({"name": tool["name"], "description": tool["description"], "parameters": tool["inputSchema"]});
+        let bytes = serde_json::to_string(&tools(set).iter().map(shown).collect::<Vec<_>>()).unwrap().len();
+        format!("{:.1} KB", bytes as f64 / 1_000.0)
+    };
+    let (agent, lsp) = (size("agent"), size("lsp-v1"));
+    let without_unit = lsp.trim_end_matches(" KB");
+    let wanted = format!("in {agent} of context instead of {without_unit}");
+    assert!(read("README.md").contains(&wanted), "README.md has no `{wanted}`");
+    let wanted = format!("input schemas of a listing: {agent}, and {lsp} of `lsp-v1`");
+    assert!(read("docs/serving.md").contains(&wanted), "docs/serving.md has no `{wanted}`");
+}
+
+#[test]
 fn exactly_the_seven_tools_in_order() {
     let expected = [
         "vscode.lsp.definition",

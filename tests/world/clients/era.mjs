@@ -61,9 +61,21 @@ const { tools } = await client.listTools();
 report.tools = tools.map((tool) => tool.name);
 report.outputSchemas = tools.filter((tool) => tool.outputSchema).length;
 report.answers = {};
-for (const { name, tool, arguments: args } of plan.calls) {
-  const { content, structuredContent, isError } = await client.callTool({ name: tool, arguments: args });
-  report.answers[name] = { text: content[0]?.text, structuredContent, isError: isError ?? false };
+
+/** Calls again while the server says when to. */
+async function ask({ tool, arguments: args }) {
+  for (let attempt = 0; attempt < 60; attempt++) {
+    const answer = await client.callTool({ name: tool, arguments: args });
+    const wait = answer.structuredContent?.metadata?.error?.retryAfterMs;
+    if (wait === undefined) return answer;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(wait, 2000)));
+  }
+  throw new Error(`${tool}: no answer`);
+}
+
+for (const call of plan.calls) {
+  const { content, structuredContent, isError } = await ask(call);
+  report.answers[call.name] = { text: content[0]?.text, structuredContent, isError: isError ?? false };
 }
 
 report.progress = 0;
@@ -79,7 +91,6 @@ report.cancelled = await (isSecond ? client.callTool(request, how) : client.call
   () => false,
   () => given.signal.aborted,
 );
-const after = plan.calls[0];
-report.after = (await client.callTool({ name: after.tool, arguments: after.arguments })).isError ?? false;
+report.after = (await ask(plan.calls[0])).isError ?? false;
 await client.close();
 console.log(JSON.stringify(report));

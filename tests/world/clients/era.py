@@ -95,6 +95,17 @@ def summary(answer):
     return {"text": text, "structuredContent": structured, "isError": is_error}
 
 
+async def ask(client, call):
+    """Calls again while the server says when to."""
+    for _ in range(60):
+        answer = summary(await client.call_tool(call["tool"], call["arguments"]))
+        error = ((answer["structuredContent"] or {}).get("metadata") or {}).get("error") or {}
+        if "retryAfterMs" not in error:
+            return answer
+        await asyncio.sleep(min(error["retryAfterMs"], 2000) / 1000)
+    raise RuntimeError(f"{call['tool']}: no answer")
+
+
 async def cancelled(client):
     """Cancels a call that is never answered, at its first progress."""
     REPORT["progress"] = 0
@@ -116,10 +127,9 @@ async def main():
         REPORT["outputSchemas"] = sum(VERSION.has_schema(tool) for tool in listed)
         REPORT["answers"] = {}
         for call in PLAN["calls"]:
-            REPORT["answers"][call["name"]] = summary(await client.call_tool(call["tool"], call["arguments"]))
+            REPORT["answers"][call["name"]] = await ask(client, call)
         REPORT["cancelled"] = await cancelled(client)
-        after = PLAN["calls"][0]
-        REPORT["after"] = summary(await client.call_tool(after["tool"], after["arguments"]))["isError"]
+        REPORT["after"] = (await ask(client, PLAN["calls"][0]))["isError"]
     print(json.dumps(REPORT))
 
 
