@@ -98,9 +98,10 @@ def has_structured(seen: str, structured: Json) -> bool:
 
 
 def has_text(seen: str, text: str) -> bool:
+    """Whether the text is there, as it is or within texts of JSON."""
     text = text.strip()
     forms = (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
-    return bool(text) and any(form in seen for form in forms)
+    return bool(text) and (any(form in seen for form in forms) or plain(text) in plain(seen))
 
 
 def saved_file(seen: str) -> bool:

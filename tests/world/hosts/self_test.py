@@ -123,6 +123,11 @@ class Judge(unittest.TestCase):
         self.assertEqual(self.form("{}"), "nothing of it")
         self.assertEqual(facts.form(None, None), "nothing")
 
+    def test_texts_within_texts(self) -> None:
+        sentence = 'Set it to "allow".'
+        self.assertTrue(facts.has_text(json.dumps({"error": json.dumps({"message": sentence})}), sentence))
+        self.assertFalse(facts.has_text("{}", ""))
+
     def test_cut_and_saved(self) -> None:
         text = json.dumps([{"uri": "file:///shop/part_01.py", "number": number} for number in range(200)], indent=2)
         exchange = facts.Exchange({}, {"result": {"content": [{"type": "text", "text": text}]}})
