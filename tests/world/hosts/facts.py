@@ -38,6 +38,11 @@ class Exchange:
         return self.answer.get("error")
 
     @property
+    def is_question(self) -> bool:
+        """Whether the answer needs input first; the host then repeats the call with it."""
+        return self.answer.get("result", {}).get("resultType") == "input_required"
+
+    @property
     def sentence(self) -> str:
         """The sentence that says what went wrong, or that nothing was found."""
         if self.error is not None:
@@ -62,7 +67,9 @@ def exchanges(entries: list[Json]) -> list[Exchange]:
             if entry["from"] == "host" and single.get("method") == "tools/call":
                 calls[key] = single["params"]
             elif entry["from"] == "codeyard" and "method" not in single and key in calls:
-                found.append(Exchange(calls.pop(key).get("arguments"), single))
+                exchange = Exchange(calls.pop(key).get("arguments"), single)
+                if not exchange.is_question:
+                    found.append(exchange)
     return found
 
 
@@ -195,38 +202,54 @@ def long_facts(observations: list[Observation], sent: list[Exchange | None]) -> 
     }
 
 
+META = "io.modelcontextprotocol/"
+
+
 def connection(entries: list[Json]) -> Json:
-    """What host and codeyard agreed on."""
-    host = [entry["message"] for entry in entries if entry["from"] == "host" and isinstance(entry["message"], dict)]
+    """What host and codeyard agreed on. A host without sessions names revision and capabilities in each request."""
+    host = sent_by("host", entries)
     facts: Json = {"revisions": [], "agreed on": None, "elicitation": None}
     for message in host:
         params = message.get("params") or {}
+        meta = params.get("_meta") or {}
         if message.get("method") == "initialize":
             facts["revisions"].append(params.get("protocolVersion"))
             facts["elicitation"] = params.get("capabilities", {}).get("elicitation")
             facts["client"] = params.get("clientInfo")
-        elif message.get("method") == "server/discover":
-            facts["revisions"].append(params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion"))
+        elif META + "protocolVersion" in meta:
+            facts["revisions"].append(meta[META + "protocolVersion"])
+            facts["elicitation"] = meta.get(META + "clientCapabilities", {}).get("elicitation")
+            facts["client"] = meta.get(META + "clientInfo")
+            if message.get("method") in ("tools/list", "tools/call"):
+                facts["agreed on"] = meta[META + "protocolVersion"]
     facts["revisions"] = sorted(set(facts["revisions"]), key=str)
-    answers = [entry["message"] for entry in entries if entry["from"] == "codeyard" and isinstance(entry["message"], dict)]
-    results = [answer["result"] for answer in answers if isinstance(answer.get("result"), dict)]
-    facts["agreed on"] = next((result["protocolVersion"] for result in results if "protocolVersion" in result), None)
+    results = [message["result"] for message in sent_by("codeyard", entries) if isinstance(message.get("result"), dict)]
+    begun = next((result["protocolVersion"] for result in results if "protocolVersion" in result), None)
+    facts["agreed on"] = facts["agreed on"] or begun
     facts["methods"] = sorted({message["method"] for message in host if "method" in message})
     facts["refused"] = sorted({entry["status"] for entry in entries if entry.get("status", 200) >= 400})
     return facts
 
 
+def sent_by(sender: str, entries: list[Json]) -> list[Json]:
+    return [entry["message"] for entry in entries if entry["from"] == sender and isinstance(entry["message"], dict)]
+
+
 def permission(entries: list[Json]) -> str:
-    """What the host did with codeyard's question to a person."""
-    prompts = [e["message"] for e in entries if e["from"] == "codeyard" and isinstance(e["message"], dict)]
-    prompts = [message for message in prompts if message.get("method") == "elicitation/create"]
-    if not prompts:
+    """What the host did with codeyard's question to a person, be it a request of codeyard's or an answer that needs input."""
+    host, codeyard = sent_by("host", entries), sent_by("codeyard", entries)
+    prompts = [message["id"] for message in codeyard if message.get("method") == "elicitation/create"]
+    needed = any((message.get("result") or {}).get("resultType") == "input_required" for message in codeyard)
+    if not prompts and not needed:
         return "not supported"
-    for entry in entries:
-        message = entry["message"]
-        if entry["from"] == "host" and isinstance(message, dict) and message.get("id") == prompts[0]["id"]:
-            if "error" in message:
-                return "refused with an error"
-            if "result" in message:
-                return {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}.get(message["result"].get("action"), "?")
+    for message in host:
+        if prompts and message.get("id") == prompts[0] and "method" not in message:
+            return "refused with an error" if "error" in message else action(message.get("result"))
+        for response in ((message.get("params") or {}).get("inputResponses") or {}).values():
+            return action(response)
     return "not answered"
+
+
+def action(response: Json) -> str:
+    known = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+    return known.get((response or {}).get("action"), "answered otherwise")

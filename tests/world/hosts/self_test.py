@@ -139,6 +139,26 @@ class Judge(unittest.TestCase):
         self.assertEqual(facts.places(json.dumps([location])), {("shop/part_07.py", "3")})
         self.assertEqual(facts.places("shop/part_07.py:4:2  round_price"), {("shop/part_07.py", "4")})
 
+    def test_questions_of_both_kinds(self) -> None:
+        prompt = {"from": "codeyard", "message": {"id": "p", "method": "elicitation/create"}}
+        declined = {"from": "host", "message": {"id": "p", "result": {"action": "decline"}}}
+        self.assertEqual(facts.permission([prompt, declined]), "declined")
+        self.assertEqual(facts.permission([prompt]), "not answered")
+        self.assertEqual(facts.permission([declined]), "not supported")
+        call = {"from": "host", "message": {"id": 1, "method": "tools/call", "params": {"arguments": {}}}}
+        question = {"from": "codeyard", "message": {"id": 1, "result": {"resultType": "input_required", "inputRequests": {"p": {}}}}}
+        params = {"arguments": {}, "inputResponses": {"p": {"action": "cancel"}}}
+        again = {"from": "host", "message": {"id": 2, "method": "tools/call", "params": params}}
+        answer = {"from": "codeyard", "message": {"id": 2, "result": {"content": []}}}
+        self.assertEqual(facts.permission([call, question, again, answer]), "cancelled")
+        self.assertEqual(len(facts.exchanges([call, question, again, answer])), 1)
+
+    def test_a_host_without_sessions(self) -> None:
+        meta = {facts.META + "protocolVersion": "2026-07-28", facts.META + "clientCapabilities": {"elicitation": {}}}
+        listing = {"from": "host", "message": {"id": 1, "method": "tools/list", "params": {"_meta": meta}}}
+        found = facts.connection([listing])
+        self.assertEqual((found["revisions"], found["agreed on"], found["elicitation"]), (["2026-07-28"], "2026-07-28", {}))
+
     def test_errors_need_their_sentence(self) -> None:
         metadata = {"error": {"code": "NOT_FOUND"}}
         result = {"content": [{"type": "text", "text": "File not found: a.py"}], "structuredContent": {"metadata": metadata}, "isError": True}

@@ -14,6 +14,7 @@ def of_result(result: Json) -> Json:
     runs = result["runs"]
     first = next(iter(runs.values()))
     summary: Json = {"title": result["title"], "packages": result["packages"], "revisions": first["revisions"]}
+    summary["speaks"] = first["agreed on"] if first["connects"] else None
     for name in ("agent", "safe", "code"):
         if name in runs:
             summary[name] = of_run(runs[name])
