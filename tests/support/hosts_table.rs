@@ -109,6 +109,9 @@ fn sentences(run: &Value) -> String {
 }
 
 fn safe(run: &Value) -> String {
+    if text(&run["connects"]) == "no" {
+        return "doesn't connect".to_owned();
+    }
     let mut parts = vec![text(&run["sees"]).to_owned()];
     if text(&run["sees"]) != "nothing" && text(&run["long"]) != "all" {
         parts.push(format!("references {}", text(&run["long"])));
