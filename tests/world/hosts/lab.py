@@ -261,13 +261,15 @@ def run_host(command: list[str], place: Place, environment: dict[str, str]) -> E
     with output.open("ab") as file:
         streams = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
         child = subprocess.Popen(command, cwd=place.root, env=environment, start_new_session=True, **streams)
+        code: int | None = None
         try:
-            code: int | None = child.wait(RUN_LIMIT_S)
+            code = child.wait(RUN_LIMIT_S)
         except subprocess.TimeoutExpired:
-            code = None
-        end_all(place)
-        child.kill()
-        child.wait()
+            pass
+        finally:
+            end_all(place)
+            child.kill()
+            child.wait()
     text = output.read_text(encoding="utf-8", errors="replace")
     return Ended(code, round(time.monotonic() - begin, 1), text[-SHOWN_OUTPUT_CHARS:])
 
