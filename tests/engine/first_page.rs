@@ -180,7 +180,7 @@ fn both_formats_and_all_page_lengths_share_one_result_and_its_cursors() {
 }
 
 #[test]
-fn the_configured_length_of_pages_holds_and_changes_at_run_time() {
+fn the_configured_length_of_pages_holds() {
     paused(|| async {
         let site = Site::new(&[("a.fake", &"alpha\n".repeat(400))]);
         let places: Value = (0..400).map(|line| site.location("a.fake", line)).collect();

@@ -101,7 +101,7 @@ fn typescript() {
                 ("due", 0),
                 &["books.ts:8", "letters_windows.ts:1", "letters_windows.ts:9"],
             ),
-            ("outgoingCalls", "src/books.ts", ("collect", 0), &["berths.ts:10", "books.ts:4"]),
+            ("outgoingCalls", "src/books.ts", ("collect", 0), &["books.ts:4", "berths.ts:10"]),
             ("goToDefinition", odd, ("describe", 2), &["ships.ts:74"]),
             ("prepareCallHierarchy", odd, ("straße", 0), &["letters_windows.ts:13"]),
         ],
