@@ -77,7 +77,7 @@ impl Profile {
             linter: *dice.pick(&diagnosings),
             reports_workspace: dice.chance(60),
             faults: *dice.pick(&[0, 4, 15, 15, 30, 60]),
-            bad_starts: *dice.pick(&[0, 0, 5, 20, 50]),
+            bad_starts: *dice.pick(&[0, 0, 5, 20, 70]),
             indexing_ms: *dice.pick(&[0, 5, 300, 1_500, 6_000]),
             keeps_hovers: dice.chance(20),
             sweep: *dice.pick(&[Sweep::Off, Sweep::Open, Sweep::All]),
