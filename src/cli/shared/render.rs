@@ -121,20 +121,12 @@ impl Renderer {
                 None => self.tree(item, 0, &mut lines),
             }
         }
+        lines.extend(result.as_str().unwrap_or_default().lines().map(str::to_owned));
+        // It says everything else: what is missing and why, and how to go on.
+        lines.extend(metadata["hint"].as_str().unwrap_or_default().lines().map(str::to_owned));
         if lines.is_empty() {
             lines.push("No results found.".to_owned());
         }
-        let texts =
-            |key: &str| metadata[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>();
-        let passed_over = texts("passedOver");
-        if !passed_over.is_empty() {
-            lines.push(format!("Passed over {}.", passed_over.join(", ")));
-        }
-        lines.extend(
-            metadata["outside"].as_u64().map(|outside| format!("{outside} outside the allowed roots left out.")),
-        );
-        lines.extend(metadata["hint"].as_str().map(str::to_owned));
-        lines.extend(metadata["nextCursor"].as_str().map(|cursor| format!("more with \"cursor\": \"{cursor}\"")));
         lines
     }
 
@@ -257,12 +249,12 @@ mod tests {
             ),
             (
                 json!({"metadata": {"result": [{"from": {"name": "f", "uri": uri, "selectionRange": range}, "fromRanges": [range]}],
-                    "passedOver": ["ruff: crashed"], "outside": 2}}),
-                vec![
-                    "a b.py:2:9  f (calls at 2:9)",
-                    "Passed over ruff: crashed.",
-                    "2 outside the allowed roots left out.",
-                ],
+                    "outside": 2, "hint": "2 results outside the allowed roots were left out."}}),
+                vec!["a b.py:2:9  f (calls at 2:9)", "2 results outside the allowed roots were left out."],
+            ),
+            (
+                json!({"metadata": {"result": "a.py:1:1  x\nb.py:2:2  y", "hint": "h"}}),
+                vec!["a.py:1:1  x", "b.py:2:2  y", "h"],
             ),
             (json!({"metadata": {"result": null}}), vec!["No results found."]),
             (json!({"metadata": {"result": {"contents": {"kind": "markdown", "value": "a\nb"}}}}), vec!["a", "b"]),
