@@ -35,8 +35,8 @@ fn an_agent_finds_implementations_and_callers() {
     assert_eq!(implemented.len(), 5, "{implemented:?}");
     assert!(implemented.iter().all(|sandbox| sandbox.starts_with("src/nodes.ts:")));
     let callers = below(&accept, "called by");
-    assert_eq!(callers[0], "evaluate, src/evaluate.ts:16 (in line 17)");
-    assert!(callers.contains(&"visitBinary, src/nodes.ts:87 (in line 88, 88)"), "{callers:?}");
+    assert_eq!(callers[0], "visitBinary, src/nodes.ts:87 (in line 88, 88)", "the file of the question comes first");
+    assert!(callers.contains(&"evaluate, src/evaluate.ts:16 (in line 17)"), "{callers:?}");
 
     let price = who_calls(&sandbox, "price", "python", &["--file", "larder/pricing.py"]).code(0);
     assert!(below(&price, "called by").contains(&"cost, larder/orders.py:47 (in line 48)"), "{}", price.stdout);
