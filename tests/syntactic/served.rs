@@ -76,7 +76,8 @@ fn both_catalogs_mark_answers_by_name() {
     ] {
         let (metadata, text) = lsp(&mut client, operation, line, character);
         assert_eq!(metadata["byName"], json!(["ruby"]), "{operation}: {metadata}");
-        let json = text.strip_suffix(MARK).unwrap_or_else(|| panic!("{operation}: {text}"));
+        assert!(text.ends_with(MARK), "{operation}: {text}");
+        let (json, _) = text.split_once("\n\n").unwrap_or_else(|| panic!("{operation}: {text}"));
         let shown: Value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{operation}: {error}: {json}"));
         assert_eq!(shown, metadata["result"], "{operation}");
         assert_ne!(shown, json!([]), "{operation}");

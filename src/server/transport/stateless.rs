@@ -10,6 +10,11 @@ use codeyard_protocol::revision::{Revision, RevisionSet};
 use codeyard_protocol::stateless::{self, RequestMeta};
 use codeyard_protocol::write;
 
+/// The headers differ from the body, or are missing.
+pub const HEADER_MISMATCH_REASON: &str = "header_mismatch";
+/// The endpoint doesn't speak the revision that the request names.
+pub const UNSUPPORTED_VERSION_REASON: &str = "unsupported_version";
+
 /// Why a request of the stateless revision isn't served.
 #[derive(Debug)]
 pub struct MetaRejection {
@@ -54,5 +59,5 @@ pub fn spoken_revision(name: &str, spoken: RevisionSet) -> Option<Revision> {
 /// The rejection of a request for the revision `version`.
 pub fn unsupported(request: &Request<'_>, version: &str, spoken: RevisionSet) -> MetaRejection {
     let message = stateless::unsupported_version(&request.id, version, spoken);
-    MetaRejection { reason: "unsupported_version", message }
+    MetaRejection { reason: UNSUPPORTED_VERSION_REASON, message }
 }

@@ -156,7 +156,7 @@ instruments! {
 }
 
 /// The limit that was reached when a call was shed.
-pub const SHED_BY: &[&str] = &["connection", "process", "server", "session", "workspace"];
+pub const SHED_BY: &[&str] = &["connection", "process", "server", "session", "subscription", "workspace"];
 /// Caps that a call can hit.
 pub const CAP_WORDS: &[&str] = &[
     "document_too_large",
@@ -184,6 +184,7 @@ pub const PERMISSION_WORDS: &[&str] = &[
     "not_asked",
     "once",
     "remembered",
+    "requested",
     "too_many",
     "unanswered",
     "withdrawn",
@@ -211,15 +212,20 @@ pub const EVICTION_WORDS: &[&str] = &["expired", "outdated", "reconfigured", "ro
 /// Why a client's message is refused.
 pub const REJECTION_WORDS: &[&str] = &[
     "bad_id",
+    "bad_meta",
     "bad_params",
     "batch",
+    "batched_initialize",
     "bearer_required",
     "body_incomplete",
     "body_too_large",
     "body_too_slow",
     "foreign_cursor",
     "group_serves_code_only",
+    "head_too_large",
+    "header_mismatch",
     "host_not_allowed",
+    "long_batch",
     "long_id",
     "method_not_allowed",
     "missing_protocol_version",
@@ -234,6 +240,7 @@ pub const REJECTION_WORDS: &[&str] = &[
     "unknown_method",
     "unknown_session",
     "unsupported_content_type",
+    "unsupported_version",
     "wrong_jsonrpc",
     "wrong_protocol_version",
     "other",
@@ -266,6 +273,7 @@ pub const DROP_WORDS: &[&str] = &["events_lost", "file_too_large", "server_budge
 /// Kinds of telemetry.
 pub const SIGNAL_WORDS: &[&str] = &["logs", "metrics", "traces"];
 /// Requests that clients make; any other is `_OTHER`.
-pub const METHOD_WORDS: &[&str] = &["initialize", "ping", "tools/call", "tools/list", OTHER_METHOD];
+pub const METHOD_WORDS: &[&str] =
+    &["initialize", "ping", "server/discover", "subscriptions/listen", "tools/call", "tools/list", OTHER_METHOD];
 /// A method that isn't served.
 pub const OTHER_METHOD: &str = "_OTHER";

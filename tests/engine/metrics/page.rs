@@ -8,6 +8,7 @@ use codeyard_base::ids::WorkspaceName;
 use codeyard_model::error::ErrorCode;
 use codeyard_protocol::error::Fault;
 use codeyard_server::transport::http::refusal::RefusalReason;
+use codeyard_server::transport::stateless::{HEADER_MISMATCH_REASON, UNSUPPORTED_VERSION_REASON};
 use codeyard_telemetry::limits::MAX_SERIES;
 use codeyard_telemetry::names::instruments::{self as known, INSTRUMENTS, Instrument, Kind};
 use codeyard_telemetry::{CallRecord, Metrics, Outcome, RequestRecord, RpcOutcome, RpcRecord, TransportKind};
@@ -173,7 +174,9 @@ fn excess_kinds_are_summed_in_one_series() {
 fn every_refusal_reason_is_a_label_value() {
     let reasons =
         RefusalReason::ALL.iter().map(|refusal| refusal.reason()).filter(|reason| *reason != "malformed_message");
-    let all: BTreeSet<&str> = reasons.chain(Fault::ALL.iter().map(|fault| fault.reason())).chain(["other"]).collect();
+    let faults = Fault::ALL.iter().map(|fault| fault.reason());
+    let stateless = [HEADER_MISMATCH_REASON, UNSUPPORTED_VERSION_REASON];
+    let all: BTreeSet<&str> = reasons.chain(faults).chain(stateless).chain(["other"]).collect();
     assert_eq!(known::REJECTION_WORDS.iter().copied().collect::<BTreeSet<_>>(), all);
 }
 

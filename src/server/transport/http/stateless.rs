@@ -129,7 +129,7 @@ fn checked(
 fn mismatch(request: &Request<'_>, sentence: &str) -> MetaRejection {
     let data = b"{\"reason\":\"header_mismatch\"}";
     let message = write::error(Some(&request.id), HEADER_MISMATCH, sentence, Some(data));
-    MetaRejection { reason: "header_mismatch", message }
+    MetaRejection { reason: stateless::HEADER_MISMATCH_REASON, message }
 }
 
 /// Whether the name's header is `name`, as it is or in base64.
