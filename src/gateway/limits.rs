@@ -26,6 +26,9 @@ pub const MAX_OPEN_PROMPTS: usize = 8;
 /// one more is answered as overloaded.
 pub const MAX_REQUEST_STATES: usize = 4_096;
 
+/// The same, of one principal.
+pub const MAX_REQUEST_STATES_PER_PRINCIPAL: usize = 64;
+
 /// Prompts of one session whose deadline has passed and whose late answer is still accepted.
 pub const MAX_OVERDUE_PROMPTS: usize = 8;
 

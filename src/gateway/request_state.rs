@@ -2,7 +2,7 @@
 //!
 //! What is asked, and what an answer means, is decided in `permission`. Invariants: a state is valid for one principal, workspace, root
 //! set, permission, tool and arguments, for [`PERMISSION_WAIT_MS`], once, and in this process only; a state that isn't valid never counts
-//! as an answer; the number of remembered states is bounded.
+//! as an answer; the number of remembered states is bounded, and a principal can use up its own share only.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,21 +12,27 @@ use codeyard_base::base64url;
 use codeyard_base::clock::Instant;
 use parking_lot::Mutex;
 
-use crate::limits::{MAX_REQUEST_STATES, PERMISSION_WAIT_MS};
+use crate::limits::{MAX_REQUEST_STATES, MAX_REQUEST_STATES_PER_PRINCIPAL, PERMISSION_WAIT_MS};
 
 /// Bytes of the random part of a state.
 const NONCE_BYTES: usize = 16;
 
 type Nonce = [u8; NONCE_BYTES];
 
-/// What a state is valid for, as parts of text. Their order and number are the same for all states.
+/// What a state is valid for, as parts of text, the principal first. Their order and number are the same for all states.
 pub(super) type Subject<'a> = [&'a str; 6];
 
 /// The states that were given out and haven't come back.
 pub(super) struct RequestStates {
     key: AuthenticationKey,
     wait: Duration,
-    open: Mutex<HashMap<Nonce, Instant>>,
+    open: Mutex<HashMap<Nonce, OpenState>>,
+}
+
+/// A state that was given out.
+struct OpenState {
+    principal: String,
+    until: Instant,
 }
 
 /// What a state that came back is.
@@ -56,14 +62,14 @@ impl RequestStates {
     pub(super) fn issue(&self, subject: &Subject<'_>) -> Option<String> {
         let now = Instant::now();
         let nonce: Nonce = rand::random();
+        let principal = subject[0];
         let mut open = self.open.lock();
-        if open.len() >= MAX_REQUEST_STATES {
-            open.retain(|_, until| *until > now);
-        }
-        if open.len() >= MAX_REQUEST_STATES {
+        open.retain(|_, state| state.until > now);
+        let own = open.values().filter(|state| state.principal == principal).count();
+        if open.len() >= MAX_REQUEST_STATES || own >= MAX_REQUEST_STATES_PER_PRINCIPAL {
             return None;
         }
-        open.insert(nonce, now + self.wait);
+        open.insert(nonce, OpenState { principal: principal.to_owned(), until: now + self.wait });
         Some(base64url::encode([&nonce[..], &self.key.code(&parts(&nonce, subject))].concat()))
     }
 
@@ -75,7 +81,7 @@ impl RequestStates {
             return StateCheck::Foreign;
         }
         match self.open.lock().remove(nonce) {
-            Some(until) if until > Instant::now() => StateCheck::Valid,
+            Some(state) if state.until > Instant::now() => StateCheck::Valid,
             _ => StateCheck::Expired,
         }
     }
@@ -128,10 +134,13 @@ mod tests {
     async fn states_expire_and_their_number_is_bounded() {
         let states = RequestStates::default();
         let first = states.issue(&SUBJECT).unwrap();
-        for _ in 1..MAX_REQUEST_STATES {
+        for _ in 1..MAX_REQUEST_STATES_PER_PRINCIPAL {
             assert!(states.issue(&SUBJECT).is_some());
         }
         assert!(states.issue(&SUBJECT).is_none());
+        let mut other = SUBJECT;
+        other[0] = "other";
+        assert!(states.issue(&other).is_some(), "the share of another principal");
         tokio::time::advance(Duration::from_millis(PERMISSION_WAIT_MS)).await;
         assert_eq!(states.redeem(&first, &SUBJECT), StateCheck::Expired);
         assert!(states.issue(&SUBJECT).is_some(), "those that expired make room");

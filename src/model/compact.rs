@@ -1,8 +1,10 @@
 //! Results of the tool `lsp` as text, one line per entry: `path:line:character`, two spaces, and what is there.
 //!
 //! It doesn't choose the entries of a page. Invariants: lines and characters count from 1, as those of arguments do; a path is relative to
-//! the first root, or absolute in any other, so that it can be passed back as `filePath`; no entry but a hover has a line break.
+//! the first root, or absolute in any other, or a URI where it would need escapes, so that it can be passed back as `filePath`; no entry but
+//! a hover has a line break.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -122,9 +124,23 @@ fn more_calls(ranges: &[Range]) -> String {
 }
 
 fn place(root: &Path, uri: Option<&CanonicalUri>, position: Position) -> String {
-    let path = uri.map(CanonicalUri::to_path).unwrap_or_default();
+    let path = uri.map(|uri| file_path(root, uri)).unwrap_or_default();
+    format!("{path}:{}:{}", u64::from(position.line) + 1, u64::from(position.character) + 1)
+}
+
+/// The file as `filePath` names it.
+fn file_path(root: &Path, uri: &CanonicalUri) -> String {
+    let path = uri.to_path();
     let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
-    format!("{}:{}:{}", visible_line(&shown), u64::from(position.line) + 1, u64::from(position.character) + 1)
+    // A relative path that would be taken for a URI or for an empty argument.
+    let is_ambiguous =
+        shown.trim().is_empty() || shown.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:"));
+    match visible_line(&shown) {
+        // No path is spelt with escapes. In a URI the characters are percent-encoded.
+        Cow::Owned(_) => uri.as_str().to_owned(),
+        Cow::Borrowed(plain) if is_ambiguous => format!("./{plain}"),
+        Cow::Borrowed(plain) => plain.to_owned(),
+    }
 }
 
 fn kind(number: u32) -> &'static str {
@@ -159,7 +175,7 @@ mod tests {
             preview: preview.map(Box::from),
         };
         let places = LspItems::Locations(vec![at("/w/a b.py", Some("x = f()")), at("/x/c\n.py", None)]);
-        assert_eq!(compact(&places), "a b.py:3:4  x = f()\n/x/c\\x0a.py:3:4");
+        assert_eq!(compact(&places), "a b.py:3:4  x = f()\nfile:///x/c%0A.py:3:4");
         let calls = vec![Range::new(0, 1, 0, 2), Range::new(5, 1, 5, 2)];
         let incoming = IncomingCall { from: item("/w/d.py"), from_ranges: calls.clone(), preview: Some("f(1)".into()) };
         assert_eq!(compact(&LspItems::Incoming(vec![incoming])), "d.py:1:2  f(1)  in function f\\x0a 10:5 and 1 more");
@@ -183,5 +199,25 @@ mod tests {
             container_name: Some("m".into()),
         };
         assert_eq!(compact(&LspItems::Symbols(vec![symbol])), "s.py:1:1  type-parameter n in m");
+    }
+
+    #[test]
+    fn every_path_can_be_passed_back() {
+        for (path, expected) in [
+            ("/w/a.py", "a.py"),
+            ("/x/file:a.py", "/x/file:a.py"),
+            ("/w/file:x.py", "./file:x.py"),
+            ("/w/FILE:/x.py", "./FILE:/x.py"),
+            ("/w/sub/file:x.py", "sub/file:x.py"),
+            ("/w/git:x.py", "git:x.py"),
+            ("/w/fil\u{e9}:x", "fil\u{e9}:x"),
+            ("/w/ ", "./ "),
+            ("/w/größe #1.py", "größe #1.py"),
+            ("/w/a\u{202e}yp.b", "file:///w/a%E2%80%AEyp.b"),
+            ("/x y/\u{9b}.py", "file:///x%20y/%C2%9B.py"),
+        ] {
+            let place = Place { uri: uri(path), range: Range::new(0, 0, 0, 1), preview: None };
+            assert_eq!(compact(&LspItems::Locations(vec![place])), format!("{expected}:1:1"), "{path:?}");
+        }
     }
 }

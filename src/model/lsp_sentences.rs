@@ -112,10 +112,29 @@ fn passed_over(providers: &[String]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Not answered by every language server: {}{more}.", named.join(", ")))
 }
 
+/// The count covers many reasons, most of which are the same at the next call, so none is named.
 fn without_preview(count: usize) -> Option<String> {
     match count {
         0 => None,
-        1 => Some("The source line of 1 result is missing: its file could not be read in time.".to_owned()),
-        _ => Some(format!("The source lines of {count} results are missing: not all files could be read in time.")),
+        1 => Some("1 result has no source line; read its file instead.".to_owned()),
+        several => Some(format!("{several} results have no source line; read their files instead.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_source_line_is_no_reason_to_repeat_the_call() {
+        let said = |without_preview, preview| {
+            let notes = AnswerNotes { without_preview, ..AnswerNotes::default() };
+            let style = PageStyle { preview, ..PageStyle::default() };
+            let operation = Operation::FindReferences;
+            PageFacts { operation, shown: 3, total: 3, next_cursor: None, notes: &notes, style }.sentences()
+        };
+        assert_eq!((said(0, true), said(2, false)), (None, None));
+        assert_eq!(said(1, true).as_deref(), Some("1 result has no source line; read its file instead."));
+        assert_eq!(said(2, true).as_deref(), Some("2 results have no source line; read their files instead."));
     }
 }

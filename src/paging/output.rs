@@ -170,7 +170,7 @@ impl Writer<'_> {
         above.reverse();
         let too_long = |above: &[usize]| {
             let base = above.first().map_or(0, |first| depth(self.found, *first));
-            above.iter().map(|at| self.json_chars(*at, base)).sum::<usize>() > self.style.chars / 2
+            above.iter().map(|at| self.chars(*at, base)).sum::<usize>() > self.style.chars / 2
         };
         while too_long(&above) {
             above.remove(0);

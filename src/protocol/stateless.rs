@@ -5,7 +5,6 @@
 //! into which members are inserted, so its own members must not have these names.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -16,7 +15,7 @@ use super::initialize;
 use super::limits::MAX_REQUEST_STATE_BYTES;
 use super::message::{self, present};
 use super::names::{CACHE_TTL_MS, SERVER_NAME, SERVER_TITLE, SERVER_VERSION, UNSUPPORTED_VERSION};
-use super::revision::RevisionSet;
+use super::revision::{Revision, RevisionSet};
 use super::write;
 use crate::id::RequestId;
 
@@ -61,6 +60,12 @@ struct Meta<'a> {
     version: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities", deserialize_with = "present")]
     capabilities: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ListenParams<'a> {
+    #[serde(borrow)]
+    notifications: &'a RawValue,
 }
 
 #[derive(Deserialize)]
@@ -110,7 +115,7 @@ pub fn input_round(params: Option<&RawValue>, supports_forms: bool) -> Result<In
 
 /// The result of `server/discover`.
 pub fn discovery(revisions: RevisionSet, instructions: Option<&str>) -> Vec<u8> {
-    let versions: Vec<&str> = revisions.iter().map(super::revision::Revision::as_str).collect();
+    let versions: Vec<&str> = revisions.iter().map(Revision::as_str).collect();
     let mut result = json!({"supportedVersions": versions, "capabilities": {"tools": {}}});
     if let (Some(instructions), Some(members)) = (instructions, result.as_object_mut()) {
         members.insert("instructions".to_owned(), instructions.into());
@@ -151,18 +156,30 @@ pub fn subscription_end(id: &RequestId) -> Vec<u8> {
     format!("{{\"resultType\":\"complete\",\"_meta\":{{{},{}}}}}", subscription(id), server_info()).into_bytes()
 }
 
-/// The error of a request for a revision that isn't spoken. `requested` is repeated as far as it looks like a revision.
-pub fn unsupported_version(id: &RequestId, requested: &str, revisions: RevisionSet) -> Vec<u8> {
-    let supported: Vec<&str> = revisions.iter().map(super::revision::Revision::as_str).collect();
+/// Checks the parameters of `subscriptions/listen`. Which notifications they name doesn't matter, as none is ever sent.
+///
+/// # Errors
+/// [`Fault::BadParams`] without an object `notifications`.
+pub fn listen(params: Option<&RawValue>) -> Result<(), Fault> {
+    let given: ListenParams<'_> = message::params(params)?;
+    if given.notifications.get().starts_with('{') { Ok(()) } else { Err(Fault::BadParams) }
+}
+
+/// The error of a message for a revision that isn't spoken without a session. `requested` is repeated as far as it looks like a revision.
+pub fn unsupported_version(id: Option<&RequestId>, requested: &str, revisions: RevisionSet) -> Vec<u8> {
+    // A client that asks for a revision with sessions would ask for it again if it were listed.
+    let needs_session = Revision::parse(requested).is_some_and(|revision| !revision.is_stateless());
+    let supported = revisions.iter().filter(|revision| !needs_session || revision.is_stateless());
+    let supported: Vec<&str> = supported.map(Revision::as_str).collect();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_');
     let shown: String = requested.chars().take(32).take_while(|character| is_plain(*character)).collect();
-    let mut message = format!("this endpoint doesn't speak that revision of MCP; it speaks {}", supported.join(", "));
-    if !supported.iter().any(|revision| *revision == shown) {
-        // Writing to a string can't fail.
-        let _ = write!(message, " (requested: \"{shown}\")");
-    }
+    let all = supported.join(", ");
+    let message = match needs_session {
+        true => format!("{shown} needs a session, which `initialize` begins; without one this endpoint speaks {all}"),
+        false => format!("this endpoint doesn't speak the revision \"{shown}\" of MCP; it speaks {all}"),
+    };
     let data = json!({"supported": supported, "requested": shown, "reason": "unsupported_version"}).to_string();
-    write::error(Some(id), UNSUPPORTED_VERSION, &message, Some(data.as_bytes()))
+    write::error(id, UNSUPPORTED_VERSION, &message, Some(data.as_bytes()))
 }
 
 fn meta_of(params: Option<&RawValue>) -> Option<Meta<'_>> {
@@ -252,11 +269,14 @@ mod tests {
     #[test]
     fn an_unsupported_revision_is_repeated_only_as_far_as_it_looks_like_one() {
         let id = RequestId::of_text("a");
-        let of = |requested: &str| value(&unsupported_version(&id, requested, RevisionSet::ALL))["error"].clone();
+        let of = |requested: &str| value(&unsupported_version(Some(&id), requested, RevisionSet::ALL))["error"].clone();
         let error = of("v999.0.0");
         assert_eq!((&error["code"], &error["data"]["requested"]), (&json!(-32022), &json!("v999.0.0")));
         assert_eq!(of("2099 secret/path")["data"]["requested"], "2099");
         assert_eq!(of(&"9".repeat(600))["data"]["requested"].as_str().unwrap().len(), 32);
+        let with_session = of("2025-11-25");
+        assert_eq!(with_session["data"]["supported"], json!(["2026-07-28"]), "it would ask for the same again");
+        assert!(with_session["message"].as_str().unwrap().contains("initialize"));
     }
 
     #[test]
@@ -273,6 +293,16 @@ mod tests {
             assert_eq!(input_round(Some(&raw(&bad)), true).unwrap_err(), Fault::BadParams, "{bad}");
         }
         assert!(input_round(Some(&raw(&json!({"name": "x"}))), false).unwrap().state.is_none());
+    }
+
+    #[test]
+    fn a_subscription_names_notifications() {
+        for good in [json!({"notifications": {}}), json!({"notifications": {"toolsListChanged": true}, "x": 1})] {
+            assert_eq!(listen(Some(&raw(&good))), Ok(()), "{good}");
+        }
+        for bad in [json!({}), json!({"notifications": 7}), json!({"notifications": null}), json!([])] {
+            assert_eq!(listen(Some(&raw(&bad))), Err(Fault::BadParams), "{bad}");
+        }
     }
 
     #[test]

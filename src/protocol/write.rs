@@ -68,13 +68,18 @@ pub fn progress(token: &RequestId, reading: ProgressReading, message: Option<&st
 
 /// Returns `message`, or an error if it is longer than `cap` bytes.
 pub fn bounded(message: Vec<u8>, id: &RequestId, cap: usize) -> Vec<u8> {
-    if message.len() <= cap {
+    bounded_to(message, Some(id), cap, cap)
+}
+
+/// Returns `message`, or an error that names the limit `cap` if it is longer than `room` bytes: what a larger message has left for it.
+pub fn bounded_to(message: Vec<u8>, id: Option<&RequestId>, room: usize, cap: usize) -> Vec<u8> {
+    if message.len() <= room {
         return message;
     }
     let data = format!(
         "{{\"code\":\"MCP_LSP_GATEWAY/CAP_EXCEEDED\",\"details\":{{\"reason\":\"response_bytes\",\"limit\":{cap}}}}}"
     );
-    error(Some(id), INTERNAL_ERROR, "the answer is larger than a response may be; ask for less", Some(data.as_bytes()))
+    error(id, INTERNAL_ERROR, "the answer is larger than a response may be; ask for less", Some(data.as_bytes()))
 }
 
 /// Replaces raw line breaks in `message` by spaces. In JSON text they are white space between tokens.

@@ -45,6 +45,9 @@ pub const MAX_HTTP_HEADERS: usize = 64;
 /// Subscriptions (`subscriptions/listen`) over HTTP that are open at a time.
 pub const MAX_SUBSCRIPTIONS: usize = 256;
 
+/// The same, of one principal.
+pub const MAX_SUBSCRIPTIONS_PER_PRINCIPAL: usize = 16;
+
 /// Time between two comments on the stream of a subscription, which keep its connection open, in milliseconds.
 pub const SUBSCRIPTION_KEEP_ALIVE_MS: u64 = 15_000;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use codeyard_config::PermissionRule;
 use codeyard_gateway::limits::PERMISSION_WAIT_MS;
 use codeyard_gateway::permission::Permissions;
-use codeyard_server::limits::{MAX_STDIO_SUBSCRIPTIONS, MAX_SUBSCRIPTIONS};
+use codeyard_server::limits::{MAX_STDIO_SUBSCRIPTIONS, MAX_SUBSCRIPTIONS_PER_PRINCIPAL};
 use codeyard_state::{PermissionStore, StateDir};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
@@ -107,6 +107,8 @@ async fn headers_and_metadata_are_required_and_agree() {
         ("unknown version header alone", bare("tools/list").set("mcp-protocol-version", "2027-01-01"), -32022),
         ("a probe without anything", bare("server/discover").without("mcp-protocol-version"), -32020),
         ("bad parameters", list(json!({"cursor": "x"})), -32602),
+        ("no notifications", post(&server, &message(1, "subscriptions/listen", json!({}))), -32602),
+        ("bad notifications", post(&server, &message(1, "subscriptions/listen", json!({"notifications": 7}))), -32602),
         ("no tool", post(&server, &message(1, "tools/call", json!({}))), -32602),
         ("bad state", post(&server, &message(1, "tools/call", json!({"name": "echo", "requestState": 7}))), -32602),
     ];
@@ -135,6 +137,10 @@ async fn methods_of_sessions_are_unknown() {
     let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
     let accepted = server.send(&post(&server, &cancelled)).await;
     assert_eq!((accepted.status, accepted.body.len()), (202, 0));
+    let with_session = server.send(&post(&server, &cancelled).in_session("nonesuch")).await;
+    assert_eq!(with_session.status, 202, "a session id is ignored");
+    let unknown = server.send(&post(&server, &cancelled).set("mcp-protocol-version", "2099-01-01")).await;
+    assert_eq!((code(&unknown), &unknown.json()["id"]), ((400, -32022), &Value::Null));
     let response = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
     assert_eq!(server.send(&post(&server, &response)).await.status, 400, "there are no requests to respond to");
 }
@@ -323,12 +329,15 @@ async fn the_number_of_subscriptions_is_bounded() {
     let server = server().await;
     let bytes = post(&server, &listen(1)).bytes();
     let mut open = Vec::new();
-    for _ in 0..MAX_SUBSCRIPTIONS {
+    for _ in 0..MAX_SUBSCRIPTIONS_PER_PRINCIPAL {
         let mut stream = server.open(&bytes).await;
         read_until(&mut stream, &mut String::new(), "acknowledged").await;
         open.push(stream);
     }
     assert_eq!(server.send(&post(&server, &listen(2))).await.status, 503);
+    let of_bob = post(&server, &listen(3)).set("authorization", &format!("Bearer {}", server.bob));
+    let mut stream = server.open(&of_bob.bytes()).await;
+    read_until(&mut stream, &mut String::new(), "acknowledged").await;
     open.pop();
     let again = async {
         loop {

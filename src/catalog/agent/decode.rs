@@ -1,7 +1,7 @@
 //! Decodes the arguments of the tool `lsp`.
 //!
-//! Invariants: an argument that the operation doesn't need is accepted and ignored (`docs/contract-agent.md#operations`); a missing or
-//! wrong argument is an error that names the operation and the argument.
+//! Invariants: an argument that the operation doesn't need is accepted and ignored (`docs/contract-agent.md#operations`); null for an
+//! optional argument counts as none; a missing or wrong argument is an error that names the operation and the argument.
 
 use serde_json::value::RawValue;
 
@@ -33,13 +33,24 @@ pub(super) fn decode(arguments: Option<&RawValue>, sizes: PageSizes) -> Result<Q
 }
 
 fn style(given: &Arguments<'_>, operation: Operation, sizes: PageSizes) -> Result<PageStyle, ToolError> {
-    let format = match given.text_if_given("format")? {
+    let format = match given.optional_text("format")? {
         Some(name) => LspFormat::parse(&name).ok_or_else(|| given.rejected("format", "unknown_format"))?,
         None => LspFormat::Json,
     };
-    let preview = given.flag("preview", format == LspFormat::Compact || operation.has_preview())?;
-    let chars = given.integer("pageChars", MIN_PAGE_CHARS..=MAX_PAGE_CHARS)?.unwrap_or(sizes.chars);
+    let mut preview = format == LspFormat::Compact || operation.has_preview();
+    if !is_absent(given, "preview") {
+        preview = given.flag("preview", preview)?;
+    }
+    let mut chars = sizes.chars;
+    if !is_absent(given, "pageChars") {
+        chars = given.integer("pageChars", MIN_PAGE_CHARS..=MAX_PAGE_CHARS)?.unwrap_or(chars);
+    }
     Ok(PageStyle { format, preview, chars })
+}
+
+/// Whether the argument isn't there or null, whatever its type is.
+fn is_absent(given: &Arguments<'_>, name: &str) -> bool {
+    matches!(given.optional_text(name), Ok(None))
 }
 
 fn subject(given: &Arguments<'_>, needs: OperationInput) -> Result<QuerySubject<String>, ToolError> {
@@ -65,4 +76,59 @@ fn not_blank(given: &Arguments<'_>, name: &str) -> Result<String, ToolError> {
 
 fn from_one(given: &Arguments<'_>, name: &str) -> Result<u32, ToolError> {
     given.u32(name)?.checked_sub(1).ok_or_else(|| given.rejected(name, "range"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn decoded(arguments: &Value) -> Result<LspQuery<String>, ToolError> {
+        let raw = RawValue::from_string(arguments.to_string()).unwrap();
+        match decode(Some(&raw), PageSizes { entries: 200, chars: 5_000 })? {
+            Query::Lsp(asked) => Ok(asked),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn null_is_no_argument_unless_the_operation_needs_it() {
+        for operation in Operation::ALL {
+            let needed: &[&str] = match operation.input() {
+                OperationInput::Position => &["filePath", "line", "character"],
+                OperationInput::File => &["filePath"],
+                OperationInput::Name => &["query"],
+            };
+            let mut least = json!({"operation": operation.as_str()});
+            for name in needed {
+                least[*name] = if ["line", "character"].contains(name) { json!(3) } else { json!("a.ts") };
+            }
+            let mut nulls = least.clone();
+            for name in MEMBERS {
+                if nulls.get(name).is_none() {
+                    nulls[name] = Value::Null;
+                }
+            }
+            let (asked, expected) = (decoded(&nulls).unwrap(), decoded(&least).unwrap());
+            assert_eq!((asked.operation, asked.subject, asked.style), (operation, expected.subject, expected.style));
+            assert_eq!(asked.page.cursor, None);
+            for name in ["operation"].iter().chain(needed) {
+                let mut without = least.clone();
+                without[*name] = Value::Null;
+                let error = decoded(&without).unwrap_err();
+                assert_eq!((&error.details["path"], &error.details["reason"]), (&json!(name), &json!("type")));
+            }
+        }
+        let compact = json!({"operation": "hover", "filePath": "a", "line": 1, "character": 1, "format": "compact",
+            "preview": null, "pageChars": null});
+        let expected = PageStyle { format: LspFormat::Compact, preview: true, chars: 5_000 };
+        assert_eq!(decoded(&compact).unwrap().style, expected);
+        for (name, wrong, reason) in [("preview", json!("yes"), "type"), ("pageChars", json!(1), "range")] {
+            let mut arguments = compact.clone();
+            arguments[name] = wrong;
+            let error = decoded(&arguments).unwrap_err();
+            assert_eq!((&error.details["path"], &error.details["reason"]), (&json!(name), &json!(reason)));
+        }
+    }
 }

@@ -118,10 +118,11 @@ fn unchanged(gate: &Gate, file: &WantedLines, max_bytes: usize) -> Option<Vec<u8
     is_same.then_some(bytes)
 }
 
-/// A line without white space around it, cut, and without characters that a terminal obeys.
+/// A line without white space around it and a byte order mark before it, cut, and without characters that a terminal obeys.
 fn preview(line: &str) -> Preview {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     // What is cut off later isn't looked at: a line may be a whole minified file.
-    let start: String = line.trim_start().chars().take(MAX_PREVIEW_CHARS + 1).collect();
+    let start: String = line.chars().take(MAX_PREVIEW_CHARS + 1).collect();
     let shown: String = visible_line(start.trim_end()).chars().take(MAX_PREVIEW_CHARS).collect();
     shown.trim_end().into()
 }
@@ -190,6 +191,11 @@ mod tests {
             !lines.iter().any(|line| line.contains(['\u{1b}', '\u{202e}'])) && lines[1].starts_with('é'),
             "{lines:?}"
         );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_left_out() {
+        assert_eq!(&*preview("\u{feff} import a"), "import a");
     }
 
     #[tokio::test]

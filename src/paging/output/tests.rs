@@ -172,6 +172,18 @@ fn a_page_inside_a_tree_repeats_its_enclosing_symbols() {
 }
 
 #[test]
+fn enclosing_symbols_are_left_out_by_their_size_in_the_format_of_the_page() {
+    let found = result(outline(&[0, 1, 2, 3, 4, 4]));
+    let above = |format| {
+        let style = PageStyle { format, preview: true, chars: MIN_PAGE_CHARS };
+        page_cut(&found, 5, 9, style).above
+    };
+    assert_eq!(above(LspFormat::Compact), [0, 1, 2, 3]);
+    let in_json = above(LspFormat::Json);
+    assert!(in_json.len() < 4 && in_json.iter().all(|at| *at < 4), "as JSON they fill half of the page: {in_json:?}");
+}
+
+#[test]
 fn pages_of_the_deepest_trees_keep_within_the_budget() {
     let down: Vec<u32> = (0..63).chain(0..63).chain([62, 62, 5, 6, 0]).collect();
     for style in [STYLE, COMPACT, PageStyle { chars: MAX_PAGE_CHARS, ..STYLE }] {

@@ -9,7 +9,9 @@ use futures::stream::FuturesUnordered;
 
 use super::dispatch;
 use super::running::{CallStep, RunningCall};
+use codeyard_protocol::error::MessageError;
 use codeyard_protocol::id::RequestId;
+use codeyard_protocol::message::Message;
 use codeyard_protocol::revision::Revision;
 use codeyard_protocol::write;
 
@@ -67,11 +69,26 @@ pub struct PendingReply {
     form: AnswerForm,
 }
 
+/// Bytes of an array's answer that are kept free for each message that has none yet: an error with the longest id.
+const RESERVED_BYTES: usize = 1_024;
+
+/// An answer of an array that is ready, with the id of its request if that is known.
+pub type ReadyAnswer = (Option<RequestId>, Vec<u8>);
+
 /// The running calls of an array of messages, and the answers that there are.
 pub struct PendingBatch {
     calls: FuturesUnordered<BoxFuture<'static, (PendingReply, AnswerStep)>>,
     answers: Vec<Vec<u8>>,
     form: AnswerForm,
+}
+
+/// The id of the request that `message` is, or that it would be.
+pub fn id_of(message: &Result<Message<'_>, MessageError>) -> Option<RequestId> {
+    match message {
+        Ok(Message::Request(request)) => Some(request.id.clone()),
+        Ok(_) => None,
+        Err(error) => error.id.clone(),
+    }
 }
 
 impl PendingAnswer {
@@ -101,8 +118,22 @@ impl PendingReply {
 
 impl PendingBatch {
     /// The answers of an array: those that are ready, and those of running calls.
-    pub fn new(answers: Vec<Vec<u8>>, calls: Vec<PendingReply>, form: AnswerForm) -> Self {
-        Self { calls: calls.into_iter().map(step).collect(), answers, form }
+    pub fn new(ready: Vec<ReadyAnswer>, calls: Vec<PendingReply>, form: AnswerForm) -> Self {
+        let mut batch = Self { calls: calls.into_iter().map(step).collect(), answers: Vec::new(), form };
+        let mut left = ready.len() + batch.calls.len();
+        for (id, message) in ready {
+            left -= 1;
+            batch.add(id.as_ref(), message, left);
+        }
+        batch
+    }
+
+    /// Adds an answer, or its error if it is too large beside the others: those there are, and `left` that are to come.
+    fn add(&mut self, id: Option<&RequestId>, message: Vec<u8>, left: usize) {
+        // Each answer is followed by a comma or the closing bracket.
+        let used: usize = 1 + self.answers.iter().map(|known| known.len() + 1).sum::<usize>();
+        let room = self.form.cap.saturating_sub(used + 1 + left * RESERVED_BYTES);
+        self.answers.push(write::bounded_to(message, id, room, self.form.cap));
     }
 
     /// Whether nothing in the array is answered.
@@ -117,11 +148,7 @@ impl PendingBatch {
                     self.calls.push(step(reply));
                     return AnswerStep::Message(message);
                 }
-                AnswerStep::Done(answer) => {
-                    // What is too large for the array is replaced by its error, as it is for a single answer.
-                    let room = self.form.cap.saturating_sub(self.answers.iter().map(|known| known.len() + 1).sum());
-                    self.answers.push(write::bounded(answer.message, &reply.id, room));
-                }
+                AnswerStep::Done(answer) => self.add(Some(&reply.id), answer.message, self.calls.len()),
                 AnswerStep::Cancelled => {}
             }
         }

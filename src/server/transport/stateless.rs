@@ -4,6 +4,7 @@
 //! revision no request belongs to it.
 
 use codeyard_protocol::error::Fault;
+use codeyard_protocol::id::RequestId;
 use codeyard_protocol::message::Request;
 use codeyard_protocol::names::Method;
 use codeyard_protocol::revision::{Revision, RevisionSet};
@@ -24,15 +25,21 @@ pub struct MetaRejection {
     pub message: Vec<u8>,
 }
 
-/// Whether `request` belongs to a stateless revision: it names its revision, or its method exists in no other.
-pub fn applies(request: &Request<'_>, spoken: RevisionSet) -> bool {
+/// Whether `request` belongs to a stateless revision: it names its revision, or its method exists in no other. In a session
+/// (`has_session`) a request may name the session's revision.
+pub fn applies(request: &Request<'_>, spoken: RevisionSet, has_session: bool) -> bool {
     let only_here = || {
         let method = Method::parse(&request.method);
         method.is_some_and(|method| {
             Revision::ALL.iter().all(|revision| revision.is_stateless() == method.is_in(*revision))
         })
     };
-    spoken.has_stateless() && (stateless::names_version(request.params) || only_here())
+    let names_other = || {
+        let named = stateless::version(request.params).and_then(|name| Revision::parse(&name));
+        let is_of_session = has_session && named.is_some_and(|revision| !revision.is_stateless());
+        stateless::names_version(request.params) && !is_of_session
+    };
+    spoken.has_stateless() && (names_other() || only_here())
 }
 
 /// The `_meta` of `request`, and the revision that it names.
@@ -43,7 +50,7 @@ pub fn check(request: &Request<'_>, spoken: RevisionSet) -> Result<(RequestMeta,
     if let Some(version) = stateless::version(request.params)
         && spoken_revision(&version, spoken).is_none()
     {
-        return Err(unsupported(request, &version, spoken));
+        return Err(unsupported(Some(&request.id), &version, spoken));
     }
     let bad = |fault: Fault| MetaRejection { reason: fault.reason(), message: write::fault(&fault.of(&request.id)) };
     let meta = stateless::request_meta(request.params).map_err(bad)?;
@@ -56,8 +63,8 @@ pub fn spoken_revision(name: &str, spoken: RevisionSet) -> Option<Revision> {
     Revision::parse(name).filter(|revision| revision.is_stateless() && spoken.contains(*revision))
 }
 
-/// The rejection of a request for the revision `version`.
-pub fn unsupported(request: &Request<'_>, version: &str, spoken: RevisionSet) -> MetaRejection {
-    let message = stateless::unsupported_version(&request.id, version, spoken);
+/// The rejection of a message for the revision `version`.
+pub fn unsupported(id: Option<&RequestId>, version: &str, spoken: RevisionSet) -> MetaRejection {
+    let message = stateless::unsupported_version(id, version, spoken);
     MetaRejection { reason: UNSUPPORTED_VERSION_REASON, message }
 }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::dispatch::{self, Caller, RequestOutcome};
 use super::inflight::InFlightCalls;
 use super::lines::{LineFrame, LineReader};
-use super::pending::{AnswerForm, AnswerStep, Answered, PendingAnswer, PendingBatch, PendingReply};
+use super::pending::{AnswerForm, AnswerStep, Answered, PendingAnswer, PendingBatch, PendingReply, id_of};
 use super::session_timer::SessionTimer;
 use super::stateless;
 use crate::limits::{DRAIN_MS, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, MAX_STDIO_SUBSCRIPTIONS, STDIO_FLUSH_MS};
@@ -98,6 +98,8 @@ struct Connection {
     client: Arc<SessionClient>,
     /// The revision that `initialize` negotiated, or the default.
     revision: Revision,
+    /// Whether there was an `initialize`.
+    has_session: bool,
     /// The ids of the open subscriptions.
     subscriptions: Vec<RequestId>,
     calls: FuturesUnordered<BoxFuture<'static, AnswerProgress>>,
@@ -124,6 +126,7 @@ impl Connection {
             in_flight: InFlightCalls::new(MAX_STDIO_IN_FLIGHT),
             client: Arc::default(),
             revision: Revision::DEFAULT,
+            has_session: false,
             subscriptions: Vec::new(),
             calls: FuturesUnordered::new(),
             out: OutgoingMessages::default(),
@@ -149,19 +152,24 @@ impl Connection {
             Err(error) => return self.reject(&error),
         };
         let (mut answers, mut calls) = (Vec::new(), Vec::new());
+        let spoken = self.service.revisions(&self.endpoint);
         for message in messages {
+            let id = id_of(&message);
             let answered = match message {
                 Ok(Message::Request(request)) if request.method == Method::Initialize.as_str() => {
                     Err(Fault::BatchedInitialize.of(&request.id))
+                }
+                Ok(Message::Request(request)) if stateless::applies(&request, spoken, true) => {
+                    Err(Fault::Batch.of(&request.id))
                 }
                 Ok(message) => self.handle_message(message),
                 Err(error) => Err(error),
             };
             match answered {
-                Ok(Answered::Now(answer)) => answers.push(answer),
+                Ok(Answered::Now(answer)) => answers.push((id, answer)),
                 Ok(Answered::Later(reply)) => calls.push(*reply),
                 Ok(Answered::Nothing) => {}
-                Err(error) => answers.push(write::fault(&error)),
+                Err(error) => answers.push((id, write::fault(&error))),
             }
         }
         let batch = PendingBatch::new(answers, calls, self.form(self.revision));
@@ -215,7 +223,7 @@ impl Connection {
 
     fn handle_request(&mut self, request: &Request<'_>) -> Result<Answered, MessageError> {
         let spoken = self.service.revisions(&self.endpoint);
-        let (meta, revision) = match stateless::applies(request, spoken) {
+        let (meta, revision) = match stateless::applies(request, spoken, self.has_session) {
             true => match stateless::check(request, spoken) {
                 Ok((meta, revision)) => (Some(meta), revision),
                 Err(rejection) => {
@@ -228,7 +236,7 @@ impl Connection {
         let method = dispatch::method(&*self.service, TransportKind::Pipe, request, revision)?;
         match method {
             Method::Initialize => return self.initialize(request),
-            Method::Listen => return Ok(Answered::Now(self.subscribe(request))),
+            Method::Listen => return self.subscribe(request),
             _ => {}
         }
         let caller = Caller {
@@ -260,20 +268,23 @@ impl Connection {
     fn initialize(&mut self, request: &Request<'_>) -> Result<Answered, MessageError> {
         let (service, transport) = (&*self.service, TransportKind::Pipe);
         let (revision, result) = dispatch::initialize(service, &self.endpoint, transport, request, &self.client)?;
-        self.revision = revision;
+        (self.revision, self.has_session) = (revision, true);
         Ok(Answered::Now(write::bounded(write::result(&request.id, &result), &request.id, self.cap)))
     }
 
     /// Opens a subscription and returns its first message. None of the notifications is ever sent, so there is no other until it ends.
-    fn subscribe(&mut self, request: &Request<'_>) -> Vec<u8> {
+    fn subscribe(&mut self, request: &Request<'_>) -> Result<Answered, MessageError> {
+        let checked = codeyard_protocol::stateless::listen(request.params).map_err(|fault| fault.of(&request.id));
+        let method = Method::Listen.as_str();
+        dispatch::record_request(&*self.service, method, TransportKind::Pipe, checked.as_ref().err(), Instant::now());
+        checked?;
         if self.subscriptions.len() >= MAX_STDIO_SUBSCRIPTIONS {
             self.service.metrics().shed("subscription");
-            return dispatch::reply(&request.id, &ToolReply::overloaded(), self.form(self.revision)).message;
+            let reply = dispatch::reply(&request.id, &ToolReply::overloaded(), self.form(self.revision));
+            return Ok(Answered::Now(reply.message));
         }
-        let method = Method::Listen.as_str();
-        dispatch::record_request(&*self.service, method, TransportKind::Pipe, None, Instant::now());
         self.subscriptions.push(request.id.clone());
-        codeyard_protocol::stateless::acknowledgement(&request.id)
+        Ok(Answered::Now(codeyard_protocol::stateless::acknowledgement(&request.id)))
     }
 
     fn handle_step(&mut self, (pending, step): AnswerProgress) {

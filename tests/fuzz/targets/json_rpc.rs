@@ -61,7 +61,7 @@ fn stateless_parts(params: Option<&RawValue>) {
     assert!(meta.is_err() || stateless::names_version(params));
     if let Ok(meta) = meta {
         assert_eq!(stateless::version(params).as_deref(), Some(&*meta.version));
-        let error = stateless::unsupported_version(&RequestId::of_text("x"), &meta.version, RevisionSet::ALL);
+        let error = stateless::unsupported_version(None, &meta.version, RevisionSet::ALL);
         assert!(serde_json::from_slice::<Value>(&error).is_ok() && error.len() < 1_024);
     }
     if let Ok(round) = stateless::input_round(params, true)

@@ -16,7 +16,8 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::refusal::NO_TOKEN;
-use crate::transport::inflight::CallTicket;
+use super::subscriptions::SubscriptionPlace;
+
 use crate::transport::pending::{AnswerStep, FinalAnswer, PendingAnswer};
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::{stateless, write};
@@ -83,16 +84,21 @@ pub async fn pending(mut answer: PendingAnswer) -> Response {
 }
 
 /// The event stream of a subscription: its acknowledgement, comments that keep the connection open, and the result when the server stops.
-pub fn subscription(id: RequestId, ticket: CallTicket, keep_alive: Duration, shutdown: CancellationToken) -> Response {
+pub(super) fn subscription(
+    id: RequestId,
+    place: SubscriptionPlace,
+    keep_alive: Duration,
+    shutdown: CancellationToken,
+) -> Response {
     let first = stream::iter([event(stateless::acknowledgement(&id))]);
-    let rest = stream::unfold(Some((id, ticket, shutdown)), move |state| async move {
-        let (id, ticket, shutdown) = state?;
+    let rest = stream::unfold(Some((id, place, shutdown)), move |state| async move {
+        let (id, place, shutdown) = state?;
         tokio::select! {
             biased;
             () = shutdown.cancelled() => {
                 Some((event(write::result(&id, &stateless::subscription_end(&id))), None))
             }
-            () = sleep(keep_alive) => Some((Bytes::from_static(b": keep-alive\n\n"), Some((id, ticket, shutdown)))),
+            () = sleep(keep_alive) => Some((Bytes::from_static(b": keep-alive\n\n"), Some((id, place, shutdown)))),
         }
     });
     event_stream(first.chain(rest))

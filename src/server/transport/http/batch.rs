@@ -9,7 +9,8 @@ use super::handler::{AuthorizedRequest, HandledRequest, McpEndpoint};
 use super::refusal::HttpRefusal;
 use super::session::Session;
 use crate::transport::dispatch::{self, RequestOutcome};
-use crate::transport::pending::{Answered, PendingAnswer, PendingBatch, PendingReply};
+use crate::transport::pending::{Answered, PendingAnswer, PendingBatch, PendingReply, id_of};
+use crate::transport::stateless;
 use codeyard_gateway::service::TransportKind;
 use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::message::{self, Message, Request};
@@ -26,6 +27,7 @@ impl McpEndpoint {
     ) -> Result<HandledRequest, HttpRefusal> {
         let (mut answers, mut calls) = (Vec::new(), Vec::new());
         for message in message::parse_batch(body)? {
+            let id = id_of(&message);
             let answered = match message {
                 Ok(Message::Request(request)) => self.batched_request(authorized, session, &request),
                 Ok(Message::Notification(notification)) => {
@@ -39,10 +41,10 @@ impl McpEndpoint {
                 Err(error) => Err(error),
             };
             match answered {
-                Ok(Answered::Now(answer)) => answers.push(answer),
+                Ok(Answered::Now(answer)) => answers.push((id, answer)),
                 Ok(Answered::Later(call)) => calls.push(*call),
                 Ok(Answered::Nothing) => {}
-                Err(error) => answers.push(write::fault(&error)),
+                Err(error) => answers.push((id, write::fault(&error))),
             }
         }
         let batch = PendingBatch::new(answers, calls, self.form(session.revision));
@@ -61,6 +63,9 @@ impl McpEndpoint {
         let method = dispatch::method(&*self.service, TransportKind::Tcp, request, session.revision)?;
         if method == Method::Initialize {
             return Err(Fault::BatchedInitialize.of(&request.id));
+        }
+        if stateless::applies(request, self.service.revisions(&authorized.endpoint), true) {
+            return Err(Fault::Batch.of(&request.id));
         }
         let caller = self.caller(authorized, Some(session), &session.in_flight, session.revision);
         let form = self.form(session.revision);

@@ -23,9 +23,11 @@ use super::options::HttpOptions;
 use super::path::EndpointPath;
 use super::probes::{Probe, Probes};
 use super::refusal::{HttpRefusal, RefusalReason};
+use super::request_head::head_bytes;
 use super::session::{Session, Sessions};
+use super::subscriptions::Subscriptions;
 use super::{answer, body, media, stateless};
-use crate::limits::{MAX_HTTP_HEAD_BYTES, MAX_SUBSCRIPTIONS};
+use crate::limits::MAX_HTTP_HEAD_BYTES;
 use crate::transport::dispatch::{self, Caller, RequestOutcome};
 use crate::transport::inflight::InFlightCalls;
 use crate::transport::pending::{AnswerForm, PendingAnswer, PendingReply};
@@ -59,7 +61,7 @@ pub struct McpEndpoint {
     pub(super) body_timeout: Duration,
     pub(super) sessions: Sessions,
     /// The open subscriptions of all clients.
-    pub(super) subscriptions: Arc<InFlightCalls>,
+    pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) probes: Option<Probes>,
     pub(super) shutdown: CancellationToken,
 }
@@ -130,7 +132,7 @@ impl McpEndpoint {
             limits: options.limits.clamped(),
             body_timeout: options.connections.body,
             sessions,
-            subscriptions: InFlightCalls::new(MAX_SUBSCRIPTIONS),
+            subscriptions: Arc::default(),
             probes: options.probes,
             shutdown,
         }
@@ -185,7 +187,7 @@ impl McpEndpoint {
         let body = body::read(body, self.limits.max_request_bytes, self.body_timeout).await?;
         let spoken = self.service.revisions(&authorized.endpoint);
         let message = match message::parse(&body) {
-            Err(error) if error.fault == Fault::Batch => match self.batching_session(&authorized, spoken) {
+            Err(error) if error.fault == Fault::Batch => match self.batching_session(&authorized, spoken)? {
                 Some(session) => return self.batch(&authorized, &session, &body),
                 None => return Err(error.into()),
             },
@@ -195,12 +197,13 @@ impl McpEndpoint {
             Message::Request(request) if stateless::applies(&parts.headers, &request, spoken) => {
                 Ok(self.stateless_request(&authorized, &request, spoken))
             }
-            Message::Notification(_) if stateless::applies_to_notification(&parts.headers, spoken) => {
-                Ok(HandledRequest::Answered(answer::empty(StatusCode::ACCEPTED)))
-            }
             Message::Request(request) => self.request(&authorized, &request),
             Message::Notification(notification) => {
-                Ok(HandledRequest::Answered(self.notification(&authorized, &notification)?))
+                Ok(HandledRequest::Answered(match stateless::notification(&parts.headers, spoken) {
+                    Some(Ok(())) => answer::empty(StatusCode::ACCEPTED),
+                    Some(Err(rejection)) => self.rejected(StatusCode::BAD_REQUEST, rejection),
+                    None => self.notification(&authorized, &notification)?,
+                }))
             }
             Message::Response(response) => {
                 dispatch::handle_response(&self.session(&authorized)?.client, &response);
@@ -372,18 +375,17 @@ impl McpEndpoint {
     }
 
     /// The session that the request names, if it has a revision in which an array is a message.
-    fn batching_session(&self, authorized: &AuthorizedRequest<'_>, spoken: RevisionSet) -> Option<Arc<Session>> {
-        spoken.iter().any(Revision::has_batches).then_some(())?;
-        self.session(authorized).ok().filter(|session| session.revision.has_batches())
+    fn batching_session(
+        &self,
+        authorized: &AuthorizedRequest<'_>,
+        spoken: RevisionSet,
+    ) -> Result<Option<Arc<Session>>, RefusalReason> {
+        if !spoken.iter().any(Revision::has_batches) || !authorized.headers.contains_key(SESSION) {
+            return Ok(None);
+        }
+        // A client whose session has ended must read that, whatever it sends.
+        Ok(Some(self.session(authorized)?).filter(|session| session.revision.has_batches()))
     }
-}
-
-/// The bytes of a request's line and header fields.
-fn head_bytes(parts: &Parts) -> usize {
-    // A field is followed by a line break, its name by a colon and usually a space.
-    let fields: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
-    parts.method.as_str().len() + target + " HTTP/1.1\r\n ".len() + fields
 }
 
 /// The principal of the bearer token in the value of an `Authorization` header.

@@ -15,9 +15,11 @@ mod options;
 pub mod path;
 pub mod probes;
 pub mod refusal;
+mod request_head;
 pub mod session;
 pub mod socket;
 mod stateless;
+mod subscriptions;
 mod thread_affinity;
 
 use std::io;

@@ -34,13 +34,17 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// Whether `request` belongs to the stateless revision. A version header that names no revision with sessions counts, too, unless the
 /// request is an `initialize`.
 pub(super) fn applies(headers: &HeaderMap, request: &Request<'_>, spoken: RevisionSet) -> bool {
-    stateless::applies(request, spoken)
+    let has_session = headers.contains_key(handler::SESSION);
+    stateless::applies(request, spoken, has_session)
         || (request.method != Method::Initialize.as_str() && names_stateless(headers, spoken))
 }
 
-/// Whether a notification belongs to the stateless revision, which has none to act on over HTTP.
-pub(super) fn applies_to_notification(headers: &HeaderMap, spoken: RevisionSet) -> bool {
-    names_stateless(headers, spoken) && !headers.contains_key(handler::SESSION)
+/// What becomes of a notification if it belongs to the stateless revision, which has none to act on over HTTP: it is accepted, or its
+/// revision isn't spoken.
+pub(super) fn notification(headers: &HeaderMap, spoken: RevisionSet) -> Option<Result<(), MetaRejection>> {
+    let named = only(headers, VERSION).filter(|_| names_stateless(headers, spoken))?;
+    let is_spoken = stateless::spoken_revision(named, spoken).is_some();
+    Some(if is_spoken { Ok(()) } else { Err(stateless::unsupported(None, named, spoken)) })
 }
 
 /// Whether the version header is there and names no revision with sessions.
@@ -57,10 +61,8 @@ impl McpEndpoint {
         request: &Request<'_>,
         spoken: RevisionSet,
     ) -> HandledRequest {
-        let reject = |status: StatusCode, rejection: MetaRejection| {
-            self.service.metrics().rejected(rejection.reason);
-            HandledRequest::Answered(answer::with_status(status, rejection.message))
-        };
+        let reject =
+            |status: StatusCode, rejection: MetaRejection| HandledRequest::Answered(self.rejected(status, rejection));
         let (meta, revision) = match checked(authorized.headers, request, spoken) {
             Ok(checked) => checked,
             Err(rejection) => return reject(StatusCode::BAD_REQUEST, rejection),
@@ -79,7 +81,7 @@ impl McpEndpoint {
             return reject(StatusCode::BAD_REQUEST, rejection);
         }
         if method == Method::Listen {
-            return HandledRequest::Answered(self.subscription(request));
+            return HandledRequest::Answered(self.subscription(authorized, request));
         }
         let in_flight = InFlightCalls::new(MAX_CALLS_IN_FLIGHT);
         let caller = Caller { meta: Some(&meta), ..self.caller(authorized, None, &in_flight, revision) };
@@ -89,17 +91,26 @@ impl McpEndpoint {
         }
     }
 
+    /// The response to a message that isn't served.
+    pub(super) fn rejected(&self, status: StatusCode, rejection: MetaRejection) -> Response {
+        self.service.metrics().rejected(rejection.reason);
+        answer::with_status(status, rejection.message)
+    }
+
     /// The response to a subscription: an event stream that stays open until the client closes it or the server stops.
-    fn subscription(&self, request: &Request<'_>) -> Response {
-        // The registration would cancel it from another request, which this revision doesn't have.
-        let Some((ticket, _)) = self.subscriptions.add(&request.id) else {
+    fn subscription(&self, authorized: &AuthorizedRequest<'_>, request: &Request<'_>) -> Response {
+        let checked = codeyard_protocol::stateless::listen(request.params).map_err(|fault| fault.of(&request.id));
+        let method = Method::Listen.as_str();
+        dispatch::record_request(&*self.service, method, TransportKind::Tcp, checked.as_ref().err(), Instant::now());
+        if let Err(error) = checked {
+            return answer::with_status(StatusCode::BAD_REQUEST, write::fault(&error));
+        }
+        let Some(place) = self.subscriptions.open(&authorized.principal) else {
             self.service.metrics().shed("subscription");
             return answer::reply(dispatch::reply(&request.id, &ToolReply::overloaded(), self.form(Revision::DEFAULT)));
         };
-        let method = Method::Listen.as_str();
-        dispatch::record_request(&*self.service, method, TransportKind::Tcp, None, Instant::now());
         let keep_alive = Duration::from_millis(SUBSCRIPTION_KEEP_ALIVE_MS);
-        answer::subscription(request.id.clone(), ticket, keep_alive, self.shutdown.clone())
+        answer::subscription(request.id.clone(), place, keep_alive, self.shutdown.clone())
     }
 }
 
@@ -117,7 +128,7 @@ fn checked(
         return Err(mismatch(request, "the MCP-Protocol-Version header differs from `_meta`"));
     }
     if stateless::spoken_revision(header, spoken).is_none() {
-        return Err(stateless::unsupported(request, header, spoken));
+        return Err(stateless::unsupported(Some(&request.id), header, spoken));
     }
     let checked = stateless::check(request, spoken)?;
     if only(headers, METHOD) != Some(&request.method) {
