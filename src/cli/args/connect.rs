@@ -11,7 +11,7 @@ use super::StateArgs;
 pub struct ConnectArgs {
     /// The host, such as `claude-code`; without it, the hosts are listed.
     pub host: Option<String>,
-    /// Write the configuration and test it. Without this flag nothing is changed.
+    /// Test the connection and write the configuration. Without this flag nothing is changed.
     #[arg(long)]
     pub write: bool,
     /// Connect over HTTP to a running server; without this flag the host starts `codeyard stdio`.

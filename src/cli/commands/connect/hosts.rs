@@ -242,6 +242,11 @@ pub(super) const HOSTS: [Host; 17] = [
 ];
 
 impl Host {
+    /// Whether its template is a program, which reads the repository from its environment.
+    pub(super) fn is_program(&self) -> bool {
+        self.form == Form::Text && self.stdio.starts_with("#!")
+    }
+
     /// The host of this name.
     pub(super) fn find(name: &str) -> Option<&'static Self> {
         HOSTS.iter().find(|host| host.name == name)

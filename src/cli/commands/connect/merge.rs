@@ -1,35 +1,48 @@
-//! Adds an entry to a host's configuration file and keeps everything else: comments, order, indentation.
+//! Adds an entry to a host's configuration file and keeps everything else: comments, order, indentation, line ends, a byte order mark.
 //!
-//! Invariants: besides the entry, and prompts for its token, the values of the file stay the same, which is checked before anything is
-//! written; a file that can't be understood is an error.
+//! Invariants: besides the entry, and prompts for its token, the values of the file stay the same, and the entry is that of the template
+//! with the members that only the file has, which is checked before anything is written; a file that can't be understood is an error.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
-use serde_json::Value;
+use jsonc_parser::cst::CstRootNode;
+use serde_json::{Map, Value};
 
 use super::hosts::Form;
+use super::{merge_json, merge_toml};
 
 /// The name of the entry.
 pub(super) const ENTRY: &str = "codeyard";
 
 /// The member of VS Code's file that lists what it asks its user for.
-const PROMPTS: &str = "inputs";
+pub(super) const PROMPTS: &str = "inputs";
+
+/// The members that say how a host connects. Those of an old entry don't stay.
+const TRANSPORT: [&str; 8] =
+    ["command", "args", "url", "httpUrl", "serverUrl", "headers", "type", "bearer_token_env_var"];
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Why an entry can't be added: a sentence.
 pub(super) type MergeError = String;
 
 /// `old`, the text of a file, with the entry of `template`. Without `old` it is the template.
 pub(super) fn merged(form: Form, old: Option<&str>, template: &str) -> Result<String, MergeError> {
-    let Some(old) = old.filter(|text| !text.trim().is_empty()) else { return Ok(template.to_owned()) };
+    let whole = old.unwrap_or_default();
+    let old = whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole);
+    let mark = if old.len() < whole.len() { BYTE_ORDER_MARK.to_string() } else { String::new() };
+    if old.trim().is_empty() || (form == Form::Text && old == template) {
+        check(form, "", template, template)?;
+        return Ok(mark + template);
+    }
     let new = match form {
-        Form::Json(path) => json(old, template, path)?,
-        Form::Toml(table) => toml(old, template, table)?,
+        Form::Json(path) => merge_json::add(old, template, path)?,
+        Form::Toml(table) => merge_toml::add(old, template, table)?,
         Form::Text => {
             return Err("files of this form are not merged; add the text by hand, or name a new file".to_owned());
         }
     };
-    check(form, old, &new)?;
-    Ok(new)
+    check(form, old, &new, template)?;
+    Ok(mark + &new)
 }
 
 /// `template` without what gives the host a token.
@@ -56,10 +69,37 @@ pub(super) fn without_token(form: Form, template: &str) -> Result<String, MergeE
     }
 }
 
-/// The entry in `text`, for comparison; `None` if there is none.
+/// The entry in `text`; `None` if there is none.
 pub(super) fn entry(form: Form, text: &str) -> Option<Value> {
-    let whole = values(form, text).ok()?;
-    path_of(form).iter().chain([&ENTRY]).try_fold(&whole, |value, name| value.get(name)).cloned()
+    entry_of(form, &values(form, text).ok()?).cloned()
+}
+
+fn entry_of(form: Form, whole: &Value) -> Option<&Value> {
+    path_of(form).iter().chain([&ENTRY]).try_fold(whole, |value, name| value.get(name))
+}
+
+/// The members of `wanted`, of a template, that an old entry gets: all but empty objects in the place of an object.
+pub(super) fn is_set(old: &Value, name: &str, wanted: &Value) -> bool {
+    let is_empty = wanted.as_object().is_some_and(Map::is_empty);
+    TRANSPORT.contains(&name) || !(is_empty && old.get(name).is_some_and(Value::is_object))
+}
+
+/// The members of an old entry that don't stay beside those of the template.
+pub(super) fn removed(template: &Value) -> impl Iterator<Item = &'static str> {
+    TRANSPORT.into_iter().filter(move |name| template.get(name).is_none())
+}
+
+/// The entry after the template's entry was added to `old`.
+fn expected(old: Option<&Value>, template: &Value) -> Value {
+    let (Some(old), Some(wanted)) = (old, template.as_object()) else { return template.clone() };
+    let mut members = old.as_object().cloned().unwrap_or_default();
+    for name in removed(template) {
+        members.remove(name);
+    }
+    for (name, value) in wanted.iter().filter(|(name, value)| is_set(old, name, value)) {
+        members.insert(name.clone(), value.clone());
+    }
+    Value::Object(members)
 }
 
 fn path_of(form: Form) -> Vec<&'static str> {
@@ -70,30 +110,44 @@ fn path_of(form: Form) -> Vec<&'static str> {
     }
 }
 
-/// The values of a file.
+/// The values of a file. A mark before them has no meaning; a file with nothing but comments has none.
 fn values(form: Form, text: &str) -> Result<Value, MergeError> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let invalid = |error: &dyn std::fmt::Display| format!("it is not valid JSON: {error}");
     match form {
-        Form::Json(_) => jsonc_parser::parse_to_serde_value(text, &ParseOptions::default())
-            .map_err(|error| format!("it is not valid JSON: {error}")),
+        Form::Json(_) => {
+            let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| invalid(&error))?;
+            if root.value().is_none() {
+                return Ok(Value::Object(Map::new()));
+            }
+            jsonc_parser::parse_to_serde_value(text, &ParseOptions::default()).map_err(|error| invalid(&error))
+        }
         _ => toml::from_str::<Value>(text).map_err(|error| format!("it is not valid TOML: {}", error.message())),
     }
 }
 
-/// Nothing but the entry, and prompts, differs.
-fn check(form: Form, old: &str, new: &str) -> Result<(), MergeError> {
-    let without_entry = |text: &str| -> Result<Value, MergeError> {
-        let mut whole = values(form, text)?;
+/// Nothing but the entry, and prompts, differs, and the entry is the expected one.
+fn check(form: Form, old: &str, new: &str, template: &str) -> Result<(), MergeError> {
+    if form == Form::Text {
+        return Ok(());
+    }
+    let without_entry = |mut whole: Value| {
         remove(&mut whole, &path_of(form));
         if let Some(members) = whole.as_object_mut() {
             members.remove(PROMPTS);
         }
-        Ok(whole)
+        whole
     };
-    if without_entry(old)? == without_entry(new)? {
-        Ok(())
-    } else {
-        Err("the entry can't be added without a change of other values; add it by hand".to_owned())
+    let (before, after, template) = (values(form, old)?, values(form, new)?, values(form, template)?);
+    let wanted = entry_of(form, &template).ok_or("the template has no entry")?;
+    if entry_of(form, &after) != Some(&expected(entry_of(form, &before), wanted)) {
+        return Err("the entry would not be read as it is written; does the file have a name twice?".to_owned());
     }
+    // A new file has what else the template has.
+    if !old.is_empty() && without_entry(before) != without_entry(after) {
+        return Err("the entry can't be added without a change of other values; add it by hand".to_owned());
+    }
+    Ok(())
 }
 
 /// Removes the entry, and the objects on its path that have nothing else.
@@ -112,83 +166,10 @@ fn remove(value: &mut Value, path: &[&str]) {
     }
 }
 
-fn json(old: &str, template: &str, path: &[&str]) -> Result<String, MergeError> {
-    let parse = |text: &str| CstRootNode::parse(text, &ParseOptions::default());
-    let root = parse(old).map_err(|error| format!("it is not valid JSON: {error}"))?;
-    let wanted = parse(template).map_err(|error| error.to_string())?;
-    let not_an_object = |name: &str| format!("`{name}` in it is not an object");
-    let mut object = root.object_value_or_create().ok_or("it is not a JSON object")?;
-    let mut source = wanted.object_value().ok_or("the template is not an object")?;
-    add_prompts(&object, &source)?;
-    for name in path {
-        object = match object.get(name) {
-            Some(member) => member.value().and_then(|value| value.as_object()).ok_or_else(|| not_an_object(name))?,
-            None => object.object_value_or_set(name),
-        };
-        source = source.object_value(name).ok_or_else(|| not_an_object(name))?;
-    }
-    let value = source.get(ENTRY).and_then(|member| member.value()).ok_or("the template has no entry")?;
-    match object.get(ENTRY) {
-        Some(member) => member.set_value(input(&value)),
-        None => drop(object.append(ENTRY, input(&value))),
-    }
-    Ok(root.to_string())
-}
-
-/// Adds the prompts of the template (VS Code's `inputs`) whose ids the file doesn't have.
-fn add_prompts(object: &CstObject, source: &CstObject) -> Result<(), MergeError> {
-    let Some(wanted) = source.array_value(PROMPTS) else { return Ok(()) };
-    let present = match object.get(PROMPTS) {
-        Some(_) => object.array_value(PROMPTS).ok_or("`inputs` in it is not an array")?,
-        None => object.array_value_or_set(PROMPTS),
-    };
-    let id = |node: &CstNode| node.to_serde_value().and_then(|value| value.get("id").cloned());
-    let known: Vec<_> = present.elements().iter().map(id).collect();
-    for prompt in wanted.elements() {
-        if !known.contains(&id(&prompt)) {
-            present.append(input(&prompt));
-        }
-    }
-    Ok(())
-}
-
-/// A node of one file as the value of another, its members in their order.
-fn input(node: &CstNode) -> CstInputValue {
-    if let Some(object) = node.as_object() {
-        let members = object
-            .properties()
-            .into_iter()
-            .filter_map(|member| Some((member.name()?.decoded_value().ok()?, input(&member.value()?))));
-        return CstInputValue::Object(members.collect());
-    }
-    if let Some(array) = node.as_array() {
-        return CstInputValue::Array(array.elements().iter().map(input).collect());
-    }
-    match node.to_serde_value() {
-        Some(Value::Bool(value)) => CstInputValue::Bool(value),
-        Some(Value::Number(number)) => CstInputValue::Number(number.to_string()),
-        Some(Value::String(text)) => CstInputValue::String(text),
-        _ => CstInputValue::Null,
-    }
-}
-
-fn toml(old: &str, template: &str, table: &str) -> Result<String, MergeError> {
-    let parse = |text: &str| text.parse::<toml_edit::DocumentMut>();
-    let mut document = parse(old).map_err(|error| format!("it is not valid TOML: {}", error.message()))?;
-    let wanted = parse(template).map_err(|error| error.to_string())?;
-    let value = wanted.get(table).and_then(|servers| servers.get(ENTRY)).ok_or("the template has no entry")?;
-    let servers = document.entry(table).or_insert_with(|| {
-        let mut servers = toml_edit::Table::new();
-        servers.set_implicit(true);
-        toml_edit::Item::Table(servers)
-    });
-    let servers = servers.as_table_like_mut().ok_or_else(|| format!("`{table}` in it is not a table"))?;
-    servers.insert(ENTRY, value.clone());
-    Ok(document.to_string())
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::hosts::HOSTS;
     use super::*;
 
@@ -202,7 +183,7 @@ mod tests {
         for kept in ["// mine", "// keep", "\"theme\": \"dark\"", "\"other\": { \"command\": \"y\" }", "\"a\": 1"] {
             assert!(new.contains(kept), "{kept}: {new}");
         }
-        assert_eq!(entry(SERVERS, &new), Some(serde_json::json!({"command": "x"})));
+        assert_eq!(entry(SERVERS, &new), Some(json!({"command": "x"})));
         assert_eq!(merged(SERVERS, Some(&new), TEMPLATE).unwrap(), new, "a second time changes nothing");
         let changed = TEMPLATE.replace("\"x\"", "\"z\"");
         assert_eq!(entry(SERVERS, &merged(SERVERS, Some(&new), &changed).unwrap()).unwrap()["command"], "z");
@@ -242,7 +223,7 @@ mod tests {
         ] {
             let new = merged(form, Some(old), template).unwrap();
             assert!(new.contains("# keep"), "{new}");
-            assert_eq!(entry(form, &new), Some(serde_json::json!({"command": "x", "args": ["a"]})));
+            assert_eq!(entry(form, &new), Some(json!({"command": "x", "args": ["a"]})));
             assert_eq!(merged(form, Some(&new), template).unwrap(), new);
         }
     }
@@ -273,5 +254,61 @@ mod tests {
                 assert!(host.form == Form::Toml("mcp_servers") || new.contains("mine"), "{new}");
             }
         }
+    }
+
+    #[test]
+    fn members_of_the_file_stay_and_the_other_transport_goes() {
+        let old = "{\"mcpServers\": {\"codeyard\": {\n  \"url\": \"u\", // old\n  \"headers\": {\"A\": \"b\"},\n  \"disabled\": false, // mine\n  \
+                   \"env\": {\"X\": \"1\"}\n}}}";
+        let template = TEMPLATE.replace("\"x\"", "\"x\", \"env\": {}");
+        let new = merged(SERVERS, Some(old), &template).unwrap();
+        let expected = json!({"command": "x", "disabled": false, "env": {"X": "1"}});
+        assert_eq!(entry(SERVERS, &new), Some(expected), "{new}");
+        assert!(new.contains("// mine"), "{new}");
+        assert_eq!(merged(SERVERS, Some(&new), &template).unwrap(), new);
+        let form = Form::Toml("mcp_servers");
+        let old = "[mcp_servers.codeyard]\nurl = \"u\"\nenabled = false # mine\ncommand = \"y\" # program\n\n[mcp_servers.codeyard.env]\nX = \"1\"\n";
+        let template = "[mcp_servers.codeyard]\ncommand = \"x\"\nargs = [\"a\"]\n";
+        let new = merged(form, Some(old), template).unwrap();
+        let expected = json!({"command": "x", "args": ["a"], "enabled": false, "env": {"X": "1"}});
+        assert_eq!(entry(form, &new), Some(expected), "{new}");
+        assert!(new.contains("# mine") && new.contains("command = \"x\" # program"), "{new}");
+        assert_eq!(merged(form, Some(&new), template).unwrap(), new);
+    }
+
+    #[test]
+    fn a_name_that_comes_twice_is_an_error() {
+        let one = "\"codeyard\": {\"command\": \"y\"}";
+        for bad in [
+            format!("{{\"mcpServers\": {{{one}, {one}}}}}"),
+            format!("{{\"mcpServers\": {{{one}}}, \"mcpServers\": {{}}}}"),
+            "{\"mcpServers\": {\"codeyard\": {\"command\": \"y\", \"command\": \"z\"}}}".to_owned(),
+            "{\"mcpServers\": {\"codeyard\": 7}}".to_owned(),
+        ] {
+            assert!(merged(SERVERS, Some(&bad), TEMPLATE).is_err(), "{bad}");
+        }
+        let twice = "{\"mcpServers\": {\"codeyard\": {\"command\": \"x\"";
+        assert!(merged(SERVERS, None, twice).is_err(), "a new file is read too");
+    }
+
+    #[test]
+    fn line_ends_and_byte_order_marks_stay() {
+        let form = Form::Toml("mcp_servers");
+        let template = "[mcp_servers.codeyard]\ncommand = \"x\"\n";
+        let new = merged(form, Some("\u{feff}model = \"m\" # keep\r\n\r\n[other]\r\na = 1\r\n"), template).unwrap();
+        assert!(new.starts_with("\u{feff}model = \"m\" # keep\r\n"), "{new:?}");
+        assert_eq!(new.matches('\n').count(), new.matches("\r\n").count(), "{new:?}");
+        assert_eq!(merged(form, Some(&new), template).unwrap(), new);
+        assert!(merged(form, Some("a = 1\r\nb = 2\n"), template).is_err(), "line ends of two kinds");
+        let new = merged(SERVERS, Some("\u{feff}{\r\n  \"a\": 1\r\n}\r\n"), TEMPLATE).unwrap();
+        assert!(new.starts_with("\u{feff}{\r\n  \"a\": 1"), "{new:?}");
+        assert_eq!(new.matches('\n').count(), new.matches("\r\n").count(), "{new:?}");
+        assert_eq!(entry(SERVERS, &new), Some(json!({"command": "x"})));
+        for old in ["// mine\n", "// mine", "/* mine */\n\n"] {
+            let new = merged(SERVERS, Some(old), TEMPLATE).unwrap();
+            assert!(new.starts_with(old.trim_end()), "{new:?}");
+            assert_eq!(entry(SERVERS, &new), Some(json!({"command": "x"})), "{new:?}");
+        }
+        assert!(merged(SERVERS, Some("null"), TEMPLATE).is_err());
     }
 }

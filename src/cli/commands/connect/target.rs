@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::hosts::Host;
-use super::new_token;
+use super::shell;
 use crate::Failure;
 use crate::args::ConnectArgs;
 use crate::shared::assemble;
@@ -72,11 +72,11 @@ impl Target {
         matches!(self, Self::Http { needs_token: false, .. })
     }
 
-    /// A new token, if one is needed.
-    pub(super) fn make_token(&self, host: &Host, args: &ConnectArgs) -> Result<Option<String>, Failure> {
+    /// The endpoint, if it wants a token.
+    pub(super) fn guarded_url(&self) -> Option<&str> {
         match self {
-            Self::Http { needs_token: true, .. } => new_token(host, args).map(Some),
-            _ => Ok(None),
+            Self::Http { url, needs_token: true } => Some(url),
+            _ => None,
         }
     }
 }
@@ -86,7 +86,7 @@ async fn running_endpoint(args: &ConnectArgs, root: &Path) -> Result<String, Fai
     let state = assemble::open_state(args.state.state_dir.as_deref())?;
     let client = AdminClient::new(&state.admin_socket());
     let missing = || {
-        let start = format!("codeyard serve --root {}", root.display());
+        let start = format!("codeyard serve --root {}", shell::quoted(&root.display().to_string()));
         Failure::missing(format!(
             "no server of this state directory is running; start it with `{start}`, or name an endpoint with --url"
         ))
@@ -97,7 +97,7 @@ async fn running_endpoint(args: &ConnectArgs, root: &Path) -> Result<String, Fai
         roots.iter().any(|known| Path::new(known).canonicalize().is_ok_and(|known| root.starts_with(known)))
     };
     let workspace = list.workspaces.iter().find(|workspace| has_root(&workspace.roots)).ok_or_else(|| {
-        let put = format!("codeyard workspaces put NAME --root {}", root.display());
+        let put = format!("codeyard workspaces put NAME --root {}", shell::quoted(&root.display().to_string()));
         Failure::missing(format!("the running server has no workspace with {}; add it with `{put}`", root.display()))
     })?;
     let base = service.listen.trim_end_matches('/');
