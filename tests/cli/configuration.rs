@@ -2,7 +2,32 @@
 
 use std::fs;
 
-use crate::harness::Sandbox;
+use crate::harness::{Sandbox, ServeProcess};
+
+/// The revision that `initialize` negotiates at `path` when it asks for 2025-06-18.
+fn negotiated(serving: &ServeProcess, path: &str) -> String {
+    let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
+    let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{params}}}"#);
+    let answer = serving.post(path, &serving.token, &message);
+    let (_, rest) = answer.split_once("\"protocolVersion\":\"").unwrap_or_else(|| panic!("{path}: {answer}"));
+    rest[..10].to_owned()
+}
+
+#[test]
+fn endpoints_of_lsp_v1_speak_the_configured_revisions_too() {
+    for (section, expected) in [("", "2025-11-25"), ("[protocol]\nrevisions = [\"2025-06-18\"]\n", "2025-06-18")] {
+        let sandbox = Sandbox::new();
+        let file = sandbox.configure(&format!("{section}[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n"));
+        let serving = sandbox.serve(&["--config", &file]);
+        for path in ["/mcp", "/mcp/repo/lsp-v1-safe", "/mcp/repo/agent+lsp-v1"] {
+            assert_eq!(negotiated(&serving, path), expected, "{path}");
+        }
+        assert_eq!(negotiated(&serving, "/mcp/repo/agent"), "2025-06-18");
+    }
+    let sandbox = Sandbox::new();
+    let file = sandbox.configure("[protocol]\nrevisions = [\"2024-11-05\"]\n");
+    sandbox.run(&["config", "check", &file]).code(1).says(&["2025-03-26", "2026-07-28"]);
+}
 
 #[test]
 fn check_reports_errors_with_their_location() {

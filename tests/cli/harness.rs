@@ -186,9 +186,14 @@ impl ServeProcess {
 
     /// The status of an empty POST with this token at this path.
     pub(crate) fn status(&self, path: &str, token: &str) -> u16 {
+        let answer = self.post(path, token, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        answer.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    /// The whole answer to a POST of this message.
+    pub(crate) fn post(&self, path: &str, token: &str, body: &str) -> String {
         use std::io::Write;
         let mut stream = std::net::TcpStream::connect(&self.address).unwrap();
-        let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
              Accept: */*\r\nMCP-Protocol-Version: 2025-11-25\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
@@ -198,7 +203,7 @@ impl ServeProcess {
         stream.write_all(head.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        answer.split(' ').nth(1).unwrap().parse().unwrap()
+        answer
     }
 
     /// Asks it to end; its exit code.

@@ -15,11 +15,11 @@ use serde_json::json;
 use crate::fake::{Fake, endpoint};
 use crate::wire::server;
 
-async fn exercise(client: RunningService<RoleClient, ()>, fake: &Fake) {
+async fn exercise(client: RunningService<RoleClient, ()>, fake: &Fake, catalog: &str) {
     let info = client.peer_info().unwrap();
-    assert_eq!(info.protocol_version.to_string(), "2025-11-25");
+    assert_eq!(info.protocol_version.to_string(), "2025-11-25", "this client begins with `initialize`");
     let tools = client.list_all_tools().await.unwrap();
-    assert_eq!(tools[0].name, "lsp-v1.echo");
+    assert_eq!(tools[0].name, format!("{catalog}.echo"));
     let arguments = json!({"x": 1}).as_object().unwrap().clone();
     let answer = client.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await.unwrap();
     assert_eq!(answer.structured_content.unwrap()["echo"]["x"], 1);
@@ -45,10 +45,13 @@ async fn over_http() {
     // The client library has no TLS provider of its own. An error means that another test installed one.
     rustls::crypto::ring::default_provider().install_default().ok();
     let server = server().await;
-    let config = StreamableHttpClientTransportConfig::with_uri(format!("http://{}/mcp", server.address));
-    let transport = StreamableHttpClientTransport::from_config(config.auth_header(server.token.clone()));
-    let client = ().serve(transport).await.unwrap();
-    exercise(client, &server.fake).await;
+    for catalog in ["lsp-v1", "agent"] {
+        let uri = format!("http://{}/mcp/main/{catalog}", server.address);
+        let config = StreamableHttpClientTransportConfig::with_uri(uri);
+        let transport = StreamableHttpClientTransport::from_config(config.auth_header(server.token.clone()));
+        let client = ().serve(transport).await.unwrap();
+        exercise(client, &server.fake, catalog).await;
+    }
 }
 
 #[tokio::test]
@@ -61,6 +64,6 @@ async fn over_stdio() {
         serve_stdio(reader, writer, service, endpoint("main", "lsp-v1"), &Limits::default(), Default::default()).await
     });
     let client = ().serve(tokio::io::split(theirs)).await.unwrap();
-    exercise(client, &fake).await;
+    exercise(client, &fake, "lsp-v1").await;
     tokio::time::timeout(Duration::from_secs(5), served).await.expect("it ends with its input").unwrap().unwrap();
 }
