@@ -20,6 +20,8 @@ use crate::shared::tool_session::call_failure;
 
 /// Time between two looks at a run.
 pub(super) const POLL: Duration = Duration::from_millis(150);
+/// Longest time until a run that was created begins to work.
+const BEGIN_LIMIT: Duration = Duration::from_secs(20);
 /// Columns where the terminal doesn't say how many it has.
 const USUAL_WIDTH: usize = 100;
 
@@ -70,7 +72,11 @@ impl RunWatcher {
     pub(super) async fn until_settled(&mut self) -> Result<Value, Failure> {
         loop {
             let status = self.look().await?;
-            if is_settled(&status) {
+            // A run that was created just now may not have begun yet.
+            let is_new =
+                status["state"] == "CREATED" && status["activity"].is_null() && status["interrupted"].is_null();
+            let may_begin = is_new && self.began.elapsed() < BEGIN_LIMIT;
+            if is_settled(&status) && !may_begin {
                 // Events that came between the two answers.
                 self.read().await?;
                 self.draw(&status);
