@@ -42,7 +42,8 @@ fn quickstart_gets_seven_right_answers() {
         "larder/broken.py:",
         "\"Authorization\": \"Bearer cyd_",
         "\"stdio\"",
-        "lsp-v1-safe",
+        "/python/agent\"",
+        "codeyard connect HOST",
     ] {
         assert!(ran.stdout.contains(wanted), "no `{wanted}` in {}", ran.stdout);
     }
