@@ -79,7 +79,7 @@ fn version(facts: &Value) -> &str {
     package.rsplit(['@', '=']).next().unwrap_or_default()
 }
 
-/// The revisions of the protocol that the host asks for; another one over standard input and output is told apart.
+/// The revisions of the protocol that the host asks for; those over standard input and output stand apart if they differ.
 fn revisions(facts: &Value) -> String {
     let listed = |value: &Value| {
         let all = value.as_array().into_iter().flatten().map(text);

@@ -20,7 +20,7 @@ use codeyard_telemetry::RequestRecord;
 use codeyard_telemetry::names::instruments::OTHER_METHOD;
 
 use super::inflight::InFlightCalls;
-use super::pending::{AnswerForm, FinalAnswer};
+use super::pending::{AnswerForm, Answered, FinalAnswer, PendingReply};
 use super::running::{ProgressStream, RunningCall};
 
 /// The context that the requests of one caller share.
@@ -47,16 +47,6 @@ pub struct Caller<'a> {
     pub revision: Revision,
     /// What the request says of its client, in the stateless revision.
     pub meta: Option<&'a RequestMeta>,
-}
-
-/// The outcome of a request.
-pub enum RequestOutcome {
-    /// The result, as JSON text.
-    Ready(Vec<u8>),
-    /// A call that is running.
-    Started(RunningCall),
-    /// A call that was rejected because too many are in flight.
-    Rejected(ToolReply),
 }
 
 /// The method of `request` in `revision`.
@@ -104,11 +94,30 @@ pub fn handle_response(client: &Arc<SessionClient>, response: &Response<'_>) {
     }
 }
 
-/// Serves `request`, whose method is `method`. Transports serve `initialize` and subscriptions themselves.
+/// Checks the parameters of `request`, which opens a subscription. Transports open it.
 ///
 /// # Errors
 /// Parameters that don't fit the method.
-pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Result<RequestOutcome, MessageError> {
+pub fn check_listen(
+    service: &dyn Service,
+    transport: TransportKind,
+    request: &Request<'_>,
+) -> Result<(), MessageError> {
+    let checked = stateless::listen(request.params).map_err(|fault| fault.of(&request.id));
+    record_request(service, Method::Listen.as_str(), transport, checked.as_ref().err(), Instant::now());
+    checked
+}
+
+/// Serves `request`, whose method is `method`, or starts its call. Transports serve `initialize` and subscriptions themselves.
+///
+/// # Errors
+/// Parameters that don't fit the method.
+pub fn serve(
+    caller: &Caller<'_>,
+    method: Method,
+    request: &Request<'_>,
+    form: AnswerForm,
+) -> Result<Answered, MessageError> {
     let fail = |fault: Fault| fault.of(&request.id);
     let started = Instant::now();
     let served = match method {
@@ -123,7 +132,7 @@ pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Resu
         Method::ToolsCall => {
             let input = caller.meta.map(|meta| stateless::input_round(request.params, meta.supports_forms)).transpose();
             return match input.and_then(|input| Ok((tools::call(request.params)?, input))) {
-                Ok((call, input)) => Ok(start(caller, &request.id, call, input)),
+                Ok((call, input)) => Ok(start(caller, &request.id, call, input, form)),
                 Err(fault) => {
                     caller.service.metrics().rejected(fault.reason());
                     caller.service.record_malformed(&caller.call(
@@ -137,11 +146,11 @@ pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Resu
         }
     };
     record_request(caller.service, method.as_str(), caller.transport, served.as_ref().err(), started);
-    served.map(RequestOutcome::Ready)
+    served.map(|result| Answered::Now(self::result(&request.id, &result, form.cap)))
 }
 
 /// Records a request that isn't a tool call in the metrics.
-pub fn record_request(
+fn record_request(
     service: &dyn Service,
     method: &'static str,
     transport: TransportKind,
@@ -153,6 +162,11 @@ pub fn record_request(
     }
     let error = failed.map(|error| error.fault.code());
     service.metrics().request(&RequestRecord { method, transport, error, total: started.elapsed() });
+}
+
+/// The JSON-RPC response with `result`, JSON text, to the request `id`, at most `cap` bytes long.
+pub fn result(id: &RequestId, result: &[u8], cap: usize) -> FinalAnswer {
+    write::bounded(write::result(id, result), id, cap).into()
 }
 
 /// The JSON-RPC response with `reply` to the request `id`.
@@ -226,11 +240,12 @@ fn start(
     id: &RequestId,
     call: tools::CallRequest<'_>,
     input: Option<InputRound>,
-) -> RequestOutcome {
+    form: AnswerForm,
+) -> Answered {
     let mut tool_call = caller.call(id, call.name.into_owned(), call.trace);
     let Some(ticket) = caller.in_flight.add(id) else {
         caller.service.metrics().shed("session");
-        return RequestOutcome::Rejected(caller.service.reject_overloaded(&tool_call));
+        return Answered::Now(reply(id, &caller.service.reject_overloaded(&tool_call), form));
     };
     let (progress, progress_stream) = match call.progress_token {
         Some(token) => {
@@ -245,7 +260,8 @@ fn start(
     let (prompts, messages) =
         caller.client.filter(|client| client.supports_forms()).map(elicit::prompt_channel).unzip();
     tool_call.prompts = prompts;
-    RequestOutcome::Started(RunningCall::new(caller.service.call(tool_call), ticket, progress_stream, messages))
+    let running = RunningCall::new(caller.service.call(tool_call), ticket, progress_stream, messages);
+    Answered::Later(Box::new(PendingReply::new(id.clone(), running, form)))
 }
 
 fn retry_hint(retry_after_ms: Option<u64>, overloaded: bool) -> Option<Vec<u8>> {

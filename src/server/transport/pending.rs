@@ -44,14 +44,12 @@ pub struct FinalAnswer {
     pub overload: Option<u64>,
 }
 
-/// How a message is answered.
+/// How a message is answered that has an answer.
 pub enum Answered {
     /// By this message.
-    Now(Vec<u8>),
+    Now(FinalAnswer),
     /// By the reply of a call that is running.
     Later(Box<PendingReply>),
-    /// Not at all.
-    Nothing,
 }
 
 /// An answer that is being worked on.
@@ -72,9 +70,6 @@ pub struct PendingReply {
 /// Bytes of an array's answer that are kept free for each message that has none yet: an error with the longest id.
 const RESERVED_BYTES: usize = 1_024;
 
-/// An answer of an array that is ready, with the id of its request if that is known.
-pub type ReadyAnswer = (Option<RequestId>, Vec<u8>);
-
 /// The running calls of an array of messages, and the answers that there are.
 pub struct PendingBatch {
     calls: FuturesUnordered<BoxFuture<'static, (PendingReply, AnswerStep)>>,
@@ -82,8 +77,15 @@ pub struct PendingBatch {
     form: AnswerForm,
 }
 
+impl From<Vec<u8>> for FinalAnswer {
+    /// An answer that isn't rejected because of overload.
+    fn from(message: Vec<u8>) -> Self {
+        Self { message, overload: None }
+    }
+}
+
 /// The id of the request that `message` is, or that it would be.
-pub fn id_of(message: &Result<Message<'_>, MessageError>) -> Option<RequestId> {
+fn id_of(message: &Result<Message<'_>, MessageError>) -> Option<RequestId> {
     match message {
         Ok(Message::Request(request)) => Some(request.id.clone()),
         Ok(_) => None,
@@ -117,8 +119,22 @@ impl PendingReply {
 }
 
 impl PendingBatch {
-    /// The answers of an array: those that are ready, and those of running calls.
-    pub fn new(ready: Vec<ReadyAnswer>, calls: Vec<PendingReply>, form: AnswerForm) -> Self {
+    /// Handles the messages of an array in their order with `handle`. An error answers its message.
+    pub fn handle<'a>(
+        messages: Vec<Result<Message<'a>, MessageError>>,
+        form: AnswerForm,
+        mut handle: impl FnMut(Message<'a>) -> Result<Option<Answered>, MessageError>,
+    ) -> Self {
+        let (mut ready, mut calls) = (Vec::new(), Vec::new());
+        for message in messages {
+            let id = id_of(&message);
+            match message.and_then(&mut handle) {
+                Ok(Some(Answered::Now(answer))) => ready.push((id, answer.message)),
+                Ok(Some(Answered::Later(reply))) => calls.push(*reply),
+                Ok(None) => {}
+                Err(error) => ready.push((id, write::fault(&error))),
+            }
+        }
         let mut batch = Self { calls: calls.into_iter().map(step).collect(), answers: Vec::new(), form };
         let mut left = ready.len() + batch.calls.len();
         for (id, message) in ready {
@@ -156,7 +172,7 @@ impl PendingBatch {
             return AnswerStep::Cancelled;
         }
         let message = [&b"["[..], &std::mem::take(&mut self.answers).join(&b','), b"]"].concat();
-        AnswerStep::Done(FinalAnswer { message, overload: None })
+        AnswerStep::Done(message.into())
     }
 }
 

@@ -17,14 +17,13 @@ use futures::stream::FuturesUnordered;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::{self, Caller, RequestOutcome};
+use super::dispatch::{self, Caller};
 use super::inflight::InFlightCalls;
 use super::lines::{LineFrame, LineReader};
-use super::pending::{AnswerForm, AnswerStep, Answered, PendingAnswer, PendingBatch, PendingReply, id_of};
+use super::pending::{AnswerForm, AnswerStep, Answered, PendingAnswer, PendingBatch};
 use super::session_timer::SessionTimer;
 use super::stateless;
 use crate::limits::{DRAIN_MS, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, MAX_STDIO_SUBSCRIPTIONS, STDIO_FLUSH_MS};
-use codeyard_base::clock::Instant;
 use codeyard_gateway::elicit::SessionClient;
 use codeyard_gateway::service::{Endpoint, Principal, Service, ToolReply, TransportKind};
 use codeyard_model::limits::Limits;
@@ -136,11 +135,13 @@ impl Connection {
 
     fn handle_line(&mut self, line: &[u8]) {
         match message::parse(line) {
-            Ok(message) => {
-                let answered = self.handle_message(message);
-                self.finish(answered);
-            }
-            Err(error) if error.fault == Fault::Batch && self.has_batches() => self.handle_batch(line),
+            Ok(message) => match self.handle_message(message) {
+                Ok(Some(Answered::Now(answer))) => self.out.push(answer.message),
+                Ok(Some(Answered::Later(reply))) => self.calls.push(next_step(PendingAnswer::Call(reply))),
+                Ok(None) => {}
+                Err(error) => self.out.push(write::fault(&error)),
+            },
+            Err(error) if error.fault == Fault::Batch && self.revision.has_batches() => self.handle_batch(line),
             Err(error) => self.reject(&error),
         }
     }
@@ -151,36 +152,24 @@ impl Connection {
             Ok(messages) => messages,
             Err(error) => return self.reject(&error),
         };
-        let (mut answers, mut calls) = (Vec::new(), Vec::new());
         let spoken = self.service.revisions(&self.endpoint);
-        for message in messages {
-            let id = id_of(&message);
-            let answered = match message {
-                Ok(Message::Request(request)) if request.method == Method::Initialize.as_str() => {
-                    Err(Fault::BatchedInitialize.of(&request.id))
-                }
-                Ok(Message::Request(request)) if stateless::applies(&request, spoken, true) => {
-                    Err(Fault::Batch.of(&request.id))
-                }
-                Ok(message) => self.handle_message(message),
-                Err(error) => Err(error),
-            };
-            match answered {
-                Ok(Answered::Now(answer)) => answers.push((id, answer)),
-                Ok(Answered::Later(reply)) => calls.push(*reply),
-                Ok(Answered::Nothing) => {}
-                Err(error) => answers.push((id, write::fault(&error))),
+        let batch = PendingBatch::handle(messages, self.form(self.revision), |message| match message {
+            Message::Request(request) if request.method == Method::Initialize.as_str() => {
+                Err(Fault::BatchedInitialize.of(&request.id))
             }
-        }
-        let batch = PendingBatch::new(answers, calls, self.form(self.revision));
+            Message::Request(request) if stateless::applies(&request, spoken, true) => {
+                Err(Fault::Batch.of(&request.id))
+            }
+            message => self.handle_message(message),
+        });
         if !batch.is_empty() {
             self.calls.push(next_step(PendingAnswer::Batch(batch)));
         }
     }
 
-    fn handle_message(&mut self, message: Message<'_>) -> Result<Answered, MessageError> {
+    fn handle_message(&mut self, message: Message<'_>) -> Result<Option<Answered>, MessageError> {
         match message {
-            Message::Request(request) => self.handle_request(&request),
+            Message::Request(request) => self.handle_request(&request).map(Some),
             Message::Notification(notification) => {
                 if NotificationKind::of(&notification.method) == NotificationKind::Cancelled
                     && let Some(id) = cancelled::request_id(notification.params)
@@ -188,21 +177,12 @@ impl Connection {
                     self.in_flight.cancel(&id);
                     self.subscriptions.retain(|open| *open != id);
                 }
-                Ok(Answered::Nothing)
+                Ok(None)
             }
             Message::Response(response) => {
                 dispatch::handle_response(&self.client, &response);
-                Ok(Answered::Nothing)
+                Ok(None)
             }
-        }
-    }
-
-    fn finish(&mut self, answered: Result<Answered, MessageError>) {
-        match answered {
-            Ok(Answered::Now(answer)) => self.out.push(answer),
-            Ok(Answered::Later(reply)) => self.calls.push(next_step(PendingAnswer::Call(reply))),
-            Ok(Answered::Nothing) => {}
-            Err(error) => self.out.push(write::fault(&error)),
         }
     }
 
@@ -210,11 +190,6 @@ impl Connection {
     fn reject(&mut self, error: &MessageError) {
         self.service.metrics().rejected(error.fault.reason());
         self.out.push(write::fault(error));
-    }
-
-    /// Whether an array is a message.
-    fn has_batches(&self) -> bool {
-        self.revision.has_batches()
     }
 
     fn form(&self, revision: Revision) -> AnswerForm {
@@ -228,7 +203,7 @@ impl Connection {
                 Ok((meta, revision)) => (Some(meta), revision),
                 Err(rejection) => {
                     self.service.metrics().rejected(rejection.reason);
-                    return Ok(Answered::Now(rejection.message));
+                    return Ok(Answered::Now(rejection.message.into()));
                 }
             },
             false => (None, self.revision),
@@ -253,38 +228,26 @@ impl Connection {
             revision,
             meta: meta.as_ref(),
         };
-        let form = self.form(revision);
-        Ok(match dispatch::serve(&caller, method, request)? {
-            RequestOutcome::Ready(result) => {
-                Answered::Now(write::bounded(write::result(&request.id, &result), &request.id, self.cap))
-            }
-            RequestOutcome::Rejected(reply) => Answered::Now(dispatch::reply(&request.id, &reply, form).message),
-            RequestOutcome::Started(running) => {
-                Answered::Later(Box::new(PendingReply::new(request.id.clone(), running, form)))
-            }
-        })
+        dispatch::serve(&caller, method, request, self.form(revision))
     }
 
     fn initialize(&mut self, request: &Request<'_>) -> Result<Answered, MessageError> {
         let (service, transport) = (&*self.service, TransportKind::Pipe);
         let (revision, result) = dispatch::initialize(service, &self.endpoint, transport, request, &self.client)?;
         (self.revision, self.has_session) = (revision, true);
-        Ok(Answered::Now(write::bounded(write::result(&request.id, &result), &request.id, self.cap)))
+        Ok(Answered::Now(dispatch::result(&request.id, &result, self.cap)))
     }
 
     /// Opens a subscription and returns its first message. None of the notifications is ever sent, so there is no other until it ends.
     fn subscribe(&mut self, request: &Request<'_>) -> Result<Answered, MessageError> {
-        let checked = codeyard_protocol::stateless::listen(request.params).map_err(|fault| fault.of(&request.id));
-        let method = Method::Listen.as_str();
-        dispatch::record_request(&*self.service, method, TransportKind::Pipe, checked.as_ref().err(), Instant::now());
-        checked?;
+        dispatch::check_listen(&*self.service, TransportKind::Pipe, request)?;
         if self.subscriptions.len() >= MAX_STDIO_SUBSCRIPTIONS {
             self.service.metrics().shed("subscription");
             let reply = dispatch::reply(&request.id, &ToolReply::overloaded(), self.form(self.revision));
-            return Ok(Answered::Now(reply.message));
+            return Ok(Answered::Now(reply));
         }
         self.subscriptions.push(request.id.clone());
-        Ok(Answered::Now(codeyard_protocol::stateless::acknowledgement(&request.id)))
+        Ok(Answered::Now(codeyard_protocol::stateless::acknowledgement(&request.id).into()))
     }
 
     fn handle_step(&mut self, (pending, step): AnswerProgress) {

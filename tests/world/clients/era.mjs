@@ -12,7 +12,7 @@ const plan = JSON.parse(readFileSync(planFile, "utf8"));
 const load = createRequire(packages + "/");
 const isSecond = existsSync(`${packages}/node_modules/@modelcontextprotocol/client`);
 
-/** The classes of the client's version, and how it is told what a person answers. */
+/** The classes of the client's version, and the request by which it asks a person. */
 function library() {
   if (isSecond) {
     const { Client, StreamableHTTPClientTransport } = load("@modelcontextprotocol/client");

@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::refusal::NO_TOKEN;
 use super::subscriptions::SubscriptionPlace;
-
 use crate::transport::pending::{AnswerStep, FinalAnswer, PendingAnswer};
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::{stateless, write};

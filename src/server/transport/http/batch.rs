@@ -8,14 +8,13 @@ use super::answer;
 use super::handler::{AuthorizedRequest, HandledRequest, McpEndpoint};
 use super::refusal::HttpRefusal;
 use super::session::Session;
-use crate::transport::dispatch::{self, RequestOutcome};
-use crate::transport::pending::{Answered, PendingAnswer, PendingBatch, PendingReply, id_of};
+use crate::transport::dispatch;
+use crate::transport::pending::{Answered, PendingAnswer, PendingBatch};
 use crate::transport::stateless;
 use codeyard_gateway::service::TransportKind;
 use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::message::{self, Message, Request};
 use codeyard_protocol::names::Method;
-use codeyard_protocol::write;
 
 impl McpEndpoint {
     /// Handles an array of messages of `session`.
@@ -25,29 +24,14 @@ impl McpEndpoint {
         session: &Session,
         body: &[u8],
     ) -> Result<HandledRequest, HttpRefusal> {
-        let (mut answers, mut calls) = (Vec::new(), Vec::new());
-        for message in message::parse_batch(body)? {
-            let id = id_of(&message);
-            let answered = match message {
-                Ok(Message::Request(request)) => self.batched_request(authorized, session, &request),
-                Ok(Message::Notification(notification)) => {
-                    self.notify(session, &notification);
-                    Ok(Answered::Nothing)
-                }
-                Ok(Message::Response(response)) => {
-                    dispatch::handle_response(&session.client, &response);
-                    Ok(Answered::Nothing)
-                }
-                Err(error) => Err(error),
-            };
-            match answered {
-                Ok(Answered::Now(answer)) => answers.push((id, answer)),
-                Ok(Answered::Later(call)) => calls.push(*call),
-                Ok(Answered::Nothing) => {}
-                Err(error) => answers.push((id, write::fault(&error))),
+        let batch = PendingBatch::handle(message::parse_batch(body)?, self.form(session.revision), |message| {
+            match message {
+                Message::Request(request) => return self.batched_request(authorized, session, &request).map(Some),
+                Message::Notification(notification) => self.notify(session, &notification),
+                Message::Response(response) => dispatch::handle_response(&session.client, &response),
             }
-        }
-        let batch = PendingBatch::new(answers, calls, self.form(session.revision));
+            Ok(None)
+        });
         if batch.is_empty() {
             return Ok(HandledRequest::Answered(answer::empty(StatusCode::ACCEPTED)));
         }
@@ -68,15 +52,6 @@ impl McpEndpoint {
             return Err(Fault::Batch.of(&request.id));
         }
         let caller = self.caller(authorized, Some(session), &session.in_flight, session.revision);
-        let form = self.form(session.revision);
-        Ok(match dispatch::serve(&caller, method, request)? {
-            RequestOutcome::Ready(result) => {
-                Answered::Now(write::bounded(write::result(&request.id, &result), &request.id, form.cap))
-            }
-            RequestOutcome::Rejected(reply) => Answered::Now(dispatch::reply(&request.id, &reply, form).message),
-            RequestOutcome::Started(running) => {
-                Answered::Later(Box::new(PendingReply::new(request.id.clone(), running, form)))
-            }
-        })
+        dispatch::serve(&caller, method, request, self.form(session.revision))
     }
 }

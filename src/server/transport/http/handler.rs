@@ -28,9 +28,9 @@ use super::session::{Session, Sessions};
 use super::subscriptions::Subscriptions;
 use super::{answer, body, media, stateless};
 use crate::limits::MAX_HTTP_HEAD_BYTES;
-use crate::transport::dispatch::{self, Caller, RequestOutcome};
+use crate::transport::dispatch::{self, Caller};
 use crate::transport::inflight::InFlightCalls;
-use crate::transport::pending::{AnswerForm, PendingAnswer, PendingReply};
+use crate::transport::pending::{AnswerForm, Answered, PendingAnswer};
 use codeyard_gateway::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::service::{Endpoint, Principal, Service, TransportKind};
 use codeyard_model::limits::Limits;
@@ -258,19 +258,9 @@ impl McpEndpoint {
         method: Method,
         request: &RpcRequest<'_>,
     ) -> Result<HandledRequest, MessageError> {
-        let form = self.form(caller.revision);
-        Ok(match dispatch::serve(caller, method, request)? {
-            RequestOutcome::Ready(result) => HandledRequest::Answered(answer::json(write::bounded(
-                write::result(&request.id, &result),
-                &request.id,
-                form.cap,
-            ))),
-            RequestOutcome::Rejected(reply) => {
-                HandledRequest::Answered(answer::reply(dispatch::reply(&request.id, &reply, form)))
-            }
-            RequestOutcome::Started(running) => HandledRequest::Pending(PendingAnswer::Call(Box::new(
-                PendingReply::new(request.id.clone(), running, form),
-            ))),
+        Ok(match dispatch::serve(caller, method, request, self.form(caller.revision))? {
+            Answered::Now(answer) => HandledRequest::Answered(answer::reply(answer)),
+            Answered::Later(reply) => HandledRequest::Pending(PendingAnswer::Call(reply)),
         })
     }
 

@@ -17,7 +17,6 @@ use crate::transport::dispatch::{self, Caller};
 use crate::transport::inflight::InFlightCalls;
 use crate::transport::stateless::{self, MetaRejection};
 use codeyard_base::base64_text;
-use codeyard_base::clock::Instant;
 use codeyard_gateway::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::service::{ToolReply, TransportKind};
 use codeyard_protocol::message::Request;
@@ -99,10 +98,7 @@ impl McpEndpoint {
 
     /// The response to a subscription: an event stream that stays open until the client closes it or the server stops.
     fn subscription(&self, authorized: &AuthorizedRequest<'_>, request: &Request<'_>) -> Response {
-        let checked = codeyard_protocol::stateless::listen(request.params).map_err(|fault| fault.of(&request.id));
-        let method = Method::Listen.as_str();
-        dispatch::record_request(&*self.service, method, TransportKind::Tcp, checked.as_ref().err(), Instant::now());
-        if let Err(error) = checked {
+        if let Err(error) = dispatch::check_listen(&*self.service, TransportKind::Tcp, request) {
             return answer::with_status(StatusCode::BAD_REQUEST, write::fault(&error));
         }
         let Some(place) = self.subscriptions.open(&authorized.principal) else {
@@ -138,9 +134,10 @@ fn checked(
 }
 
 fn mismatch(request: &Request<'_>, sentence: &str) -> MetaRejection {
-    let data = b"{\"reason\":\"header_mismatch\"}";
-    let message = write::error(Some(&request.id), HEADER_MISMATCH, sentence, Some(data));
-    MetaRejection { reason: stateless::HEADER_MISMATCH_REASON, message }
+    let reason = stateless::HEADER_MISMATCH_REASON;
+    let data = format!("{{\"reason\":\"{reason}\"}}");
+    let message = write::error(Some(&request.id), HEADER_MISMATCH, sentence, Some(data.as_bytes()));
+    MetaRejection { reason, message }
 }
 
 /// Whether the name's header is `name`, as it is or in base64.
