@@ -49,7 +49,10 @@ pub(crate) enum ClientError {
         /// What the call waits for.
         progress: Option<String>,
     },
-    /// The server is unreachable, refuses the request, or sends an invalid response.
+    /// The server wants a token, or another one.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// The server is unreachable, refuses the request for another reason, or sends an invalid response.
     #[error("{0}")]
     Connection(String),
 }
@@ -82,9 +85,9 @@ impl Client {
     /// Opens a session at an `http://` endpoint.
     ///
     /// # Errors
-    /// [`ClientError::Connection`].
+    /// [`ClientError::Unauthorized`] and [`ClientError::Connection`].
     pub(crate) async fn over_http(url: &str, token: Option<&str>) -> Result<Self, ClientError> {
-        let connection = HttpConnection::new(url, token).map_err(ClientError::Connection)?;
+        let connection = HttpConnection::new(url, token)?;
         Self { connection: Connection::Http(connection), next_id: 0, limit: Duration::from_millis(CLIENT_TIMEOUT_MS) }
             .initialize()
             .await
@@ -225,11 +228,11 @@ impl Client {
         let exchanged = async {
             match &mut self.connection {
                 Connection::Http(connection) => connection.post(message.to_string(), MAX_ANSWER_BYTES).await,
-                Connection::Lines { reader, writer } => exchange_lines(reader, writer, &message, id).await,
+                Connection::Lines { reader, writer } => Ok(exchange_lines(reader, writer, &message, id).await?),
             }
         };
         match tokio::time::timeout(limit, exchanged).await {
-            Ok(done) => done.map_err(ClientError::Connection),
+            Ok(done) => done,
             Err(_) => Err(ClientError::Connection(format!("the server did not answer within {} s", limit.as_secs()))),
         }
     }
@@ -263,6 +266,13 @@ where
     }
 }
 
+impl From<String> for ClientError {
+    /// The sentence of a failed connection.
+    fn from(sentence: String) -> Self {
+        Self::Connection(sentence)
+    }
+}
+
 impl ClientError {
     /// Converts the `error` of a JSON-RPC response.
     fn from_response(error: &Value) -> Self {
@@ -280,7 +290,7 @@ impl ClientError {
         match self {
             Self::Tool { message, details, .. } => details["progress"].as_str().unwrap_or(message),
             Self::ToolText { message, progress, .. } => progress.as_ref().unwrap_or(message),
-            Self::Connection(message) => message,
+            Self::Unauthorized(message) | Self::Connection(message) => message,
         }
     }
 

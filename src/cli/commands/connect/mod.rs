@@ -54,7 +54,7 @@ async fn connect(host: &'static Host, args: &ConnectArgs) -> Result<(), Failure>
         url: target.url(),
         token: None,
     };
-    let template = target.template(host)?;
+    let template = target.template(host);
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let Some(path) = args.file.clone().or_else(|| host.file.path(root, home.as_deref())) else {
         return show::text(host, &values.fill(template), &values);
@@ -102,7 +102,7 @@ impl Plan<'_> {
             access.withdraw()?;
         }
         let (text, kept) = written?;
-        show::token(self.host, &access, self.file.old.as_deref(), &text, kept.as_deref())?;
+        show::token(self.host, &access, before.as_ref(), &text, kept.as_deref())?;
         show::exports(self.host, self.values)?;
         if !self.host.then.is_empty() {
             output::print_line(self.host.then);

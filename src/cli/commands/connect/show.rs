@@ -93,11 +93,11 @@ pub(super) fn exports(host: &Host, values: &Values<'_>) -> Result<(), Failure> {
     output::print(format_args!("\nSet the repository where you start the program:\nexport CODEYARD_ROOT={root}\n"))
 }
 
-/// Prints how the host gets the token, and which token has no use any more.
+/// Prints how the host gets the token, and which token of the entry `before` has no use any more.
 pub(super) fn token(
     host: &Host,
     access: &Access,
-    old: Option<&str>,
+    before: Option<&serde_json::Value>,
     new: &str,
     kept: Option<&std::path::Path>,
 ) -> Result<(), Failure> {
@@ -114,8 +114,7 @@ pub(super) fn token(
             ))?;
         }
     }
-    let before = old.and_then(|text| merge::entry(host.form, text));
-    let Some(before) = before.as_ref().and_then(access::token_in) else { return Ok(()) };
+    let Some(before) = before.and_then(access::token_in) else { return Ok(()) };
     let is_used = new.contains(before);
     let list = "`codeyard token list` shows the tokens, and `codeyard token remove ID` removes one";
     match kept {

@@ -9,7 +9,7 @@ use super::shell;
 use crate::Failure;
 use crate::args::ConnectArgs;
 use crate::shared::assemble;
-use crate::shared::mcp_client::Client;
+use crate::shared::mcp_client::{Client, ClientError};
 use codeyard_server::admin::client::AdminClient;
 use codeyard_server::admin::documents::{ServiceDocument, WorkspaceList};
 
@@ -24,6 +24,8 @@ pub(super) enum Target {
         url: String,
         /// Whether it wants a token.
         needs_token: bool,
+        /// The host's template.
+        template: &'static str,
     },
 }
 
@@ -33,9 +35,9 @@ impl Target {
         if !args.http {
             return Ok(Self::Stdio);
         }
-        if host.http.is_none() {
+        let Some(template) = host.http else {
             return Err(Failure::usage(format!("{} is connected over stdio only; leave --http out", host.title)));
-        }
+        };
         let url = match &args.url {
             Some(url) => url.clone(),
             None => running_endpoint(args, root).await?,
@@ -45,10 +47,10 @@ impl Target {
                 client.close().await;
                 false
             }
-            Err(error) if error.to_string().contains("bearer") => true,
+            Err(ClientError::Unauthorized(_)) => true,
             Err(error) => return Err(Failure::missing(format!("{url} does not answer: {error}"))),
         };
-        Ok(Self::Http { url, needs_token })
+        Ok(Self::Http { url, needs_token, template })
     }
 
     /// The endpoint; empty for a program.
@@ -60,10 +62,10 @@ impl Target {
     }
 
     /// The host's template.
-    pub(super) fn template(&self, host: &Host) -> Result<&'static str, Failure> {
+    pub(super) fn template(&self, host: &Host) -> &'static str {
         match self {
-            Self::Stdio => Ok(host.stdio),
-            Self::Http { .. } => host.http.ok_or_else(|| Failure::usage("the host has no HTTP")),
+            Self::Stdio => host.stdio,
+            Self::Http { template, .. } => template,
         }
     }
 
@@ -75,7 +77,7 @@ impl Target {
     /// The endpoint, if it wants a token.
     pub(super) fn guarded_url(&self) -> Option<&str> {
         match self {
-            Self::Http { url, needs_token: true } => Some(url),
+            Self::Http { url, needs_token: true, .. } => Some(url),
             _ => None,
         }
     }

@@ -11,10 +11,12 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
+use super::ClientError;
 use codeyard_protocol::revision::Revision;
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
+const NOT_JSON: &str = "the answer is not JSON; check that the URL is the endpoint of an MCP server";
 
 /// A connection to an endpoint.
 pub(super) struct HttpConnection {
@@ -50,8 +52,11 @@ impl HttpConnection {
         })
     }
 
-    /// Posts a message and returns the message of the response, `null` for an empty one. Errors are sentences.
-    pub(super) async fn post(&mut self, message: String, limit: usize) -> Result<Value, String> {
+    /// Posts a message and returns the message of the response, `null` for an empty one.
+    ///
+    /// # Errors
+    /// [`ClientError::Unauthorized`] and [`ClientError::Connection`].
+    pub(super) async fn post(&mut self, message: String, limit: usize) -> Result<Value, ClientError> {
         let response = self.send(Method::POST, message).await?;
         if let Some(session) = response.headers().get(SESSION) {
             self.session = Some(session.clone());
@@ -65,8 +70,7 @@ impl HttpConnection {
         if body.is_empty() {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(&body)
-            .map_err(|_| "the answer is not JSON; check that the URL is the endpoint of an MCP server".into())
+        Ok(serde_json::from_slice(&body).map_err(|_| NOT_JSON.to_owned())?)
     }
 
     /// Closes the session. Errors are ignored.
@@ -118,7 +122,7 @@ impl HttpConnection {
     }
 }
 
-fn refusal(status: StatusCode, body: &[u8]) -> String {
+fn refusal(status: StatusCode, body: &[u8]) -> ClientError {
     let message: Value = serde_json::from_slice(body).unwrap_or_default();
     let why = message["error"]["message"].as_str().unwrap_or("no reason given");
     let advice = match status {
@@ -126,7 +130,12 @@ fn refusal(status: StatusCode, body: &[u8]) -> String {
         StatusCode::NOT_FOUND => "; `codeyard doctor` shows the workspaces of the running server",
         _ => "",
     };
-    format!("the server refused ({status}): {why}{advice}")
+    let sentence = format!("the server refused ({status}): {why}{advice}");
+    if status == StatusCode::UNAUTHORIZED {
+        ClientError::Unauthorized(sentence)
+    } else {
+        ClientError::Connection(sentence)
+    }
 }
 
 #[cfg(test)]
