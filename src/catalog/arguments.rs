@@ -102,6 +102,16 @@ impl<'a> Arguments<'a> {
         self.find(name).map_or(Ok(default), |raw| self.parsed(name, raw))
     }
 
+    /// The boolean in the member `name`; `None` if it is absent or null.
+    pub(super) fn optional_flag(&self, name: &str) -> Result<Option<bool>, ToolError> {
+        self.find(name).map_or(Ok(None), |raw| self.parsed(name, raw))
+    }
+
+    /// Whether the member `name` is there and not null.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|raw| raw.get() != "null")
+    }
+
     /// The integer from 0 to 2³²-1 in the required member `name`.
     pub(super) fn u32(&self, name: &str) -> Result<u32, ToolError> {
         let number = self.whole(name, self.required(name)?)?;

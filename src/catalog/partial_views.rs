@@ -35,7 +35,7 @@ fn range() -> Range {
     Range::new(1, 0, 1, 4)
 }
 
-fn coverage(known: Option<usize>) -> ServerCoverage {
+pub(crate) fn coverage(known: Option<usize>) -> ServerCoverage {
     ServerCoverage {
         server: ServerKind::new("clangd"),
         project: ".".into(),

@@ -14,6 +14,7 @@ use super::position::Location;
 use super::symbol::{DocumentSymbol, WorkspaceSymbol};
 use super::uri::CanonicalUri;
 use crate::limits::MAX_PROVIDERS_NAMED;
+use crate::name_list::listed;
 use codeyard_base::ids::ServerKind;
 
 /// Facts for the summary besides the number of entries. Part of the canonical result, so deterministic.
@@ -54,12 +55,8 @@ impl AnswerNotes {
 
     /// The sentence that marks entries found by name. `None` if there are none.
     pub fn by_name_sentence(&self) -> Option<String> {
-        let named = &self.by_name[..self.by_name.len().min(MAX_PROVIDERS_NAMED)];
-        let more = match self.by_name.len() - named.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        (!named.is_empty()).then(|| format!("By name only, without a language server for {}{more}.", named.join(", ")))
+        let named = listed(&self.by_name, MAX_PROVIDERS_NAMED);
+        (!named.is_empty()).then(|| format!("By name only, without a language server for {named}."))
     }
 }
 

@@ -16,6 +16,7 @@ pub mod launch;
 pub mod limits;
 pub mod lsp_items;
 pub mod lsp_sentences;
+pub mod name_list;
 pub mod next_steps;
 pub mod operation;
 pub mod position;

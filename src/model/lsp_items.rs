@@ -191,22 +191,25 @@ impl LspItems {
             Self::Outgoing(list) => list.len(),
         }
     }
-}
 
-impl LspItems {
     /// Whether its entries can have source lines.
     pub fn can_have_previews(&self) -> bool {
         matches!(self, Self::Locations(_) | Self::Incoming(_) | Self::Outgoing(_))
     }
 
-    /// The same entries without source lines.
-    pub fn without_previews(mut self) -> Self {
-        match &mut self {
-            Self::Locations(list) => list.iter_mut().for_each(|place| place.preview = None),
-            Self::Incoming(list) => list.iter_mut().for_each(|call| call.preview = None),
-            Self::Outgoing(list) => list.iter_mut().for_each(|call| call.preview = None),
+    /// Sets the source line of each entry that can have one, in their order.
+    pub fn set_previews(&mut self, mut next: impl FnMut() -> Option<Box<str>>) {
+        match self {
+            Self::Locations(list) => list.iter_mut().for_each(|place| place.preview = next()),
+            Self::Incoming(list) => list.iter_mut().for_each(|call| call.preview = next()),
+            Self::Outgoing(list) => list.iter_mut().for_each(|call| call.preview = next()),
             Self::Hover(_) | Self::Outline(_) | Self::Symbols(_) | Self::CallItems(_) => {}
         }
+    }
+
+    /// The same entries without source lines.
+    pub fn without_previews(mut self) -> Self {
+        self.set_previews(|| None);
         self
     }
 }

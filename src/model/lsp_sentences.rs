@@ -6,6 +6,7 @@
 use super::answer::AnswerNotes;
 use super::limits::{MAX_PAGE_CHARS, MAX_PROVIDERS_NAMED};
 use super::lsp_items::LspAnswer;
+use super::name_list::listed;
 use super::operation::{Operation, PageStyle};
 
 /// What the sentences of a page depend on.
@@ -104,12 +105,8 @@ fn outside(count: usize) -> Option<String> {
 }
 
 fn passed_over(providers: &[String]) -> Option<String> {
-    let named = &providers[..providers.len().min(MAX_PROVIDERS_NAMED)];
-    let more = match providers.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!named.is_empty()).then(|| format!("Not answered by every language server: {}{more}.", named.join(", ")))
+    let named = listed(providers, MAX_PROVIDERS_NAMED);
+    (!named.is_empty()).then(|| format!("Not answered by every language server: {named}."))
 }
 
 /// The count covers many reasons, most of which are the same at the next call, so none is named.

@@ -50,9 +50,11 @@ pub(super) fn page_cut(result: &LspResult, offset: usize, max: usize, style: Pag
     if matches!(result.found, LspItems::Hover(_)) {
         return PageCut { above: Vec::new(), from: offset, length: left };
     }
-    let whole = fitting(result, offset, max, style, sentence_chars(result, None, style));
-    if whole.length >= left {
-        return whole;
+    if left <= max {
+        let whole = fitting(result, offset, max, style, sentence_chars(result, None, style));
+        if whole.length >= left {
+            return whole;
+        }
     }
     let cursor = mint(result.found.len() as u64, &"k".repeat(KEY_CHARS.0), &"s".repeat(KEY_CHARS.1));
     fitting(result, offset, max, style, sentence_chars(result, Some(&cursor), style))

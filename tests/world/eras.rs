@@ -103,7 +103,7 @@ impl Scenario {
 
 fn assert_served(era: &Era, report: &Value) {
     let name = era.name;
-    // The oldest client doesn't tell its transport the revision.
+    // The oldest client doesn't give its transport the revision.
     assert!(report["protocol"] == era.revision || report["protocol"].is_null(), "{name}: {report}");
     assert_eq!(report["tools"], json!(["lsp"]), "{name}");
     assert_eq!(report["outputSchemas"] == 0, era.revision == "2025-03-26", "{name}: {report}");

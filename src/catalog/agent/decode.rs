@@ -14,7 +14,7 @@ use codeyard_model::position::Position;
 use codeyard_model::query::{PageRequest, Query};
 
 /// The names of the arguments.
-pub(super) const MEMBERS: [&str; 9] =
+const MEMBERS: [&str; 9] =
     ["operation", "filePath", "line", "character", "query", "cursor", "format", "preview", "pageChars"];
 
 /// Decodes `arguments`.
@@ -37,20 +37,12 @@ fn style(given: &Arguments<'_>, operation: Operation, sizes: PageSizes) -> Resul
         Some(name) => LspFormat::parse(&name).ok_or_else(|| given.rejected("format", "unknown_format"))?,
         None => LspFormat::Json,
     };
-    let mut preview = format == LspFormat::Compact || operation.has_preview();
-    if !is_absent(given, "preview") {
-        preview = given.flag("preview", preview)?;
-    }
-    let mut chars = sizes.chars;
-    if !is_absent(given, "pageChars") {
-        chars = given.integer("pageChars", MIN_PAGE_CHARS..=MAX_PAGE_CHARS)?.unwrap_or(chars);
-    }
-    Ok(PageStyle { format, preview, chars })
-}
-
-/// Whether the argument isn't there or null, whatever its type is.
-fn is_absent(given: &Arguments<'_>, name: &str) -> bool {
-    matches!(given.optional_text(name), Ok(None))
+    let preview = given.optional_flag("preview")?.unwrap_or(format == LspFormat::Compact || operation.has_preview());
+    let chars = match given.has("pageChars") {
+        true => given.integer("pageChars", MIN_PAGE_CHARS..=MAX_PAGE_CHARS)?,
+        false => None,
+    };
+    Ok(PageStyle { format, preview, chars: chars.unwrap_or(sizes.chars) })
 }
 
 fn subject(given: &Arguments<'_>, needs: OperationInput) -> Result<QuerySubject<String>, ToolError> {

@@ -4,15 +4,12 @@
 
 use serde_json::Value;
 
-use crate::arguments::HIDDEN_NAME;
 use crate::limits::MAX_ERROR_TEXT_CHARS;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::{MAX_PAGE_CHARS, MIN_PAGE_CHARS};
 use codeyard_model::lsp_items::LspAnswer;
 use codeyard_model::next_steps::with_next_steps;
 use codeyard_model::operation::{LspFormat, Operation, OperationInput};
-
-use super::decode::MEMBERS;
 
 /// The contract's sentence for a file without a language server.
 const NO_SERVER: &str = "No LSP server available for this file type.";
@@ -78,12 +75,6 @@ fn argument_error(error: &ToolError, reason: &str) -> String {
         }
         ("", "type") => return "The arguments must be an object.".to_owned(),
         (_, "missing") => format!("`{path}` is missing."),
-        (path, "unknown") if path.ends_with(HIDDEN_NAME) => {
-            format!("An argument has an unknown name; there are {}.", MEMBERS.join(", "))
-        }
-        (_, "unknown") => {
-            format!("There is no argument `{path}`; there are {}.", MEMBERS.join(", "))
-        }
         (_, "duplicate") => format!("`{path}` is given twice."),
         ("pageChars", "range" | "type") => {
             format!("`pageChars` must be an integer from {MIN_PAGE_CHARS} to {MAX_PAGE_CHARS}.")

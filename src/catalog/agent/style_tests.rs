@@ -5,11 +5,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::partial_views::coverage;
 use crate::{CatalogId, EncodedReply};
-use codeyard_base::ids::ServerKind;
 use codeyard_canon::testing::file;
 use codeyard_model::answer::{Answer, AnswerNotes};
-use codeyard_model::coverage::{AnswerCoverage, AnswerScope, ProjectFileSource, ServerCoverage};
+use codeyard_model::coverage::{AnswerCoverage, AnswerScope};
 use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 use codeyard_model::hover::MarkupKind;
 use codeyard_model::limits::{DEFAULT_PAGE_CHARS, MAX_RESPONSE_BYTES, MIN_PAGE_CHARS};
@@ -143,18 +143,6 @@ fn source_lines_are_shown_only_if_they_are_wanted() {
 }
 
 fn some_notes() -> impl Strategy<Value = AnswerNotes> {
-    let coverage = |known| ServerCoverage {
-        server: ServerKind::new("clangd"),
-        project: ".".into(),
-        languages: "C".into(),
-        source: ProjectFileSource::Missing,
-        files: 706,
-        known,
-        reason: "no compile_commands.json".into(),
-        remedy: Some("run `bear -- make`".into()),
-        unresolved: vec![],
-        undecided: None,
-    };
     let partial = prop_oneof![
         Just(AnswerCoverage::default()),
         prop_oneof![Just(None), Just(Some(32))].prop_map(move |known| AnswerCoverage {

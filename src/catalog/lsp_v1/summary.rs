@@ -4,6 +4,7 @@
 
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::limits::MAX_PROVIDERS_NAMED;
+use codeyard_model::name_list::listed;
 
 /// The noun for the entries of a list, in the singular and the plural.
 #[derive(Clone, Copy)]
@@ -101,14 +102,8 @@ fn with_notes(mut text: String, is_empty: bool, notes: &AnswerNotes) -> String {
 }
 
 fn push_skipped_providers(text: &mut String, skipped: &[String]) {
-    if skipped.is_empty() {
-        return;
-    }
-    let named = &skipped[..skipped.len().min(MAX_PROVIDERS_NAMED)];
-    text.push_str(&format!(" Passed over {}", named.join(", ")));
-    match skipped.len() - named.len() {
-        0 => text.push('.'),
-        more => text.push_str(&format!(" and {more} more.")),
+    if !skipped.is_empty() {
+        text.push_str(&format!(" Passed over {}.", listed(skipped, MAX_PROVIDERS_NAMED)));
     }
 }
 

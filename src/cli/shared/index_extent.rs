@@ -1,22 +1,19 @@
 //! Which folders a command indexes without being forced to: repositories, and folders of ordinary size.
 //!
 //! A file outside of any repository would otherwise make a command read all of the folder around it: the whole system, or everything of a person.
-//! It decides nothing about folders that have an index already, and nothing about the roots of a configuration.
+//! It knows no indexes: `index`, `search` and `outline` don't ask it about a folder that has one, `call` does. It decides nothing about the
+//! roots of a configuration.
 
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
 use crate::limits::MAX_UNFORCED_FILES;
+use codeyard_files::git_layout::top_of;
 use codeyard_files::walk::{Listing, Walker};
-
-/// Whether a folder is a repository or lies in one.
-fn is_in_repository(folder: &Path) -> bool {
-    folder.ancestors().any(|dir| dir.join(".git").exists())
-}
 
 /// Why the folder is too wide to be indexed unasked; `None`: it isn't. `folder` is a real path.
 fn too_wide(folder: &Path, home: Option<&Path>) -> Option<String> {
-    if is_in_repository(folder) {
+    if top_of(folder).is_some() {
         return None;
     }
     if folder.parent().is_none() {

@@ -16,6 +16,7 @@ pub mod output;
 pub(crate) mod render;
 pub(crate) mod server_diagnosis;
 pub mod server_installation;
+pub(crate) mod shell;
 pub(crate) mod signals;
 pub mod terminal_style;
 pub(crate) mod tool_session;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::mcp_client::{Client, ClientError};
-use super::{assemble, index_extent, output, server_diagnosis};
+use super::{assemble, index_extent, output, server_diagnosis, shell};
 use crate::Failure;
 use crate::args::SourceArgs;
 use codeyard_catalog::CatalogId;
@@ -191,7 +191,10 @@ fn implicit_root(target: &SessionTarget<'_>) -> Result<PathBuf, Failure> {
     }
     let unreadable = |error| Failure::missing(format!("cannot read {}: {error}; name a --root", root.display()));
     let real = root.canonicalize().map_err(unreadable)?;
-    match index_extent::refuse_wide(&real, &format!("codeyard call TOOL JSON --root {}", real.display())) {
+    match index_extent::refuse_wide(
+        &real,
+        &format!("codeyard call TOOL JSON --root {}", shell::quoted(&real.to_string_lossy())),
+    ) {
         Err(refused) => Err(match file.filter(|file| !file.exists()) {
             Some(file) => Failure::missing(format!("cannot read {}: there is no such file", file.display())),
             None => refused,

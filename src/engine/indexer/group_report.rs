@@ -6,6 +6,7 @@ use codeyard_base::ids::WorkspaceName;
 use codeyard_model::code::{AnswerMetadata, CodeError, CodeRefusal, Completeness, IncompleteWorkspace};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::RETRY_AFTER_MS;
+use codeyard_model::name_list;
 
 use crate::limits::{MAX_LISTED_WORKSPACES, MAX_WORKSPACES_IN_SENTENCE};
 
@@ -154,12 +155,7 @@ pub fn with_problems(mut refusal: Box<CodeRefusal>, mut problems: Vec<Incomplete
 
 /// The first names, and how many more there are.
 pub fn listed(names: &[&str]) -> String {
-    let shown = &names[..names.len().min(MAX_WORKSPACES_IN_SENTENCE)];
-    let more = match names.len() - shown.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{}{more}", shown.join(", "))
+    name_list::listed(names, MAX_WORKSPACES_IN_SENTENCE)
 }
 
 #[cfg(test)]

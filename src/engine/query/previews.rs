@@ -54,13 +54,7 @@ pub(crate) async fn add(
     let lines = std::mem::take(&mut *shared.lock());
     result.notes.without_preview = result.found.len() - lines.iter().flatten().count();
     let mut lines = lines.into_iter();
-    let mut next = || lines.next().flatten();
-    match &mut result.found {
-        LspItems::Locations(list) => list.iter_mut().for_each(|place| place.preview = next()),
-        LspItems::Incoming(list) => list.iter_mut().for_each(|call| call.preview = next()),
-        LspItems::Outgoing(list) => list.iter_mut().for_each(|call| call.preview = next()),
-        LspItems::Hover(_) | LspItems::Outline(_) | LspItems::Symbols(_) | LspItems::CallItems(_) => {}
-    }
+    result.found.set_previews(|| lines.next().flatten());
 }
 
 /// The files in the order of their first entries, with the lines wanted of each.

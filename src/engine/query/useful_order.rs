@@ -10,17 +10,16 @@ use codeyard_model::position::{Location, Position};
 use codeyard_model::uri::CanonicalUri;
 
 /// What the order depends on besides the entries.
-#[derive(Default)]
-pub(crate) struct UsefulOrder {
-    declared: HashSet<(CanonicalUri, Position)>,
-    document: Option<CanonicalUri>,
+pub(crate) struct UsefulOrder<'a> {
+    declared: HashSet<(&'a CanonicalUri, Position)>,
+    document: Option<&'a CanonicalUri>,
 }
 
-impl UsefulOrder {
+impl<'a> UsefulOrder<'a> {
     /// The order for a query about `document` whose symbol has these declarations.
-    pub(crate) fn new(document: Option<&CanonicalUri>, declared: &[Location]) -> Self {
-        let declared = declared.iter().map(|place| (place.uri.clone(), place.range.start)).collect();
-        Self { declared, document: document.cloned() }
+    pub(crate) fn new(document: Option<&'a CanonicalUri>, declared: &'a [Location]) -> Self {
+        let declared = declared.iter().map(|place| (&place.uri, place.range.start)).collect();
+        Self { declared, document }
     }
 
     /// Sorts the entries. Lists of symbols and functions keep their order.
@@ -38,9 +37,10 @@ impl UsefulOrder {
     }
 
     fn group(&self, uri: &CanonicalUri, start: Position) -> u8 {
-        let is_declared = !self.declared.is_empty() && self.declared.contains(&(uri.clone(), start));
-        match &self.document {
-            _ if is_declared => 0,
+        if self.declared.contains(&(uri, start)) {
+            return 0;
+        }
+        match self.document {
             Some(document) if document == uri => 1,
             Some(document) if folder(document) == folder(uri) => 2,
             _ => 3,

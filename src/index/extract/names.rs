@@ -96,8 +96,9 @@ pub(super) fn imported_package(source: &str, path: ByteSpan) -> ByteSpan {
         Some((before, version)) if is_version(version) => before,
         _ => bare,
     };
-    let from = text.find(bare).unwrap_or(0) + bare.rfind('/').map_or(0, |at| at + 1);
-    let end = text.find(bare).unwrap_or(0) + bare.len();
+    let start = text.find(bare).unwrap_or(0);
+    let from = start + bare.rfind('/').map_or(0, |at| at + 1);
+    let end = start + bare.len();
     let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     ByteSpan { start: path.start + small(from), end: path.start + small(end) }
 }

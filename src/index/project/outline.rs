@@ -57,19 +57,12 @@ impl Project {
 
 /// Whether a relative path climbs out of the folder that it starts from.
 fn leaves_root(path: &str) -> bool {
-    let mut depth = 0_usize;
-    path.split('/').any(|part| match part {
-        "" | "." => false,
-        ".." if depth == 0 => true,
-        ".." => {
-            depth -= 1;
-            false
-        }
-        _ => {
-            depth += 1;
-            false
-        }
-    })
+    let below = |depth: usize, part| match part {
+        "" | "." => Some(depth),
+        ".." => depth.checked_sub(1),
+        _ => Some(depth + 1),
+    };
+    path.split('/').try_fold(0, below).is_none()
 }
 
 /// The refusal of a path outside the root. It doesn't repeat the path.

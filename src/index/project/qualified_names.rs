@@ -14,7 +14,7 @@ const MAX_NAMES: usize = 64;
 /// Folders whose files are crates of their own.
 const CRATE_FOLDERS: [&str; 4] = ["bin", "tests", "benches", "examples"];
 
-/// The full name of a symbol, and its first part that only the path of the file tells. `package` is the package that a file of Go names.
+/// The full name of a symbol, and its first part if that follows from the path of the file alone. `package` is the package that a file of Go names.
 pub(super) fn qualified_name(
     (facts, at): (&Facts, usize),
     (manifest, entry): (&Manifest, &ManifestEntry),

@@ -96,21 +96,17 @@ impl Project {
         if let Some(view) = context.as_ref().and_then(|context| context.view.as_ref()) {
             left_out.extend(view.left_out.iter().map(|(why, files)| (why.as_str(), *files)));
             let most = self.settings().sizes.parsed;
-            let of_languages = view.manifest.entries().iter().filter(|entry| entry.language.is_some());
-            let (minified, sources): (Vec<_>, Vec<_>) =
-                of_languages.partition(|entry| entry.class.provenance == Provenance::Minified);
-            if !minified.is_empty() {
-                left_out.push(("minified", minified.len() as u64));
-            }
-            let unparsed = sources.iter().filter(|entry| entry.size > most).count();
-            if unparsed > 0 {
-                left_out.push(("too_large_to_parse", unparsed as u64));
+            let (mut minified, mut large) = (0_u64, 0_u64);
+            for entry in view.manifest.entries().iter().filter(|entry| entry.language.is_some()) {
+                match entry.class.provenance {
+                    Provenance::Minified => minified += 1,
+                    _ => large += u64::from(entry.size > most),
+                }
             }
             let is_complex = |content: &ContentNo| view.too_complex.binary_search(content).is_ok();
-            let complex = view.manifest.entries().iter().filter(|entry| is_complex(&entry.content)).count();
-            if complex > 0 {
-                left_out.push(("too_complex", complex as u64));
-            }
+            let complex = view.manifest.entries().iter().filter(|entry| is_complex(&entry.content)).count() as u64;
+            let unparsed = IndexStatus::UNPARSED.into_iter().zip([minified, large, complex]);
+            left_out.extend(unparsed.filter(|(_, files)| *files > 0));
             left_out.sort_unstable();
         }
         let place = self.root.to_string_lossy();

@@ -89,7 +89,7 @@ pub struct ResultRow {
     pub name: String,
     /// Name with the module or package of its file and the names of the enclosing symbols.
     pub qualified_name: Option<String>,
-    /// The first part of `qualified_name`, if only the file's path tells it. Not shown.
+    /// The first part of `qualified_name`, if that follows from the file's path alone. Not shown.
     pub module: Option<String>,
     /// Signature on one line.
     pub signature: Option<String>,

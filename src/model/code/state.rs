@@ -243,3 +243,8 @@ pub struct IndexStatus {
     /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
+
+impl IndexStatus {
+    /// The reasons of `left_out` for which files are searched and not parsed.
+    pub const UNPARSED: [&str; 3] = ["minified", "too_large_to_parse", "too_complex"];
+}

@@ -13,7 +13,7 @@ from scenarios import USES, Observation, as_json, cursor_in, plain, wait_in
 
 Json = Any
 SHOWN_CHARS = 600
-# So many characters at the beginning of an answer tell where a cut one comes from.
+# So many characters at the beginning of an answer show which answer a cut one is from.
 BEGINNING_CHARS = 40
 
 

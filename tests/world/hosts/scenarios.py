@@ -1,6 +1,6 @@
 """The workspace of the lab, and what the fake model does in each scenario.
 
-A scenario is a generator: it yields an `Step` (a call of one of codeyard's tools) and gets back what the model sees of the answer.
+A scenario is a generator: it yields a `Step` (a call of one of codeyard's tools) and gets back what the model sees of the answer.
 So it can only go on with what the host lets it see: a cursor, a time to wait.
 """
 

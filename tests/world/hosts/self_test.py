@@ -90,7 +90,7 @@ class Scripts(unittest.TestCase):
         self.assertIsNone(scenarios.cursor_in('"nextCursor":null,"summary":"Returned 160 references."'))
 
     def test_times_to_wait(self) -> None:
-        self.assertEqual(scenarios.wait_in("Step again in 2 s."), 2.0)
+        self.assertEqual(scenarios.wait_in("Ask again in 2 s."), 2.0)
         self.assertEqual(scenarios.wait_in('{\\"retryAfterMs\\":500}'), 0.5)
         self.assertIsNone(scenarios.wait_in("try again after the hinted time"))
 

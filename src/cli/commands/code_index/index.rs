@@ -15,6 +15,7 @@ use crate::shared::output;
 use codeyard_base::clock::{Instant, wall_ns};
 use codeyard_files::watch::{Subscription, WatchSpec, Watcher};
 use codeyard_index::{JobSummary, Project};
+use codeyard_model::code::IndexStatus;
 
 /// Pause after a change, to handle further changes in the same job.
 const DEBOUNCE: Duration = Duration::from_millis(50);
@@ -72,10 +73,8 @@ fn print_result(
             HumanCount(published.symbols),
             shown(took)
         );
-        let (unparsed, unsearched): (Vec<_>, Vec<_>) = status
-            .left_out
-            .iter()
-            .partition(|(why, _)| matches!(*why, "minified" | "too_large_to_parse" | "too_complex"));
+        let (unparsed, unsearched): (Vec<_>, Vec<_>) =
+            status.left_out.iter().partition(|(why, _)| IndexStatus::UNPARSED.contains(why));
         for (what, files) in [("not searched", unsearched), ("searched, but not parsed", unparsed)] {
             let each: Vec<String> =
                 files.iter().map(|(why, files)| format!("{files} {}", why.replace('_', " "))).collect();

@@ -15,9 +15,10 @@ use std::path::{Path, PathBuf};
 use crate::Failure;
 use crate::args::{IndexLocationArgs, StateArgs};
 use crate::shared::signals::ignore_file_size_signal;
-use crate::shared::{assemble, index_extent, open_files};
+use crate::shared::{assemble, index_extent, open_files, shell};
 use codeyard_catalog::{CatalogId, EncodedReply};
 use codeyard_engine::indexer::policy::IndexPolicy;
+use codeyard_files::git_layout::top_of;
 use codeyard_index::project::settings::IndexSettings;
 use codeyard_index::{JobError, JobSummary, Project};
 use codeyard_model::answer::Answer;
@@ -48,19 +49,12 @@ fn open(location: &IndexLocationArgs, file: Option<&Path>, extent: Extent<'_>) -
     if let Extent::Ordinary(command) = extent
         && !project.is_indexed()
     {
-        let forced = format!("codeyard {command} --force --root {}", shell_word(&root));
+        let forced = format!("codeyard {command} --force --root {}", shell::quoted(&root.to_string_lossy()));
         index_extent::refuse_wide(&root, &forced)?;
     }
     // An unreadable index reports its error at the first query. `codeyard index --force` rebuilds it.
     project.reconcile().ok();
     Ok(project)
-}
-
-/// A path as a word of a shell.
-fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | ':');
-    if text.chars().all(is_plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 fn settings(config: Option<&Path>) -> Result<IndexSettings, Failure> {
@@ -92,7 +86,7 @@ fn root_of(root: Option<&Path>, file: Option<&Path>) -> Result<PathBuf, Failure>
     }
     let folder =
         absolute(file.and_then(Path::parent).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
-    Ok(folder.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&folder).to_owned())
+    Ok(top_of(&folder).unwrap_or(&folder).to_owned())
 }
 
 /// Updates the index of the working tree, or of `reference`. Waits for a job of another process.

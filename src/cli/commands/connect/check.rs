@@ -9,11 +9,11 @@ use std::process::Stdio;
 use serde_json::Value;
 use tokio::process::{ChildStdin, ChildStdout};
 
-use super::shell;
 use super::target::Target;
 use super::template::Values;
 use crate::Failure;
 use crate::shared::mcp_client::{Client, ClientError};
+use crate::shared::shell;
 use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
 use codeyard_process::sibling;

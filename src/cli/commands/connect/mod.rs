@@ -12,7 +12,6 @@ mod merge;
 mod merge_json;
 mod merge_toml;
 mod place;
-mod shell;
 mod show;
 mod target;
 mod template;

@@ -3,11 +3,11 @@
 use super::access::{self, Access};
 use super::config_file::ConfigFile;
 use super::hosts::{Form, HOSTS, Host, Location, TokenPlace};
+use super::merge;
 use super::template::Values;
-use super::{merge, shell};
 use crate::Failure;
 use crate::args::ConnectArgs;
-use crate::shared::output;
+use crate::shared::{output, shell};
 
 /// Prints the hosts.
 pub(super) fn hosts() -> Result<(), Failure> {

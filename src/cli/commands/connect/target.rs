@@ -5,11 +5,10 @@
 use std::path::Path;
 
 use super::hosts::Host;
-use super::shell;
 use crate::Failure;
 use crate::args::ConnectArgs;
-use crate::shared::assemble;
 use crate::shared::mcp_client::{Client, ClientError};
+use crate::shared::{assemble, shell};
 use codeyard_server::admin::client::AdminClient;
 use codeyard_server::admin::documents::{ServiceDocument, WorkspaceList};
 

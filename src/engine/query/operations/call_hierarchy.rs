@@ -91,10 +91,7 @@ impl CallsAnswer {
 
 impl ReplyEntries for CallsAnswer {
     fn entries(&self) -> usize {
-        match self {
-            Self::NoFunction => 0,
-            Self::Calls(calls) => calls.len(),
-        }
+        self.calls().len()
     }
 }
 

@@ -80,12 +80,8 @@ impl ToolOperation for IncomingCalls {
         let own = calls(provider, &self.request, context, IncomingCallsRequest).await?;
         let DocumentPosition { document, position, .. } = &self.request.0;
         let asked = AskedSymbol { document, position: *position, include_declaration: true };
-        let listed = match &own {
-            CallsAnswer::NoFunction => &[],
-            CallsAnswer::Calls(calls) => calls.as_slice(),
-        };
         let LinkedCalls { calls: more, is_export, undecided } =
-            commonjs::callers(provider, asked, listed, context).await?;
+            commonjs::callers(provider, asked, own.calls(), context).await?;
         let answer = match own {
             CallsAnswer::NoFunction if !is_export => CallsAnswer::NoFunction,
             CallsAnswer::NoFunction => CallsAnswer::Calls(more),

@@ -1,7 +1,7 @@
 //! Words of a command line for a shell. Invariant: a shell reads a quoted word as the text that it was made of.
 
 /// `word` as a shell reads it, in single quotes if it needs them.
-pub(super) fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
@@ -11,7 +11,7 @@ pub(super) fn quoted(word: &str) -> String {
 }
 
 /// The words as one command line.
-pub(super) fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
