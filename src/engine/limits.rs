@@ -287,6 +287,21 @@ pub const MAX_WORKSPACES_IN_SENTENCE: usize = 8;
 /// Results of one answer of the tool `lsp` that have their source lines: the first ones.
 pub const MAX_PREVIEWS: usize = 2_000;
 
+/// Long questions of one language server that go on after their calls.
+pub const LONG_QUESTIONS: usize = 2;
+
+/// Longest time that such a question goes on, in milliseconds.
+pub const LONG_QUESTION_MS: u64 = 120_000;
+
+/// Time after which such a question ends if it isn't asked again, in milliseconds.
+pub const LONG_QUESTION_UNASKED_MS: u64 = 30_000;
+
+/// Time after which such a question makes room for another one if it isn't asked again, in milliseconds.
+pub const LONG_QUESTION_FORGOTTEN_MS: u64 = 12_000;
+
+/// Longest time after which a call is asked to come back for the answer to such a question, in milliseconds.
+pub const LONG_QUESTION_RETRY_MS: u64 = 8_000;
+
 /// Largest file of which source lines are read for results, in bytes.
 pub const MAX_PREVIEW_FILE_BYTES: usize = 4 * 1024 * 1024;
 

@@ -1,6 +1,7 @@
 //! Queries of language servers: begin, wait for what is missing, run, cut the page.
 //!
-//! Invariant: dropping the future cancels everything it waits for.
+//! Invariant: dropping the future cancels everything it waits for, but for an execution that goes on after the deadline of the call
+//! ([`long_questions`](codeyard_engine::workspace::long_questions)).
 
 use std::sync::Arc;
 
@@ -54,8 +55,8 @@ pub(super) async fn ask(
                     () = tokio::time::sleep_until(late), if retries_at_cutoff => {}
                 }
             }
-            Begun::Run { run, is_shared, servers, request_key } => {
-                status.write(Waiting::Servers(servers));
+            Begun::Run { run, is_shared, servers, awaited, request_key } => {
+                status.write(Waiting::Execution(servers, awaited));
                 let waited = is_shared.then(|| call.wait_for_shared());
                 let outcome = run.await;
                 drop(waited);

@@ -4,6 +4,7 @@
 //! tool's [`CallPolicy`]. Invariant: at most one reply is sent.
 
 use std::cell::Cell;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -166,14 +167,17 @@ async fn run<S>(
     if seeded_faults::is_on("deadline_ignored") {
         due += Duration::from_secs(3_600);
     }
-    // The first of the three to end drops the other two.
-    let result = tokio::select! {
-        biased;
-        result = work => result,
-        () = client_left => return,
-        () = tokio::time::sleep_until(due) => {
-            TIMER_LAG.with(|lag| lag.fired(due));
-            Err(status.timeout(policy.outcomes.timeout.code))
+    let result = {
+        let mut work = pin!(work);
+        tokio::select! {
+            biased;
+            result = &mut work => result,
+            () = client_left => return,
+            () = tokio::time::sleep_until(due) => {
+                TIMER_LAG.with(|lag| lag.fired(due));
+                // It lets an execution go on that the work waits for, so the work is dropped only then.
+                Err(status.timeout(policy.outcomes.timeout.code))
+            }
         }
     };
     drop(slot);

@@ -7,9 +7,16 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use codeyard_engine::limits::LONG_QUESTION_RETRY_MS;
 use codeyard_engine::status::server_state::{Down, ServerState, Unavailable, retry_after_ms};
 use codeyard_engine::status::state_watch;
+use codeyard_engine::workspace::long_questions::{AwaitedExecution, Continuation};
 use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
+
+/// The progress of a question that takes longer than a call waits.
+const GOES_ON: &str = "it works on the answer; ask the same question again";
+/// The same where it can't.
+const NO_ROOM: &str = "it works on other long questions first";
 
 /// What a call waits for at the moment.
 #[derive(Default)]
@@ -25,6 +32,8 @@ pub(crate) enum Waiting {
     Each(Vec<WaitStatus>),
     /// Language servers that are not ready.
     Servers(Vec<state_watch::Receiver>),
+    /// An execution that asks these language servers.
+    Execution(Vec<state_watch::Receiver>, AwaitedExecution),
     /// The work of a run, which does this.
     Work(String),
     /// The answer to the query.
@@ -53,7 +62,7 @@ impl WaitStatus {
                 let unready = statuses.iter().map(Self::read).find(|(phase, _)| *phase != CallPhase::Answering);
                 unready.unwrap_or((CallPhase::Answering, None))
             }
-            Waiting::Servers(states) => {
+            Waiting::Servers(states) | Waiting::Execution(states, _) => {
                 let Some(pending) = states.iter().find(|state| state.borrow().is_pending()) else {
                     return (CallPhase::Answering, None);
                 };
@@ -66,7 +75,8 @@ impl WaitStatus {
 
     /// The failure of a server that is being restarted, if the call waits for one.
     fn failing(&self) -> Option<Down> {
-        let Waiting::Servers(states) = &*self.0.lock() else { return None };
+        let waiting = self.0.lock();
+        let (Waiting::Servers(states) | Waiting::Execution(states, _)) = &*waiting else { return None };
         states.iter().find_map(|state| match &*state.borrow() {
             ServerState::Restarting(down) => Some(down.clone()),
             _ => None,
@@ -80,7 +90,20 @@ impl WaitStatus {
             return Unavailable::down("", &down).to_error().with("retryAfterMs", self.retry_after_ms());
         }
         let (phase, progress) = self.read();
-        ToolError { code, ..ToolError::timeout(phase, progress, self.retry_after_ms()) }
+        let (progress, retry_after_ms) = match self.go_on(phase) {
+            Continuation::GoesOn(since) => (Some(GOES_ON.to_owned()), retry_of_long_question(since)),
+            Continuation::NoRoom => (Some(NO_ROOM.to_owned()), LONG_QUESTION_RETRY_MS),
+            Continuation::Ends => (progress, self.retry_after_ms()),
+        };
+        ToolError { code, ..ToolError::timeout(phase, progress, retry_after_ms) }
+    }
+
+    /// Lets the execution that the call waits for go on, if language servers work on it.
+    fn go_on(&self, phase: CallPhase) -> Continuation {
+        match &*self.0.lock() {
+            Waiting::Execution(_, execution) if phase == CallPhase::Answering => execution.go_on(),
+            _ => Continuation::Ends,
+        }
     }
 
     /// When the servers that the call waits for are expected to be ready, in milliseconds from now.
@@ -91,7 +114,7 @@ impl WaitStatus {
     /// The time until the servers that the call waits for are expected to be ready.
     fn expected(&self) -> Duration {
         match &*self.0.lock() {
-            Waiting::Servers(states) => {
+            Waiting::Servers(states) | Waiting::Execution(states, _) => {
                 let pending = states.iter().filter(|state| state.borrow().is_pending());
                 let expected = pending.filter_map(|state| match &*state.borrow() {
                     // It isn't in the queue before its next start.
@@ -106,6 +129,11 @@ impl WaitStatus {
             _ => Duration::ZERO,
         }
     }
+}
+
+/// When to ask again for an answer that has taken `since` until now: it may well take as long again.
+fn retry_of_long_question(since: Duration) -> u64 {
+    retry_after_ms(since).min(LONG_QUESTION_RETRY_MS)
 }
 
 /// The progress of a start that waits for others.

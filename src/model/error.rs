@@ -121,9 +121,7 @@ impl ToolError {
             CallPhase::Queued => "the call waited for a free place until its deadline",
             CallPhase::Starting => "the language server is still starting",
             CallPhase::Indexing => "the language server is still indexing",
-            CallPhase::Answering => {
-                "the language server did not answer before the deadline; a narrower question may be answered"
-            }
+            CallPhase::Answering => "the language server did not answer before the deadline",
         };
         let error = Self::new(ErrorCode::CapExceeded, message)
             .with("reason", "timeout")

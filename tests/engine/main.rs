@@ -30,6 +30,7 @@ mod hostile_files;
 mod hostile_servers;
 mod ignored;
 mod isolation;
+mod long_questions;
 mod lsp_tool;
 mod memory;
 mod memory_limits;

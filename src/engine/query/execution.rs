@@ -1,9 +1,10 @@
 //! Executes one query: sends it to the providers, makes the answers canonical, and sends the result to the workspace. These are rows 8 to
 //! 10 of `docs/architecture.md#the-path-of-a-request`.
 //!
-//! An execution is a shared future. All calls with the same query at the same epochs hold a clone. Dropping the last clone drops the
-//! execution and cancels its requests at the language servers. It changes no state: the workspace accepts the result only if its epochs
-//! are still the ones at the start of the execution.
+//! An execution is a shared future. All calls with the same query at the same epochs hold a clone, and one that takes longer than they wait
+//! is held by [`long_questions`](crate::workspace::long_questions). Dropping the last clone drops the execution and cancels its requests at
+//! the language servers. It changes no state: the workspace accepts the result only if its epochs are still the ones at the start of the
+//! execution.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use actix::Recipient;
 use futures::future::{BoxFuture, FutureExt};
 
 use crate::limits::MAX_PREVIEW_BYTES;
+use crate::query::callers::Callers;
 use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::Collected;
 use crate::query::commonjs::{ModuleCache, WorkspaceFiles};
@@ -28,7 +30,6 @@ use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::LspRequest;
 use crate::status::server_state::{UNSUPPORTED, Unavailable};
-use codeyard_base::clock::Deadline;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::ReplyEntries;
 use codeyard_model::epoch::Epochs;
@@ -74,8 +75,8 @@ pub struct Execution {
     pub snapshot_key: String,
     /// The epochs seen at the start.
     pub seen: Epochs,
-    /// The deadline of the call that started it.
-    pub deadline: Deadline,
+    /// The calls that wait for it.
+    pub callers: Callers,
 }
 
 /// Why no answers were collected.
@@ -155,7 +156,7 @@ impl Execution {
     async fn add_previews(&self, result: &mut CanonicalResult, observed: &[(CanonicalUri, ObservedFile)]) {
         if let CanonicalResult::Lsp(result) = result {
             let max_bytes = MAX_PREVIEW_BYTES.min(self.limits.max_snapshot_bytes / 4);
-            let until = gather::linter_cutoff(self.deadline);
+            let until = gather::linter_cutoff(self.callers.deadline());
             previews::add(&self.gate, result, observed, until, max_bytes).await;
         }
     }
@@ -202,7 +203,7 @@ impl Execution {
 
     fn context(&self) -> RequestContext<'_> {
         let files = WorkspaceFiles { slot: &self.slot, modules: &self.modules, epochs: self.epochs };
-        RequestContext { gate: &self.gate, deadline: self.deadline, origin: &self.origin, files: Some(files) }
+        RequestContext { gate: &self.gate, callers: &self.callers, origin: &self.origin, files: Some(files) }
     }
 
     /// Asks the providers one after the other until an answer isn't empty.
@@ -272,7 +273,7 @@ impl Execution {
         let Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) = &*self.query else {
             return BTreeSet::new();
         };
-        let until = gather::linter_cutoff(self.deadline);
+        let until = gather::linter_cutoff(self.callers.deadline());
         let search = NameSearch { gate: &self.gate, servers: &self.servers, slot: &self.slot, until };
         search.irrelevant(&self.unavailable, name).await
     }

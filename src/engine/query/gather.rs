@@ -1,7 +1,7 @@
 //! Sends an operation of the tool `lsp` to all servers of a file or of the workspace at once (`docs/contract-agent.md#several-servers`).
 //!
 //! Invariants: the answers keep the order of the servers. A server that gives no answer is named. A linter that hasn't answered shortly
-//! before the deadline is left out if another server has answered; such an answer is marked partial and not retained as complete. A main
+//! before the deadline of a call is left out if another server has answered; such an answer is marked partial and not retained as complete. A main
 //! server is never left out, because the list without it would look complete. If it failed, the empty answer of a linter is an error.
 
 use std::collections::BTreeSet;
@@ -60,10 +60,14 @@ pub(crate) async fn gather<O: QueryOperation>(
         .map(|(at, provider)| async move { (at, operation.ask(provider, context).await) })
         .collect();
     let mut outcomes: Vec<ProviderOutcome<O::Answer>> = providers.iter().map(|_| ProviderOutcome::Pending).collect();
-    let late = tokio::time::sleep_until(linter_cutoff(context.deadline));
-    tokio::pin!(late);
-    let mut is_late = false;
-    while !(running.is_empty() || is_late && is_enough(providers, &outcomes)) {
+    loop {
+        // A call that still waits must be answered soon. While none waits, nothing is left out.
+        let cutoff = context.callers.next().map(linter_cutoff);
+        let is_late = cutoff.is_some_and(|cutoff| Instant::now() >= cutoff);
+        if running.is_empty() || is_late && is_enough(providers, &outcomes) {
+            break;
+        }
+        let until = if is_late { context.callers.deadline().instant() } else { cutoff.unwrap_or_else(Instant::now) };
         tokio::select! {
             biased;
             Some((at, outcome)) = running.next() => {
@@ -77,7 +81,8 @@ pub(crate) async fn gather<O: QueryOperation>(
                     Err(ProviderFailure::Failed(error)) => return OperationOutcome::Failed(error),
                 };
             }
-            () = &mut late, if !is_late => is_late = true,
+            () = context.callers.joined() => {}
+            () = tokio::time::sleep_until(until), if cutoff.is_some() => {}
         }
     }
     collected::<O>(providers, unavailable, kind, outcomes)

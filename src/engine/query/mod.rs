@@ -5,6 +5,7 @@
 //! [`commonjs`] finds the references that a server doesn't follow through modules. [`canonicalise`] makes the result,
 //! [`useful_order`] sorts it for the tool `lsp`, and [`previews`] adds source lines. This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
 
+pub mod callers;
 pub(crate) mod canonicalise;
 mod collected;
 pub mod commonjs;

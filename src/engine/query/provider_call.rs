@@ -10,15 +10,17 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::limits;
+use crate::query::callers::Callers;
 use crate::query::commonjs::WorkspaceFiles;
 use crate::query::position_encoding;
 use crate::query::provider::Provider;
-use crate::server::messages::{KillServer, PendingAnswer, ProjectReport, PulledDiagnostics, SendOutcome, SendRequest};
+use crate::server::messages::{
+    KillServer, PendingAnswer, PendingPush, ProjectReport, PulledDiagnostics, SendOutcome, SendRequest,
+};
 use crate::server::overload::Overloaded;
 use crate::server::request::{LspRequest, ServerRequest};
 use crate::status::server_state::{CRASHED, STOPPED, ServerState, Unavailable};
 use codeyard_base::blocking;
-use codeyard_base::clock::Deadline;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::convert::DecodedReply;
@@ -110,8 +112,8 @@ pub(crate) async fn ask_with_incarnation<R: LspRequest>(
 pub(crate) struct RequestContext<'a> {
     /// The path gate; it also reads files.
     pub gate: &'a Gate,
-    /// When the caller stops waiting.
-    pub deadline: Deadline,
+    /// The calls that wait for the answer.
+    pub callers: &'a Callers,
     /// The files of the workspace, for questions about several of them.
     pub files: Option<WorkspaceFiles<'a>>,
     /// The call or background task that the work is attributed to in spans and metrics.
@@ -124,7 +126,7 @@ pub(crate) struct ProviderCall<'a, R> {
     request: &'a R,
     shared: Arc<dyn ServerRequest>,
     gate: &'a Gate,
-    deadline: Deadline,
+    callers: &'a Callers,
     origin: &'a RequestOrigin,
     exits: u32,
     refusals: u32,
@@ -134,14 +136,14 @@ pub(crate) struct ProviderCall<'a, R> {
 impl<'a, R: LspRequest> ProviderCall<'a, R> {
     /// A request that hasn't been sent yet.
     pub(crate) fn new(provider: &'a Provider, request: &'a R, context: RequestContext<'a>) -> Self {
-        let RequestContext { gate, deadline, origin, .. } = context;
+        let RequestContext { gate, callers, origin, .. } = context;
         origin.record_server(&provider.kind);
         Self {
             provider,
             request,
             shared: Arc::new(request.clone()),
             gate,
-            deadline,
+            callers,
             origin,
             exits: 0,
             refusals: 0,
@@ -191,7 +193,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     }
 
     async fn attempt_now(&self) -> Result<Attempt, ProviderFailure> {
-        let message = SendRequest { request: self.shared.clone(), deadline: self.deadline };
+        let message = SendRequest { request: self.shared.clone(), deadline: self.callers.deadline() };
         let sent = self.provider.server.send(message).await;
         if matches!(&*self.provider.state.borrow(), ServerState::Down(down) if down.reason == STOPPED) {
             return Err(ProviderFailure::Stopped);
@@ -213,24 +215,27 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
             }
             SendOutcome::Reply(pending) => self.await_reply(pending, R::METHOD).await,
             SendOutcome::Project(report) => Ok(Attempt::Report(report)),
-            SendOutcome::Push(pending) => match (pending.pushed.await, self.request.document()) {
-                (Ok(Err(_)), _) => {
-                    pending.expiry.answered();
-                    Err(self.not_kept(1))
-                }
-                (Ok(Ok(diagnostics)), Some(document)) => {
-                    pending.expiry.answered();
-                    let file = RawFileDiagnostics {
-                        uri: document.source.uri.text(),
-                        diagnostics: diagnostics.as_ref().clone(),
-                    };
-                    Ok(Attempt::Pushed(file, pending.encoding))
-                }
-                _ => {
-                    pending.expiry.closed();
-                    Ok(Attempt::ServerExited)
-                }
-            },
+            SendOutcome::Push(pending) => self.await_push(pending).await,
+        }
+    }
+
+    /// Waits for the diagnostics that the server pushes.
+    async fn await_push(&self, pending: PendingPush) -> Result<Attempt, ProviderFailure> {
+        let PendingPush { pushed, encoding, mut expiry } = pending;
+        match (self.callers.watch(pushed, || expiry.missed()).await, self.request.document()) {
+            (Ok(Err(_)), _) => {
+                expiry.answered();
+                Err(self.not_kept(1))
+            }
+            (Ok(Ok(diagnostics)), Some(document)) => {
+                expiry.answered();
+                let (uri, diagnostics) = (document.source.uri.text(), diagnostics.as_ref().clone());
+                Ok(Attempt::Pushed(RawFileDiagnostics { uri, diagnostics }, encoding))
+            }
+            _ => {
+                expiry.closed();
+                Ok(Attempt::ServerExited)
+            }
         }
     }
 
@@ -241,44 +246,45 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         method: &'static str,
     ) -> Result<Attempt, ProviderFailure> {
         let rpc = self.origin.lsp(method, &self.provider.kind);
-        let reply = pending.reply.await;
+        let PendingAnswer { reply, encoding, incarnation, mut expiry } = pending;
+        let reply = self.callers.watch(reply, || expiry.missed()).await;
         record_end(rpc, &reply);
         match reply {
             Ok(reply) => {
-                pending.expiry.answered();
+                expiry.answered();
                 reply.wait_for_earlier_events().await;
                 // A server that returned to indexing meanwhile may have answered from an incomplete index.
                 if !matches!(*self.provider.state.borrow(), ServerState::Ready) {
                     return Ok(Attempt::Outdated);
                 }
-                Ok(Attempt::Reply(reply.into_raw(), pending.encoding, pending.incarnation))
+                Ok(Attempt::Reply(reply.into_raw(), encoding, incarnation))
             }
             Err(RequestError::Server { code, .. }) if OUTDATED.contains(&code) => {
-                pending.expiry.answered();
+                expiry.answered();
                 Ok(Attempt::Outdated)
             }
             Err(RequestError::Server { code: METHOD_NOT_FOUND, .. }) => {
-                pending.expiry.answered();
+                expiry.answered();
                 // The client records it; this method is not sent again.
                 let is_diagnostic = [methods::DOCUMENT_DIAGNOSTIC, methods::WORKSPACE_DIAGNOSTIC].contains(&method);
                 if is_diagnostic { Ok(Attempt::Unimplemented) } else { Err(ProviderFailure::Unsupported) }
             }
             Err(RequestError::Server { code, .. }) => {
-                pending.expiry.answered();
+                expiry.answered();
                 Ok(Attempt::Refused(code))
             }
             Err(RequestError::Malformed) => {
                 // An error object without a code. The server runs, so this is no exit.
-                pending.expiry.answered();
+                expiry.answered();
                 Err(self.malformed())
             }
             Err(RequestError::Broken) => {
-                pending.expiry.closed();
+                expiry.closed();
                 self.provider.server.try_send(KillServer { reason: "broken" }).ok();
                 Ok(Attempt::ServerExited)
             }
             Err(_) => {
-                pending.expiry.closed();
+                expiry.closed();
                 Ok(Attempt::ServerExited)
             }
         }

@@ -1,4 +1,4 @@
-//! Counts the requests of a language server that expired without an answer, and records which ones it exited on: their documents are
+//! Counts the answers of a language server that came too late for a call, or not at all, and records which ones it exited on: their documents are
 //! crash suspects.
 
 use std::sync::Arc;
@@ -16,9 +16,11 @@ pub(super) const REQUEST_ENDED: u8 = 1;
 /// The server went away first.
 const REQUEST_LOST: u8 = 2;
 
-/// Counts a request as expired if it is dropped unanswered after its deadline.
+/// Counts a request as expired whenever a call's deadline passes before its answer.
 pub struct ExpiryGuard {
     deadline: Deadline,
+    /// Whether a deadline has passed already.
+    was_missed: bool,
     expired: Option<Arc<AtomicU32>>,
     state: Arc<AtomicU8>,
     /// Set if its document is a crash suspect.
@@ -27,7 +29,13 @@ pub struct ExpiryGuard {
 
 impl ExpiryGuard {
     pub(super) fn new(deadline: Deadline, expired: Arc<AtomicU32>, turn: Option<SuspectTurn>) -> Self {
-        Self { deadline, expired: Some(expired), state: Arc::new(AtomicU8::new(REQUEST_PENDING)), turn }
+        Self {
+            deadline,
+            was_missed: false,
+            expired: Some(expired),
+            state: Arc::new(AtomicU8::new(REQUEST_PENDING)),
+            turn,
+        }
     }
 
     /// The request was answered.
@@ -36,6 +44,18 @@ impl ExpiryGuard {
             expired.store(0, Ordering::Relaxed);
         }
         self.state.store(REQUEST_ENDED, Ordering::Relaxed);
+        if let Some(turn) = self.turn.take() {
+            turn.survived();
+        }
+    }
+
+    /// The deadline of a call has passed; the request goes on.
+    pub fn missed(&mut self) {
+        self.was_missed = true;
+        if let Some(expired) = &self.expired {
+            expired.fetch_add(1, Ordering::Relaxed);
+        }
+        // Others that wait for a turn must not wait for slow requests again and again.
         if let Some(turn) = self.turn.take() {
             turn.survived();
         }
@@ -54,14 +74,8 @@ impl ExpiryGuard {
 
 impl Drop for ExpiryGuard {
     fn drop(&mut self) {
-        if let Some(expired) = self.expired.take()
-            && self.deadline.passed()
-        {
-            expired.fetch_add(1, Ordering::Relaxed);
-            // Others that wait for a turn must not wait for slow requests again and again.
-            if let Some(turn) = self.turn.take() {
-                turn.survived();
-            }
+        if self.expired.is_some() && !self.was_missed && self.deadline.passed() {
+            self.missed();
         }
         self.state.compare_exchange(REQUEST_PENDING, REQUEST_ENDED, Ordering::Relaxed, Ordering::Relaxed).ok();
     }

@@ -24,7 +24,7 @@ use codeyard_model::uri::CanonicalUri;
 pub struct SendRequest {
     /// The request.
     pub request: Arc<dyn ServerRequest>,
-    /// The deadline of the caller.
+    /// The next deadline of a call that waits for it.
     pub deadline: Deadline,
 }
 
@@ -60,7 +60,7 @@ pub struct PendingAnswer {
     pub encoding: PositionEncoding,
     /// The incarnation of the server that it was sent to.
     pub incarnation: u64,
-    /// Counts the request as expired if it is dropped after its deadline.
+    /// Counts the request as expired when the deadline of a call passes.
     pub expiry: ExpiryGuard,
 }
 
@@ -70,7 +70,7 @@ pub struct PendingPush {
     pub pushed: tokio::sync::oneshot::Receiver<Result<Arc<Vec<RawDiagnostic>>, DropReason>>,
     /// The encoding of their positions.
     pub encoding: PositionEncoding,
-    /// Counts the wait as expired if it is dropped after its deadline.
+    /// Counts the wait as expired when the deadline of a call passes.
     pub expiry: ExpiryGuard,
 }
 

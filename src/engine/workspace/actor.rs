@@ -16,6 +16,7 @@ use crate::query::known_files::SharedKnownFiles;
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
+use crate::workspace::long_questions::LongQuestions;
 use crate::workspace::messages::Retune;
 use crate::workspace::plans::{PlanJob, PlanKey};
 use crate::workspace::project_jobs::ProjectJob;
@@ -49,6 +50,7 @@ pub struct Workspace {
     pub(super) modules: ModuleCache,
     pub(super) children: BTreeMap<ChildKey, Child>,
     pub(super) executions: HashMap<String, RunningExecution>,
+    pub(super) long_questions: LongQuestions,
     pub(super) runs: OpenRuns,
     pub(super) plans: HashMap<PlanKey, PlanJob>,
     /// Rises when plans that were made before must not be used for later queries.
@@ -82,6 +84,7 @@ impl Workspace {
             modules: ModuleCache::default(),
             children: BTreeMap::new(),
             executions: HashMap::new(),
+            long_questions: LongQuestions::default(),
             runs: OpenRuns::default(),
             plans: HashMap::new(),
             plan_revision: 0,
@@ -121,7 +124,7 @@ impl Actor for Workspace {
             };
             heap_trim::if_worthwhile(freed);
             workspace.publish_snapshots();
-            workspace.executions.retain(|_, running| running.run.upgrade().is_some());
+            workspace.executions.retain(|_, running| running.awaited.run.upgrade().is_some());
         });
     }
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use futures::FutureExt;
+use tokio::runtime::Handle;
 
+use crate::query::callers::Callers;
 use crate::query::execution::Execution;
-use crate::query::plan::Choice;
+use crate::query::plan::{Choice, Plan};
 use crate::query::provider::Provider;
 use crate::query::watch_slot::FirstWalk;
 use crate::query::{fallback, operations};
@@ -19,6 +21,7 @@ use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
 use crate::workspace::code_index::draining;
 use crate::workspace::document_checks::{Halt, Sights};
+use crate::workspace::long_questions::AwaitedExecution;
 use crate::workspace::messages::{Begin, Begun, Wait};
 use crate::workspace::state::RunningExecution;
 use codeyard_base::clock::{Deadline, Instant};
@@ -77,6 +80,7 @@ impl Workspace {
         self.take_changes();
         let document_check = self.check_document(&query, sights)?;
         let mut snapshot_key = self.snapshot_key(&query, &request_key);
+        self.long_questions.end_outdated(&self.seen);
         let epochs = self.epochs;
         call.update(|record| record.epochs = Some(epochs));
         if let Some(cursor) = cursor {
@@ -96,11 +100,13 @@ impl Workspace {
             snapshot_key = self.snapshot_key(&query, &request_key);
         }
         if let Some(running) = self.executions.get(&snapshot_key)
-            && let Some(run) = running.run.upgrade()
+            && let Some(run) = running.awaited.run.upgrade()
         {
             call.record_shared(&running.starter);
-            let servers = running.servers.clone();
-            return Ok(Begun::Run { run, is_shared: true, servers, request_key });
+            running.callers.join(begin.deadline);
+            self.long_questions.asked(&snapshot_key);
+            let (servers, awaited) = (running.servers.clone(), running.awaited.clone());
+            return Ok(Begun::Run { run, is_shared: true, servers, awaited, request_key });
         }
         let start = RunStart {
             query,
@@ -184,31 +190,17 @@ impl Workspace {
         if let Err(jobs) = self.update_all_projects(&plan, planned) {
             return Ok(Begun::Wait(self.planning(planned, jobs)));
         }
-        let waits_for_all = !is_about_one_document(&query);
-        let (mut providers, mut unavailable) = self.providers(&plan, &query, deadline, ctx);
-        let awaited = providers.iter().filter(|provider| waits_for_all || !provider.is_linter);
-        let pending: Vec<_> = awaited.filter(|provider| provider.state.borrow().is_pending()).collect();
-        if !pending.is_empty() {
-            for provider in &pending {
-                self.open_early(provider, document.as_ref(), &query, deadline);
-            }
-            let fallbacks = match self.fallbacks(&plan, &pending, ctx) {
-                Ok(fallbacks) => fallbacks,
-                Err(wait) => return Ok(Begun::Wait(wait)),
-            };
-            unavailable.extend(pending.into_iter().map(fallback::not_ready));
-            providers.retain(|provider| !provider.state.borrow().is_pending());
-            providers.extend(fallbacks);
-        }
-        if providers.iter().any(|provider| provider.fallback_for.is_some()) {
-            // A fallback answers where there is no server.
-            unavailable.retain(|why| !why.kind.is_empty());
-        }
+        let (providers, unavailable) = match self.ready_providers(&plan, (&query, document.as_ref()), deadline, ctx) {
+            Ok(providers) => providers,
+            Err(wait) => return Ok(Begun::Wait(wait)),
+        };
         if matches!(*query, Query::WorkspaceDiagnostics { .. }) {
             self.begin_sweep(&plan, ctx);
         }
         call.update(|record| record.cache = Some(CacheUse::Fresh));
         let servers: Vec<_> = providers.iter().map(|provider| provider.state.clone()).collect();
+        let asked = providers.iter().map(|provider| provider.server.clone()).collect();
+        let (mask, callers) = (query.epoch_mask(), Callers::one(deadline));
         let execution = Execution {
             query,
             origin: RequestOrigin::Call(call.clone()),
@@ -226,20 +218,55 @@ impl Workspace {
             first_walk,
             snapshot_key: snapshot_key.clone(),
             seen,
-            deadline,
+            callers: callers.clone(),
         };
         let run = execution.share();
-        if let Some(weak) = run.downgrade() {
-            let running = RunningExecution { run: weak, starter: call.clone(), servers: servers.clone() };
-            self.remember(snapshot_key, running);
+        let awaited = AwaitedExecution {
+            run: run.downgrade().ok_or_else(ToolError::internal)?,
+            key: snapshot_key.clone(),
+            servers: asked,
+            epochs: (seen, mask),
+            began: Instant::now(),
+            questions: self.is_watched().then(|| self.long_questions.clone()),
+            runtime: Handle::current(),
+        };
+        let (starter, states) = (call.clone(), servers.clone());
+        self.remember(snapshot_key, RunningExecution { starter, servers: states, callers, awaited: awaited.clone() });
+        Ok(Begun::Run { run, is_shared: false, servers, awaited, request_key })
+    }
+
+    /// The providers of a query that are ready, or fallbacks for them, and the reasons for those that are left out. `Err`: what to wait for.
+    fn ready_providers(
+        &mut self,
+        plan: &Plan,
+        (query, document): (&GatedQuery, Option<&DocumentInput>),
+        deadline: Deadline,
+        ctx: &mut Context<Self>,
+    ) -> Result<(Vec<Provider>, Vec<Unavailable>), Wait> {
+        let waits_for_all = !is_about_one_document(query);
+        let (mut providers, mut unavailable) = self.providers(plan, query, deadline, ctx);
+        let awaited = providers.iter().filter(|provider| waits_for_all || !provider.is_linter);
+        let pending: Vec<_> = awaited.filter(|provider| provider.state.borrow().is_pending()).collect();
+        if !pending.is_empty() {
+            for provider in &pending {
+                self.open_early(provider, document, query, deadline);
+            }
+            let fallbacks = self.fallbacks(plan, &pending, ctx)?;
+            unavailable.extend(pending.into_iter().map(fallback::not_ready));
+            providers.retain(|provider| !provider.state.borrow().is_pending());
+            providers.extend(fallbacks);
         }
-        Ok(Begun::Run { run, is_shared: false, servers, request_key })
+        if providers.iter().any(|provider| provider.fallback_for.is_some()) {
+            // A fallback answers where there is no server.
+            unavailable.retain(|why| !why.kind.is_empty());
+        }
+        Ok((providers, unavailable))
     }
 
     /// Remembers an execution, for calls that ask the same meanwhile.
     fn remember(&mut self, snapshot_key: String, running: RunningExecution) {
         if self.executions.len() >= MAX_REMEMBERED_RUNS {
-            self.executions.retain(|_, running| running.run.upgrade().is_some());
+            self.executions.retain(|_, running| running.awaited.run.upgrade().is_some());
         }
         self.executions.insert(snapshot_key, running);
     }

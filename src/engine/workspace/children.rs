@@ -180,6 +180,7 @@ impl Handler<Drain> for Workspace {
 
     fn handle(&mut self, drain: Drain, _: &mut Self::Context) -> Self::Result {
         self.draining = true;
+        self.long_questions.end_all();
         self.slot.set(None);
         let Drain(pace) = drain;
         let stops = std::mem::take(&mut self.children).into_iter().map(move |(key, child)| async move {

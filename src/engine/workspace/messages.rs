@@ -18,6 +18,7 @@ use crate::status::index_status::IndexHealth;
 use crate::status::server_status::{LanguageServerStatus, ServerHealth};
 use crate::status::state_watch;
 use crate::status::stopped_servers::{StopReason, StoppedServerHealth};
+use crate::workspace::long_questions::AwaitedExecution;
 use crate::workspace::setup::Policy;
 use codeyard_base::clock::Deadline;
 use codeyard_lsp::client::lifecycle::StopPace;
@@ -68,6 +69,8 @@ pub enum Begun {
         is_shared: bool,
         /// The states of the language servers that it asks: one that fails meanwhile is restarted, and the execution waits for it.
         servers: Vec<state_watch::Receiver>,
+        /// Lets the execution go on after the deadline of the call.
+        awaited: AwaitedExecution,
         /// The request key.
         request_key: String,
     },

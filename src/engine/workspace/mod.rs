@@ -14,6 +14,7 @@ mod code_index;
 mod document_checks;
 mod finish;
 pub mod handle;
+pub mod long_questions;
 pub mod messages;
 mod plans;
 mod project_jobs;

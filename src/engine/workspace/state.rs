@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 
 use crate::indexer::handle::IndexHandle;
-use crate::query::messages::WeakExecution;
+use crate::query::callers::Callers;
 use crate::query::watch_slot::FirstWalk;
 use crate::server::actor::LanguageServer;
 use crate::server::child_key::ChildKey;
@@ -16,6 +16,7 @@ use crate::server::project_folders::ProjectFolders;
 use crate::server::request_turns::ServerTurns;
 use crate::status::server_status::LanguageServerStatus;
 use crate::status::state_watch;
+use crate::workspace::long_questions::AwaitedExecution;
 use crate::workspace::shared_servers::PlacementRevision;
 use codeyard_telemetry::CallTrace;
 
@@ -47,11 +48,14 @@ impl Drop for Child {
 
 /// An execution that other calls may share.
 pub(super) struct RunningExecution {
-    pub(super) run: WeakExecution,
     /// The call that started it.
     pub(super) starter: CallTrace,
     /// The states of the language servers that it asks.
     pub(super) servers: Vec<state_watch::Receiver>,
+    /// The calls that wait for it.
+    pub(super) callers: Callers,
+    /// The execution, as these calls see it.
+    pub(super) awaited: AwaitedExecution,
 }
 
 /// The state of the watcher.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures::future::BoxFuture;
 
+use crate::query::callers::Callers;
 use crate::query::operations::document_diagnostics::DocumentDiagnosticsRequest;
 use crate::query::plan::Plan;
 use crate::query::provider::{Provider, ProviderProjects};
@@ -135,7 +136,8 @@ async fn sweep_one(
     // Changes before this read are sent first, so that no server checks a new text against old ones.
     children_in_sync.await;
     let request = DocumentDiagnosticsRequest(document);
-    let context = RequestContext { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), origin: &origin, files: None };
+    let callers = Callers::one(Deadline::after(PER_DOCUMENT));
+    let context = RequestContext { gate: &gate, callers: &callers, origin: &origin, files: None };
     let answer = provider_call::ask(&provider, &request, context);
     // The server's actor records the diagnostics; a failure shows in the coverage.
     drop(tokio::time::timeout(PER_DOCUMENT, answer).await);

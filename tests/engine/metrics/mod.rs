@@ -158,6 +158,9 @@ fn failures_are_counted_by_kind() {
         let denied =
             |why| read.sum("codeyard_path_denials_total", &[("codeyard_named_by", "call"), ("codeyard_reason", why)]);
         assert_eq!((denied("outside"), denied("scheme")), (1.0, 1.0));
+        // Nobody asks again.
+        pass(31_000).await;
+        let read = measured.read();
         let lost = [("rpc_method", "textDocument/hover"), ("error_type", "cancelled")];
         assert_eq!(read.sum("rpc_client_call_duration_seconds_count", &lost), 1.0);
     });

@@ -163,7 +163,7 @@ impl FindReferences {
     /// Where the symbol is declared. A failure is none of the call's.
     async fn declared(&self, provider: &Provider, context: RequestContext<'_>) -> Declared {
         let asked = provider_call::ask(provider, &self.definition, context);
-        match timeout_at(linter_cutoff(context.deadline), asked).await {
+        match timeout_at(linter_cutoff(context.callers.deadline()), asked).await {
             Ok(Ok(places)) => Declared::At(places),
             Ok(Err(_)) => Declared::Unknown,
             Err(_) => Declared::Late,
