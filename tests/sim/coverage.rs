@@ -10,7 +10,7 @@ use crate::faults::{FAULTS, START_FAULTS};
 use crate::language::{Asked, Lsp};
 
 /// Required events besides faults, tools and codes.
-const OTHERS: [&str; 42] = [
+const OTHERS: [&str; 43] = [
     "answer: first page",
     "answer: names a path outside",
     "answer: retained",
@@ -18,6 +18,7 @@ const OTHERS: [&str; 42] = [
     "call: cancelled",
     "cancel: sent",
     "checked: quiet",
+    "checked: quiet for so long that no question goes on",
     "edit: clear",
     "edit: edit",
     "edit: remove",

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use codeyard_engine::limits::{LONG_QUESTION_UNASKED_MS, LONG_QUESTIONS};
+
 use crate::profile::{BACKOFF_MAX_MS, BACKOFF_MS, MAX_RESTARTS, QUARANTINE_S, WINDOW_S};
 use crate::stage::{Life, Stage};
 
@@ -109,8 +111,17 @@ impl History {
     }
 }
 
-/// Without a running call, no request may be open at a responsive server.
-pub(crate) fn nothing_open(stage: &mut Stage) {
+/// Requests of one question that may be open at a server at once.
+const REQUESTS_OF_QUESTION: usize = 2;
+
+/// Without a running call, only the requests of long questions may be open at a responsive server, and none when there has been no call for as
+/// long as they go on.
+pub(crate) fn nothing_open(stage: &mut Stage, quiet: Duration) {
+    let are_ended = quiet >= Duration::from_millis(LONG_QUESTION_UNASKED_MS + 200);
+    let most = if are_ended { 0 } else { LONG_QUESTIONS * REQUESTS_OF_QUESTION };
+    if are_ended {
+        stage.cover("checked: quiet for so long that no question goes on");
+    }
     let (sweeps, keeps_hovers) = (stage.profile.sweep == codeyard_config::Sweep::All, stage.profile.keeps_hovers);
     let excused = |method: &str| {
         sweeps && method == "textDocument/diagnostic"
@@ -123,8 +134,9 @@ pub(crate) fn nothing_open(stage: &mut Stage) {
         .iter()
         .enumerate()
         .filter(|(_, life)| life.ended.is_none() && !life.silent)
-        .flat_map(|(number, life)| life.open.iter().map(move |(id, method)| (number, id, method)))
-        .filter(|(_, _, method)| !excused(method))
+        .map(|(number, life)| (number, life.open.iter().filter(|(_, method)| !excused(method)).collect::<Vec<_>>()))
+        .filter(|(_, open)| open.len() > most)
+        .flat_map(|(number, open)| open.into_iter().map(move |(id, method)| (number, id, method)))
         .map(|(number, id, method)| format!("#{number}: {method} {id}"))
         .collect();
     if !left.is_empty() {

@@ -255,12 +255,13 @@ impl World {
 
     fn check_quiet(&mut self) {
         let (ended, started) = (self.panic_injector.ended(), self.started);
+        let quiet = self.restless.elapsed();
         let mut stage = self.stage.lock();
         stage.cover("checked: quiet");
         if ended != started {
             stage.wrong(format!("{started} calls were made, {ended} were counted"));
         }
-        rules::nothing_open(&mut stage);
+        rules::nothing_open(&mut stage, quiet);
     }
 
     fn take_answers(&mut self) {

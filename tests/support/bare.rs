@@ -553,7 +553,8 @@ pub(crate) fn uri_of(path: &Path) -> String {
     uri
 }
 
-fn path_of(uri: &str) -> Option<PathBuf> {
+/// The path of a file URI.
+pub(crate) fn path_of(uri: &str) -> Option<PathBuf> {
     let text = uri.strip_prefix("file://")?.as_bytes();
     let mut bytes = Vec::new();
     let mut at = 0;

@@ -108,8 +108,9 @@ enum PartialEntry<'a> {
     },
 }
 
-/// Reasons of servers that offer the operation and may be back later.
-const FAILED: [&str; 7] = ["crashed", "indexing", "overloaded", "quarantined", "server_error", "starting", "timeout"];
+/// Reasons of servers that offer the operation and may be back later, and of those that would have to be asked too.
+const FAILED: [&str; 8] =
+    ["crashed", "indexing", "overloaded", "quarantined", "server_error", "starting", "timeout", "uncovered"];
 
 fn partial(notes: &AnswerNotes, is_empty: bool) -> Vec<PartialEntry<'_>> {
     let views = notes.known_files.partial(is_empty).map(PartialView::of).map(PartialEntry::View);

@@ -211,7 +211,9 @@ impl Execution {
         let mut skipped = self.unavailable.clone();
         let mut first: Option<(O::Answer, &Provider)> = None;
         let mut known_files = Vec::new();
-        for provider in &self.providers {
+        let (companions, own): (Vec<&Provider>, Vec<&Provider>) =
+            self.providers.iter().partition(|provider| provider.is_companion);
+        for provider in own {
             match operation.ask(provider, self.context()).await {
                 Ok(answer) => {
                     known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
@@ -231,18 +233,22 @@ impl Execution {
                 Err(ProviderFailure::Failed(error)) => return Err(error.into()),
             }
         }
-        match first {
-            Some((answer, provider)) => {
-                let by_name = provider.by_name().collect();
-                Ok(Collected {
-                    answered_by: Some(provider.kind.clone()),
-                    by_name,
-                    known_files,
-                    ..Collected::complete(vec![answer], skipped)
-                })
+        let Some((answer, provider)) = first else { return Err(none_available(&skipped).into()) };
+        let mut answers = vec![answer];
+        for companion in companions {
+            match operation.ask(companion, self.context()).await {
+                Ok(answer) => answers.push(answer),
+                Err(ProviderFailure::Unsupported) => skipped.push(Unavailable::unsupported(companion.kind.as_str())),
+                Err(ProviderFailure::Unavailable(why)) => skipped.push(why),
+                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
+                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
             }
-            None => Err(none_available(&skipped).into()),
         }
+        // A language without any server is not a failure.
+        skipped.retain(|why| !why.kind.is_empty());
+        let by_name = provider.by_name().collect();
+        let answered_by = Some(provider.kind.clone());
+        Ok(Collected { answered_by, by_name, known_files, ..Collected::complete(answers, skipped) })
     }
 
     /// Sends an operation of the tool `lsp` to all providers and merges the answers.

@@ -9,6 +9,7 @@ pub mod callers;
 pub(crate) mod canonicalise;
 mod collected;
 pub mod commonjs;
+pub(crate) mod companions;
 mod coverage;
 pub mod execution;
 pub(crate) mod fallback;

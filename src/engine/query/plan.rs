@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::query::companions::{self, Companions};
 use crate::query::provider::Provider;
 use crate::server::child_key::ChildKey;
 use crate::server::isolation::WorkspaceIsolation;
@@ -33,6 +34,8 @@ pub struct Choice {
     pub multi_root: MultiRoot,
     /// The project roots that the plan is about.
     pub projects: BTreeSet<PathBuf>,
+    /// Whether it is asked about a document of another server's language.
+    pub is_companion: bool,
 }
 
 impl Choice {
@@ -58,11 +61,21 @@ pub struct Plan {
     pub by_name: BTreeSet<String>,
     /// Fallbacks that may answer until a choice is ready.
     pub fallbacks: Vec<Choice>,
+    /// Servers of other languages whose files may use the names of the file.
+    pub companions: Companions,
     /// Number of the workspace's files that a selected server serves; 0 in the plan of one file.
     pub served_files: usize,
 }
 
 impl Plan {
+    /// The plan of a query about uses of a name.
+    pub fn with_companions(&self) -> Self {
+        let mut plan = self.clone();
+        plan.choices.extend(plan.companions.choices.iter().cloned());
+        plan.unavailable.extend(plan.companions.uncovered.iter().cloned());
+        plan
+    }
+
     /// The languages that these providers serve.
     pub fn languages_of(&self, providers: &[&Provider]) -> BTreeSet<String> {
         let is_provider = |choice: &&Choice| providers.iter().any(|provider| provider.kind.as_str() == choice.key.kind);
@@ -89,7 +102,7 @@ pub struct PlanContext<'a> {
 
 impl PlanContext<'_> {
     /// How many project roots a process of this kind handles at present.
-    fn multi_root(&self, kind: &str, server: &ServerSpec) -> MultiRoot {
+    pub(crate) fn multi_root(&self, kind: &str, server: &ServerSpec) -> MultiRoot {
         if self.separated.contains(kind) { MultiRoot::No } else { server.multi_root }
     }
 
@@ -98,13 +111,14 @@ impl PlanContext<'_> {
         ChildKey::of(kind, self.multi_root(kind, server), self.roots, root)
     }
 
-    fn choice(&self, kind: &str, server: &Arc<ServerSpec>, program: Program, root: PathBuf) -> Choice {
+    pub(crate) fn choice(&self, kind: &str, server: &Arc<ServerSpec>, program: Program, root: PathBuf) -> Choice {
         Choice {
             key: self.key(kind, server, &root),
             server: server.clone(),
             program,
             multi_root: self.multi_root(kind, server),
             projects: BTreeSet::from([root]),
+            is_companion: false,
         }
     }
 }
@@ -112,15 +126,17 @@ impl PlanContext<'_> {
 /// A plan, or the program lookups that must end first.
 pub type PlanResult<P = Plan> = Result<P, Vec<PendingLookup>>;
 
-/// The servers of one file.
-pub fn plan_for_file(setup: PlanContext<'_>, path: &Path, with_linters: bool) -> PlanResult {
+/// The servers of one file. `files` are the source files of the workspace.
+pub fn plan_for_file(setup: PlanContext<'_>, path: &Path, files: &[PathBuf], with_linters: bool) -> PlanResult {
     let mut waits = Vec::new();
     let mut plan = Plan::default();
     match setup.servers.index.language_of(path) {
         Some(language) => {
             // The candidates look for mostly the same markers in the same folders.
-            let options = PlanOptions { setup, files: &CachedFiles::default(), with_linters, for_symbols: false };
+            let markers = &CachedFiles::default();
+            let options = PlanOptions { setup, files: markers, with_linters, for_symbols: false };
             plan_language(&options, language, path, &mut plan, &mut waits);
+            plan.companions = companions::find(setup, (language, path), files, markers, &mut waits);
         }
         None => plan.unavailable.push(no_server()),
     }
@@ -190,7 +206,7 @@ struct PlanOptions<'a> {
 }
 
 /// The program of a server, or the lookup in progress.
-enum ProgramState {
+pub(crate) enum ProgramState {
     Found(Program),
     Pending(PendingLookup),
 }
@@ -254,7 +270,7 @@ fn plan_language(
 }
 
 /// The program of a server for all of these roots: none of them may hold it.
-fn program(
+pub(crate) fn program(
     setup: PlanContext<'_>,
     kind: &str,
     server: &Arc<ServerSpec>,

@@ -32,8 +32,12 @@ pub struct Provider {
     pub metrics: Arc<dyn Metrics>,
     /// Whether it is a linter: it adds diagnostics to those of a main server.
     pub is_linter: bool,
+    /// Whether it is asked about a document of another server's language: its answer adds to that server's.
+    pub is_companion: bool,
     /// The most symbols that it lists for a workspace; 0 means all.
     pub symbols_max: usize,
+    /// Whether it answers a search like the one before from a cache.
+    pub caches_symbols: bool,
     /// Whether references through CommonJS are added to its own.
     pub links_commonjs: bool,
     /// Whether it answers only for documents that are open.

@@ -11,8 +11,9 @@ use crate::server::document_loading::{LoadedDocument, LoadedDocuments, OnDisk, W
 use crate::server::index_lag::must_be_opened;
 use crate::server::session::{LiveServer, SyncOutcome};
 use crate::server::watch_globs;
+use codeyard_base::clock::Instant;
 use codeyard_files::gate::spelt_path;
-use codeyard_files::watch::{ChangeKind, Changes};
+use codeyard_files::watch::{ChangeKind, Changes, FileChange};
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::methods;
 use codeyard_model::uri::encode_path;
@@ -77,6 +78,10 @@ impl LiveServer {
             self.follow_all(documents)?;
         }
         let (events, sent) = self.watch_globs.events(&self.capabilities, context, changes);
+        let is_own = |change: &FileChange| context.servers.serves(&context.server, &change.path);
+        if changes.bulk || changes.files.iter().any(is_own) {
+            self.readiness.on_changes(Instant::now());
+        }
         if !events.is_empty() {
             self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &watch_globs::WatchedFiles { changes: events })?;
         }

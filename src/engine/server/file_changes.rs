@@ -16,7 +16,8 @@ use crate::server::anchors;
 use crate::server::document_loading::LoadedDocuments;
 use crate::server::index_lag::exceeds_open_limit;
 use crate::server::messages::{FilesChanged, NoticeKind};
-use codeyard_files::watch::Changes;
+use codeyard_files::watch::{ChangeKind, Changes, FileChange};
+use codeyard_lsp::registry::MissedChange;
 
 /// How long after its start a server's registrations count as part of the start.
 pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(10);
@@ -31,6 +32,11 @@ impl LanguageServer {
         if self.context.server.quirks.blind_to_headers
             && changes.files.iter().any(|change| self.is_header(&change.path))
         {
+            return true;
+        }
+        let misses = &self.context.server.quirks.misses;
+        let is_missed = |change: &FileChange| misses.contains(&missed_change(change.kind)) && self.is_own(&change.path);
+        if !misses.is_empty() && changes.files.iter().any(is_missed) {
             return true;
         }
         let copied = &self.context.server.quirks.copy_to_cache;
@@ -95,6 +101,11 @@ impl LanguageServer {
         anchors::is_header(path) && self.context.servers.serves(&self.context.server, path)
     }
 
+    /// Whether the file is one of a language that the server serves, in its project.
+    fn is_own(&self, path: &Path) -> bool {
+        path.starts_with(&self.context.root) && self.context.servers.serves(&self.context.server, path)
+    }
+
     /// Restarts the process; this does not count as a failure.
     pub(super) fn restart(&mut self, ctx: &mut Context<Self>) {
         if let Some(session) = self.session.take() {
@@ -105,6 +116,14 @@ impl LanguageServer {
             self.context.metrics.restart(self.context.kind.as_str(), "configuration_changed");
             self.launch(ctx);
         }
+    }
+}
+
+fn missed_change(kind: ChangeKind) -> MissedChange {
+    match kind {
+        ChangeKind::Created => MissedChange::Created,
+        ChangeKind::Changed => MissedChange::Changed,
+        ChangeKind::Deleted => MissedChange::Deleted,
     }
 }
 

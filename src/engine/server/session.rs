@@ -185,7 +185,9 @@ impl LiveServer {
         }
         if let Some(version) = self.documents.version(uri.as_str()) {
             self.diagnostics.synced(uri, version);
-            self.pending_indexing.sent(uri, version, Instant::now());
+            if !self.capabilities.supports(methods::DOCUMENT_DIAGNOSTIC) {
+                self.pending_indexing.sent(uri, version, Instant::now());
+            }
         }
         Ok(outcome)
     }

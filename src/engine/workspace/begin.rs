@@ -12,7 +12,7 @@ use crate::query::execution::Execution;
 use crate::query::plan::{Choice, Plan};
 use crate::query::provider::Provider;
 use crate::query::watch_slot::FirstWalk;
-use crate::query::{fallback, operations};
+use crate::query::{companions, fallback, operations};
 use crate::server::anchors;
 use crate::server::document::DocumentInput;
 use crate::server::messages::SendRequest;
@@ -177,6 +177,11 @@ impl Workspace {
             Err(jobs) => return Ok(Begun::Wait(self.planning(planned, jobs))),
         };
         let plan = if fallback::has_no_fallback(&query) { fallback::without_fallbacks(&plan) } else { plan };
+        let has_companions = !plan.companions.choices.is_empty() || !plan.companions.uncovered.is_empty();
+        let plan = match has_companions && companions::is_about_uses(&query) && !plan.choices.is_empty() {
+            true => Arc::new(plan.with_companions()),
+            false => plan,
+        };
         let plan = self.without_paused(plan);
         if plan.choices.is_empty() {
             let why = plan.unavailable.first().map(Unavailable::to_error);

@@ -53,8 +53,11 @@ impl Workspace {
         if let Some(plan) = self.kept_plan(&key, since) {
             return plan;
         }
-        let (setup, separated) = (self.setup.clone(), self.separated.clone());
-        self.make_plan(key, move || plan::plan_for_file(setup.plan_context(&separated), &path, linters))
+        let (setup, separated, slot) = (self.setup.clone(), self.separated.clone(), self.slot.clone());
+        self.make_plan(key, move || {
+            let files = slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
+            plan::plan_for_file(setup.plan_context(&separated), &path, &files, linters)
+        })
     }
 
     /// The plan of the whole workspace, with or without linters.

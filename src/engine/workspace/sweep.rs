@@ -97,6 +97,8 @@ impl Workspace {
             let Some((key, path)) = self.sweeping.pending.pop_first() else { return };
             let Some(child) = self.children.get(&key) else { continue };
             let provider = Provider {
+                is_companion: false,
+                caches_symbols: false,
                 kind: ServerKind::new(&key.kind),
                 server: child.actor.clone(),
                 state: child.state.clone(),

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use crate::limits;
+use crate::methods;
 
 /// How a server wants changes of documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -228,7 +229,8 @@ impl Capabilities {
         patterns
     }
 
-    /// Adds dynamic registrations and returns their methods. One with a known id replaces the earlier one.
+    /// Adds dynamic registrations and returns their methods. One with a known id replaces the earlier one, but for watched files: a server that
+    /// registers for more of them under the same id (pyrefly) expects to be notified of all.
     pub(super) fn register(&self, items: &[Registration<'_>]) -> Result<Vec<String>, TooManyRegistrations> {
         let mut state = self.0.write();
         let incoming: usize = items.iter().map(Registration::bytes).sum();
@@ -239,7 +241,14 @@ impl Capabilities {
         }
         for item in items {
             let bytes = item.bytes();
-            let options = item.options.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null);
+            let mut options = item.options.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null);
+            if let Some(before) = state.registered.get(&item.id)
+                && before.method == item.method
+                && item.method == methods::DID_CHANGE_WATCHED_FILES
+            {
+                add_watchers(&mut options, &before.options);
+            }
+            let bytes = bytes.max(options.to_string().len());
             state.unsupported.remove(&item.method);
             state.registered_bytes += bytes;
             let dynamic = DynamicRegistration { method: item.method.clone(), options, bytes };
@@ -308,6 +317,18 @@ fn capability_location(method: &str) -> Option<(&'static str, &'static str)> {
         "workspace/executeCommand" => ("executeCommandProvider", "workspace/executeCommand"),
         _ => return None,
     })
+}
+
+/// Adds the watchers of an earlier registration that `options` doesn't have.
+fn add_watchers(options: &mut Value, before: &Value) {
+    let earlier = before["watchers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if let Some(watchers) = options.get_mut("watchers").and_then(Value::as_array_mut) {
+        for watcher in earlier {
+            if !watchers.contains(watcher) {
+                watchers.push(watcher.clone());
+            }
+        }
+    }
 }
 
 fn registered_path(path: &str) -> &str {

@@ -1,12 +1,14 @@
 //! Finds and installs the programs of language servers.
 //!
 //! Each kind and specification has one folder below the servers directory: `<kind>/<version>-<hash>/`. Nothing global
-//! is changed. An installation is built in a folder beside its final place and then renamed, under a lock file. So an
+//! is changed. Kinds that need the same packages share their files by hard links. An installation is built in a folder beside its final place
+//! and then renamed, under a lock file. So an
 //! existing folder is complete, and two processes don't collide. This module runs package tools and version probes,
 //! never servers. Everything here blocks: call it where blocking is allowed.
 
 mod package_tools;
 mod program_lookup;
+mod shared_packages;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -227,9 +229,9 @@ impl Installer {
     /// The folder of a kind's current specification, whether it exists or not. `None` for a kind that codeyard
     /// doesn't install.
     pub fn folder(&self, kind: &str, server: &ServerSpec) -> Option<PathBuf> {
-        let (tool, packages) = package_tools::packages(server.install.as_ref()?)?;
-        let spec = format!("{tool} {}", packages.join(" "));
-        let version = package_tools::version_of(packages.first()?);
+        let install = server.install.as_ref()?;
+        let spec = package_tools::specification(install)?;
+        let version = package_tools::version_of(package_tools::packages(install)?.1.first()?);
         Some(self.servers.join(kind).join(format!("{version}-{}", &sha256hex(spec.as_bytes())[..8])))
     }
 
@@ -258,7 +260,7 @@ impl Installer {
         let staging = folder.with_file_name(".new");
         remove_folder(&staging)?;
         fs::create_dir_all(&staging).map_err(io_error("cannot create", &staging))?;
-        let built = self.build(kind, server, &staging, &report).and_then(|done| {
+        let built = self.build((kind, server), &folder, &staging, &report).and_then(|done| {
             remove_folder(&folder)?;
             fs::rename(&staging, &folder).map_err(io_error("cannot create", &folder))?;
             Ok(InstalledServer { folder: folder.clone(), ..done })
@@ -276,17 +278,20 @@ impl Installer {
         }
     }
 
-    /// Downloads into `staging`, checks that the program runs, and writes the record.
+    /// Downloads into `staging`, checks that the program runs, and writes the record. Packages that another kind has are linked instead.
     fn build(
         &self,
-        kind: &str,
-        server: &ServerSpec,
+        (kind, server): (&str, &ServerSpec),
+        folder: &Path,
         staging: &Path,
         report: &dyn Fn(InstallStep),
     ) -> Result<InstalledServer, InstallError> {
         let unusable = |why: String| InstallError::Unusable { kind: kind.into(), why };
         let Some(install) = &server.install else { return Err(unusable("its entry names no package".into())) };
-        package_tools::PackageFetch { kind, staging, path: &self.path, limit: self.limits.1, report }.fetch(install)?;
+        if !shared_packages::link(&self.servers, folder, staging) {
+            package_tools::PackageFetch { kind, staging, path: &self.path, limit: self.limits.1, report }
+                .fetch(install)?;
+        }
         report(InstallStep::Checking);
         let program = program_lookup::in_folder(staging, server)
             .ok_or_else(|| unusable(format!("its packages contain no program `{}`", server.command[0])))?;
@@ -338,7 +343,8 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Inst
 /// The environment that a program of an installation needs, besides the one in the registry.
 fn environment(folder: &Path, server: &ServerSpec) -> BTreeMap<String, String> {
     match &server.install {
-        Some(InstallSource::Pypi { .. }) => {
+        // With a prefix its scripts and modules are where Python looks for them, or its entry names them.
+        Some(InstallSource::Pypi { prefix: false, .. }) => {
             BTreeMap::from([("PYTHONPATH".to_string(), folder.to_string_lossy().into_owned())])
         }
         _ => BTreeMap::new(),

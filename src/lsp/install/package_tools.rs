@@ -1,7 +1,7 @@
 //! The package tools: the commands that download a server's packages into a folder, and the advice when they fail.
 //!
 //! pip installs with `--target`: this needs no virtual environment, the result can be renamed, and native programs
-//! run without Python. Where pip is missing, the pip of a temporary virtual environment is used. npm runs no package
+//! run without Python. Packages with files beside their modules need `--prefix`. Where pip is missing, the pip of a temporary virtual environment is used. npm runs no package
 //! scripts.
 
 use std::env::split_paths;
@@ -15,7 +15,7 @@ use crate::registry::InstallSource;
 use codeyard_process::tool::{Tool, ToolOutcome};
 
 /// Texts in a tool's output that indicate a network problem.
-const OFFLINE: [&str; 11] = [
+const OFFLINE: [&str; 12] = [
     "name resolution",
     "Name or service not known",
     "getaddrinfo",
@@ -27,6 +27,7 @@ const OFFLINE: [&str; 11] = [
     "NewConnectionError",
     "Failed to establish a new connection",
     "could not resolve host",
+    "dial tcp",
 ];
 
 /// The download of one server's packages.
@@ -44,31 +45,47 @@ pub(super) const BUILTIN: &str = "it is built into codeyard, so there is nothing
 /// The tool and the packages of an install source; `None` if codeyard doesn't install from it.
 pub(super) fn packages(install: &InstallSource) -> Option<(&'static str, &[String])> {
     match install {
-        InstallSource::Pypi { packages } => Some(("pip", packages)),
+        InstallSource::Pypi { packages, .. } => Some(("pip", packages)),
         InstallSource::Npm { packages } => Some(("npm", packages)),
-        InstallSource::Cargo { packages } => Some(("cargo", packages)),
+        InstallSource::Cargo { packages, .. } => Some(("cargo", packages)),
+        InstallSource::Go { packages } => Some(("go", packages)),
         InstallSource::Manual { .. } | InstallSource::Builtin {} => None,
     }
 }
 
+/// What an installation is made from, as one text. Equal texts make equal installations.
+pub(super) fn specification(install: &InstallSource) -> Option<String> {
+    let (tool, packages) = packages(install)?;
+    let more = match install {
+        InstallSource::Pypi { prefix: true, .. } => " --prefix".to_owned(),
+        InstallSource::Cargo { features, .. } if !features.is_empty() => format!(" --features {}", features.join(",")),
+        _ => String::new(),
+    };
+    Some(format!("{tool} {}{more}", packages.join(" ")))
+}
+
 /// The version of a pinned package.
 pub(super) fn version_of(package: &str) -> String {
-    package.rsplit(['=', '@']).next().unwrap_or(package).to_string()
+    package.rsplit(['=', '@']).next().unwrap_or(package).trim_start_matches('v').to_string()
 }
 
 impl PackageFetch<'_> {
     /// Downloads the packages into the folder.
     pub(super) fn fetch(&self, install: &InstallSource) -> Result<(), InstallError> {
         match install {
-            InstallSource::Pypi { packages } => self.pip(packages),
+            InstallSource::Pypi { packages, prefix } => {
+                self.pip(packages, if *prefix { "--prefix" } else { "--target" })
+            }
             InstallSource::Npm { packages } => self.npm(packages),
-            InstallSource::Cargo { packages } => self.cargo(packages),
+            InstallSource::Cargo { packages, features } => self.cargo(packages, features),
+            InstallSource::Go { packages } => self.go(packages),
             InstallSource::Manual { hint } => Err(InstallError::Manual { kind: self.kind.into(), hint: hint.clone() }),
             InstallSource::Builtin {} => Err(InstallError::Manual { kind: self.kind.into(), hint: BUILTIN.to_owned() }),
         }
     }
 
-    fn pip(&self, packages: &[String]) -> Result<(), InstallError> {
+    /// `layout` is the option of pip that names the folder.
+    fn pip(&self, packages: &[String], layout: &str) -> Result<(), InstallError> {
         let python = self.tool("python3", "install Python 3 with pip (Debian: apt install python3-pip)")?;
         let has_pip = self.try_run(&python, &["-m", "pip", "--version"], "pip", packages)?.success();
         let temporary_env = self.staging.join(".venv");
@@ -82,7 +99,7 @@ impl PackageFetch<'_> {
             with_pip = temporary_env.join("bin/python");
         }
         let target = text(self.staging);
-        let options = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-compile", "--target"];
+        let options = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-compile", layout];
         let mut args: Vec<&str> = options.to_vec();
         args.extend([target.as_str(), "--"]);
         args.extend(packages.iter().map(String::as_str));
@@ -108,12 +125,23 @@ impl PackageFetch<'_> {
         self.must_run(&npm, &args, "npm", packages)
     }
 
-    fn cargo(&self, packages: &[String]) -> Result<(), InstallError> {
+    fn cargo(&self, packages: &[String], features: &[String]) -> Result<(), InstallError> {
         let cargo = self.tool("cargo", "install Rust (https://rustup.rs)")?;
-        let root = text(self.staging);
-        let mut args = vec!["install", "--locked", "--root", &root, "--"];
+        let (root, features) = (text(self.staging), features.join(","));
+        let mut args = vec!["install", "--locked", "--root", &root];
+        if !features.is_empty() {
+            args.extend(["--features", &features]);
+        }
+        args.push("--");
         args.extend(packages.iter().map(String::as_str));
         self.must_run(&cargo, &args, "cargo", packages)
+    }
+
+    fn go(&self, packages: &[String]) -> Result<(), InstallError> {
+        let go = self.tool("go", "install Go (https://go.dev/dl)")?;
+        let mut args = vec!["install", "--"];
+        args.extend(packages.iter().map(String::as_str));
+        self.must_run(&go, &args, "go", packages)
     }
 
     fn tool(&self, name: &str, advice: &str) -> Result<std::path::PathBuf, InstallError> {
@@ -148,6 +176,9 @@ impl PackageFetch<'_> {
         // The user's pip settings must not redirect the packages.
         let overrides = [("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0"), ("PIP_TARGET", ""), ("PIP_PREFIX", "")];
         let mut command = Tool::new(program).args(args).env("PATH", self.path).current_dir(self.staging);
+        // Optimisation across crates takes most of a build's time and makes a server little faster.
+        command = command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+        command = command.env("GOBIN", self.staging.join("bin"));
         for (name, value) in overrides {
             command = if value.is_empty() { command.env_remove(name) } else { command.env(name, value) };
         }

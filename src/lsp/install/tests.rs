@@ -231,6 +231,56 @@ fn npm_installs_once_and_the_installation_precedes_the_path() {
 }
 
 #[test]
+fn kinds_with_the_same_packages_share_them_and_are_removed_alone() {
+    let mut fixture = Fixture::new();
+    fixture.fake_npm("echo 1.2.4");
+    let twin = fixture.registry.servers["fake"].clone();
+    fixture.registry.servers.insert("twin".into(), twin);
+    let first = fixture.install("fake").unwrap();
+    let calls = fixture.npm_calls();
+    let second = fixture.install("twin").unwrap();
+    assert_eq!(fixture.npm_calls(), calls, "nothing is fetched again");
+    assert_eq!((second.kind.as_str(), &second.packages), ("twin", &first.packages));
+    let program = ready(fixture.locate("twin")).program;
+    assert!(program.starts_with(&second.folder), "{program:?}");
+    fixture.installer.uninstall("fake").unwrap();
+    assert_eq!(ready(fixture.locate("twin")).program, program);
+    assert_eq!(fixture.installer.list(), [second]);
+}
+
+#[test]
+fn cargo_and_go_install_into_a_folder() {
+    for (tool, install, wanted) in [
+        (
+            "cargo",
+            InstallSource::Cargo { packages: vec!["fake@1.2.3".into()], features: vec!["lsp".into(), "x".into()] },
+            "install --locked --root $ROOT --features lsp,x -- fake@1.2.3",
+        ),
+        (
+            "go",
+            InstallSource::Go { packages: vec!["example.org/fake@v1.2.3".into()] },
+            "install -- example.org/fake@v1.2.3",
+        ),
+    ] {
+        let mut fixture = Fixture::new();
+        let server = "printf '#!/bin/sh\\necho 1.2.3\\n' > bin/codeyard-fake-ls; chmod 755 bin/codeyard-fake-ls";
+        let body = format!(
+            "echo \"$@\" > called; mkdir -p bin; [ {tool} = cargo ] || [ \"$GOBIN\" = \"$PWD/bin\" ] || exit 3; {server}"
+        );
+        fixture.script(&format!("bin/{tool}"), &body);
+        let mut entry = fixture.registry.servers["fake"].clone();
+        entry.install = Some(install);
+        fixture.registry.servers.insert("fake".into(), entry);
+        let done = fixture.install("fake").unwrap();
+        assert_eq!(done.version, "1.2.3");
+        let called = fs::read_to_string(done.folder.join("called")).unwrap();
+        let root = done.folder.with_file_name(".new");
+        assert_eq!(called.trim(), wanted.replace("$ROOT", root.to_str().unwrap()));
+        assert_eq!(ready(fixture.locate("fake")).program, done.folder.join("bin/codeyard-fake-ls"));
+    }
+}
+
+#[test]
 fn another_specification_is_another_folder() {
     let fixture = Fixture::new();
     fixture.fake_npm("echo 1.2.3");
@@ -266,7 +316,7 @@ fn missing_tools_broken_programs_and_hanging_tools_are_distinguished() {
     fixture.installer = fixture.installer.with_path(fixture.folder.path().join("bin"));
     assert!(matches!(fixture.install("fake"), Err(InstallError::MissingTool { tool, .. }) if tool == "npm"));
     assert!(matches!(fixture.install("fake-pip"), Err(InstallError::MissingTool { tool, .. }) if tool == "python3"));
-    assert!(matches!(fixture.install("gopls"), Err(InstallError::Manual { .. })));
+    assert!(matches!(fixture.install("dart"), Err(InstallError::Manual { .. })));
     assert!(matches!(fixture.install("nothing"), Err(InstallError::UnknownKind(_))));
     fixture.installer =
         fixture.installer.with_path(format!("{}:/usr/bin:/bin", fixture.folder.path().join("bin").display()));

@@ -59,6 +59,8 @@ pub struct ReadinessTracker {
     /// Relevant tokens that haven't ended. Tokens silent for longer than the limit stay until they end or report
     /// again.
     tokens: BTreeMap<String, ProgressToken>,
+    /// When files of it last changed, if the rule has a wait for that.
+    changed: Option<Instant>,
     /// When relevant progress last began, continued or ended.
     last_progress: Option<Instant>,
     /// When the server last showed any sign of work.
@@ -87,6 +89,7 @@ impl ReadinessTracker {
             initialized: None,
             opened: None,
             tokens: BTreeMap::new(),
+            changed: None,
             last_progress: None,
             last_activity: now,
             quiescent: None,
@@ -121,6 +124,15 @@ impl ReadinessTracker {
         self.apply_overall_limit(now);
         if self.opened.is_none() {
             self.opened = Some(now);
+            self.last_activity = now;
+        }
+    }
+
+    /// It was notified of changes of its files.
+    pub fn on_changes(&mut self, now: Instant) {
+        if self.rule.after_change_ms > 0 {
+            self.apply_overall_limit(now);
+            self.changed = Some(now);
             self.last_activity = now;
         }
     }
@@ -235,8 +247,10 @@ impl ReadinessTracker {
     /// When relevant progress counts as over if no further progress comes.
     fn progress_done_at(&self, limit_reached: bool) -> Option<Instant> {
         let initialized = self.initialized?;
+        let changed = self.changed.filter(|changed| self.last_progress.is_none_or(|last| last <= *changed));
+        let read_at = changed.map(|changed| changed + duration(self.rule.after_change_ms)).unwrap_or(initialized);
         if self.rule.progress.is_empty() {
-            return Some(initialized);
+            return Some(read_at);
         }
         let base = match self.opened {
             Some(opened) if self.rule.after_open => opened,
@@ -248,7 +262,12 @@ impl ReadinessTracker {
             None if limit_reached => base,
             None => base + duration(self.rule.expect_within_ms),
         };
-        Some(self.tokens.values().map(|token| token.last_report + self.token_limit()).fold(quiet_at, Instant::max))
+        Some(
+            self.tokens
+                .values()
+                .map(|token| token.last_report + self.token_limit())
+                .fold(quiet_at.max(read_at), Instant::max),
+        )
     }
 
     fn limit_at(&self) -> Instant {

@@ -361,3 +361,31 @@ fn no_configured_number_overflows_an_instant() {
     server.begin("t", "", 1);
     server.becomes_ready_at(1, MAX_MS + 1);
 }
+
+#[test]
+fn a_change_is_loading_until_its_progress_ends_or_a_wait_has_passed() {
+    let rule = ReadinessRule {
+        progress: vec!["indexing".into()],
+        after_change_ms: 800,
+        settle_ms: 100,
+        ..ReadinessRule::default()
+    };
+    let mut server = SimulatedServer::initialized(rule);
+    assert!(server.ready(0));
+    server.state.on_changes(server.at(1_000));
+    // No progress comes.
+    server.becomes_ready_at(1_000, 1_800);
+    server.state.on_changes(server.at(2_000));
+    server.begin("indexing", "indexing", 2_100);
+    assert!(!server.ready(2_900));
+    server.end("indexing", 2_950);
+    server.becomes_ready_at(2_950, 3_050);
+}
+
+#[test]
+fn without_progress_a_change_is_loading_for_a_time() {
+    let mut server = SimulatedServer::initialized(ReadinessRule { after_change_ms: 800, ..ReadinessRule::default() });
+    assert!(server.ready(0));
+    server.state.on_changes(server.at(500));
+    server.becomes_ready_at(500, 1_300);
+}

@@ -2,13 +2,40 @@
 //!
 //! The text is in `docs_page.md`; only its lists and tables are generated.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
 use super::schema::{InstallSource, ManifestKind, MultiRoot, Registry, RootPick, RootRule, ServerRole, ServerSpec};
 
 const TEMPLATE: &str = include_str!("docs_page.md");
 
-/// The whole page, in Markdown.
-pub fn document(registry: &Registry) -> String {
+/// What the breadth test has shown of a kind (`tests/breadth/cases/KIND/record.toml`).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BreadthRecord {
+    /// The version of the server.
+    pub version: String,
+    /// The operations that it has.
+    pub operations: Vec<String>,
+    /// Answers that were judged: the first ones after the start and after each change on disk.
+    pub asked: usize,
+    /// Those that were right.
+    pub right: usize,
+    /// Those that were not, and said so.
+    pub marked: usize,
+    /// The time to the first right answer, its start included, in milliseconds.
+    pub first_answer_ms: u64,
+    /// The memory of its processes, in MiB.
+    pub memory_mib: u64,
+}
+
+/// The whole page, in Markdown. `records` are by kind.
+pub fn document(registry: &Registry, records: &BTreeMap<String, BreadthRecord>) -> String {
+    let proven = records.keys().filter(|kind| registry.servers.contains_key(*kind)).count().to_string();
     let parts = [
+        ("{proven}", proven),
+        ("{records}\n", record_rows(registry, records)),
         ("{servers}\n", server_rows(registry)),
         ("{descriptions}\n", descriptions(registry)),
         ("{without_configuration}\n", without_configuration(registry)),
@@ -34,6 +61,19 @@ fn server_rows(registry: &Registry) -> String {
     let rows = kinds.into_iter().map(|(kind, server)| {
         let tested = if server.tested { "yes" } else { "no" };
         row(&[kind, &server.languages.join(", "), &group_and_priority(server), &origin(server), tested])
+    });
+    rows.chain(["\n".to_owned()]).collect()
+}
+
+/// The rows of what the breadth test has shown. An empty line follows.
+fn record_rows(registry: &Registry, records: &BTreeMap<String, BreadthRecord>) -> String {
+    let rows = registry.servers.keys().filter_map(|kind| Some((kind, records.get(kind)?))).map(|(kind, record)| {
+        let operations: Vec<String> = record.operations.iter().map(|name| name.replace('_', " ")).collect();
+        let marked = if record.marked > 0 { format!(", {} marked", record.marked) } else { String::new() };
+        let seconds = format!("{:.1} s", record.first_answer_ms as f64 / 1_000.0);
+        let right = format!("{} of {}{marked}", record.right, record.asked);
+        let memory = format!("{} MiB", record.memory_mib);
+        row(&[kind, &record.version, &operations.join(", "), &right, &seconds, &memory])
     });
     rows.chain(["\n".to_owned()]).collect()
 }
@@ -105,9 +145,10 @@ fn root_cells(rule: &RootRule) -> [String; 4] {
 fn origin(server: &ServerSpec) -> String {
     let listed = |from: &str, packages: &[String]| format!("{from} `{}`", packages.join(" "));
     match &server.install {
-        Some(InstallSource::Pypi { packages }) => listed("PyPI", packages),
+        Some(InstallSource::Pypi { packages, .. }) => listed("PyPI", packages),
         Some(InstallSource::Npm { packages }) => listed("npm", packages),
-        Some(InstallSource::Cargo { packages }) => listed("crates.io", packages),
+        Some(InstallSource::Cargo { packages, .. }) => listed("crates.io", packages),
+        Some(InstallSource::Go { packages }) => listed("the Go proxy", packages),
         Some(InstallSource::Manual { hint }) => format!("by hand: {}", hint.replace('|', "\\|")),
         Some(InstallSource::Builtin {}) => "built into codeyard".to_owned(),
         None => format!("`{}` on the PATH", server.command.join(" ")),
@@ -125,10 +166,30 @@ mod tests {
         assert_eq!(silent.map(|(kind, _)| kind).collect::<Vec<_>>(), Vec::<&String>::new());
     }
 
+    /// The records of the breadth test.
+    fn records() -> BTreeMap<String, BreadthRecord> {
+        let cases = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/breadth/cases")).unwrap();
+        let read = |folder: std::path::PathBuf| {
+            let text = std::fs::read_to_string(folder.join("record.toml")).ok()?;
+            Some((folder.file_name()?.to_str()?.to_owned(), toml::from_str(&text).unwrap()))
+        };
+        cases.flatten().filter_map(|case| read(case.path())).collect()
+    }
+
+    #[test]
+    fn a_kind_is_tested_if_the_breadth_test_has_proven_it() {
+        let registry = Registry::builtin();
+        let untested = |kind: &&String| registry.servers.get(*kind).is_none_or(|server| !server.tested);
+        let records = records();
+        assert_eq!(records.keys().filter(untested).collect::<Vec<_>>(), Vec::<&String>::new());
+        let wrong = records.iter().filter(|(_, record)| record.right + record.marked != record.asked);
+        assert_eq!(wrong.map(|(kind, _)| kind).collect::<Vec<_>>(), Vec::<&String>::new());
+    }
+
     #[test]
     fn the_page_in_docs_is_up_to_date() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language-servers.md");
-        let wanted = document(&Registry::builtin());
+        let wanted = document(&Registry::builtin(), &records());
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(path, &wanted).unwrap();
         }

@@ -25,8 +25,8 @@ pub use manifests::parse_jsonc;
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
 pub use schema::{
-    ConfiguredScope, InstallSource, LanguageSpec, ManifestKind, MultiRoot, ProjectInference, ProjectView, Quirks,
-    ReadinessRule, Registry, RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec,
+    ConfiguredScope, InstallSource, LanguageSpec, ManifestKind, MissedChange, MultiRoot, ProjectInference, ProjectView,
+    Quirks, ReadinessRule, Registry, RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec, UsedLanguages,
 };
 pub use selection::{FallbackMode, LanguageCandidates, ServerSelection};
 pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerVerdict, place_file};

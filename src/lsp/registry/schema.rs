@@ -87,6 +87,8 @@ pub struct ServerSpec {
     pub priority: u32,
     /// Whether it is an alternative or adds to one.
     pub role: ServerRole,
+    /// The languages of other servers whose names its files use.
+    pub uses: Option<UsedLanguages>,
     /// Off unless the user selects it.
     pub disabled: bool,
     /// Program and arguments. `{state}`, `{root}`, `{rooturi}`, `{cache}`, `{bin}` and `{install}` are replaced here
@@ -131,6 +133,16 @@ pub struct ServerSpec {
     pub restricted: Option<RestrictedLaunch>,
     /// Behaviour that the client must take into account.
     pub quirks: Quirks,
+}
+
+/// Languages of another server, such as TypeScript for `.vue` files. The uses of a name of theirs include those in this server's files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UsedLanguages {
+    /// Ids of the languages.
+    pub languages: Vec<String>,
+    /// Whether it answers questions at places in files of these languages. Otherwise their answers say that its files aren't included.
+    pub answers: bool,
 }
 
 /// What a server gets in addition where it is confined, so that it runs no code of the project. It wins over all other settings.
@@ -224,6 +236,10 @@ pub enum InstallSource {
     Pypi {
         /// Requirements for pip.
         packages: Vec<String>,
+        /// Whether the packages bring files beside their modules, which pip leaves out of a plain folder. The modules are then in
+        /// `lib/python3.*/site-packages` of the install folder.
+        #[serde(default)]
+        prefix: bool,
     },
     /// From npm, into a folder of the state directory. Packages are pinned, `name@version`.
     Npm {
@@ -233,6 +249,14 @@ pub enum InstallSource {
     /// From crates.io with `cargo install`. Packages are pinned, `name@version`.
     Cargo {
         /// Crates for `cargo install`.
+        packages: Vec<String>,
+        /// Features of theirs.
+        #[serde(default)]
+        features: Vec<String>,
+    },
+    /// From the Go module proxy with `go install`. Packages are pinned, `path@vVERSION`.
+    Go {
+        /// Packages for `go install`.
         packages: Vec<String>,
     },
     /// codeyard doesn't install it; the user does.
@@ -295,6 +319,9 @@ pub struct ReadinessRule {
     pub settle_ms: u64,
     /// Ready when `experimental/serverStatus` has `quiescent: true`.
     pub server_status: bool,
+    /// After a change of its files it counts as loading for this many ms, unless it reports relevant progress before: then until that ends. For a
+    /// server that reads changed files only some time after it was notified.
+    pub after_change_ms: u64,
     /// Ready when a `window/logMessage` contains this text.
     pub log_message: Option<String>,
     /// Ready when the server sends a request or notification of this method.
@@ -313,6 +340,8 @@ pub struct Quirks {
     pub no_cancel: Vec<String>,
     /// It has no workspace symbols, so an answer without it is still complete.
     pub no_symbols: bool,
+    /// It answers a workspace symbol request like the one before from a cache, whatever has changed. Another one is therefore sent before each.
+    pub caches_symbols: bool,
     /// Languages that it isn't asked about in workspace symbol requests.
     pub no_symbols_of: Vec<String>,
     /// The most symbols that it returns for `workspace/symbol`. 0: unlimited.
@@ -347,9 +376,11 @@ pub struct Quirks {
     pub blind_to_headers: bool,
     /// The server pushes diagnostics with the document's version.
     pub push_versioned: bool,
-    /// Its index follows opened documents instead of the disk. Changed files are therefore opened, and a change
-    /// counts as indexed only when the diagnostics of that version have been pushed.
+    /// Its index follows opened documents instead of the disk. Changed files are therefore opened. At a server that pushes diagnostics, a
+    /// change counts as indexed only when those of that version have been pushed.
     pub index_follows_open: bool,
+    /// Changes of its files on disk that it doesn't notice, whatever it is notified of. It is restarted then.
+    pub misses: Vec<MissedChange>,
     /// Globs of files whose changes it is notified of from its start, whatever it has registered for. For a server that registers for a folder
     /// only some time after it has read it.
     pub watched_from_start: Vec<String>,
@@ -359,6 +390,18 @@ pub struct Quirks {
     pub no_diagnostics: bool,
     /// Exit codes that count as clean after a shutdown.
     pub clean_exit_codes: Vec<i32>,
+}
+
+/// A change of a file on disk that a server doesn't notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MissedChange {
+    /// It is new.
+    Created,
+    /// Its text is another one.
+    Changed,
+    /// It is gone.
+    Deleted,
 }
 
 /// A kind of manifest, by the name of its file.

@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn servers_are_ordered_by_priority_then_linters_then_fallbacks() {
         let registry = Registry::builtin();
-        let python = ["ty", "basedpyright", "pyright", "pyrefly", "ruff", "syntactic"];
+        let python = ["ty", "basedpyright", "pyright", "pyrefly", "zuban", "jedi", "pylsp", "ruff", "syntactic"];
         assert_eq!(registry.servers_for("python"), python);
         let typescript = registry.servers_for("typescript");
         let index = |kind: &str| typescript.iter().position(|k| *k == kind).unwrap_or_else(|| panic!("{kind}"));
@@ -120,13 +120,16 @@ mod tests {
             (found.primary.join(" "), found.linters.join(" "))
         };
         let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
-        assert_eq!(of(&registry, &[], &[]), pair("ty basedpyright pyright pyrefly", "ruff"));
+        assert_eq!(of(&registry, &[], &[]), pair("ty basedpyright pyright pyrefly zuban jedi pylsp", "ruff"));
         assert_eq!(of(&registry, &["pyright", "ty"], &[]), pair("pyright ty", "ruff"));
-        assert_eq!(of(&registry, &["gopls"], &["ty", "ruff"]), pair("basedpyright pyright pyrefly", ""));
-        assert_eq!(of(&registry, &["ty"], &["ty"]), pair("basedpyright pyright pyrefly", "ruff"));
+        assert_eq!(
+            of(&registry, &["gopls"], &["ty", "ruff"]),
+            pair("basedpyright pyright pyrefly zuban jedi pylsp", "")
+        );
+        assert_eq!(of(&registry, &["ty"], &["ty"]), pair("basedpyright pyright pyrefly zuban jedi pylsp", "ruff"));
         registry.servers.get_mut("ruff").unwrap().disabled = true;
         registry.servers.get_mut("ty").unwrap().disabled = true;
-        assert_eq!(of(&registry, &[], &[]), pair("basedpyright pyright pyrefly", ""));
+        assert_eq!(of(&registry, &[], &[]), pair("basedpyright pyright pyrefly zuban jedi pylsp", ""));
         assert_eq!(of(&registry, &["ruff", "ty"], &[]), pair("ty", "ruff"));
         assert_eq!(registry.unknown_kind(&["ty".to_string(), "tie".to_string()]), Some("tie"));
     }

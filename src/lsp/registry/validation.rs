@@ -78,7 +78,8 @@ fn check_languages(registry: &Registry, server: &ServerSpec) -> Result<(), Strin
     if server.languages.is_empty() {
         return Err("at least one language is needed".into());
     }
-    match server.languages.iter().find(|id| !registry.languages.contains_key(*id)) {
+    let used = server.uses.iter().flat_map(|used| &used.languages);
+    match server.languages.iter().chain(used).find(|id| !registry.languages.contains_key(*id)) {
         Some(unknown) => Err(format!("unknown language `{unknown}`")),
         None => Ok(()),
     }
@@ -115,8 +116,9 @@ fn unknown_placeholder(text: &str) -> Option<&str> {
 fn packages(server: &ServerSpec) -> Result<(), String> {
     let (packages, mark) = match &server.install {
         None | Some(InstallSource::Manual { .. } | InstallSource::Builtin {}) => return Ok(()),
-        Some(InstallSource::Pypi { packages }) => (packages, "=="),
-        Some(InstallSource::Npm { packages } | InstallSource::Cargo { packages }) => (packages, "@"),
+        Some(InstallSource::Pypi { packages, .. }) => (packages, "=="),
+        Some(InstallSource::Npm { packages } | InstallSource::Cargo { packages, .. }) => (packages, "@"),
+        Some(InstallSource::Go { packages }) => (packages, "@v"),
     };
     if packages.is_empty() {
         return Err("at least one package is needed".into());

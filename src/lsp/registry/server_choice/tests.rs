@@ -99,17 +99,31 @@ fn the_first_available_server_serves_and_the_others_have_a_reason() {
         "basedpyright: serves w/a",
         "pyright: after basedpyright",
         "pyrefly: after basedpyright",
+        "zuban: after basedpyright",
+        "jedi: after basedpyright",
+        "pylsp: after basedpyright",
         "ruff: serves w/a",
     ];
     assert_eq!(words, wanted);
     assert_eq!(probed, ["ty w", "basedpyright w", "ruff w"], "programs of later alternatives are not probed");
     let (words, _) = tree.decisions("w/a/x.py", &selection(&["pyright"], &["ruff"]), &[]);
-    let wanted =
-        ["pyright: serves w/a", "ty: not chosen", "basedpyright: not chosen", "pyrefly: not chosen", "ruff: disabled"];
+    let wanted = [
+        "pyright: serves w/a",
+        "ty: not chosen",
+        "basedpyright: not chosen",
+        "pyrefly: not chosen",
+        "zuban: not chosen",
+        "jedi: not chosen",
+        "pylsp: not chosen",
+        "ruff: disabled",
+    ];
     assert_eq!(words, wanted);
-    let (words, probed) =
-        tree.decisions("w/a/x.py", &ServerSelection::default(), &["ty", "basedpyright", "pyright", "pyrefly", "ruff"]);
-    assert!(words.iter().all(|word| word.ends_with(": missing w/a")) && probed.len() == 5, "{words:?}");
+    let (words, probed) = tree.decisions(
+        "w/a/x.py",
+        &ServerSelection::default(),
+        &["ty", "basedpyright", "pyright", "pyrefly", "zuban", "jedi", "pylsp", "ruff"],
+    );
+    assert!(words.iter().all(|word| word.ends_with(": missing w/a")) && probed.len() == 8, "{words:?}");
 }
 
 #[test]
@@ -121,9 +135,9 @@ fn a_fallback_serves_where_no_alternative_is_available() {
         words.retain(|word| word.starts_with("syntactic"));
         (words.join(""), probed.contains(&"syntactic w".to_owned()))
     };
-    let all = ["ty", "basedpyright", "pyright", "pyrefly"];
+    let all = ["ty", "basedpyright", "pyright", "pyrefly", "zuban", "jedi", "pylsp"];
     assert_eq!(decisions(FallbackMode::IfMissing, &all), ("syntactic: serves w".into(), true));
-    assert_eq!(decisions(FallbackMode::IfMissing, &all[..3]), ("syntactic: after pyrefly".into(), false));
+    assert_eq!(decisions(FallbackMode::IfMissing, &all[..6]), ("syntactic: after pylsp".into(), false));
     assert_eq!(decisions(FallbackMode::UntilReady, &[]), ("syntactic: after ty".into(), false));
     assert_eq!(decisions(FallbackMode::Off, &all), ("syntactic: disabled".into(), false));
 }
@@ -146,9 +160,12 @@ fn excluding_markers_required_markers_and_servers_that_are_off() {
         words[..3],
         ["deno: no marker", "typescript: serves w/t", "typescript-language-server: after typescript"]
     );
-    let (words, probed) = tree.decisions("w/t/x.vue", &ServerSelection::default(), &[]);
+    let mut registry = Registry::builtin();
+    registry.servers.get_mut("vue").expect("vue").disabled = true;
+    let (words, probed) = tree.decisions_of(&registry, "w/t/x.vue", &ServerSelection::default(), &[]);
     assert!(words.contains(&"vue: off".into()) && !probed.iter().any(|kind| kind.starts_with("vue")), "{words:?}");
-    assert!(tree.decisions("w/t/x.vue", &selection(&["vue"], &[]), &[]).0.contains(&"vue: serves w/t".into()));
+    let (words, _) = tree.decisions_of(&registry, "w/t/x.vue", &selection(&["vue"], &[]), &[]);
+    assert!(words.contains(&"vue: serves w/t".into()), "{words:?}");
 }
 
 #[test]

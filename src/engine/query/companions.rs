@@ -1,0 +1,79 @@
+//! Servers of other languages whose files may use the names of a document: `.vue`, `.svelte` and `.astro` files use the functions of TypeScript
+//! modules, and the server of TypeScript doesn't know these files.
+//!
+//! A question about uses of a name is put to such a server too, if it answers about documents of that language. If it can't, or isn't available,
+//! the answer names it. Invariant: only a server with files in the project of the document counts.
+
+use std::path::{Path, PathBuf};
+
+use crate::query::plan::{Choice, PlanContext, ProgramState, program};
+use crate::server::programs::PendingLookup;
+use crate::status::server_state::Unavailable;
+use codeyard_lsp::registry::{MarkerFiles, MultiRoot, ProjectRoot, ServerRole, place_file};
+use codeyard_model::operation::{LspQuery, Operation};
+use codeyard_model::query::{GatedQuery, Query};
+
+/// The reason of a server that can't be asked about the document.
+const UNCOVERED: &str = "uncovered";
+
+/// Whether the answer to a query includes uses of a name, which may be in files of other languages.
+pub(crate) fn is_about_uses(query: &GatedQuery) -> bool {
+    match query {
+        Query::References { .. } => true,
+        Query::Lsp(LspQuery { operation, .. }) => {
+            matches!(operation, Operation::FindReferences | Operation::GoToImplementation | Operation::IncomingCalls)
+        }
+        _ => false,
+    }
+}
+
+/// The companions for documents of a language, and the reasons why others can't be asked.
+#[derive(Debug, Clone, Default)]
+pub struct Companions {
+    /// The servers that are asked too.
+    pub choices: Vec<Choice>,
+    /// Why others aren't.
+    pub uncovered: Vec<Unavailable>,
+}
+
+/// The companions for the document `path` of `language`. `files` are the source files of the workspace. Program lookups in progress are added to
+/// `waits`.
+pub(crate) fn find(
+    setup: PlanContext<'_>,
+    (language, path): (&str, &Path),
+    files: &[PathBuf],
+    markers: &dyn MarkerFiles,
+    waits: &mut Vec<PendingLookup>,
+) -> Companions {
+    let mut found = Companions::default();
+    for (kind, server) in &setup.servers.by_kind {
+        let Some(used) = server.uses.as_ref().filter(|used| used.languages.iter().any(|used| used == language)) else {
+            continue;
+        };
+        let is_off = server.disabled || setup.selection.disabled.contains(kind) || server.role != ServerRole::Primary;
+        let Some(placed) = place_file(setup.roots, &server.root, path, markers).filter(|_| !is_off) else { continue };
+        let ProjectRoot::At { root, .. } = placed.root else { continue };
+        let is_own = |file: &&PathBuf| file.starts_with(&root) && setup.servers.serves(server, file);
+        if !files.iter().any(|file| is_own(&file)) {
+            continue;
+        }
+        let uncovered = |command: &str| {
+            let message = "uses in files of this server's language aren't included; ask at a use in one of them";
+            Unavailable::new(kind, UNCOVERED, message, command)
+        };
+        if !used.answers {
+            found.uncovered.push(uncovered("codeyard doctor"));
+            continue;
+        }
+        let is_shared = setup.multi_root(kind, server) != MultiRoot::No;
+        match program(setup, kind, server, if is_shared { setup.roots.roots() } else { std::slice::from_ref(&root) }) {
+            Ok(ProgramState::Pending(lookup)) => waits.push(lookup),
+            Ok(ProgramState::Found(program)) => {
+                let choice = setup.choice(kind, server, program, root);
+                found.choices.push(Choice { is_companion: true, ..choice });
+            }
+            Err(why) => found.uncovered.push(uncovered(&why.command)),
+        }
+    }
+    found
+}

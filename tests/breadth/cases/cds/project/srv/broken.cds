@@ -1,0 +1,5 @@
+using { garden } from '../db/plants';
+
+service Reports {
+  entity Sales as projection on garden.Salles;
+}

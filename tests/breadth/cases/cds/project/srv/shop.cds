@@ -1,0 +1,5 @@
+using { garden } from '../db/plants';
+
+service Shop {
+  entity Catalogue as projection on garden.Plants;
+}

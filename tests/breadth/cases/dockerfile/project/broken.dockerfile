@@ -1,0 +1,5 @@
+FROM debian:bookworm
+MAINTAINER gardener
+EXPOSE harbour
+CMD ["sleep"]
+CMD ["collector"]

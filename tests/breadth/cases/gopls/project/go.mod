@@ -1,0 +1,3 @@
+module harbour.example/tides
+
+go 1.18

@@ -1,0 +1,10 @@
+<?php
+namespace Garden;
+
+class Catalogue
+{
+    public function describe(Plant $plant): string
+    {
+        return $plant->name . ' for ' . formatPrice($plant->cents());
+    }
+}

@@ -1,0 +1,8 @@
+<?php
+namespace Garden;
+
+/** Something that has a price. */
+interface Priced
+{
+    public function cents(): int;
+}

@@ -1,0 +1,5 @@
+"""Not finished."""
+
+
+def wind(speed: float
+    return speed * 2

@@ -1,0 +1,3 @@
+set(CPACK_PACKAGE_NAME "tide-gauge")
+if(WIN32)
+  set(CPACK_GENERATOR ZIP)

@@ -1,0 +1,1 @@
+int tides() { return 2; }

@@ -1,0 +1,1 @@
+double level() { return 1.2; }

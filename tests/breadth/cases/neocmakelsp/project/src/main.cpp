@@ -1,0 +1,2 @@
+double level();
+int main() { return level() > 1.0; }

@@ -1,0 +1,8 @@
+import QtQml
+
+QtObject {
+    property int count: 3
+    function next() {
+        return count + ;
+    }
+}

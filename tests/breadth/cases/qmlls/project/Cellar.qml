@@ -1,0 +1,11 @@
+import QtQml
+
+QtObject {
+    property Gauge damp: Gauge {
+        id: dampGauge
+        station: "cellar"
+    }
+    function report() {
+        return dampGauge.label();
+    }
+}

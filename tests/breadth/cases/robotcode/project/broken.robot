@@ -1,0 +1,6 @@
+*** Settings ***
+Resource    library.resource
+
+*** Test Cases ***
+A Book Is Lost
+    Pay Fine    Emma

@@ -1,0 +1,6 @@
+*** Settings ***
+Resource    library.resource
+
+*** Test Cases ***
+The Desk Closes Late
+    Lend Book    Dune    Eve

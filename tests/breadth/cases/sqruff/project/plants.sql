@@ -1,0 +1,5 @@
+CREATE TABLE plant (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    cents INTEGER NOT NULL
+);

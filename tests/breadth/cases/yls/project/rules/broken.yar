@@ -1,0 +1,7 @@
+rule Unfinished
+{
+    strings:
+        $text = "nothing"
+    condition:
+        $txt
+}

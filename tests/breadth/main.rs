@@ -1,0 +1,166 @@
+//! Every kind of language server with a small project of its language: all operations cold, warm and after changes on disk, through the product.
+//!
+//! `cases/KIND/case.toml` says what each operation must answer. Fetching and building the servers takes long, so these tests run by a command of their own
+//! (`docs/testing.md`). Without it, only the cases themselves are checked, and one kind is run.
+
+#[path = "../servers/agent.rs"]
+#[expect(dead_code, reason = "shared with the tests of real servers")]
+mod agent;
+#[path = "../support/bare.rs"]
+#[expect(dead_code, reason = "shared with the tests of real servers")]
+mod bare;
+#[path = "../support/bare_process.rs"]
+mod bare_process;
+#[path = "../support/e2e.rs"]
+#[expect(dead_code, reason = "shared with the tests of the binary")]
+mod e2e;
+#[path = "../support/git.rs"]
+mod git;
+#[path = "../support/mcp.rs"]
+#[expect(dead_code, reason = "shared with the tests of the binary")]
+mod mcp;
+#[path = "../support/question.rs"]
+#[expect(dead_code, reason = "shared with the tests of real servers")]
+mod question;
+#[path = "../support/real_servers.rs"]
+#[expect(dead_code, reason = "shared with the tests of real servers")]
+mod real_servers;
+
+mod case;
+mod phases;
+mod record;
+mod served;
+
+/// The operations of a case.
+const OPERATIONS: [&str; 9] = [
+    "definition",
+    "references",
+    "hover",
+    "document_symbols",
+    "workspace_symbols",
+    "implementation",
+    "incoming_calls",
+    "outgoing_calls",
+    "diagnostics",
+];
+
+/// Runs a kind. All its answers must be right, or known to be wrong and marked.
+fn prove(kind: &str) {
+    let Some(record) = phases::run(kind) else { return };
+    record.write(kind);
+    assert_eq!(record.wrong, Vec::<String>::new(), "{kind}");
+}
+
+/// One test for each kind, and the list of them.
+macro_rules! kinds {
+    ($($name:ident = $kind:literal),* $(,)?) => {
+        const KINDS: &[&str] = &[$($kind),*];
+        $(
+            #[test]
+            #[ignore = "fetches or builds its server"]
+            fn $name() {
+                prove($kind);
+            }
+        )*
+    };
+}
+
+kinds! {
+    ansible = "ansible",
+    arity = "arity",
+    asm_lsp = "asm-lsp",
+    astro = "astro",
+    badness = "badness",
+    basedpyright = "basedpyright",
+    bash = "bash",
+    beancount = "beancount",
+    biome = "biome",
+    buf = "buf",
+    cds = "cds",
+    clangd = "clangd",
+    cmake = "cmake",
+    compose = "compose",
+    css = "css",
+    delphi = "delphi",
+    deno = "deno",
+    django = "django",
+    dockerfile = "dockerfile",
+    emmylua = "emmylua",
+    eslint = "eslint",
+    fatou = "fatou",
+    fortitude = "fortitude",
+    fortls = "fortls",
+    github_actions = "github-actions",
+    gopls = "gopls",
+    graphql = "graphql",
+    herb = "herb",
+    html = "html",
+    intelephense = "intelephense",
+    iwes = "iwes",
+    jdtls = "jdtls",
+    jedi = "jedi",
+    jinja = "jinja",
+    json = "json",
+    just = "just",
+    liquid = "liquid",
+    mdx = "mdx",
+    neocmakelsp = "neocmakelsp",
+    nickel = "nickel",
+    oxlint = "oxlint",
+    panache = "panache",
+    perl_lsp = "perl-lsp",
+    postgres = "postgres",
+    prisma = "prisma",
+    protols = "protols",
+    pylsp = "pylsp",
+    pyrefly = "pyrefly",
+    pyright = "pyright",
+    qmlls = "qmlls",
+    rescript = "rescript",
+    robotcode = "robotcode",
+    ruff = "ruff",
+    rumdl = "rumdl",
+    rust_analyzer = "rust-analyzer",
+    solidity = "solidity",
+    somesass = "somesass",
+    sqruff = "sqruff",
+    starlark = "starlark",
+    stylelint = "stylelint",
+    svelte = "svelte",
+    tailwindcss = "tailwindcss",
+    taplo = "taplo",
+    texlab = "texlab",
+    tombi = "tombi",
+    ty = "ty",
+    typescript = "typescript",
+    typescript_language_server = "typescript-language-server",
+    typespec = "typespec",
+    verible = "verible",
+    vim = "vim",
+    vtsls = "vtsls",
+    vue = "vue",
+    wat_server = "wat-server",
+    yaml = "yaml",
+    yls = "yls",
+    zizmor = "zizmor",
+    zuban = "zuban",
+}
+
+#[test]
+fn each_case_has_a_test_and_its_texts_are_in_its_project() {
+    let folder = case::Case::folder("");
+    let mut there: Vec<String> = std::fs::read_dir(folder)
+        .expect("the cases")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    there.sort();
+    assert_eq!(KINDS, there);
+    for kind in KINDS {
+        phases::check_texts(kind);
+    }
+}
+
+#[test]
+fn ty_is_right_when_cold_and_after_changes() {
+    prove("ty");
+}

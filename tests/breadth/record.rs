@@ -1,0 +1,77 @@
+//! What a run has shown of a kind, and the file of all records, from which `docs/language-servers.md` takes its table.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::case::Case;
+use crate::served::Verdict;
+
+/// The environment variable that lets a run write its record.
+const UPDATE: &str = "UPDATE_DOCS";
+
+/// A record.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Record {
+    /// The version of the server.
+    pub version: String,
+    /// The operations that it has, all of them answered rightly when warm.
+    pub operations: Vec<String>,
+    /// First answers after a start and after each change, and how many of them were right.
+    pub asked: usize,
+    pub right: usize,
+    /// The wrong ones that said so themselves.
+    pub marked: usize,
+    /// The time to the first right answer, its start included, in milliseconds.
+    pub first_answer_ms: u64,
+    /// The memory of its processes, in MiB.
+    pub memory_mib: u64,
+    /// What is wrong without a mark.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wrong: Vec<String>,
+}
+
+impl Record {
+    /// The record of a run.
+    pub(crate) fn new(
+        case: &Case,
+        version: String,
+        verdicts: &BTreeMap<(&'static str, &'static str), Verdict>,
+        is_known: &dyn Fn(&str, &str) -> bool,
+        (first, memory): (Option<Duration>, u64),
+    ) -> Self {
+        let count = |is: &dyn Fn(&Verdict) -> bool| verdicts.values().filter(|verdict| is(verdict)).count();
+        let wrong = verdicts.iter().filter_map(|((phase, operation), verdict)| match verdict {
+            Verdict::Right => None,
+            Verdict::Marked(_) if is_known(phase, operation) => None,
+            Verdict::Marked(why) => Some(format!("{phase} {operation}, marked: {why}")),
+            Verdict::Wrong(why) | Verdict::Failed(why) => Some(format!("{phase} {operation}: {why}")),
+        });
+        Self {
+            version,
+            operations: case.operations().into_iter().map(str::to_owned).collect(),
+            asked: verdicts.len(),
+            right: count(&|verdict| *verdict == Verdict::Right),
+            marked: count(&|verdict| matches!(verdict, Verdict::Marked(_))),
+            first_answer_ms: first.map_or(0, |first| u64::try_from(first.as_millis()).unwrap_or(u64::MAX)),
+            memory_mib: memory >> 20,
+            wrong: wrong.collect(),
+        }
+    }
+
+    /// Writes the record of `kind` if the run is to do so.
+    pub(crate) fn write(&self, kind: &str) {
+        println!("{kind}: {self:#?}");
+        if std::env::var_os(UPDATE).is_some() && self.wrong.is_empty() {
+            let text = toml::to_string(self).expect("TOML");
+            fs::write(path(kind), text).expect("it can be written");
+        }
+    }
+}
+
+fn path(kind: &str) -> PathBuf {
+    Path::new(&Case::folder(kind)).join("record.toml")
+}
