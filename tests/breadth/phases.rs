@@ -12,7 +12,7 @@ use codeyard_lsp::registry::{InstallSource, Registry};
 
 use crate::case::{Case, Project};
 use crate::git::git;
-use crate::real_servers::{copy_tree, servers_dir};
+use crate::real_servers::{breadth_servers_dir, copy_tree};
 use crate::record::Record;
 use crate::served::{Served, Verdict};
 
@@ -57,7 +57,7 @@ fn installed(case: &Case) -> Option<String> {
             return None;
         }
     }
-    let installer = Installer::with_servers_dir(servers_dir());
+    let installer = Installer::with_servers_dir(&breadth_servers_dir(&case.kind));
     if !matches!(server.install, Some(InstallSource::Manual { .. } | InstallSource::Builtin {}) | None) {
         let kinds = [case.kind.clone()];
         installer.install(&registry, &kinds, &|_| ()).unwrap_or_else(|error| panic!("{error}"));
@@ -115,7 +115,12 @@ impl Subject {
             let verdict = if is_right { Verdict::Right } else { Verdict::Wrong(format!("{found:?}")) };
             self.verdicts.insert(("warm", "workspace_diagnostics"), verdict);
         }
-        let place = ["definition", "references", "hover"].iter().find_map(|operation| case.at(operation));
+        // The server of a used language may answer there.
+        let uses_others = Registry::builtin().servers[&case.kind].uses.is_some();
+        let place = ["definition", "references", "hover"]
+            .iter()
+            .filter(|_| !uses_others)
+            .find_map(|operation| case.at(operation));
         let Some(place) = place.map(|place| self.served.project.find(place)) else { return };
         for operation in ["implementation", "incoming_calls", "outgoing_calls", "definition", "references", "hover"] {
             if case.unsupported.iter().any(|name| name == operation)

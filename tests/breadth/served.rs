@@ -12,6 +12,7 @@ use crate::bare::{path_of, uri_of};
 use crate::case::{Case, Place, Project};
 use crate::e2e::Yard;
 use crate::mcp::{Failure, Mcp, pause};
+use crate::real_servers::breadth_servers_dir;
 
 /// Attempts while a server isn't ready, or works on the answer.
 const ATTEMPTS: usize = 40;
@@ -43,7 +44,9 @@ impl Served {
     pub(crate) fn new(kind: &str, root: &Path) -> Self {
         let workspace =
             format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\nservers = {{ prefer = [{kind:?}] }}\n");
-        let yard = Yard::serve(&workspace);
+        let servers = breadth_servers_dir(kind);
+        let servers = servers.to_str().expect("UTF-8");
+        let yard = Yard::serve_in(&workspace, &[], &[("CODEYARD_SERVERS_DIR", servers)]);
         let client = agent::client(&yard, "w");
         Self { project: Project::new(root.into()), yard, client }
     }

@@ -36,7 +36,10 @@ pub(crate) fn sources() -> Vec<Source> {
     sources
 }
 
-/// All files below `dir`, sorted, without what is built or ignored.
+/// The projects of the breadth test: material, as others write it.
+const MATERIAL: &str = "tests/breadth/cases";
+
+/// All files below `dir`, sorted, without what is built or ignored, and without the projects of the breadth test.
 pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut todo = vec![dir.to_owned()];
@@ -46,7 +49,7 @@ pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
             let skipped =
                 ["target", ".git", "node_modules", ".codeyard", "__pycache__"].iter().any(|skip| name == *skip);
             match entry.file_type().unwrap() {
-                _ if skipped => {}
+                _ if skipped || entry.path().ends_with(MATERIAL) => {}
                 kind if kind.is_dir() => todo.push(entry.path()),
                 _ => found.push(entry.path()),
             }

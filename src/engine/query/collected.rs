@@ -43,3 +43,17 @@ impl<A> Collected<A> {
         }
     }
 }
+
+/// The error of a query that no provider answered.
+pub(crate) fn none_available(skipped: &[Unavailable]) -> ToolError {
+    // The failure of a server helps more than the absence of one that was never installed.
+    let failed = skipped.iter().find(|unavailable| unavailable.reason != "not_installed");
+    match failed.or(skipped.first()) {
+        Some(first) => first.to_error(),
+        None => ToolError::provider_unavailable(
+            "no_server",
+            "no language server is known for the files of this workspace",
+            "codeyard servers list",
+        ),
+    }
+}

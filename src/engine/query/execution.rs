@@ -15,7 +15,7 @@ use futures::future::{BoxFuture, FutureExt};
 use crate::limits::MAX_PREVIEW_BYTES;
 use crate::query::callers::Callers;
 use crate::query::canonicalise::{Canonicalised, canonicalise};
-use crate::query::collected::Collected;
+use crate::query::collected::{Collected, none_available};
 use crate::query::commonjs::{ModuleCache, WorkspaceFiles};
 use crate::query::file_looks::ObservedFile;
 use crate::query::gather::OperationOutcome;
@@ -384,18 +384,5 @@ fn has_nothing(result: &CanonicalResult) -> bool {
         CanonicalResult::Lsp(result) => result.found.is_empty(),
         CanonicalResult::WorkspaceSymbols(list) => list.items.is_empty(),
         _ => false,
-    }
-}
-
-fn none_available(skipped: &[Unavailable]) -> ToolError {
-    // The failure of a server helps more than the absence of one that was never installed.
-    let failed = skipped.iter().find(|unavailable| unavailable.reason != "not_installed");
-    match failed.or(skipped.first()) {
-        Some(first) => first.to_error(),
-        None => ToolError::provider_unavailable(
-            "no_server",
-            "no language server is known for the files of this workspace",
-            "codeyard servers list",
-        ),
     }
 }

@@ -211,7 +211,8 @@ impl ReadinessTracker {
 
     /// Whether it waits for the first document to be opened. Until then only the overall limit makes it ready.
     pub fn waits_for_open(&self) -> bool {
-        self.rule.after_open && !self.rule.progress.is_empty() && self.opened.is_none() && !self.limit_reached
+        let waits = !self.rule.progress.is_empty() || self.rule.expect_within_ms > 0;
+        self.rule.after_open && waits && self.opened.is_none() && !self.limit_reached
     }
 
     /// The health that the server reports.
@@ -249,7 +250,7 @@ impl ReadinessTracker {
         let initialized = self.initialized?;
         let changed = self.changed.filter(|changed| self.last_progress.is_none_or(|last| last <= *changed));
         let read_at = changed.map(|changed| changed + duration(self.rule.after_change_ms)).unwrap_or(initialized);
-        if self.rule.progress.is_empty() {
+        if self.rule.progress.is_empty() && self.rule.expect_within_ms == 0 {
             return Some(read_at);
         }
         let base = match self.opened {

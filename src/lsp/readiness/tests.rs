@@ -389,3 +389,12 @@ fn without_progress_a_change_is_loading_for_a_time() {
     server.state.on_changes(server.at(500));
     server.becomes_ready_at(500, 1_300);
 }
+
+#[test]
+fn without_any_signal_the_server_is_waited_for() {
+    let mut server =
+        SimulatedServer::initialized(ReadinessRule { expect_within_ms: 1_500, ..ReadinessRule::default() });
+    server.becomes_ready_at(0, 1_500);
+    server.state.on_opened(server.at(2_000));
+    assert!(server.ready(2_000));
+}

@@ -13,6 +13,7 @@ mod loader;
 mod manifests;
 mod marker_files;
 mod project_root;
+mod quirks;
 mod schema;
 mod selection;
 mod server_choice;
@@ -24,9 +25,10 @@ pub use loader::RegistryError;
 pub use manifests::parse_jsonc;
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
+pub use quirks::{MissedChange, Quirks};
 pub use schema::{
-    ConfiguredScope, InstallSource, LanguageSpec, ManifestKind, MissedChange, MultiRoot, ProjectInference, ProjectView,
-    Quirks, ReadinessRule, Registry, RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec, UsedLanguages,
+    ConfiguredScope, InstallSource, LanguageSpec, ManifestKind, MultiRoot, ProjectInference, ProjectView,
+    ReadinessRule, Registry, RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec, UsedLanguages,
 };
 pub use selection::{FallbackMode, LanguageCandidates, ServerSelection};
 pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerVerdict, place_file};

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::quirks::Quirks;
+
 /// The whole registry.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -311,7 +313,8 @@ pub struct ReadinessRule {
     /// `$/progress` tokens or titles (prefix match) that mean loading while they run.
     pub progress: Vec<String>,
     /// Such progress should begin within this many ms after `initialized` (with `after_open`: after the first
-    /// `didOpen`). If it doesn't, the server counts as ready. 0: no progress is expected.
+    /// `didOpen`). If it doesn't, the server counts as ready. 0: no progress is expected. Without `progress` it is a wait, for a server that
+    /// shows in no way when it has loaded.
     pub expect_within_ms: u64,
     /// The wait starts at the first opened document, because the server loads only then.
     pub after_open: bool,
@@ -330,78 +333,6 @@ pub struct ReadinessRule {
     pub token_limit_ms: u64,
     /// Ready after this many ms without any sign of progress, whatever the other conditions. 0: 120000.
     pub limit_ms: u64,
-}
-
-/// Behaviour of a server kind that the client must take into account.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Quirks {
-    /// Methods for which `$/cancelRequest` must not be sent.
-    pub no_cancel: Vec<String>,
-    /// It has no workspace symbols, so an answer without it is still complete.
-    pub no_symbols: bool,
-    /// It answers a workspace symbol request like the one before from a cache, whatever has changed. Another one is therefore sent before each.
-    pub caches_symbols: bool,
-    /// Languages that it isn't asked about in workspace symbol requests.
-    pub no_symbols_of: Vec<String>,
-    /// The most symbols that it returns for `workspace/symbol`. 0: unlimited.
-    pub symbols_max: usize,
-    /// Its references don't follow names through CommonJS (`exports`, `require`), although it knows their definitions: they are added.
-    pub links_commonjs: bool,
-    /// Its answers depend on which documents are open.
-    pub open_set_matters: bool,
-    /// Keep one document of the project open as an anchor.
-    pub anchor: bool,
-    /// Keep one anchor per folder that holds one of these markers (tsconfig.json).
-    pub anchor_markers: Vec<String>,
-    /// Position encodings to offer. Empty: only utf-16.
-    pub encodings: Vec<String>,
-    /// Folders below `{cache}` that the server may write to. They are created before it starts.
-    pub cache_dirs: Vec<String>,
-    /// The server rejects `params: null`: omit `params` instead.
-    pub omit_null_params: bool,
-    /// An error that contains this text means that the server is broken and must be restarted.
-    pub restart_on_error: Option<String>,
-    /// Methods the server advertises but doesn't implement.
-    pub unsupported: Vec<String>,
-    /// The first of these files that exists in the project root (compile databases) is copied to `{cache}`, because
-    /// the server writes beside it.
-    pub copy_to_cache: Vec<String>,
-    /// Arguments to add when such a copy exists.
-    pub copy_args: Vec<String>,
-    /// Programs that the server must not find: failing replacements are put at the front of its `PATH`.
-    pub shims: Vec<String>,
-    /// The server notices the effect of a changed header on files that aren't open only at a start, so it is
-    /// restarted then.
-    pub blind_to_headers: bool,
-    /// The server pushes diagnostics with the document's version.
-    pub push_versioned: bool,
-    /// Its index follows opened documents instead of the disk. Changed files are therefore opened. At a server that pushes diagnostics, a
-    /// change counts as indexed only when those of that version have been pushed.
-    pub index_follows_open: bool,
-    /// Changes of its files on disk that it doesn't notice, whatever it is notified of. It is restarted then.
-    pub misses: Vec<MissedChange>,
-    /// Globs of files whose changes it is notified of from its start, whatever it has registered for. For a server that registers for a folder
-    /// only some time after it has read it.
-    pub watched_from_start: Vec<String>,
-    /// A push after a change is complete only after this many ms without another push.
-    pub push_settle_ms: u64,
-    /// The kind has no diagnostics.
-    pub no_diagnostics: bool,
-    /// Exit codes that count as clean after a shutdown.
-    pub clean_exit_codes: Vec<i32>,
-}
-
-/// A change of a file on disk that a server doesn't notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MissedChange {
-    /// It is new.
-    Created,
-    /// Its text is another one.
-    Changed,
-    /// It is gone.
-    Deleted,
 }
 
 /// A kind of manifest, by the name of its file.

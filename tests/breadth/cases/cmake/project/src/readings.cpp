@@ -1,1 +1,0 @@
-double average(double a, double b) { return (a + b) / 2; }

@@ -1,2 +1,0 @@
-select name, cents form plants wher cents > 100;
-alter table plants drop column cents;

@@ -1,6 +1,0 @@
-*** Settings ***
-Resource    library.resource
-
-*** Test Cases ***
-A Book Is Lost
-    Pay Fine    Emma

@@ -1,6 +1,0 @@
-*** Settings ***
-Resource    library.resource
-
-*** Test Cases ***
-The Desk Closes Late
-    Lend Book    Dune    Eve

@@ -1,5 +1,0 @@
-CREATE TABLE plant (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL,
-    cents INTEGER NOT NULL
-);
