@@ -3,16 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use codeyard_lsp::install::{Installer, ProgramStatus};
-use codeyard_lsp::registry::{InstallSource, Registry};
+use codeyard_lsp::install::{InstallError, Installer, ProgramStatus};
+use codeyard_lsp::registry::{InstallSource, Registry, ServerRole};
 
 use crate::case::{Case, Project};
 use crate::git::git;
-use crate::real_servers::{breadth_servers_dir, copy_tree};
+use crate::real_servers::{KINDS, build_folder, copy_tree, servers_dir};
 use crate::record::Record;
 use crate::served::{Served, Verdict};
 
@@ -47,6 +47,11 @@ pub(crate) fn run(kind: &str) -> Option<Record> {
     Some(record)
 }
 
+/// The folder for the servers of the breadth test. In the other one they would serve files of other tests.
+pub(crate) fn breadth_servers_dir(kind: &str) -> PathBuf {
+    if KINDS.contains(&kind) { servers_dir().to_owned() } else { build_folder().join("codeyard-breadth-servers") }
+}
+
 /// Installs the server. Returns its version.
 fn installed(case: &Case) -> Option<String> {
     let registry = Registry::builtin();
@@ -60,7 +65,13 @@ fn installed(case: &Case) -> Option<String> {
     let installer = Installer::with_servers_dir(&breadth_servers_dir(&case.kind));
     if !matches!(server.install, Some(InstallSource::Manual { .. } | InstallSource::Builtin {}) | None) {
         let kinds = [case.kind.clone()];
-        installer.install(&registry, &kinds, &|_| ()).unwrap_or_else(|error| panic!("{error}"));
+        // A server on the `PATH` is as good; without the tool that installs it, the kind is skipped below.
+        if !matches!(installer.locate(&case.kind, server, None), ProgramStatus::Ready(_)) {
+            match installer.install(&registry, &kinds, &|_| ()) {
+                Ok(_) | Err(InstallError::MissingTool { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
     }
     match installer.locate(&case.kind, server, None) {
         ProgramStatus::Ready(program) => {
@@ -115,8 +126,9 @@ impl Subject {
             let verdict = if is_right { Verdict::Right } else { Verdict::Wrong(format!("{found:?}")) };
             self.verdicts.insert(("warm", "workspace_diagnostics"), verdict);
         }
-        // The server of a used language may answer there.
-        let uses_others = Registry::builtin().servers[&case.kind].uses.is_some();
+        // The server of a used language, or the main one beside a linter, may answer there.
+        let server = &Registry::builtin().servers[&case.kind];
+        let uses_others = server.uses.is_some() || server.role == ServerRole::Linter;
         let place = ["definition", "references", "hover"]
             .iter()
             .filter(|_| !uses_others)

@@ -12,7 +12,7 @@ use crate::bare::{path_of, uri_of};
 use crate::case::{Case, Place, Project};
 use crate::e2e::Yard;
 use crate::mcp::{Failure, Mcp, pause};
-use crate::real_servers::breadth_servers_dir;
+use crate::phases::breadth_servers_dir;
 
 /// Attempts while a server isn't ready, or works on the answer.
 const ATTEMPTS: usize = 40;

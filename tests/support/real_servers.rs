@@ -27,11 +27,6 @@ pub(crate) fn servers_dir() -> &'static Path {
     })
 }
 
-/// The folder for the servers of the breadth test. In the other one they would serve files of other tests.
-pub(crate) fn breadth_servers_dir(kind: &str) -> PathBuf {
-    if KINDS.contains(&kind) { servers_dir().to_owned() } else { build_folder().join("codeyard-breadth-servers") }
-}
-
 fn print_progress(progress: InstallProgress) {
     if !matches!(progress.step, InstallStep::AlreadyThere { .. }) {
         eprintln!("{}: {:?} after {} s", progress.kind, progress.step, progress.elapsed.as_secs());

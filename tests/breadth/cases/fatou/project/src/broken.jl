@@ -1,4 +1,0 @@
-"Where the ladders are."
-function ladders(count
-    return count + 1
-end
