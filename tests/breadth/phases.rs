@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use codeyard_base::clock::Instant;
 use codeyard_lsp::install::{InstallError, Installer, ProgramStatus};
 use codeyard_lsp::registry::{InstallSource, Registry, ServerRole};
 
