@@ -22,7 +22,7 @@ const FIRST: &str = "first";
 /// The branch with all changes.
 const CHANGED: &str = "changed";
 
-/// Runs the case of `kind`. `None`: a program is missing, which is said aloud.
+/// Runs the case of `kind`. `None`: a program is missing, and the test prints so.
 pub(crate) fn run(kind: &str) -> Option<Record> {
     let case = Case::read(kind);
     let version = installed(&case)?;
