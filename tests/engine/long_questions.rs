@@ -152,6 +152,27 @@ fn two_long_questions_of_a_server_go_on_and_the_third_ends() {
 }
 
 #[test]
+fn an_edit_ends_a_question_whose_answer_would_be_outdated() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable()
+            .on_nth(DEFINE, 1, [until_cancelled(), fail(-32800, "cancelled")])
+            .answer(DEFINE, json!([site.location("a.fake", 1)]))
+            .launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        define(&yard, 0).await.timed_out("answering");
+        // An edit during the first walk is noticed only at its end.
+        yard.walk().await;
+        yard.site().write("a.fake", "alpha\nbeta edited\ngamma\n");
+        pass(1_000).await;
+        define(&yard, 0).await.ok();
+        settle().await;
+        assert_eq!(fake.record().cancelled(), [DEFINE]);
+        assert_eq!(fake.record().count(DEFINE), 2);
+    });
+}
+
+#[test]
 fn a_client_that_leaves_before_its_deadline_ends_the_question() {
     paused(|| async {
         let site = Site::usual();
