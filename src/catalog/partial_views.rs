@@ -243,8 +243,12 @@ fn an_unknown_number_of_files_is_null_and_said() {
 #[test]
 fn unresolved_imports_are_named_when_nothing_was_found() {
     let with_imports = |_| {
-        let cause =
-            UnresolvedImports { names: 3, reason: "`node_modules` is missing".into(), command: Some("npm ci".into()) };
+        let cause = UnresolvedImports {
+            names: 3,
+            reason: "`node_modules` is missing".into(),
+            command: Some("npm ci".into()),
+            hides_uses: false,
+        };
         let known = ServerCoverage {
             server: ServerKind::new("typescript"),
             languages: "TypeScript".into(),

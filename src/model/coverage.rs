@@ -62,6 +62,8 @@ pub struct UnresolvedImports {
     pub reason: String,
     /// The command that mends it.
     pub command: Option<String>,
+    /// Whether files of the project define these names, so that uses of symbols of the project may be missing from an answer.
+    pub hides_uses: bool,
 }
 
 /// A name with places that may be references, because the server doesn't know what the name is there.
@@ -153,29 +155,31 @@ impl ServerCoverage {
         with_reason(view, &self.reason, self.remedy.as_deref())
     }
 
-    /// The sentence about imports that can't be resolved; `None` if there are none.
-    pub fn unresolved_sentence(&self) -> Option<String> {
-        let names = self.unresolved_names();
+    /// The sentence about imports that can't be resolved; `None` if there are none. In an answer with entries, only those that hide uses of
+    /// the project's symbols matter.
+    pub fn unresolved_sentence(&self, is_empty: bool) -> Option<String> {
+        let unresolved: Vec<_> = self.unresolved_that_matter(is_empty).collect();
+        let names: usize = unresolved.iter().map(|cause| cause.names).sum();
         let imports = match names {
             0 => return None,
             1 => "1 import".to_owned(),
             _ => format!("{names} imports"),
         };
         let view = format!("{imports} of {} {} can't be resolved by {}", self.files, self.what(), self.server);
-        let command = self.unresolved.iter().find_map(|cause| cause.command.as_ref());
+        let command = unresolved.iter().find_map(|cause| cause.command.as_ref());
         let remedy = command.map(|command| format!("run `{command}`"));
-        Some(with_reason(view, &self.unresolved_reason(), remedy.as_deref()))
+        Some(with_reason(view, &self.unresolved_reason(is_empty), remedy.as_deref()))
     }
 
-    /// Number of different imports that can't be resolved.
-    pub fn unresolved_names(&self) -> usize {
-        self.unresolved.iter().map(|cause| cause.names).sum()
+    /// The imports that can't be resolved and may be why an answer that `is_empty` or has entries lacks some.
+    pub fn unresolved_that_matter(&self, is_empty: bool) -> impl Iterator<Item = &UnresolvedImports> {
+        self.unresolved.iter().filter(move |cause| is_empty || cause.hides_uses)
     }
 
     /// The first reasons for them, at most two.
-    pub fn unresolved_reason(&self) -> String {
-        let reasons = self.unresolved.iter().take(MAX_UNRESOLVED_REASONS).map(|cause| cause.reason.as_str());
-        reasons.collect::<Vec<_>>().join(", ")
+    pub fn unresolved_reason(&self, is_empty: bool) -> String {
+        let reasons = self.unresolved_that_matter(is_empty).map(|cause| cause.reason.as_str());
+        reasons.take(MAX_UNRESOLVED_REASONS).collect::<Vec<_>>().join(", ")
     }
 
     /// "C files", or "C files in lib/zstd".
@@ -228,26 +232,32 @@ pub struct AnswerCoverage {
 
 impl AnswerCoverage {
     /// The entries that the answer must be marked with. An answer about one document that the server knows is marked only if it
-    /// `is_empty`.
+    /// `is_empty`; imports that can't be resolved mark others only if they hide uses.
     pub fn partial(&self, is_empty: bool) -> impl Iterator<Item = &ServerCoverage> {
-        let is_marked = is_empty || self.scope != AnswerScope::Document { is_known: true };
+        let is_marked = self.is_marked(is_empty);
         let of_server = move |coverage: &&ServerCoverage| {
             is_marked && coverage.is_partial()
                 || coverage.undecided.is_some()
-                || is_empty && coverage.unresolved_sentence().is_some()
+                || is_marked && coverage.unresolved_that_matter(is_empty).next().is_some()
         };
         self.servers.iter().map(Arc::as_ref).filter(of_server)
     }
 
+    /// Whether files that a server doesn't know may be missing from the answer.
+    fn is_marked(&self, is_empty: bool) -> bool {
+        is_empty || self.scope != AnswerScope::Document { is_known: true }
+    }
+
     /// The sentences of [`Self::partial`], at most [`MAX_PROVIDERS_NAMED`] of them. `None` if there are none.
     pub fn sentences(&self, is_empty: bool) -> Option<String> {
+        let is_marked = self.is_marked(is_empty);
         let all: Vec<String> = self
             .partial(is_empty)
             .map(|coverage| {
-                let unresolved = coverage.unresolved_sentence().filter(|_| is_empty);
-                let view = match coverage.is_partial() {
-                    true => Some(coverage.sentence()),
-                    false => unresolved,
+                let view = match (coverage.is_partial(), is_marked) {
+                    (_, false) => None,
+                    (true, _) => Some(coverage.sentence()),
+                    (false, _) => coverage.unresolved_sentence(is_empty),
                 };
                 [view, coverage.undecided_sentence()].into_iter().flatten().collect::<Vec<_>>().join(" ")
             })
@@ -331,26 +341,33 @@ mod tests {
     }
 
     #[test]
-    fn unresolved_imports_mark_only_empty_answers() {
+    fn unresolved_imports_mark_empty_answers_and_those_that_they_hide_uses_from() {
         let mut coverage = clangd(Some(9), 9);
         let cause = |reason: &str, command: Option<&str>| UnresolvedImports {
             names: 3,
             reason: reason.into(),
             command: command.map(str::to_owned),
+            hides_uses: false,
         };
         coverage.unresolved = vec![
             cause("`gen.h` is missing", None),
             cause("`node_modules` is missing", Some("npm ci")),
             cause("x", None),
         ];
-        let answer = answer(vec![coverage], AnswerScope::Project);
-        assert_eq!(answer.sentences(false), None);
+        let of_project = answer(vec![coverage.clone()], AnswerScope::Project);
+        assert_eq!(of_project.sentences(false), None);
         assert_eq!(
-            answer.sentences(true).as_deref(),
+            of_project.sentences(true).as_deref(),
             Some(
                 "9 imports of 9 C files can't be resolved by clangd: `gen.h` is missing, `node_modules` is missing; run `npm ci`."
             )
         );
+        coverage.unresolved[0].hides_uses = true;
+        let hides = "3 imports of 9 C files can't be resolved by clangd: `gen.h` is missing.";
+        assert_eq!(answer(vec![coverage.clone()], AnswerScope::Project).sentences(false).as_deref(), Some(hides));
+        let of_document = answer(vec![coverage], AnswerScope::Document { is_known: true });
+        assert_eq!(of_document.sentences(false), None, "what one document says doesn't depend on uses elsewhere");
+        assert!(of_document.sentences(true).unwrap().starts_with("9 imports"));
     }
 
     #[test]

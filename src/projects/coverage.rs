@@ -71,7 +71,12 @@ impl ProjectInfo {
 
 impl UnresolvedNames {
     fn imports(&self) -> UnresolvedImports {
-        UnresolvedImports { names: self.count, reason: self.what.clone(), command: self.remedy.clone() }
+        UnresolvedImports {
+            names: self.count,
+            reason: self.what.clone(),
+            command: self.remedy.clone(),
+            hides_uses: self.hides_uses,
+        }
     }
 }
 

@@ -61,6 +61,8 @@ pub struct UnresolvedNames {
     pub examples: Vec<String>,
     /// The command that mends it, such as `npm ci`.
     pub remedy: Option<String>,
+    /// Whether files of the project define them, so that uses of its symbols may be missing from answers.
+    pub hides_uses: bool,
 }
 
 impl ProjectInfo {

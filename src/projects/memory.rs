@@ -37,7 +37,7 @@ impl ProjectMemory {
             ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal => {
                 typescript::reads(file) || self.has_new_imports(file, &|file| typescript::read_specifiers(file, top))
             }
-            ProjectInference::PythonPaths => {
+            ProjectInference::PythonPaths | ProjectInference::PythonConfiguration | ProjectInference::PythonImports => {
                 python::reads(file) || self.has_new_imports(file, &|file| python::read_imports(file, top))
             }
             ProjectInference::CompileDatabase => {

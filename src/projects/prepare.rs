@@ -93,7 +93,11 @@ pub fn prepare(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject>
         Some(inference @ (ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal)) => {
             Ok(typescript::prepare(request, inference))
         }
-        Some(ProjectInference::PythonPaths) => Ok(python::prepare(request)),
+        Some(
+            inference @ (ProjectInference::PythonPaths
+            | ProjectInference::PythonConfiguration
+            | ProjectInference::PythonImports),
+        ) => python::prepare(request, inference),
         None => Ok(PreparedProject { info: views::project(request), ..PreparedProject::default() }),
     }
 }

@@ -59,8 +59,8 @@ pub(super) enum ProjectUpdate {
 }
 
 impl PreparedSettings {
-    /// `base` with the settings of the project that holds the document or folder `scope`, a URI. Without a scope, those of the only
-    /// project, if there is only one.
+    /// `base` over the settings of the project that holds the document or folder `scope`, a URI: what the operator sets wins over what was
+    /// inferred. Without a scope, those of the only project, if there is only one.
     pub(super) fn over(&self, base: &Value, scope: Option<&str>) -> Option<Value> {
         let settings = self.0.read();
         let scoped = scope.and_then(|scope| scope.strip_prefix("file://")).map(|path| percent_decode(path.as_bytes()));
@@ -70,7 +70,7 @@ impl PreparedSettings {
             None => None,
         };
         // A project without settings has none, also inside one that has some.
-        merged(Some(base.clone()), Some(own?.as_ref()?))
+        merged(Some(own?.clone()?), Some(base).filter(|base| !base.is_null()))
     }
 
     fn replace(&self, projects: &PreparedProjects) {
@@ -315,6 +315,8 @@ mod tests {
         let mut two = projects(|project| project.settings = Some(json!({"b": {"c": 2}})));
         settings.replace(&two);
         assert_eq!(settings.over(&json!({"a": 1}), None), Some(json!({"a": 1, "b": {"c": 2}})));
+        let of_operator = settings.over(&json!({"b": {"c": 9}}), None);
+        assert_eq!(of_operator, Some(json!({"b": {"c": 9}})), "the operator's settings win");
         two.0.insert("/w/x".into(), PreparedProject { settings: Some(json!({"b": 3})), ..PreparedProject::default() });
         settings.replace(&two);
         assert_eq!(settings.over(&json!({}), None), None, "several projects: only with a scope");

@@ -133,6 +133,7 @@ fn root_cells(rule: &RootRule) -> [String; 4] {
         ManifestKind::Go => "the list in `go.work`",
         ManifestKind::Node => "the list in `package.json` or `pnpm-workspace.yaml`",
         ManifestKind::TypeScript => "`references` of a `tsconfig.json`",
+        ManifestKind::Python => "the list in `pyproject.toml`, a lock file or a virtual environment",
     });
     let workspace_markers = (!rule.workspace_markers.is_empty()).then(|| code(&rule.workspace_markers));
     let workspace_markers: Vec<String> = lists.map(str::to_owned).chain(workspace_markers).collect();

@@ -154,7 +154,7 @@ mod tests {
             ("[servers.ty.root]\nmarkers = [\"a[\"]\n", "servers.ty.root.markers: "),
             ("[servers.ty.root]\nmarkers = [\"../x\"]\n", "servers.ty.root.markers: "),
             (
-                "[servers.ty.root]\nmarkers = []\nworkspace_markers = []\nrequired = true\n",
+                "[servers.ty.root]\nmarkers = []\nmanifests = []\nworkspace_markers = []\nrequired = true\n",
                 "servers.ty.root.required: ",
             ),
             ("[servers.ty.quirks]\ncache_dirs = [\"../x\"]\n", "servers.ty.quirks.cache_dirs: "),

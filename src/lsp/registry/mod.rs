@@ -22,7 +22,7 @@ mod validation;
 pub use language_index::LanguageIndex;
 pub use launch::{LaunchConfig, LaunchPaths, refresh_copies};
 pub use loader::RegistryError;
-pub use manifests::parse_jsonc;
+pub use manifests::{parse_jsonc, python_environment};
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
 pub use quirks::{MissedChange, Quirks};

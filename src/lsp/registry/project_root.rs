@@ -81,11 +81,13 @@ impl RootRule {
         let name = file.file_name().unwrap_or_default();
         let all = self.markers.iter().chain(&self.workspace_markers).chain(&self.excluded_by);
         let mut paths = all.map(|marker| marker.split_once(" ~ ").map_or(marker.as_str(), |(path, _)| path));
-        paths.any(|path| {
+        let is_looked_for = |name: &str| self.manifests.iter().any(|manifest| manifest.looks_for(name));
+        name.to_str().is_some_and(is_looked_for)
+            || paths.any(|path| {
             let last = Path::new(path).file_name().and_then(|last| last.to_str()).unwrap_or_default();
             let matches = || compiled(last).is_some_and(|glob| glob.is_match(name));
             file.ends_with(path) || is_glob(path) && matches()
-        })
+            })
     }
 
     /// Whether the content of this file, not only its existence, may decide where a project root is.

@@ -201,8 +201,12 @@ pub enum ProjectInference {
     TypescriptDocument,
     /// The same as a request of `tsserver`.
     TypescriptExternal,
-    /// The folders that files of Python import from, as settings.
+    /// The folders that files of Python import from and the environment, as settings and initialization options.
     PythonPaths,
+    /// The same in a configuration of pyrefly.
+    PythonConfiguration,
+    /// The same, for a server that can't be told the folders: imports that need them are counted.
+    PythonImports,
 }
 
 impl ProjectInference {
@@ -211,7 +215,7 @@ impl ProjectInference {
         match self {
             Self::CompileDatabase => "compile_commands.json",
             Self::TypescriptDocument | Self::TypescriptExternal => "tsconfig.json",
-            Self::PythonPaths => "pyproject.toml",
+            Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports => "pyproject.toml",
         }
     }
 }
@@ -350,4 +354,8 @@ pub enum ManifestKind {
     /// TypeScript: `references`, followed transitively.
     #[serde(rename = "tsconfig.json")]
     TypeScript,
+    /// Python: the workspaces of uv, rye and hatch, the path dependencies of poetry, pdm and uv, a lock file, or a virtual environment, which all
+    /// projects below it share.
+    #[serde(rename = "pyproject.toml")]
+    Python,
 }

@@ -36,6 +36,7 @@ pub(super) fn by_cause(
         count: generated.len(),
         examples: examples(&generated),
         remedy: build.map(str::to_owned),
+        hides_uses: false,
     };
     let others = UnresolvedNames {
         what: "headers that are neither in the workspace nor installed; install the packages that hold them".to_owned(),
@@ -43,6 +44,7 @@ pub(super) fn by_cause(
         examples: examples(&absent),
         // No build finds them; which package holds a header differs between systems.
         remedy: None,
+        hides_uses: false,
     };
     [of_build, others].into_iter().filter(|cause| cause.count > 0).collect()
 }

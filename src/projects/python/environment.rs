@@ -3,12 +3,10 @@
 //! It runs no Python. Invariant: if an environment may hold more modules than its files show, no module is reported as missing.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{DiskFiles, MarkerFiles};
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles, python_environment};
 
-/// The folders of virtual environments that type checkers find.
-const FOLDERS: [&str; 2] = [".venv", "venv"];
 /// Files of paths that add no modules.
 const HARMLESS_PATHS: [&str; 2] = ["distutils-precedence.pth", "_virtualenv.pth"];
 
@@ -22,7 +20,7 @@ pub(super) enum VirtualEnvironment {
     /// It holds these modules and no others.
     Closed {
         /// The name of its folder.
-        folder: &'static str,
+        folder: String,
         modules: BTreeSet<String>,
     },
 }
@@ -30,10 +28,7 @@ pub(super) enum VirtualEnvironment {
 impl VirtualEnvironment {
     /// The environment of the project at `root`. A link out of `top` isn't read.
     pub(super) fn of(root: &Path, top: &Path) -> Self {
-        let Some(folder) = FOLDERS.into_iter().find(|folder| DiskFiles.exists(&root.join(folder))) else {
-            return Self::Missing;
-        };
-        let environment = root.join(folder);
+        let Some(environment) = folder(root) else { return Self::Missing };
         let settings = DiskFiles.read_text(&environment.join("pyvenv.cfg"), top);
         let includes_system = settings.lines().filter_map(|line| line.split_once('=')).any(|(key, value)| {
             key.trim() == "include-system-site-packages" && value.trim().eq_ignore_ascii_case("true")
@@ -52,6 +47,24 @@ impl VirtualEnvironment {
                 modules.extend(entry.split('.').next().map(str::to_owned));
             }
         }
+        let folder = environment.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Self::Closed { folder, modules }
     }
+}
+
+impl VirtualEnvironment {
+    /// Whether a module of this name can be imported from it.
+    pub(super) fn may_hold(&self, module: &str) -> bool {
+        match self {
+            Self::Missing => false,
+            Self::Open => true,
+            Self::Closed { modules, .. } => modules.contains(module),
+        }
+    }
+}
+
+/// The folder of the environment in a project root. `.venv` and `venv` count without their mark too, because type checkers use them.
+pub(super) fn folder(root: &Path) -> Option<PathBuf> {
+    let usual = || [".venv", "venv"].map(|name| root.join(name)).into_iter().find(|folder| DiskFiles.exists(folder));
+    python_environment(root, &DiskFiles).or_else(usual)
 }

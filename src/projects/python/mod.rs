@@ -3,21 +3,23 @@
 //! A type checker resolves absolute imports from the project root, from `src` and from the installed packages. Scripts and tests also
 //! import the file beside them, because the interpreter puts a script's folder first on its path. Such imports stay unresolved, and the
 //! calls behind them are missing from references. So the folders that the imports of the tree name are passed to the server as further
-//! search paths. Projects that configure the type checker themselves are left alone. Invariant: the same files give the same paths.
+//! search paths. Projects that configure the type checker themselves are left alone. The virtual environment of the project is passed on too,
+//! because not every server finds it, or only one of a usual name. Invariant: the same files give the same paths.
 
 mod environment;
 mod imports;
+mod options;
 mod scope;
 mod standard_library;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{DiskFiles, MarkerFiles};
-use serde_json::{Value, json};
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
 
 use self::environment::VirtualEnvironment;
 use self::imports::imports_of;
+use self::options::PythonOptions;
 use self::standard_library::STANDARD_LIBRARY;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
 use crate::limits::{MAX_EXAMPLES, MAX_SEARCH_PATHS};
@@ -55,27 +57,39 @@ struct SearchPaths {
     ambiguous: BTreeSet<String>,
     /// Names that are imported from folders that are no search path, because there are too many.
     left_out: BTreeSet<String>,
+    /// Names that are imported from `folders`.
+    beside: BTreeSet<String>,
     /// Names of packages that are neither in the tree nor in the standard library.
     foreign: BTreeSet<String>,
 }
 
 /// Prepares the project of a type checker. Reads the files; blocks.
-pub(crate) fn prepare(request: &ProjectRequest<'_>) -> PreparedProject {
+///
+/// # Errors
+/// Errors of the file system, when the cache folder can't be written.
+pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference) -> std::io::Result<PreparedProject> {
     let tree = Tree::new(request.root, request.files);
     let is_configured = request.server.root.workspace_markers.iter().any(|marker| has_marker(request.root, marker));
     let paths = search_paths(&tree, request);
+    let environment = VirtualEnvironment::of(request.root, request.top);
     let mut info = ProjectInfo {
         source: ProjectSource::Server,
         files_total: request.files.len(),
         files_known: Some(request.files.len()),
-        unresolved: not_installed(request, &paths).into_iter().collect(),
+        unresolved: not_installed(request, &paths, &environment).into_iter().collect(),
         ..ProjectInfo::default()
     };
-    let mut prepared = PreparedProject::default();
-    if !is_configured && !paths.folders.is_empty() {
+    let mut options = PythonOptions { environment: environment::folder(request.root), ..PythonOptions::default() };
+    let can_be_told = inference != ProjectInference::PythonImports;
+    if !is_configured && !paths.folders.is_empty() && can_be_told {
         let count = paths.folders.len();
         info.source = ProjectSource::Inferred { from: format!("{count} folders that files import from") };
-        prepared.settings = Some(settings(&paths.folders));
+        options.folders = paths.folders.clone();
+    }
+    let mut prepared = options.prepare(request, inference, is_configured)?;
+    if !is_configured && !can_be_told {
+        let unknown = paths.beside.iter().filter(|name| !environment.may_hold(name)).cloned().collect();
+        info.unresolved.extend(unresolved("it can't be told the folders that hold them", &unknown));
     }
     if !is_configured {
         let left_out = format!("they are in more than {MAX_SEARCH_PATHS} folders");
@@ -84,7 +98,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> PreparedProject {
     }
     scope::leave_out(request, &mut info);
     prepared.info = info;
-    prepared
+    Ok(prepared)
 }
 
 /// Modules of the tree whose imports aren't resolved; `None` if there are none.
@@ -94,22 +108,13 @@ fn unresolved(why: &str, names: &BTreeSet<String>) -> Option<UnresolvedNames> {
         count: names.len(),
         examples: names.iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: None,
+        hides_uses: true,
     })
 }
 
 /// Whether a change of this file's text, not only its existence, may change what [`prepare`] returns, besides its imports.
 pub(crate) fn reads(file: &Path) -> bool {
     file.file_name().is_some_and(|name| scope::CONFIGURATIONS.iter().any(|own| name == *own))
-}
-
-/// The settings of all type checkers. Each reads its own section.
-fn settings(folders: &BTreeSet<PathBuf>) -> Value {
-    let analysis = json!({"analysis": {"extraPaths": folders}});
-    json!({
-        "ty": {"configuration": {"environment": {"extra-paths": folders}}},
-        "python": analysis,
-        "basedpyright": analysis,
-    })
 }
 
 fn has_marker(root: &Path, marker: &str) -> bool {
@@ -131,7 +136,10 @@ fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPath
                 imported.insert(name.clone());
                 match tree.home_of(name, file) {
                     Home::Root => {}
-                    Home::Folder(folder) => drop(found.folders.insert(folder.into())),
+                    Home::Folder(folder) => {
+                        found.folders.insert(folder.into());
+                        found.beside.insert(name.clone());
+                    }
                     Home::Nowhere if is_standard(name) => {}
                     Home::Nowhere => drop(found.foreign.insert(name.clone())),
                 }
@@ -257,14 +265,17 @@ impl<'a> Tree<'a> {
 }
 
 /// Packages that are imported though the virtual environment doesn't hold them; `None` if there are none, or it isn't known.
-fn not_installed(request: &ProjectRequest<'_>, paths: &SearchPaths) -> Option<UnresolvedNames> {
-    let environment = VirtualEnvironment::of(request.root, request.top);
-    let (what, folder, missing) = match &environment {
+fn not_installed(
+    request: &ProjectRequest<'_>,
+    paths: &SearchPaths,
+    environment: &VirtualEnvironment,
+) -> Option<UnresolvedNames> {
+    let (what, folder, missing) = match environment {
         VirtualEnvironment::Open => return None,
         VirtualEnvironment::Missing => ("`.venv` is missing".to_owned(), None, paths.foreign.iter().collect()),
         VirtualEnvironment::Closed { folder, modules } => {
             let missing: Vec<&String> = paths.foreign.difference(modules).collect();
-            (format!("`{folder}` doesn't hold them"), Some(*folder), missing)
+            (format!("`{folder}` doesn't hold them"), Some(folder.as_str()), missing)
         }
     };
     (!missing.is_empty()).then(|| UnresolvedNames {
@@ -272,6 +283,7 @@ fn not_installed(request: &ProjectRequest<'_>, paths: &SearchPaths) -> Option<Un
         count: missing.len(),
         examples: missing.into_iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: Some(install_command(request.root, folder)),
+        hides_uses: false,
     })
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::{ProjectInference, Registry};
+use serde_json::json;
 
 use crate::memory::ProjectMemory;
 use crate::prepare::{PreparedProject, ProjectRequest, RunBuild};
@@ -12,6 +13,17 @@ use crate::prepare::{PreparedProject, ProjectRequest, RunBuild};
 fn prepare(files: &[(&str, &str)]) -> (PreparedProject, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
+    let prepared = prepare_at(&root, files, ProjectInference::PythonPaths);
+    let settings = prepared.settings.clone().unwrap_or_default();
+    let paths = settings["ty"]["configuration"]["environment"]["extra-paths"].as_array().cloned().unwrap_or_default();
+    let relative =
+        |path: &serde_json::Value| Path::new(path.as_str().unwrap()).strip_prefix(&root).unwrap().display().to_string();
+    let paths = paths.iter().map(relative).collect();
+    (prepared, paths)
+}
+
+/// Prepares the tree of these files in `root`, with the cache folder `root/.cache`.
+fn prepare_at(root: &Path, files: &[(&str, &str)], inference: ProjectInference) -> PreparedProject {
     let mut sources: Vec<PathBuf> = Vec::new();
     for (name, text) in files {
         let path = root.join(name);
@@ -23,21 +35,58 @@ fn prepare(files: &[(&str, &str)]) -> (PreparedProject, Vec<String>) {
     sources.sort();
     let request = ProjectRequest {
         server: &Registry::builtin().servers["ty"],
-        root: &root,
-        top: &root,
+        root,
+        top: root,
         files: &sources,
-        cache: Path::new("/nowhere"),
+        cache: &root.join(".cache"),
         generated: Path::new("/nowhere"),
         build: RunBuild::Never,
         memory: &ProjectMemory::default(),
     };
-    let prepared = super::prepare(&request);
-    let settings = prepared.settings.clone().unwrap_or_default();
-    let paths = settings["ty"]["configuration"]["environment"]["extra-paths"].as_array().cloned().unwrap_or_default();
-    let relative =
-        |path: &serde_json::Value| Path::new(path.as_str().unwrap()).strip_prefix(&root).unwrap().display().to_string();
-    let paths = paths.iter().map(relative).collect();
-    (prepared, paths)
+    super::prepare(&request, inference).unwrap()
+}
+
+#[test]
+fn each_server_is_told_the_environment_in_its_own_words() {
+    let inference = ProjectInference::PythonPaths;
+    for name in [".venv", "venv", "env", "py3.12"] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (mark, python) = (format!("{name}/pyvenv.cfg"), format!("{name}/bin/python"));
+        let files = [("a.py", "import os\n"), (&mark, "home = /usr/bin\n")];
+        assert_eq!(prepare_at(&root, &files, inference).settings, None, "{name}: its interpreter is missing");
+        let prepared = prepare_at(&root, &[&files[..], &[(&python, "")]].concat(), inference);
+        let (settings, options) = (prepared.settings.unwrap(), prepared.initialization_options.unwrap());
+        let interpreter = root.join(name).join("bin/python");
+        assert_eq!(settings["python"]["pythonPath"], json!(interpreter), "{name}");
+        assert_eq!(settings["pylsp"]["plugins"]["jedi"]["environment"], json!(interpreter), "{name}");
+        assert_eq!(options["workspace"]["environmentPath"], json!(interpreter), "{name}");
+        let of_ty = if name == ".venv" { json!(null) } else { json!(root.join(name)) };
+        assert_eq!(settings["ty"]["configuration"]["environment"]["python"], of_ty, "{name}: ty finds `.venv` itself");
+        let configured = [&files[..], &[(&python, ""), ("ty.toml", "")]].concat();
+        let prepared = prepare_at(&root, &configured, inference);
+        assert_eq!((prepared.settings, prepared.initialization_options), (None, None), "{name}: configured");
+    }
+}
+
+#[test]
+fn pyrefly_gets_a_configuration_and_servers_without_search_paths_are_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let files = [("b/run.py", "import helper\n"), ("b/helper.py", "")];
+    let prepared = prepare_at(&root, &files, ProjectInference::PythonConfiguration);
+    let path = root.join(".cache/pyrefly.toml");
+    assert_eq!(prepared.settings.unwrap()["python"]["pyrefly"]["configPath"], json!(path));
+    let configuration: toml::Value = toml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let search = [root.join("b"), root.clone(), root.join("src")].map(|folder| folder.display().to_string());
+    assert_eq!(configuration["search-path"].as_array().unwrap().len(), 3);
+    assert!(configuration["search-path"].as_array().unwrap().iter().zip(&search).all(|(a, b)| a.as_str() == Some(b)));
+    assert!(prepared.info.unresolved.is_empty() && prepared.digest != [0; 32]);
+
+    let prepared = prepare_at(&root, &files, ProjectInference::PythonImports);
+    assert_eq!(prepared.settings, None);
+    let cause = &prepared.info.unresolved[0];
+    assert_eq!((cause.count, cause.hides_uses, cause.examples[0].as_str()), (1, true, "helper"));
 }
 
 #[test]
@@ -129,7 +178,7 @@ fn only_new_imports_affect_the_project() {
         build: RunBuild::Never,
         memory: &memory,
     };
-    super::prepare(&request);
+    super::prepare(&request, ProjectInference::PythonPaths).unwrap();
     let affected = || memory.is_affected_by_text(ProjectInference::PythonPaths, &file, &root);
     fs::write(&file, "import os\nx = 1\n").unwrap();
     assert!(!affected());

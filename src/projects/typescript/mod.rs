@@ -114,6 +114,7 @@ fn unknown_javascript(importers: &UnknownImports<'_>, root: &Path) -> Option<Unr
         count: importers.modules.len(),
         examples: examples.collect(),
         remedy: None,
+        hides_uses: false,
     })
 }
 
@@ -126,6 +127,7 @@ fn ambiguous_aliases(assigned: &AssignedFiles<'_>) -> Option<UnresolvedNames> {
         count: names.len(),
         examples: names.into_iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: None,
+        hides_uses: true,
     })
 }
 

@@ -136,6 +136,7 @@ impl Packages {
             count: missing.len(),
             examples: missing.iter().take(MAX_EXAMPLES).map(|name| (*name).to_owned()).collect(),
             remedy: Some(installer.map_or("npm install", |(_, command)| *command).into()),
+            hides_uses: false,
         })
     }
 

@@ -364,6 +364,7 @@ mod tests {
                 count: 2,
                 examples: vec!["config.h".into(), "version.h".into()],
                 remedy: Some("./configure".into()),
+                hides_uses: false,
             }],
             remedy: Some("run `bear -- make`".into()),
             ..ProjectInfo::default()

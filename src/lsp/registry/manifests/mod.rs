@@ -1,5 +1,5 @@
 //! Manifests that list the projects of a build workspace: Cargo workspaces, `go.work`, the workspaces of npm, yarn,
-//! bun and pnpm, and the references between TypeScript configurations.
+//! bun and pnpm, the references between TypeScript configurations, and what shares an environment of Python.
 //!
 //! A *build workspace* is a set of projects that a build tool treats as one. Each manifest is read by the rules of
 //! its tool. This module answers one question: to which build workspace does the project of this file belong? It
@@ -8,17 +8,25 @@
 
 mod cargo;
 mod context;
+mod folder_globs;
 mod go;
 mod jsonc;
 mod node;
+mod python;
 mod tsconfig;
 
 pub(super) use context::{ManifestContext, Membership};
 pub use jsonc::parse_object as parse_jsonc;
+pub use python::environment as python_environment;
 
 use super::schema::ManifestKind;
 
 impl ManifestKind {
+    /// Whether the existence of a file of this name may decide, besides those that it reads.
+    pub(crate) fn looks_for(self, name: &str) -> bool {
+        self == Self::Python && python::marks(name)
+    }
+
     /// Whether a file of this name may be read.
     pub(crate) fn reads(self, name: &str) -> bool {
         match self {
@@ -27,6 +35,7 @@ impl ManifestKind {
             Self::Node => ["package.json", "pnpm-workspace.yaml"].contains(&name),
             // References may name a configuration of any name.
             Self::TypeScript => name.ends_with(".json"),
+            Self::Python => name == python::MANIFEST,
         }
     }
 
@@ -37,6 +46,7 @@ impl ManifestKind {
             Self::Go => go::membership(context),
             Self::Node => node::membership(context),
             Self::TypeScript => tsconfig::membership(context),
+            Self::Python => python::membership(context),
         }
     }
 }

@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
 use super::context::{ManifestContext, Membership};
+use super::folder_globs::FolderGlobs;
 use super::jsonc;
 
 const NPM: &str = "package.json";
@@ -21,7 +21,7 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
     for folder in context.from(own) {
         let listed = context.parsed(&folder.join(NPM), || list(context, folder));
         let Some(listed) = &*listed else { continue };
-        if folder == own || listed.has(folder, own) {
+        if folder == own || listed.globs.hold(folder, own) {
             return Membership { not_listed_in, ..Membership::of(folder, listed.file) };
         }
         not_listed_in.push(folder.to_path_buf());
@@ -33,33 +33,12 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
 struct PackageList {
     /// The name of the file that it is in.
     file: &'static str,
-    includes: Vec<GlobMatcher>,
-    /// Those with a leading `!`.
-    excludes: Vec<GlobMatcher>,
+    globs: FolderGlobs,
 }
 
 impl PackageList {
-    /// A glob that isn't valid matches nothing.
     fn new(file: &'static str, globs: &[String]) -> Self {
-        let compiled = |glob: &str| {
-            let glob = glob.trim_start_matches("./").trim_end_matches('/');
-            Some(GlobBuilder::new(glob).literal_separator(true).build().ok()?.compile_matcher())
-        };
-        let (excludes, includes): (Vec<&String>, Vec<&String>) = globs.iter().partition(|glob| glob.starts_with('!'));
-        Self {
-            file,
-            includes: includes.into_iter().filter_map(|glob| compiled(glob)).collect(),
-            excludes: excludes.into_iter().filter_map(|glob| compiled(&glob[1..])).collect(),
-        }
-    }
-
-    /// Whether the list in `folder` names `own` or a parent of it.
-    fn has(&self, folder: &Path, own: &Path) -> bool {
-        let Ok(below) = own.strip_prefix(folder) else { return false };
-        let is_excluded = |path: &Path| self.excludes.iter().any(|glob| glob.is_match(path));
-        let is_member = |path: &Path| self.includes.iter().any(|glob| glob.is_match(path)) && !is_excluded(path);
-        let mut folders = below.ancestors().take_while(|path| !path.as_os_str().is_empty());
-        !is_excluded(below) && folders.any(is_member)
+        Self { file, globs: FolderGlobs::new(globs.iter().map(String::as_str)) }
     }
 }
 
@@ -108,22 +87,5 @@ mod tests {
         assert_eq!(pnpm_packages("packages: [\n  'a',\n  b,\n]\nx: [c]\n").unwrap(), ["a", "b"]);
         assert_eq!(pnpm_packages("packages:\n").unwrap(), Vec::<String>::new());
         assert_eq!(pnpm_packages("onlyBuiltDependencies:\n  - esbuild\n"), None);
-    }
-
-    #[test]
-    fn globs_match_folders_and_their_contents() {
-        let globs = |list: &[&str]| list.iter().map(|glob| glob.to_string()).collect::<Vec<_>>();
-        let named = |list: &[&str], own: &str| {
-            PackageList::new(NPM, &globs(list)).has(Path::new("/w"), &Path::new("/w").join(own))
-        };
-        assert!(named(&["packages/*"], "packages/a") && named(&["./packages/*/"], "packages/a/src/esm"));
-        assert!(!named(&["packages/*"], "packages") && !named(&["packages/*"], "other/packages/a"));
-        assert!(named(&["packages/**"], "packages/a/b") && named(&["**"], "a") && named(&["a"], "a"));
-        assert!(!named(&["packages/*", "!packages/old"], "packages/old/src"));
-        // As npm has it: what is taken away is that folder, not what lies below it under a name of its own.
-        assert!(!named(&["packages/**", "!packages/old"], "packages/old"));
-        assert!(named(&["packages/**", "!packages/old"], "packages/old/in"));
-        assert!(!named(&["**", "!**/test/**"], "a/test/b") && named(&["**", "!**/test/**"], "a"));
-        assert!(!named(&["["], "a") && !named(&[], "a"));
     }
 }

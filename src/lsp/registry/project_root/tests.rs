@@ -118,6 +118,69 @@ fn a_configuration_of_the_checker_above_wins_over_a_nearer_project() {
 }
 
 #[test]
+fn projects_of_one_python_environment_belong_together() {
+    let uv = "[project]\n[tool.uv.workspace]\nmembers = [\"packages/*\"]\nexclude = [\"packages/old\"]\n";
+    let own = |file, root| (file, root, "MARK");
+    let check = |files: &[(&str, &str)], cases: &[(&str, &str, &str)]| {
+        for kind in ["ty", "basedpyright", "pyright", "pyrefly", "zuban", "jedi", "pylsp"] {
+            for (file, root, by) in cases {
+                let expected = match *by {
+                    "MARK" => format!("{root}/pyproject.toml"),
+                    by => format!("manifest {by}"),
+                };
+                assert_eq!(found(kind, file, files), (root.to_string(), expected), "{kind} {file}");
+            }
+        }
+    };
+    let members = [
+        ("pyproject.toml", uv),
+        ("packages/a/pyproject.toml", EMPTY),
+        ("packages/a/tests/requirements.txt", EMPTY),
+        ("packages/old/pyproject.toml", EMPTY),
+        ("examples/pyproject.toml", EMPTY),
+    ];
+    let whole = |file| (file, "", "pyproject.toml");
+    let apart = [own("packages/old/x.py", "packages/old"), own("examples/x.py", "examples")];
+    let cases = [whole("packages/a/src/a/x.py"), whole("packages/a/tests/x.py"), whole("x.py"), apart[0], apart[1]];
+    check(&members, &cases);
+    // The lock file beside the list doesn't count for those that the list omits.
+    check(&[&members[..], &[("uv.lock", EMPTY)]].concat(), &cases);
+    let broken = "[project\n[tool.uv.workspace]\n";
+    check(&[("pyproject.toml", broken), ("p/a/pyproject.toml", EMPTY)], &[whole("p/a/x.py")]);
+    for (mark, by) in [
+        ("uv.lock", "uv.lock"),
+        ("poetry.lock", "poetry.lock"),
+        ("pdm.lock", "pdm.lock"),
+        ("Pipfile.lock", "Pipfile.lock"),
+        (".venv/pyvenv.cfg", ".venv"),
+        ("venv/pyvenv.cfg", "venv"),
+        ("env/pyvenv.cfg", "env"),
+        ("py3.12/pyvenv.cfg", "py3.12"),
+    ] {
+        let files = [(mark, EMPTY), ("p/a/pyproject.toml", EMPTY), ("p/b/pyproject.toml", EMPTY), ("p/b/uv.lock", EMPTY)];
+        check(&files, &[("p/a/x.py", "", by), ("x.py", "", by), ("p/b/x.py", "p/b", "p/b/uv.lock")]);
+        // An environment inside a project doesn't divide it.
+        let inside = [("pyproject.toml", EMPTY), (&*format!("tools/{mark}"), EMPTY)];
+        assert_eq!(found("ty", "tools/x.py", &inside), (String::new(), "pyproject.toml".into()), "{mark}");
+    }
+    // Both usual names: the first one.
+    check(&[("venv/pyvenv.cfg", EMPTY), (".venv/pyvenv.cfg", EMPTY)], &[("x.py", "", ".venv")]);
+    for list in [
+        "[tool.hatch.envs.default]\nworkspace.members = [\"libs/a\", {path = \"libs/b\"}]\n",
+        "[tool.poetry.dependencies]\na = {path = \"libs/a\", develop = true}\n[tool.poetry.group.dev.dependencies]\nb = {path = \"./libs/b\"}\n",
+        "[tool.uv.sources]\na = {path = \"libs/a\", editable = true}\nb = {path = \"libs/b\"}\n",
+        "[dependency-groups]\ndev = [\"pytest\", \"-e file:///${PROJECT_ROOT}/libs/a\", \"-e file:///${PROJECT_ROOT}/libs/b#egg=b\"]\n",
+        "[tool.rye.workspace]\nmembers = [\"libs/*\"]\n",
+    ] {
+        let files = [("pyproject.toml", list), ("libs/a/pyproject.toml", EMPTY), ("libs/b/setup.py", EMPTY), ("c/pyproject.toml", EMPTY)];
+        check(&files, &[whole("libs/a/x.py"), whole("libs/b/x.py"), own("c/x.py", "c")]);
+    }
+    // The outermost list or configuration wins, as for other build workspaces.
+    let configured = [&members[..], &[("packages/a/ty.toml", EMPTY)]].concat();
+    roots("ty", &configured, &[("packages/a/x.py", "", "manifest pyproject.toml")]);
+}
+
+#[test]
 fn cargo_workspaces() {
     let files = [
         (
