@@ -29,4 +29,7 @@ pub use codeyard_lsp::registry::ProjectInference;
 pub use coverage::CoverageOwner;
 pub use info::{ProjectInfo, ProjectSource, UnresolvedNames};
 pub use memory::ProjectMemory;
-pub use prepare::{PreparedProject, ProjectCommand, ProjectDocument, ProjectRequest, RunBuild, prepare};
+pub use prepare::{
+    PreparedProject, ProjectCommand, ProjectDocument, ProjectModules, ProjectRequest, RunBuild, prepare,
+};
+pub use python::{mark_uses_in_other_projects, modules};

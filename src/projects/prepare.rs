@@ -1,5 +1,6 @@
 //! Prepares the project of a server before a start: chooses the inference that its registry entry names.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::{ProjectInference, ServerSpec};
@@ -59,8 +60,19 @@ pub struct PreparedProject {
     pub documents: Vec<ProjectDocument>,
     /// Requests to send after the start, before documents are opened.
     pub commands: Vec<ProjectCommand>,
+    /// What it and the other projects of its server may import from each other. Only of projects of Python.
+    pub modules: ProjectModules,
     /// A digest of the files in the cache folder that the server reads only at its start. With another one it must be restarted.
     pub digest: [u8; 32],
+}
+
+/// Names of modules by which projects may depend on each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectModules {
+    /// Modules that others can import from it.
+    pub offered: BTreeSet<String>,
+    /// Modules that it imports and neither holds nor has in an environment of its own.
+    pub wanted: BTreeSet<String>,
 }
 
 /// A document that exists only at the server, which reads it in place of a file.

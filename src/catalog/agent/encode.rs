@@ -113,7 +113,8 @@ const FAILED: [&str; 8] =
     ["crashed", "indexing", "overloaded", "quarantined", "server_error", "starting", "timeout", "uncovered"];
 
 fn partial(notes: &AnswerNotes, is_empty: bool) -> Vec<PartialEntry<'_>> {
-    let views = notes.known_files.partial(is_empty).map(|coverage| PartialEntry::View(PartialView::of(coverage, is_empty)));
+    let views =
+        notes.known_files.partial(is_empty).map(|coverage| PartialEntry::View(PartialView::of(coverage, is_empty)));
     let skipped = notes.skipped_providers.iter().filter_map(|provider| provider.split_once(": "));
     let failed = skipped.filter(|(_, reason)| FAILED.contains(reason));
     views.chain(failed.map(|(server, unavailable)| PartialEntry::Failed { server, unavailable })).collect()

@@ -24,7 +24,10 @@ use codeyard_files::watch::{ChangeKind, Changes, FileChange};
 use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
 use codeyard_lsp::registry::{CachedFiles, MultiRoot, ProjectPlacement, ProjectRoot, place_file};
 use codeyard_model::uri::{encode_path, percent_decode};
-use codeyard_projects::{PreparedProject, ProjectDocument, ProjectMemory, ProjectRequest, RunBuild, prepare};
+use codeyard_projects::{
+    PreparedProject, ProjectDocument, ProjectInference, ProjectMemory, ProjectRequest, RunBuild,
+    mark_uses_in_other_projects, modules, prepare,
+};
 
 /// What the preparation of a server's projects needs besides its registry entry.
 #[derive(Default)]
@@ -46,6 +49,9 @@ pub struct PreparedSettings(Arc<RwLock<BTreeMap<PathBuf, Option<Value>>>>);
 /// The projects of one process, by project root.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PreparedProjects(BTreeMap<PathBuf, PreparedProject>);
+
+/// Files by the root of their project.
+type FilesByRoot = BTreeMap<PathBuf, Vec<PathBuf>>;
 
 /// What a process with other projects than those of its start needs.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,23 +92,29 @@ impl PreparedProjects {
     /// Errors of the file system, when the cache folder can't be written.
     pub(super) fn prepare(context: &ServerContext) -> io::Result<Self> {
         let mut projects = BTreeMap::new();
-        let mut coverage = Vec::new();
-        for (root, files) in files_by_root(context) {
-            let top = context.gate.root_set().root_of(&root).unwrap_or(&root);
-            let request = ProjectRequest {
-                server: &context.server,
-                root: &root,
-                top,
-                files: &files,
-                cache: &context.cache,
-                generated: &context.generated(),
-                build: context.project.build,
-                memory: &context.project.memory,
-            };
-            let prepared = prepare(&request)?;
-            coverage.push(PreparedCoverage { root: root.clone(), files, info: prepared.info.clone() });
-            projects.insert(root, prepared);
+        let (by_root, others) = files_by_root(context);
+        let generated = context.generated();
+        let request = |root, files| ProjectRequest {
+            server: &context.server,
+            root,
+            top: context.gate.root_set().root_of(root).unwrap_or(root),
+            files,
+            cache: &context.cache,
+            generated: &generated,
+            build: context.project.build,
+            memory: &context.project.memory,
+        };
+        for (root, files) in &by_root {
+            projects.insert(root.clone(), prepare(&request(root, files))?);
         }
+        let of_others = others.iter().map(|(root, files)| (root.clone(), modules(&request(root, files)))).collect();
+        let top = by_root.keys().next().and_then(|root| context.gate.root_set().root_of(root));
+        mark_uses_in_other_projects(&mut projects, &of_others, top.unwrap_or(&context.root));
+        let of_project = |(root, files): (PathBuf, _)| {
+            let info = projects.get(&root).map(|project| project.info.clone()).unwrap_or_default();
+            PreparedCoverage { root, files, info }
+        };
+        let coverage = by_root.into_iter().map(of_project).collect();
         // No request is sent before the process has these projects.
         project_publication::publish(context, coverage);
         let projects = Self(projects);
@@ -162,10 +174,11 @@ impl PreparedProjects {
     }
 }
 
-/// The files that the server serves, by the root of their project. Each list is sorted.
-fn files_by_root(context: &ServerContext) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+/// The files that the server serves, by the root of their project, and if projects share modules the files of those that the server isn't
+/// started for. Each list is sorted.
+fn files_by_root(context: &ServerContext) -> (FilesByRoot, FilesByRoot) {
     let roots = context.gate.root_set();
-    let mut by_root: BTreeMap<PathBuf, Vec<PathBuf>> = match context.multi_root {
+    let mut by_root: FilesByRoot = match context.multi_root {
         MultiRoot::No => vec![context.root.clone()],
         MultiRoot::WorkspaceFolders => context.folders.roots(),
         MultiRoot::ByFile => roots.roots().to_vec(),
@@ -173,7 +186,9 @@ fn files_by_root(context: &ServerContext) -> BTreeMap<PathBuf, Vec<PathBuf>> {
     .into_iter()
     .map(|root| (root, vec![]))
     .collect();
-    let Some(watched) = context.project.watched.get() else { return by_root };
+    let mut others = FilesByRoot::new();
+    let Some(watched) = context.project.watched.get() else { return (by_root, others) };
+    let sees_others = context.server.project.is_some_and(ProjectInference::shares_modules);
     let disk = CachedFiles::default();
     let mut placed: BTreeMap<PathBuf, Option<PathBuf>> = BTreeMap::new();
     for file in watched.source_files().iter().filter(|file| context.servers.serves(&context.server, file)) {
@@ -187,12 +202,14 @@ fn files_by_root(context: &ServerContext) -> BTreeMap<PathBuf, Vec<PathBuf>> {
             };
             placed.insert(folder.to_path_buf(), project);
         }
-        let project = placed.get(folder).and_then(Option::as_ref);
-        if let Some(files) = project.and_then(|root| by_root.get_mut(root)) {
-            files.push(file.clone());
+        let Some(root) = placed.get(folder).and_then(Option::as_ref) else { continue };
+        match by_root.get_mut(root) {
+            Some(files) => files.push(file.clone()),
+            None if sees_others => others.entry(root.clone()).or_default().push(file.clone()),
+            None => {}
         }
     }
-    by_root
+    (by_root, others)
 }
 
 /// Whether these changes may change a project of the server. Updates what the memory of the projects knows of the files.

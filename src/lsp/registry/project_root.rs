@@ -84,9 +84,9 @@ impl RootRule {
         let is_looked_for = |name: &str| self.manifests.iter().any(|manifest| manifest.looks_for(name));
         name.to_str().is_some_and(is_looked_for)
             || paths.any(|path| {
-            let last = Path::new(path).file_name().and_then(|last| last.to_str()).unwrap_or_default();
-            let matches = || compiled(last).is_some_and(|glob| glob.is_match(name));
-            file.ends_with(path) || is_glob(path) && matches()
+                let last = Path::new(path).file_name().and_then(|last| last.to_str()).unwrap_or_default();
+                let matches = || compiled(last).is_some_and(|glob| glob.is_match(name));
+                file.ends_with(path) || is_glob(path) && matches()
             })
     }
 

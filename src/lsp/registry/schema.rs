@@ -210,6 +210,11 @@ pub enum ProjectInference {
 }
 
 impl ProjectInference {
+    /// Whether projects of this kind may import modules of each other.
+    pub fn shares_modules(self) -> bool {
+        matches!(self, Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports)
+    }
+
     /// The project file that the server reads, for people.
     pub fn file(self) -> &'static str {
         match self {

@@ -61,6 +61,11 @@ impl VirtualEnvironment {
             Self::Closed { modules, .. } => modules.contains(module),
         }
     }
+
+    /// Whether it is known to hold a module of this name.
+    pub(super) fn holds(&self, module: &str) -> bool {
+        *self != Self::Open && self.may_hold(module)
+    }
 }
 
 /// The folder of the environment in a project root. `.venv` and `venv` count without their mark too, because type checkers use them.

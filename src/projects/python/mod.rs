@@ -10,7 +10,10 @@ mod environment;
 mod imports;
 mod options;
 mod scope;
+mod shared_modules;
 mod standard_library;
+
+pub use shared_modules::{mark_uses_in_other_projects, modules};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,7 +26,7 @@ use self::options::PythonOptions;
 use self::standard_library::STANDARD_LIBRARY;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
 use crate::limits::{MAX_EXAMPLES, MAX_SEARCH_PATHS};
-use crate::prepare::{PreparedProject, ProjectRequest};
+use crate::prepare::{PreparedProject, ProjectModules, ProjectRequest};
 
 /// Files of a project that is a package itself.
 const PACKAGES: [&str; 3] = ["pyproject.toml", "setup.py", "setup.cfg"];
@@ -97,8 +100,14 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         info.unresolved.extend(unresolved(&left_out, &paths.left_out));
     }
     scope::leave_out(request, &mut info);
+    prepared.modules = modules_of(&tree, &paths, &environment);
     prepared.info = info;
     Ok(prepared)
+}
+
+fn modules_of(tree: &Tree<'_>, paths: &SearchPaths, environment: &VirtualEnvironment) -> ProjectModules {
+    let wanted = paths.foreign.iter().filter(|name| !environment.holds(name)).cloned();
+    ProjectModules { offered: tree.offered(&paths.folders), wanted: wanted.collect() }
 }
 
 /// Modules of the tree whose imports aren't resolved; `None` if there are none.
@@ -234,6 +243,14 @@ impl<'a> Tree<'a> {
         let file = folder.join(format!("{name}.py"));
         let is_file = self.files.binary_search_by(|known| known.as_os_str().cmp(file.as_os_str())).is_ok();
         is_file || self.packages.contains(folder.join(name).as_path())
+    }
+
+    /// The modules that can be imported from the root, from `src` and from these folders.
+    fn offered(&self, folders: &BTreeSet<PathBuf>) -> BTreeSet<String> {
+        let own = [self.root.to_path_buf(), self.root.join("src")];
+        let all = own.iter().chain(folders).filter_map(|folder| Some((folder, self.modules.get(folder.as_path())?)));
+        let names = all.flat_map(|(folder, names)| names.iter().filter(|name| self.holds_module(folder, name)));
+        names.map(|name| (*name).to_owned()).collect()
     }
 
     /// The imported names that a folder holds.

@@ -1,5 +1,6 @@
 //! The search paths of trees of scripts and packages.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ fn prepare_at(root: &Path, files: &[(&str, &str)], inference: ProjectInference) 
         let path = root.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
-        let is_source = name.ends_with(".py") && !name.starts_with(".venv");
+        let is_source = name.ends_with(".py") && !name.contains("venv/");
         sources.extend(is_source.then_some(path));
     }
     sources.sort();
@@ -67,6 +68,41 @@ fn each_server_is_told_the_environment_in_its_own_words() {
         let prepared = prepare_at(&root, &configured, inference);
         assert_eq!((prepared.settings, prepared.initialization_options), (None, None), "{name}: configured");
     }
+}
+
+#[test]
+fn uses_in_other_projects_mark_the_project_that_they_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let of = |name: &str, files: &[(&str, &str)]| {
+        let root = top.join(name);
+        (root.clone(), prepare_at(&root, files, ProjectInference::PythonPaths))
+    };
+    let projects = || {
+        BTreeMap::from([
+            of("core", &[("pyproject.toml", ""), ("src/core/__init__.py", ""), ("tests/__init__.py", "")]),
+            of("other", &[("a.py", "import os, tests, numpy\n"), ("tests/__init__.py", "")]),
+            of("web", &[("setup.py", ""), ("src/web/__init__.py", "import core\nfrom core import x\n")]),
+        ])
+    };
+    let mut all = projects();
+    crate::mark_uses_in_other_projects(&mut all, &BTreeMap::new(), &top);
+    let marks = |all: &BTreeMap<PathBuf, PreparedProject>, name: &str| {
+        let marking = all[&top.join(name)].info.unresolved.iter().filter(|cause| cause.hides_uses);
+        marking.map(|cause| (cause.what.clone(), cause.remedy.clone())).collect::<Vec<_>>()
+    };
+    let what = "web imports them without an environment that they share".to_owned();
+    let remedy = "python -m venv .venv && .venv/bin/pip install -e core -e web".to_owned();
+    assert_eq!(marks(&all, "core"), [(what, Some(remedy))]);
+    assert_eq!((marks(&all, "web"), marks(&all, "other")), (vec![], vec![]));
+
+    // An environment that holds another package of this name.
+    let mark = ("venv/pyvenv.cfg", "home = /usr/bin\n");
+    let held = ("venv/lib/python3.12/site-packages/core/x.py", "");
+    all = projects();
+    all.extend([of("web", &[mark, held, ("src/web/__init__.py", "import core\n")])]);
+    crate::mark_uses_in_other_projects(&mut all, &BTreeMap::new(), &top);
+    assert_eq!(marks(&all, "core"), []);
 }
 
 #[test]

@@ -76,7 +76,11 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
         if names {
             outermost = Some((folder, folder.join(MANIFEST)));
         } else if !omits && nearest.is_none() {
-            nearest = context.parsed(&folder.join(ENVIRONMENT_MARK), || mark(folder, context.files)).as_ref().clone().map(|mark| (folder, mark));
+            nearest = context
+                .parsed(&folder.join(ENVIRONMENT_MARK), || mark(folder, context.files))
+                .as_ref()
+                .clone()
+                .map(|mark| (folder, mark));
         }
     }
     let found = outermost.or(nearest);
@@ -133,7 +137,8 @@ fn path_dependencies(manifest: &Value) -> impl Iterator<Item = String> {
     let pdm = [&["dependency-groups"][..], &["tool", "pdm", "dev-dependencies"]];
     let lists = pdm.into_iter().filter_map(|keys| at(manifest, keys)?.as_table()).flatten();
     let lines = lists.filter_map(|(_, list)| list.as_array()).flatten().filter_map(Value::as_str);
-    let by_url = lines.filter_map(|line| Some(line.split_once(PDM_ROOT)?.1.split(['#', '[']).next()?.trim().to_owned()));
+    let by_url =
+        lines.filter_map(|line| Some(line.split_once(PDM_ROOT)?.1.split(['#', '[']).next()?.trim().to_owned()));
     by_path.chain(by_url)
 }
 

@@ -157,7 +157,8 @@ fn projects_of_one_python_environment_belong_together() {
         ("env/pyvenv.cfg", "env"),
         ("py3.12/pyvenv.cfg", "py3.12"),
     ] {
-        let files = [(mark, EMPTY), ("p/a/pyproject.toml", EMPTY), ("p/b/pyproject.toml", EMPTY), ("p/b/uv.lock", EMPTY)];
+        let files =
+            [(mark, EMPTY), ("p/a/pyproject.toml", EMPTY), ("p/b/pyproject.toml", EMPTY), ("p/b/uv.lock", EMPTY)];
         check(&files, &[("p/a/x.py", "", by), ("x.py", "", by), ("p/b/x.py", "p/b", "p/b/uv.lock")]);
         // An environment inside a project doesn't divide it.
         let inside = [("pyproject.toml", EMPTY), (&*format!("tools/{mark}"), EMPTY)];
@@ -172,7 +173,12 @@ fn projects_of_one_python_environment_belong_together() {
         "[dependency-groups]\ndev = [\"pytest\", \"-e file:///${PROJECT_ROOT}/libs/a\", \"-e file:///${PROJECT_ROOT}/libs/b#egg=b\"]\n",
         "[tool.rye.workspace]\nmembers = [\"libs/*\"]\n",
     ] {
-        let files = [("pyproject.toml", list), ("libs/a/pyproject.toml", EMPTY), ("libs/b/setup.py", EMPTY), ("c/pyproject.toml", EMPTY)];
+        let files = [
+            ("pyproject.toml", list),
+            ("libs/a/pyproject.toml", EMPTY),
+            ("libs/b/setup.py", EMPTY),
+            ("c/pyproject.toml", EMPTY),
+        ];
         check(&files, &[whole("libs/a/x.py"), whole("libs/b/x.py"), own("c/x.py", "c")]);
     }
     // The outermost list or configuration wins, as for other build workspaces.
