@@ -83,16 +83,16 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         ..ProjectInfo::default()
     };
     let mut options = PythonOptions { environment: environment::folder(request.root), ..PythonOptions::default() };
-    let can_be_told = inference != ProjectInference::PythonImports;
-    if !is_configured && !paths.folders.is_empty() && can_be_told {
+    let takes_folders = inference != ProjectInference::PythonImports;
+    if !is_configured && !paths.folders.is_empty() && takes_folders {
         let count = paths.folders.len();
         info.source = ProjectSource::Inferred { from: format!("{count} folders that files import from") };
         options.folders = paths.folders.clone();
     }
     let mut prepared = options.prepare(request, inference, is_configured)?;
-    if !is_configured && !can_be_told {
+    if !is_configured && !takes_folders {
         let unknown = paths.beside.iter().filter(|name| !environment.may_hold(name)).cloned().collect();
-        info.unresolved.extend(unresolved("it can't be told the folders that hold them", &unknown));
+        info.unresolved.extend(unresolved("it can't be given the folders that hold them", &unknown));
     }
     if !is_configured {
         let left_out = format!("they are in more than {MAX_SEARCH_PATHS} folders");

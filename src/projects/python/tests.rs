@@ -48,7 +48,7 @@ fn prepare_at(root: &Path, files: &[(&str, &str)], inference: ProjectInference) 
 }
 
 #[test]
-fn each_server_is_told_the_environment_in_its_own_words() {
+fn each_server_gets_the_environment_in_its_own_settings() {
     let inference = ProjectInference::PythonPaths;
     for name in [".venv", "venv", "env", "py3.12"] {
         let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,8 @@
 //!
 //! The projects of one environment import each other, so one server must know them all. The outermost list that names the
 //! project counts; without one, the nearest lock file or environment at or above the project. A folder whose workspace
-//! omits the project doesn't count: the project has an environment of its own.
+//! omits the project doesn't count: the project has an environment of its own. A `requirements.txt` inside a package
+//! (`docs/requirements.txt`) makes no project.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -17,6 +18,10 @@ use crate::registry::marker_files::MarkerFiles;
 pub(super) const MANIFEST: &str = "pyproject.toml";
 /// The files that lock what an environment holds.
 const LOCKS: [&str; 6] = ["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml", "pixi.lock"];
+/// Files that make a folder a project of its own, whatever is above it.
+const PROJECT_FILES: [&str; 3] = [MANIFEST, "setup.py", "setup.cfg"];
+/// The tables of a `pyproject.toml` that describe a package. Others configure tools.
+const PACKAGE_TABLES: [&str; 3] = ["[project]", "[tool.poetry]", "[build-system]"];
 /// The file that marks a virtual environment.
 const ENVIRONMENT_MARK: &str = "pyvenv.cfg";
 /// Usual names of a project's environment, the first choice first. Others are taken by name.
@@ -59,7 +64,11 @@ pub(super) fn marks(name: &str) -> bool {
 }
 
 pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
-    let own = context.marked.unwrap_or(context.folders[0]);
+    let marked = context.marked.unwrap_or(context.folders[0]);
+    let is_project = PROJECT_FILES.iter().any(|name| context.files.exists(&marked.join(name)));
+    let mut above = context.from(marked).filter(|_| !is_project);
+    let package = above.find_map(|folder| Some((folder, package_file(context, folder)?)));
+    let own = package.as_ref().map_or(marked, |(folder, _)| folder);
     let (mut nearest, mut outermost) = (None, None);
     for folder in context.from(own) {
         let listed = listed(context, folder);
@@ -83,8 +92,19 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
                 .map(|mark| (folder, mark));
         }
     }
-    let found = outermost.or(nearest);
+    let found = outermost.or(nearest).or(package);
     Membership { build_workspace: found.map(|(folder, by)| (folder.to_path_buf(), by)), ..Membership::default() }
+}
+
+/// The file that makes a folder a package that can be built.
+fn package_file(context: &ManifestContext<'_>, folder: &Path) -> Option<PathBuf> {
+    let setup = folder.join("setup.py");
+    if context.files.exists(&setup) {
+        return Some(setup);
+    }
+    let manifest = folder.join(MANIFEST);
+    let heads = |line: &str| PACKAGE_TABLES.iter().any(|table| line.trim_start().starts_with(table));
+    context.text(&manifest)?.lines().any(heads).then_some(manifest)
 }
 
 /// The lock file or the environment in `folder`.

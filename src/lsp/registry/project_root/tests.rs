@@ -181,6 +181,15 @@ fn projects_of_one_python_environment_belong_together() {
         ];
         check(&files, &[whole("libs/a/x.py"), whole("libs/b/x.py"), own("c/x.py", "c")]);
     }
+    // What a package needs for its documentation is no project; a pyproject.toml with settings only is no package.
+    let package = [("pyproject.toml", "[build-system]\n"), ("docs/requirements.txt", EMPTY), ("x/a/setup.py", EMPTY)];
+    let inside = [("docs/x.py", "", "pyproject.toml"), ("x/a/x.py", "x/a", "x/a/setup.py")];
+    for (file, root, by) in inside {
+        let found = found("ty", file, &package);
+        assert_eq!((found.0.as_str(), found.1.trim_start_matches("manifest ")), (root, by), "{file}");
+    }
+    let settings = [("pyproject.toml", "[tool.ruff]\n"), ("a/requirements.txt", EMPTY)];
+    roots("ty", &settings, &[("a/x.py", "a", "a/requirements.txt")]);
     // The outermost list or configuration wins, as for other build workspaces.
     let configured = [&members[..], &[("packages/a/ty.toml", EMPTY)]].concat();
     roots("ty", &configured, &[("packages/a/x.py", "", "manifest pyproject.toml")]);
