@@ -162,8 +162,8 @@ pub enum SyntacticMode {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SyntacticSection {
-    /// When it answers: `off` never, `fallback` for languages whose servers aren't installed, `while-indexing` also while a language's
-    /// server starts or indexes the workspace. Its answers are marked.
+    /// When it answers: `off` never, `fallback` for languages whose servers aren't installed and for what a language's server doesn't support,
+    /// `while-indexing` also while a language's server starts or indexes the workspace. Its answers are marked.
     pub mode: SyntacticMode,
 }
 

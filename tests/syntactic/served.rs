@@ -206,6 +206,42 @@ fn a_ready_language_server_answers_alone() {
 }
 
 #[test]
+fn what_a_language_server_does_not_support_is_answered_by_name() {
+    let project = Project::new();
+    let yard = yard(&project, &with_server(&project, true, "fallback"));
+    let mut by_server = client(&yard);
+    ask(&mut by_server, "vscode.lsp.definition", &definition(&project));
+    // The fallback must have indexed too.
+    ask(&mut by_server, "vscode.lsp.hover", &definition(&project));
+    for operation in ["findReferences", "hover", "documentSymbol", "workspaceSymbol", "incomingCalls"] {
+        let (line, character) = if operation == "incomingCalls" { (3, 5) } else { (7, 16) };
+        let (metadata, text) = lsp(&mut by_server, operation, line, character);
+        assert_eq!(metadata["byName"], json!(["ruby"]), "{operation}: {metadata}");
+        assert!(text.contains("By name only"), "{operation}: {text}");
+    }
+    let (metadata, _) = lsp(&mut by_server, "goToDefinition", 7, 16);
+    assert_eq!(metadata.get("byName"), None, "its own operation stays its own");
+    yard.stop();
+
+    let alone = self::yard(&project, &with_server(&project, true, "off"));
+    let mut unsupported = client(&alone);
+    let arguments = json!({"uri": project.uri("main.rb"), "position": {"line": 6, "character": 15}});
+    let mut failure = || unsupported.call("vscode.lsp.hover", &arguments).unwrap_err();
+    let mut last = None;
+    assert!(
+        until(20_000, || {
+            let failure = failure();
+            let is_unsupported = format!("{failure:?}").contains("unsupported");
+            last = Some(failure);
+            is_unsupported
+        }),
+        "{last:?}"
+    );
+    assert!(!format!("{last:?}").contains("install syntactic"), "{last:?}");
+    alone.stop();
+}
+
+#[test]
 fn an_unready_server_is_awaited_or_replaced_by_the_fallback() {
     let project = Project::new();
     let waiting = yard(&project, &with_server(&project, false, "fallback"));

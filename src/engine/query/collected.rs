@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::status::server_state::Unavailable;
+use crate::status::server_state::{UNSUPPORTED, Unavailable};
 use codeyard_base::ids::ServerKind;
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::error::ToolError;
@@ -46,9 +46,14 @@ impl<A> Collected<A> {
 
 /// The error of a query that no provider answered.
 pub(crate) fn none_available(skipped: &[Unavailable]) -> ToolError {
-    // The failure of a server helps more than the absence of one that was never installed.
-    let failed = skipped.iter().find(|unavailable| unavailable.reason != "not_installed");
-    match failed.or(skipped.first()) {
+    // The failure of a server helps more than what it doesn't offer, and that more than the absence of one.
+    let helps = |unavailable: &&Unavailable| match unavailable.reason {
+        UNSUPPORTED => 1,
+        "not_installed" => 2,
+        _ if unavailable.kind.is_empty() => 3,
+        _ => 0,
+    };
+    match skipped.iter().min_by_key(helps) {
         Some(first) => first.to_error(),
         None => ToolError::provider_unavailable(
             "no_server",

@@ -25,13 +25,14 @@ use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::query::query_operation::{OperationHandler, ProviderRule, QueryOperation};
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
-use crate::query::{coverage, gather, operations, position_check, previews};
+use crate::query::{coverage, fallback, gather, operations, position_check, previews};
 use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::LspRequest;
 use crate::status::server_state::{UNSUPPORTED, Unavailable};
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::ReplyEntries;
+use codeyard_lsp::registry::ServerRole;
 use codeyard_model::epoch::Epochs;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
@@ -53,6 +54,8 @@ pub struct Execution {
     pub providers: Vec<Provider>,
     /// Providers that are known to be unavailable at the start.
     pub unavailable: Vec<Unavailable>,
+    /// Whether a fallback could answer for servers that don't support the operation.
+    pub has_fallbacks: bool,
     /// Number of source files that the providers serve, for the coverage of diagnostics.
     pub source_files: usize,
     /// The registry of language servers.
@@ -120,7 +123,11 @@ impl Execution {
     }
 
     async fn run_operation<O: QueryOperation>(self, operation: O) -> ExecutionOutcome {
-        let mut collected = match self.collect(&operation).await {
+        let collected = self.collect(&operation).await;
+        if self.needs_fallback(O::Request::METHOD) {
+            return ExecutionOutcome::Changed;
+        }
+        let mut collected = match collected {
             Ok(collected) => collected,
             Err(NoResult::Failed(error)) => return ExecutionOutcome::Failed(error),
             Err(NoResult::ServerStopped) => return ExecutionOutcome::Changed,
@@ -199,6 +206,13 @@ impl Execution {
             ProviderRule::AllOrNone => self.collect_all_or_none(operation).await,
             ProviderRule::Tool(kind) => self.collect_tool(kind, operation).await,
         }
+    }
+
+    /// Whether a server turned out not to support the method, and a fallback that wasn't asked can answer in its place.
+    fn needs_fallback(&self, method: &str) -> bool {
+        let has_asked = self.providers.iter().any(|provider| provider.fallback_for.is_some());
+        let refusing = || fallback::refusing(&self.providers, method, self.query.uri().is_some());
+        self.has_fallbacks && !has_asked && !refusing().is_empty()
     }
 
     fn context(&self) -> RequestContext<'_> {
@@ -299,7 +313,11 @@ impl Execution {
         let unsupported = error.details.get("reason").is_some_and(|reason| reason == UNSUPPORTED);
         let Some(document) = self.document.as_ref().filter(|_| unsupported) else { return error };
         let registry = &self.servers.registry;
-        let offers = |kind: &&str| registry.servers[*kind].offers.iter().any(|offered| offered == method);
+        let offers = |kind: &&str| {
+            let server = &registry.servers[*kind];
+            // The embedded server can't be installed; it was asked where it may answer.
+            server.role != ServerRole::Fallback && server.offers.iter().any(|offered| offered == method)
+        };
         let all = registry.servers_for(document.language.as_str());
         let offered: Vec<&str> = all.into_iter().filter(offers).collect();
         match offered.first() {

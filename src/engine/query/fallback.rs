@@ -1,6 +1,7 @@
-//! Rules for the fallback: the embedded language server, which answers by name where a language server is missing or not ready.
+//! Rules for the fallback: the embedded language server, which answers by name where a language server is missing, not ready, or doesn't
+//! support the operation.
 //!
-//! `workspace::provider_selection` selects the providers. Invariants: a language with a ready server of its own has no fallback; an answer
+//! `workspace::provider_selection` selects the providers. Invariants: a language with a ready server of its own that supports the operation has no fallback; an answer
 //! of a fallback is marked with the languages that it was used for, and has no entries of other languages.
 
 use std::sync::Arc;
@@ -35,6 +36,17 @@ pub(crate) fn without_pending_fallbacks(providers: Vec<Provider>) -> (Vec<Provid
     }
     let (pending, rest): (Vec<_>, Vec<_>) = providers.into_iter().partition(is_pending_fallback);
     (rest, pending.iter().map(not_ready).collect())
+}
+
+/// The main servers that don't support the method of a query, if a fallback should answer for them: all those of a document, or each of a
+/// search of the workspace.
+pub(crate) fn refusing<'a>(providers: &'a [Provider], method: &str, is_about_document: bool) -> Vec<&'a Provider> {
+    let mains: Vec<&Provider> = providers.iter().filter(|provider| provider.is_main()).collect();
+    let refusing: Vec<&Provider> = mains.iter().copied().filter(|provider| provider.refused.contains(method)).collect();
+    match is_about_document && refusing.len() < mains.len() {
+        true => vec![],
+        false => refusing,
+    }
 }
 
 /// Why a provider that isn't ready gives no answer.

@@ -289,11 +289,11 @@ pub(crate) fn program(
     first.map(ProgramState::Found).ok_or_else(no_server)
 }
 
-/// Adds the fallback that may answer until the language's own server is ready, if the selection allows it.
+/// Adds the fallback that may answer in place of the language's own server: what that doesn't support, and if the selection says so until it is
+/// ready.
 fn plan_fallback(options: &PlanOptions<'_>, kind: &str, path: &Path, plan: &mut Plan, waits: &mut Vec<PendingLookup>) {
     let setup = options.setup;
-    let Some(server) = setup.servers.by_kind.get(kind).filter(|_| setup.selection.fallback == FallbackMode::UntilReady)
-    else {
+    let Some(server) = setup.servers.by_kind.get(kind).filter(|_| setup.selection.fallback != FallbackMode::Off) else {
         return;
     };
     let placed = place_file(setup.roots, &server.root, path, options.files);

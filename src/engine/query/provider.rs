@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use actix::Addr;
 
 use crate::server::actor::LanguageServer;
+use crate::server::refused_methods::RefusedMethods;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request_turns::ServerTurns;
 use crate::status::project_cell::ProjectCell;
@@ -26,6 +27,8 @@ pub struct Provider {
     pub state: state_watch::Receiver,
     /// Its turns among all servers.
     pub turns: ServerTurns,
+    /// The methods that it doesn't support.
+    pub refused: RefusedMethods,
     /// Whether the work that it takes part in has begun, and isn't refused any more.
     pub begun: Arc<AtomicBool>,
     /// Counts the requests that its server doesn't get.
@@ -58,6 +61,11 @@ pub struct ProviderProjects {
 }
 
 impl Provider {
+    /// Whether it is a main server of the query's languages: neither linter nor fallback nor companion.
+    pub(crate) fn is_main(&self) -> bool {
+        !self.is_linter && !self.is_companion && self.fallback_for.is_none()
+    }
+
     /// The languages that it answers as a fallback, which finds symbols by name.
     pub fn by_name(&self) -> impl Iterator<Item = String> + '_ {
         self.fallback_for.iter().flat_map(|fallback_for| fallback_for.languages.iter().cloned())

@@ -154,7 +154,13 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     /// Repeats the attempt until one has a result. One exit and one error reply are retried, outdated answers without limit.
     pub(crate) async fn settle(&mut self) -> Result<Attempt, ProviderFailure> {
         loop {
-            match self.attempt().await? {
+            let attempt = self.attempt().await;
+            match &attempt {
+                Err(ProviderFailure::Unsupported) => self.provider.refused.add(R::METHOD),
+                Ok(Attempt::Reply(..)) => self.provider.refused.remove(R::METHOD),
+                _ => {}
+            }
+            match attempt? {
                 Attempt::Waited => {}
                 Attempt::Outdated | Attempt::Unimplemented => self.pause().await,
                 Attempt::ServerExited if self.exits >= 1 => {

@@ -1,17 +1,23 @@
-//! Redacts paths outside the roots in the messages of diagnostics, such as install folders, search paths and system headers.
+//! Redacts paths outside the roots in the messages of diagnostics, such as install folders, search paths and system headers, and the links
+//! of hovers to such files.
 //!
-//! Only text that a tool wrote is redacted; the text of a hover comes from the sources. A path begins with a top-level folder of this
+//! Only text that a tool wrote is redacted; the text of a hover comes from the sources, except for links to files. A path begins with a top-level folder of this
 //! machine and has at least two parts, so `/` in prose and routes such as `/api/users` stay. Invariant: a path inside the roots stays.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use codeyard_model::roots::RootSet;
+use codeyard_model::uri::percent_decode;
 
 /// The text that replaces a path.
 pub const REDACTED: &str = "[path outside the workspace]";
+/// The middle of a link to a file in Markdown, up to the path.
+const LINK_TO_FILE: &str = "](file://";
 /// A scheme that is redacted together with its path.
 const SCHEME: &str = "file:";
 
@@ -23,6 +29,31 @@ pub(crate) fn prepare() {
 /// `text` with the paths outside `roots` replaced.
 pub fn redact<'a>(text: &'a str, roots: &RootSet) -> Cow<'a, str> {
     redact_below(text, roots, top_level())
+}
+
+/// `markdown` with its links to files outside `roots` replaced by their text.
+pub fn without_foreign_links<'a>(markdown: &'a str, roots: &RootSet) -> Cow<'a, str> {
+    let mut out = String::new();
+    let mut kept = 0;
+    for (at, _) in markdown.match_indices(LINK_TO_FILE) {
+        let target = at + LINK_TO_FILE.len();
+        let Some(length) = markdown[target..].find(')') else { break };
+        let before = &markdown[kept.min(at)..at];
+        let Some(label) = before.rfind('[').filter(|_| at >= kept) else { continue };
+        let path = markdown[target..target + length].split('#').next().unwrap_or_default();
+        let path = percent_decode(path.as_bytes());
+        if roots.allows(Path::new(OsStr::from_bytes(&path))) {
+            continue;
+        }
+        out.push_str(&before[..label]);
+        out.push_str(&before[label + 1..]);
+        kept = target + length + 1;
+    }
+    if kept == 0 {
+        return Cow::Borrowed(markdown);
+    }
+    out.push_str(&markdown[kept..]);
+    Cow::Owned(out)
 }
 
 fn redact_below<'a>(text: &'a str, roots: &RootSet, top: &BTreeSet<String>) -> Cow<'a, str> {
@@ -81,6 +112,24 @@ fn top_level() -> &'static BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_to_files_outside_the_roots_become_their_text() {
+        let roots = RootSet::of_real_paths(vec!["/srv/w x".into()], vec![]);
+        let cases = [
+            (
+                "Go to [int](file:///opt/stubs/b.pyi#L4,7) | [A](file:///srv/w%20x/a.py#L1)",
+                "Go to int | [A](file:///srv/w%20x/a.py#L1)",
+            ),
+            ("[a](file:///x/1) [b](file:///x/2).", "a b."),
+            ("x[0](file:///x", "x[0](file:///x"),
+            ("](file:///x) [web](https://example.org/a)", "](file:///x) [web](https://example.org/a)"),
+            ("", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(without_foreign_links(text, &roots), expected, "{text}");
+        }
+    }
 
     #[test]
     fn only_foreign_paths_are_redacted() {

@@ -41,6 +41,7 @@ pub mod project_folders;
 pub mod project_publication;
 mod project_updates;
 mod pushed_diagnostics;
+pub mod refused_methods;
 pub mod registry;
 pub mod request;
 mod request_handling;

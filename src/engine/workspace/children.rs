@@ -16,6 +16,7 @@ use crate::server::isolation::AdaptedServer;
 use crate::server::messages::StopServer;
 use crate::server::prepared_projects::ProjectContext;
 use crate::server::project_folders::ProjectFolders;
+use crate::server::refused_methods::RefusedMethods;
 use crate::status::actor_exit::ExitKind;
 use crate::status::stopped_servers::StopReason;
 use crate::workspace::actor::Workspace;
@@ -62,6 +63,7 @@ impl Workspace {
             status,
             state,
             turns,
+            refused: RefusedMethods::default(),
             folders,
             placed: self.placement,
             placed_at: self.plan_revision,

@@ -14,7 +14,7 @@ use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wait;
 use codeyard_base::clock::{Deadline, Instant};
 use codeyard_base::ids::ServerKind;
-use codeyard_lsp::registry::MultiRoot;
+use codeyard_lsp::registry::{FallbackMode, MultiRoot};
 use codeyard_model::query::GatedQuery;
 use codeyard_paging::Snapshot;
 
@@ -53,18 +53,27 @@ impl Workspace {
         pending: &[&Provider],
         ctx: &mut Context<Self>,
     ) -> Result<Vec<Provider>, Wait> {
-        let states: Vec<_> = pending.iter().map(|provider| provider.state.clone()).collect();
-        if plan.fallbacks.is_empty() {
-            return Err(Wait::Servers(states));
+        let states = || pending.iter().map(|provider| provider.state.clone());
+        if plan.fallbacks.is_empty() || self.setup.selection.fallback != FallbackMode::UntilReady {
+            return Err(Wait::Servers(states().collect()));
         }
-        let languages = plan.languages_of(pending);
-        let fallbacks = plan.fallbacks.iter().map(|choice| self.provider(choice, Some(languages.clone()), ctx));
-        let fallbacks: Vec<Provider> = fallbacks.collect();
+        let fallbacks = self.fallbacks_for(plan, pending, ctx);
         if fallbacks.iter().any(|fallback| fallback.state.borrow().is_pending()) {
-            let all = states.into_iter().chain(fallbacks.iter().map(|fallback| fallback.state.clone()));
+            let all = states().chain(fallbacks.iter().map(|fallback| fallback.state.clone()));
             return Err(Wait::Any(all.collect()));
         }
         Ok(fallbacks)
+    }
+
+    /// The fallbacks that answer in place of these providers.
+    pub(super) fn fallbacks_for(
+        &mut self,
+        plan: &Plan,
+        replaced: &[&Provider],
+        ctx: &mut Context<Self>,
+    ) -> Vec<Provider> {
+        let languages = plan.languages_of(replaced);
+        plan.fallbacks.iter().map(|choice| self.provider(choice, Some(languages.clone()), ctx)).collect()
     }
 
     /// Whether the fallbacks of a retained answer would still be used.
@@ -72,7 +81,11 @@ impl Workspace {
         let by_name = &snapshot.result().notes().by_name;
         by_name.is_empty()
             || self.plan(query, None).is_ok_and(|plan| {
-                !plan.fallbacks.is_empty() || by_name.iter().all(|language| plan.by_name.contains(language))
+                let refuses =
+                    |choice: &Choice| self.children.get(&choice.key).is_some_and(|child| !child.refused.is_empty());
+                let until_ready = self.setup.selection.fallback == FallbackMode::UntilReady;
+                !plan.fallbacks.is_empty() && (until_ready || plan.choices.iter().any(refuses))
+                    || by_name.iter().all(|language| plan.by_name.contains(language))
             })
     }
 
@@ -94,6 +107,7 @@ impl Workspace {
             server: child.actor.clone(),
             state: child.state.clone(),
             turns: child.turns.clone(),
+            refused: child.refused.clone(),
             begun: Arc::default(),
             metrics,
             is_linter,

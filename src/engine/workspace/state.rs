@@ -13,6 +13,7 @@ use crate::server::actor::LanguageServer;
 use crate::server::child_key::ChildKey;
 use crate::server::messages::WorkspaceGone;
 use crate::server::project_folders::ProjectFolders;
+use crate::server::refused_methods::RefusedMethods;
 use crate::server::request_turns::ServerTurns;
 use crate::status::server_status::LanguageServerStatus;
 use crate::status::state_watch;
@@ -26,6 +27,8 @@ pub(super) struct Child {
     pub(super) status: Arc<LanguageServerStatus>,
     pub(super) state: state_watch::Receiver,
     pub(super) turns: ServerTurns,
+    /// The methods that it doesn't support.
+    pub(super) refused: RefusedMethods,
     /// Its projects.
     pub(super) folders: ProjectFolders,
     /// The revision at which they were determined.

@@ -103,6 +103,7 @@ impl Workspace {
                 server: child.actor.clone(),
                 state: child.state.clone(),
                 turns: child.turns.clone(),
+                refused: child.refused.clone(),
                 begun: Arc::new(true.into()),
                 metrics: self.setup.shared.metrics.clone(),
                 is_linter: false,

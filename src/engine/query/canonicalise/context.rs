@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::linked_names;
 use crate::query::file_looks::{self, ObservedFile};
-use crate::query::redact::redact;
+use crate::query::redact::{redact, without_foreign_links};
 use codeyard_base::ids::ServerKind;
 use codeyard_base::visible::{make_visible, make_visible_line};
 use codeyard_canon::{Canonical, UriAdmission, UriGate};
@@ -68,9 +68,15 @@ impl CanonicalContext<'_> {
         linked_names::check(self.gate, entries)
     }
 
-    /// The hovers with the characters as escapes that a terminal obeys or that turn the direction of text. They are counted.
+    /// The hovers with the characters as escapes that a terminal obeys or that turn the direction of text, which are counted, and without links
+    /// to files outside the roots.
     pub(crate) fn visible_hovers(&mut self, hovers: Vec<Option<Hover>>) -> Vec<Hover> {
         let mut hovers: Vec<Hover> = hovers.into_iter().flatten().collect();
+        for fragment in hovers.iter_mut().flat_map(|hover| &mut hover.contents) {
+            if let Cow::Owned(text) = without_foreign_links(&fragment.value, self.gate.root_set()) {
+                fragment.value = text;
+            }
+        }
         let fragments = hovers.iter_mut().flat_map(|hover| &mut hover.contents);
         self.notes.escaped += fragments.map(|fragment| make_visible(&mut fragment.value)).sum::<usize>();
         hovers
