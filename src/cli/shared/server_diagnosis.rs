@@ -14,7 +14,7 @@ pub(crate) use codeyard_files::walk::is_ignored;
 use codeyard_files::walk::{Listing, Walker};
 use codeyard_lsp::install::{Installer, ProgramSource, ProgramStatus, ServerProgram};
 use codeyard_lsp::registry::CachedFiles;
-use codeyard_lsp::registry::{ConsideredServer, ServerChooser, ServerVerdict};
+use codeyard_lsp::registry::{ConsideredServer, ServerChooser, ServerPlace, ServerVerdict, missing_library};
 use codeyard_lsp::registry::{LanguageIndex, MultiRoot, Registry, RootReason, ServerRole, ServerSelection, ServerSpec};
 use codeyard_model::roots::RootSet;
 
@@ -184,7 +184,14 @@ impl<'a> ServerDiagnosis<'a> {
     fn assessments(&self, root: &Path, language: &str, file: &Path, cache: &LookupCache) -> Vec<Assessment> {
         let Self { registry, selection, .. } = *self;
         let chooser = ServerChooser { registry, selection, roots: &self.roots, files: &cache.disk };
-        let mut available = |kind: &str, server: &ServerSpec, within: &Path| {
+        let mut available = |kind: &str, server: &ServerSpec, ServerPlace { within, project }: ServerPlace<'_>| {
+            if let Some(missing) = missing_library(server, project) {
+                return Err(MissingProgram {
+                    verdict: CandidateVerdict::NotInstalled,
+                    why: format!("the project's {} is missing", missing.path),
+                    command: Some(missing.command.to_owned()),
+                });
+            }
             let key = (kind.to_owned(), within.to_path_buf());
             let mut programs = cache.programs.borrow_mut();
             let located = || match self.installer.locate(kind, server, Some(within)) {

@@ -17,7 +17,7 @@ use crate::status::server_state::Unavailable;
 use codeyard_lsp::registry::ServerSelection;
 use codeyard_lsp::registry::{
     CachedFiles, DiskFiles, FallbackMode, MarkerFiles, MultiRoot, ProjectPlacement, ProjectRoot, ServerChooser,
-    ServerRole, ServerSpec, ServerVerdict, place_file,
+    ServerPlace, ServerRole, ServerSpec, ServerVerdict, missing_library, place_file,
 };
 use codeyard_model::roots::RootSet;
 
@@ -226,8 +226,12 @@ fn plan_language(
         roots: setup.roots,
         files: options.files,
     };
-    let mut available = |kind: &str, _: &ServerSpec, root: &Path| {
-        let root = root.to_path_buf();
+    let mut available = |kind: &str, spec: &ServerSpec, place: ServerPlace<'_>| {
+        if let Some(missing) = missing_library(spec, place.project) {
+            let message = format!("the project's `{}` is missing", missing.path);
+            return Err(Unavailable::new(kind, "not_installed", message, missing.command));
+        }
+        let root = place.within.to_path_buf();
         let Some(server) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
         let is_shared = setup.multi_root(kind, server) != MultiRoot::No;
         program(setup, kind, server, if is_shared { setup.roots.roots() } else { std::slice::from_ref(&root) })

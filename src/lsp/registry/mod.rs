@@ -9,6 +9,7 @@
 pub mod docs_page;
 mod language_index;
 mod launch;
+mod libraries;
 mod loader;
 mod manifests;
 mod marker_files;
@@ -21,6 +22,7 @@ mod validation;
 
 pub use language_index::LanguageIndex;
 pub use launch::{LaunchConfig, LaunchPaths, refresh_copies};
+pub use libraries::{MissingLibrary, NODE_INSTALLERS, missing_library};
 pub use loader::RegistryError;
 pub use manifests::{parse_jsonc, python_environment};
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
@@ -31,4 +33,4 @@ pub use schema::{
     ReadinessRule, Registry, RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec, UsedLanguages,
 };
 pub use selection::{FallbackMode, LanguageCandidates, ServerSelection};
-pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerVerdict, place_file};
+pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerPlace, ServerVerdict, place_file};

@@ -115,6 +115,9 @@ pub struct ServerSpec {
     /// `textDocument/implementation`, `textDocument/prepareCallHierarchy`. Used for servers that don't run; a running
     /// server announces its capabilities.
     pub offers: Vec<String>,
+    /// Libraries that it takes from the project: the project, or a folder above it, must hold one of these paths. Without one the server finds
+    /// nothing, so it isn't started.
+    pub needs: Vec<String>,
     /// The rule for its project root.
     pub root: RootRule,
     /// How many project roots one process handles.

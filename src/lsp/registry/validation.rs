@@ -158,6 +158,9 @@ fn root(server: &ServerSpec) -> Result<(), (&'static str, String)> {
             Glob::new(path).map_err(|e| (field, format!("`{marker}` is not a glob: {}", e.kind())))?;
         }
     }
+    if let Some(bad) = server.needs.iter().find(|path| !is_inside(path)) {
+        return Err(("needs", format!("`{bad}` must be a relative path without `..`")));
+    }
     if rule.required && rule.markers.is_empty() && rule.workspace_markers.is_empty() && rule.manifests.is_empty() {
         return Err(("required", "there are no markers".into()));
     }

@@ -3,23 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{MarkerFiles, parse_jsonc};
+use codeyard_lsp::registry::{MarkerFiles, NODE_INSTALLERS, parse_jsonc};
 use serde_json::{Value, json};
 
 use super::configuration::normalized;
 use super::module_names;
 use crate::info::UnresolvedNames;
 use crate::limits::{MAX_EXAMPLES, MAX_WORKSPACE_PACKAGES};
-
-/// Lock files and the command that installs what they lock.
-const INSTALLERS: [(&str, &str); 6] = [
-    ("package-lock.json", "npm ci"),
-    ("npm-shrinkwrap.json", "npm ci"),
-    ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
-    ("yarn.lock", "yarn install --frozen-lockfile"),
-    ("bun.lock", "bun install --frozen-lockfile"),
-    ("bun.lockb", "bun install --frozen-lockfile"),
-];
 
 /// The packages of a tree.
 #[derive(Debug, Default)]
@@ -126,7 +116,7 @@ impl Packages {
             return None;
         }
         let installer =
-            INSTALLERS.iter().find(|(lock, _)| self.folders.iter().any(|folder| disk.exists(&folder.join(lock))));
+            NODE_INSTALLERS.iter().find(|(lock, _)| self.folders.iter().any(|folder| disk.exists(&folder.join(lock))));
         Some(UnresolvedNames {
             what: if self.by_folder.keys().any(|folder| disk.exists(&folder.join("node_modules"))) {
                 "`node_modules` lacks packages".into()
