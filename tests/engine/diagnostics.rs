@@ -26,6 +26,34 @@ async fn messages(yard: &Yard) -> Vec<String> {
 }
 
 #[test]
+fn a_configured_linter_without_its_library_is_named_with_the_command() {
+    paused(|| async {
+        for (findings, said) in
+            [(json!([finding(0, "a")]), "Returned 1 diagnostic."), (json!([]), "No diagnostics found.")]
+        {
+            let linter = pulling(json!([finding(1, "b")])).launcher();
+            let needing = Entry::new("lint", linter.clone()).linter().entry("needs = [\"node_modules/lint\"]");
+            let plan = Plan::new(Site::usual()).kind(Entry::new("fake", pulling(findings).launcher())).kind(needing);
+            let yard = plan.open().await;
+            let ask = || yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake"));
+            let mark =
+                "0 of 1 Fake files are known to lint: the project's `node_modules/lint` is missing; run `npm install`.";
+            assert_eq!(ask().await.summary(), format!("{said} {mark}"));
+            assert_eq!(linter.record().count("initialize"), 0, "it isn't started");
+            let all = yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await;
+            assert!(all.summary().ends_with("`node_modules/lint` is missing; run `npm install`."), "{}", all.summary());
+
+            // Installing it mends the answer without a restart.
+            yard.site().write("node_modules/lint/index.js", "");
+            pass(10_000).await;
+            let summary = ask().await.summary();
+            assert!(summary.starts_with("Returned ") && !summary.contains("missing"), "{summary}");
+            assert_eq!(linter.record().count("initialize"), 1);
+        }
+    });
+}
+
+#[test]
 fn pulled_diagnostics() {
     paused(|| async {
         let fake = pulling(json!([finding(1, "b"), finding(0, "a"), finding(1, "b")])).launcher();

@@ -30,9 +30,11 @@ use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::LspRequest;
 use crate::status::server_state::{UNSUPPORTED, Unavailable};
+use codeyard_base::ids::ServerKind;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::ReplyEntries;
 use codeyard_lsp::registry::ServerRole;
+use codeyard_model::coverage::{AnswerScope, ServerCoverage};
 use codeyard_model::epoch::Epochs;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
@@ -54,6 +56,8 @@ pub struct Execution {
     pub providers: Vec<Provider>,
     /// Providers that are known to be unavailable at the start.
     pub unavailable: Vec<Unavailable>,
+    /// Linters that the project configures and whose library it lacks, each with its language.
+    pub linters_without_library: Vec<(String, Unavailable)>,
     /// Whether a fallback could answer for servers that don't support the operation.
     pub has_fallbacks: bool,
     /// Number of source files that the providers serve, for the coverage of diagnostics.
@@ -136,7 +140,14 @@ impl Execution {
         let has_target = collected.answers.iter().any(O::has_target);
         let limits = self.limits.clone();
         let total = self.source_files;
-        let scope = coverage::scope(&self.query, &self.providers);
+        let mut scope = coverage::scope(&self.query, &self.providers);
+        if matches!(&*self.query, Query::DocumentDiagnostics { .. } | Query::WorkspaceDiagnostics { .. })
+            && !self.linters_without_library.is_empty()
+        {
+            let linters = self.linters_without_library.iter();
+            collected.known_files.extend(linters.map(|(language, why)| self.unlinted(language, why)));
+            scope = AnswerScope::Project;
+        }
         let origin = self.origin.clone();
         let work = move |gate: &Gate| {
             let _timer = origin.canonicalise();
@@ -206,6 +217,17 @@ impl Execution {
             ProviderRule::AllOrNone => self.collect_all_or_none(operation).await,
             ProviderRule::Tool(kind) => self.collect_tool(kind, operation).await,
         }
+    }
+
+    /// What a linter knows whose library the project lacks.
+    fn unlinted(&self, language: &str, why: &Unavailable) -> Arc<ServerCoverage> {
+        Arc::new(ServerCoverage {
+            languages: self.servers.registry.language_name(language),
+            files: if self.document.is_some() { 1 } else { self.source_files.max(1) },
+            reason: why.message.clone(),
+            remedy: Some(format!("run `{}`", why.command)),
+            ..ServerCoverage::of_no_files(ServerKind::new(&why.kind))
+        })
     }
 
     /// Whether a server turned out not to support the method, and a fallback that wasn't asked can answer in its place.

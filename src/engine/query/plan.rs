@@ -3,6 +3,7 @@
 //! For a document these are the servers of its language: the first available alternative, then the linters. For the whole workspace they
 //! are the servers of all languages that have files in it. This module starts no server.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,6 +64,8 @@ pub struct Plan {
     pub fallbacks: Vec<Choice>,
     /// Servers of other languages whose files may use the names of the file.
     pub companions: Companions,
+    /// Linters that the project configures and whose library it lacks, each with the language that it would serve and the reason.
+    pub linters_without_library: Vec<(String, Unavailable)>,
     /// Number of the workspace's files that a selected server serves; 0 in the plan of one file.
     pub served_files: usize,
 }
@@ -179,6 +182,8 @@ pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linter
     plan.fallbacks = merged(plan.fallbacks);
     plan.fallbacks.retain(|fallback| !chosen.contains(&fallback.key));
     plan.choices.sort_by(|a, b| (a.is_linter(), &a.key).cmp(&(b.is_linter(), &b.key)));
+    let mut libraries = BTreeSet::new();
+    plan.linters_without_library.retain(|(_, why)| libraries.insert(why.kind.clone()));
     let mut named = BTreeSet::new();
     plan.unavailable.retain(|unavailable| named.insert(unavailable.kind.clone()));
     Ok(plan)
@@ -226,15 +231,21 @@ fn plan_language(
         roots: setup.roots,
         files: options.files,
     };
+    let missing_libraries: RefCell<BTreeSet<String>> = RefCell::default();
     let mut available = |kind: &str, spec: &ServerSpec, place: ServerPlace<'_>| {
-        if let Some(missing) = missing_library(spec, place.project) {
-            let message = format!("the project's `{}` is missing", missing.path);
-            return Err(Unavailable::new(kind, "not_installed", message, missing.command));
-        }
         let root = place.within.to_path_buf();
         let Some(server) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
         let is_shared = setup.multi_root(kind, server) != MultiRoot::No;
-        program(setup, kind, server, if is_shared { setup.roots.roots() } else { std::slice::from_ref(&root) })
+        let found =
+            program(setup, kind, server, if is_shared { setup.roots.roots() } else { std::slice::from_ref(&root) })?;
+        match missing_library(spec, place.project) {
+            Some(missing) if matches!(found, ProgramState::Found(_)) => {
+                let message = format!("the project's `{}` is missing", missing.path);
+                missing_libraries.borrow_mut().insert(kind.to_owned());
+                Err(Unavailable::new(kind, "not_installed", message, missing.command))
+            }
+            _ => Ok(found),
+        }
     };
     let mut missing: Option<Unavailable> = None;
     let mut is_served = false;
@@ -265,6 +276,9 @@ fn plan_language(
                 plan_fallback(options, candidate.kind, path, plan, waits);
             }
             ServerVerdict::Unavailable { why, .. } if is_primary => missing = missing.or(Some(why)),
+            ServerVerdict::Unavailable { why, .. } if missing_libraries.borrow().contains(&why.kind) => {
+                plan.linters_without_library.push((language.to_owned(), why));
+            }
             _ => {}
         }
     }

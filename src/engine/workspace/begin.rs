@@ -213,6 +213,7 @@ impl Workspace {
             providers,
             unavailable,
             source_files: plan.served_files,
+            linters_without_library: plan.linters_without_library.clone(),
             has_fallbacks: !plan.fallbacks.is_empty(),
             servers: self.setup.servers.clone(),
             gate: self.setup.gate.clone(),
