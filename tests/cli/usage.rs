@@ -39,6 +39,23 @@ fn every_help_text_has_examples() {
 }
 
 #[test]
+fn an_installation_for_a_path_can_be_shown_first() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("p")).expect("a folder");
+    fs::write(sandbox.path("p/query.graphql"), "type A { a: Int }\n").expect("a file");
+    fs::write(sandbox.path("p/.graphqlrc.json"), "{}").expect("a file");
+    let folder = sandbox.path("p").display().to_string();
+    let shown = sandbox.run(&["servers", "install", "--for", &folder, "--dry-run"]).code(0);
+    let text = &shown.stderr;
+    assert!(text.contains("npm: graphql-language-service-cli") && text.contains(" MiB"), "{text}");
+    assert!(text.contains("about ") && text.contains("nothing was installed"), "{text}");
+    let listed = sandbox.run(&["servers", "list", "--json"]).code(0).stdout;
+    let rows: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+    let graphql = rows.as_array().and_then(|rows| rows.iter().find(|row| row["kind"] == "graphql")).expect("a row");
+    assert_ne!(graphql["state"], "installed", "{graphql}");
+}
+
+#[test]
 fn errors_have_exit_codes_and_the_next_command() {
     let sandbox = Sandbox::new();
     let config = sandbox.configured();

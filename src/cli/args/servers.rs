@@ -29,9 +29,15 @@ pub enum ServersCommand {
         /// Kinds to install; `codeyard servers list` shows them.
         #[arg(value_name = "KIND", required_unless_present = "for_path")]
         kinds: Vec<String>,
-        /// Install the kinds that the files below this path need.
+        /// Install the kinds that the files below this path need. Shows them with their sizes and asks first, if it runs in a terminal.
         #[arg(long = "for", value_name = "PATH")]
         for_path: Option<PathBuf>,
+        /// Don't ask.
+        #[arg(long)]
+        yes: bool,
+        /// Only show what would be installed.
+        #[arg(long)]
+        dry_run: bool,
         /// The registry of language servers.
         #[command(flatten)]
         registry: RegistryArgs,

@@ -106,6 +106,8 @@ pub struct ServerSpec {
     pub version_args: Vec<String>,
     /// The source of its packages.
     pub install: Option<InstallSource>,
+    /// The size of its installation in MiB, measured on Linux. 0: it isn't known.
+    pub installed_mib: u32,
     /// Environment variables to add.
     pub env: BTreeMap<String, String>,
     /// The most memory that one process of this kind may use together with its child processes, in MiB. A server that uses more is

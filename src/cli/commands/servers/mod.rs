@@ -2,6 +2,7 @@
 
 mod running;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -12,14 +13,15 @@ use crate::shared::output;
 use crate::shared::server_diagnosis::{self, ServerDiagnosis};
 use crate::shared::server_installation::{InstallContext, install_failure, install_kinds};
 use codeyard_lsp::install::{InstallError, ProgramStatus};
-use codeyard_lsp::registry::{ServerRole, ServerSelection};
+use codeyard_lsp::registry::{InstallSource, ServerRole, ServerSelection};
 
 /// Runs the subcommand.
 pub(crate) fn run(command: ServersCommand) -> Result<(), Failure> {
     match command {
         ServersCommand::List { registry, json } => list(&InstallContext::open(&registry)?, json),
-        ServersCommand::Install { kinds, for_path, registry, json } => {
-            install(&InstallContext::open(&registry)?, kinds, for_path.as_deref(), json)
+        ServersCommand::Install { kinds, for_path, yes, dry_run, registry, json } => {
+            let consent = Consent::of(yes, dry_run);
+            install(&InstallContext::open(&registry)?, kinds, for_path.as_deref(), consent, json)
         }
         ServersCommand::Uninstall { kinds, state } => {
             uninstall(&InstallContext::open(&RegistryArgs { config: None, state })?, &kinds)
@@ -107,14 +109,83 @@ fn row<'a>(context: &'a InstallContext, kind: &str) -> Option<ServerRow<'a>> {
     Some(row)
 }
 
+/// Whether the person agrees to what would be installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    /// Not asked yet.
+    Ask,
+    /// `--yes`, or a script that nobody can answer for.
+    Given,
+    /// `--dry-run`: install nothing.
+    DryRun,
+}
+
+impl Consent {
+    fn of(yes: bool, dry_run: bool) -> Self {
+        match () {
+            () if dry_run => Self::DryRun,
+            () if yes || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() => Self::Given,
+            () => Self::Ask,
+        }
+    }
+}
+
+/// Shows the kinds with their sources and sizes.
+fn show_plan(context: &InstallContext, kinds: &[String]) {
+    let (mut total, mut unknown) = (0, 0);
+    for kind in kinds {
+        let Some(server) = context.registry.servers.get(kind) else { continue };
+        let size = match server.installed_mib {
+            0 => "size unknown".to_owned(),
+            size => format!("{size} MiB"),
+        };
+        total += server.installed_mib;
+        unknown += u32::from(server.installed_mib == 0);
+        let source = server.install.as_ref().map_or_else(String::new, install_source);
+        output::eprint_line(format_args!("  {kind:<28} {size:>12}  {source}"));
+    }
+    let count =
+        if kinds.len() == 1 { "1 language server".to_owned() } else { format!("{} language servers", kinds.len()) };
+    let unknown = if unknown == 0 { String::new() } else { format!(" and {unknown} of unknown size") };
+    output::eprint_line(format_args!("{count}, about {total} MiB on disk{unknown}"));
+}
+
+fn install_source(source: &InstallSource) -> String {
+    match source {
+        InstallSource::Pypi { packages, .. } => format!("PyPI: {}", packages.join(" ")),
+        InstallSource::Npm { packages } => format!("npm: {}", packages.join(" ")),
+        InstallSource::Cargo { packages, .. } => format!("crates.io, compiled here: {}", packages.join(" ")),
+        InstallSource::Go { packages } => format!("Go, compiled here: {}", packages.join(" ")),
+        InstallSource::Manual { .. } | InstallSource::Builtin {} => String::new(),
+    }
+}
+
+fn is_confirmed() -> Result<bool, Failure> {
+    eprint!("Install? [Y/n] ");
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).map_err(|error| Failure::new(format!("no answer: {error}; pass --yes")))?;
+    // An end of the input is no answer.
+    Ok(line.ends_with('\n') && matches!(line.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+}
+
 fn install(
     context: &InstallContext,
     mut kinds: Vec<String>,
     for_path: Option<&Path>,
+    consent: Consent,
     json: bool,
 ) -> Result<(), Failure> {
     if let Some(path) = for_path {
         kinds.extend(needed_kinds(context, path)?);
+    }
+    if !kinds.is_empty() && (for_path.is_some() || consent == Consent::DryRun) {
+        show_plan(context, &kinds);
+        if consent == Consent::DryRun || consent == Consent::Ask && !is_confirmed()? {
+            output::eprint_line(format_args!(
+                "nothing was installed; `codeyard servers install KIND` installs one of them"
+            ));
+            return Ok(());
+        }
     }
     if kinds.is_empty() {
         output::eprint_line(format_args!(
@@ -123,7 +194,11 @@ fn install(
     }
     let mut done = Vec::new();
     let mut failed = Vec::new();
-    for kind in kinds {
+    let count = kinds.len();
+    for (number, kind) in kinds.into_iter().enumerate() {
+        if count > 1 {
+            output::eprint_line(format_args!("{} of {count}: {kind}", number + 1));
+        }
         match install_kinds(context, std::slice::from_ref(&kind)) {
             Ok(installed) => done.extend(installed),
             Err(error) => failed.push(error),
@@ -161,7 +236,6 @@ fn needed_kinds(context: &InstallContext, path: &Path) -> Result<Vec<String>, Fa
 
 /// Whether codeyard can install the kind. Prints what to do where it cannot.
 fn is_installable(context: &InstallContext, kind: &str) -> bool {
-    use codeyard_lsp::registry::InstallSource;
     match context.registry.servers.get(kind).and_then(|server| server.install.as_ref()) {
         Some(InstallSource::Manual { hint }) => {
             output::eprint_line(format_args!("{kind}: {hint}"));
