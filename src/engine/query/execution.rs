@@ -6,7 +6,6 @@
 //! the language servers. It changes no state: the workspace accepts the result only if its epochs are still the ones at the start of the
 //! execution.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use actix::Recipient;
@@ -20,25 +19,22 @@ use crate::query::commonjs::{ModuleCache, WorkspaceFiles};
 use crate::query::file_looks::ObservedFile;
 use crate::query::gather::OperationOutcome;
 use crate::query::messages::{ExecutionOutcome, Finish, SharedExecution};
-use crate::query::missing_servers::{self, NameSearch};
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::query::query_operation::{OperationHandler, ProviderRule, QueryOperation};
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
-use crate::query::{coverage, fallback, gather, operations, position_check, previews};
+use crate::query::{coverage, gather, operations, position_check, previews};
 use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::LspRequest;
-use crate::status::server_state::{UNSUPPORTED, Unavailable};
-use codeyard_base::ids::ServerKind;
+use crate::status::server_state::Unavailable;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::ReplyEntries;
-use codeyard_lsp::registry::ServerRole;
-use codeyard_model::coverage::{AnswerScope, ServerCoverage};
+use codeyard_model::coverage::AnswerScope;
 use codeyard_model::epoch::Epochs;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
-use codeyard_model::operation::{LspQuery, Operation, QuerySubject};
+use codeyard_model::operation::Operation;
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::CanonicalResult;
@@ -219,24 +215,6 @@ impl Execution {
         }
     }
 
-    /// What a linter knows whose library the project lacks.
-    fn unlinted(&self, language: &str, why: &Unavailable) -> Arc<ServerCoverage> {
-        Arc::new(ServerCoverage {
-            languages: self.servers.registry.language_name(language),
-            files: if self.document.is_some() { 1 } else { self.source_files.max(1) },
-            reason: why.message.clone(),
-            remedy: Some(format!("run `{}`", why.command)),
-            ..ServerCoverage::of_no_files(ServerKind::new(&why.kind))
-        })
-    }
-
-    /// Whether a server turned out not to support the method, and a fallback that wasn't asked can answer in its place.
-    fn needs_fallback(&self, method: &str) -> bool {
-        let has_asked = self.providers.iter().any(|provider| provider.fallback_for.is_some());
-        let refusing = || fallback::refusing(&self.providers, method, self.query.uri().is_some());
-        self.has_fallbacks && !has_asked && !refusing().is_empty()
-    }
-
     fn context(&self) -> RequestContext<'_> {
         let files = WorkspaceFiles { slot: &self.slot, modules: &self.modules, epochs: self.epochs };
         RequestContext { gate: &self.gate, callers: &self.callers, origin: &self.origin, files: Some(files) }
@@ -307,46 +285,6 @@ impl Execution {
             }
             OperationOutcome::ServerStopped => Err(NoResult::ServerStopped),
             OperationOutcome::Failed(error) => Err(error.into()),
-        }
-    }
-
-    /// The kinds of missing servers whose files don't have the name that is searched.
-    async fn irrelevant_servers(&self) -> BTreeSet<String> {
-        let Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) = &*self.query else {
-            return BTreeSet::new();
-        };
-        let until = gather::linter_cutoff(self.callers.deadline());
-        let search = NameSearch { gate: &self.gate, servers: &self.servers, slot: &self.slot, until };
-        search.irrelevant(&self.unavailable, name).await
-    }
-
-    /// Whether a search of symbols needn't name a missing server: its files don't have the name, or a fallback has searched them.
-    fn is_needless(&self, why: &Unavailable, irrelevant: &BTreeSet<String>, by_name: &BTreeSet<String>) -> bool {
-        let is_search = gather::is_symbol_search(&self.query) && missing_servers::is_missing(why);
-        let is_covered = || {
-            let server = self.servers.registry.servers.get(&why.kind);
-            server.is_some_and(|server| server.languages.iter().all(|language| by_name.contains(language)))
-        };
-        is_search && (irrelevant.contains(&why.kind) || is_covered())
-    }
-
-    /// Adds to an error about an unsupported method the servers of the language that support it.
-    fn with_alternatives(&self, error: ToolError, method: &str) -> ToolError {
-        let unsupported = error.details.get("reason").is_some_and(|reason| reason == UNSUPPORTED);
-        let Some(document) = self.document.as_ref().filter(|_| unsupported) else { return error };
-        let registry = &self.servers.registry;
-        let offers = |kind: &&str| {
-            let server = &registry.servers[*kind];
-            // The embedded server can't be installed; it was asked where it may answer.
-            server.role != ServerRole::Fallback && server.offers.iter().any(|offered| offered == method)
-        };
-        let all = registry.servers_for(document.language.as_str());
-        let offered: Vec<&str> = all.into_iter().filter(offers).collect();
-        match offered.first() {
-            Some(first) => {
-                error.with("command", format!("codeyard servers install {first}")).with("offeredBy", offered)
-            }
-            None => error.with("offeredBy", offered),
         }
     }
 

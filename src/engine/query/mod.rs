@@ -29,5 +29,6 @@ pub(crate) mod provider_call;
 pub(crate) mod query_operation;
 pub mod redact;
 mod title;
+mod unanswered;
 mod useful_order;
 pub mod watch_slot;
