@@ -158,6 +158,8 @@ fn origin(server: &ServerSpec) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -185,6 +187,41 @@ mod tests {
         assert_eq!(records.keys().filter(untested).collect::<Vec<_>>(), Vec::<&String>::new());
         let wrong = records.iter().filter(|(_, record)| record.right + record.marked != record.asked);
         assert_eq!(wrong.map(|(kind, _)| kind).collect::<Vec<_>>(), Vec::<&String>::new());
+    }
+
+    /// The languages that codeyard installs a main server or a linter of, and those whose servers are installed by hand, by name.
+    fn languages_by_source(registry: &Registry) -> [String; 2] {
+        let name = |id: &String| registry.language_name(id);
+        let (mut installed, mut by_hand) = (BTreeSet::new(), BTreeSet::new());
+        for server in registry.servers.values().filter(|server| server.role != ServerRole::Fallback) {
+            match &server.install {
+                None | Some(InstallSource::Manual { .. }) => by_hand.extend(server.languages.iter().map(name)),
+                Some(_) => installed.extend(server.languages.iter().map(name)),
+            }
+        }
+        let listed = |names: Vec<&String>| {
+            let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+            format!("\n\n{} languages: {}.\n\n", names.len(), names.join(", "))
+        };
+        [listed(installed.iter().collect()), listed(by_hand.difference(&installed).collect())]
+    }
+
+    #[test]
+    fn the_page_of_languages_is_up_to_date() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language-coverage.md");
+        let there = std::fs::read_to_string(path).unwrap();
+        let mut wanted = there.clone();
+        let heads = ["## Installed by `codeyard servers install`", "`codeyard doctor` names the command."];
+        let [installed, by_hand] = languages_by_source(&Registry::builtin());
+        for (head, list) in heads.iter().zip([installed, by_hand]) {
+            let start = wanted.find(head).map(|at| at + head.len()).unwrap();
+            let end = start + wanted[start..].find("## ").unwrap();
+            wanted.replace_range(start..end, &list);
+        }
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, &wanted).unwrap();
+        }
+        assert!(there == wanted, "docs/language-coverage.md is out of date; run this test with UPDATE_DOCS=1");
     }
 
     #[test]

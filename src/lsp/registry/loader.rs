@@ -124,6 +124,15 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_text_takes_a_readiness_condition_out() {
+        let readiness = |text: &str| merged(text).unwrap().servers["jdtls"].readiness.clone();
+        let before = readiness("");
+        assert!(before.method.is_some() || before.log_message.is_some(), "{before:?}");
+        let after = readiness("[servers.jdtls.readiness]\nmethod = \"\"\nlog_message = \"\"\n");
+        assert_eq!((after.method, after.log_message), (None, None));
+    }
+
+    #[test]
     fn errors_name_the_key() {
         let server = "[servers.x]\ngroup = \"x\"\ncommand = [\"x\"]\n";
         let cases = [

@@ -320,6 +320,11 @@ pub enum RootPick {
     Outermost,
 }
 
+/// A text that can be taken out of an entry by an empty one.
+fn unless_empty<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(value)?.filter(|text| !text.is_empty()))
+}
+
 /// The rule that says when a server has loaded its workspace. All given conditions must hold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -339,9 +344,11 @@ pub struct ReadinessRule {
     /// After a change of its files it counts as loading for this many ms, unless it reports relevant progress before: then until that ends. For a
     /// server that reads changed files only some time after it was notified.
     pub after_change_ms: u64,
-    /// Ready when a `window/logMessage` contains this text.
+    /// Ready when a `window/logMessage` contains this text. Empty: it isn't waited for, whatever the built-in entry says.
+    #[serde(deserialize_with = "unless_empty")]
     pub log_message: Option<String>,
-    /// Ready when the server sends a request or notification of this method.
+    /// Ready when the server sends a request or notification of this method. Empty: it isn't waited for, whatever the built-in entry says.
+    #[serde(deserialize_with = "unless_empty")]
     pub method: Option<String>,
     /// A progress token counts as ended after this many ms without a report. 0: 30000.
     pub token_limit_ms: u64,
