@@ -42,7 +42,6 @@ const OUTDATED: [i64; 3] = [-32801, -32802, -32800];
 
 /// The incarnation of a pushed answer: no later request refers to it.
 const NO_INCARNATION: u64 = 0;
-
 /// Why a provider gave no answer.
 #[derive(Debug)]
 pub(crate) enum ProviderFailure {
@@ -155,11 +154,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     pub(crate) async fn settle(&mut self) -> Result<Attempt, ProviderFailure> {
         loop {
             let attempt = self.attempt().await;
-            match &attempt {
-                Err(ProviderFailure::Unsupported) => self.provider.refused.add(R::METHOD),
-                Ok(Attempt::Reply(..)) => self.provider.refused.remove(R::METHOD),
-                _ => {}
-            }
+            self.provider.refused.record(R::METHOD, &attempt);
             match attempt? {
                 Attempt::Waited => {}
                 Attempt::Outdated | Attempt::Unimplemented => self.pause().await,

@@ -8,19 +8,20 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::query::provider_call::{Attempt, ProviderFailure};
+
 /// The record of one language server. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct RefusedMethods(Arc<Mutex<BTreeSet<&'static str>>>);
 
 impl RefusedMethods {
-    /// The server doesn't support the method.
-    pub(crate) fn add(&self, method: &'static str) {
-        self.0.lock().insert(method);
-    }
-
-    /// The server has answered the method.
-    pub(crate) fn remove(&self, method: &str) {
-        self.0.lock().remove(method);
+    /// Records whether an attempt shows that the server supports the method.
+    pub(crate) fn record(&self, method: &'static str, attempt: &Result<Attempt, ProviderFailure>) {
+        match attempt {
+            Err(ProviderFailure::Unsupported) => drop(self.0.lock().insert(method)),
+            Ok(Attempt::Reply(..)) => drop(self.0.lock().remove(method)),
+            _ => {}
+        }
     }
 
     /// Whether it supported all methods when it was asked for them last.
