@@ -27,6 +27,7 @@ mod confirm;
 mod corpus;
 mod edits;
 mod encodings;
+mod environments;
 mod equality;
 mod freshness;
 mod history;
