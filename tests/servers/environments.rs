@@ -61,6 +61,7 @@ impl Repository {
     }
 
     /// Makes an environment with the module `outside`. `false`: Python can't.
+    #[expect(clippy::disallowed_methods, reason = "tests make their environments with Python itself")]
     fn install(&self, name: &str) -> bool {
         let place = self.root.join(name);
         let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&place).status();
