@@ -1,7 +1,8 @@
 //! Tree-sitter grammars and the query files that go with them.
 //!
 //! Each language is a cargo feature with the language's name, and each feature pulls in one grammar crate. All features are on by
-//! default. A build with `--no-default-features --features rust` compiles one grammar: [`grammar`] then returns `None` for every
+//! default but those of very large parsers, which `all-languages` turns on. Vue and Svelte use TypeScript's grammar for their scripts, and
+//! interfaces of OCaml belong to the feature `ocaml`. A build with `--no-default-features --features rust` compiles one grammar: [`grammar`] then returns `None` for every
 //! other language, and the code index reports such a language as one without a grammar. Its files stay searchable by text.
 //!
 //! The queries are files in `config/queries`. Languages that share a base share query files: a language's query is its files, in
@@ -11,81 +12,72 @@
 
 use tree_sitter::Language;
 
-/// The languages that this crate has a grammar for if their features are on, sorted.
-pub const LANGUAGES: [&str; 20] = [
-    "bash",
-    "c",
-    "cpp",
-    "csharp",
-    "go",
-    "java",
-    "javascript",
-    "json",
-    "kotlin",
-    "markdown",
-    "php",
-    "python",
-    "ruby",
-    "rust",
-    "scala",
-    "swift",
-    "toml",
-    "tsx",
-    "typescript",
-    "yaml",
-];
+macro_rules! languages {
+    ($($name:literal if $feature:literal: $grammar:expr, $($file:literal),+;)+) => {
+        /// The languages that this crate has a grammar for if their features are on, sorted.
+        pub const LANGUAGES: &[&str] = &[$($name),+];
 
-/// The grammar of the language with this name, and the source of its query. `None` if the name is not in [`LANGUAGES`] or the
-/// language's feature is off.
-pub fn grammar(name: &str) -> Option<(Language, &'static str)> {
-    macro_rules! row {
-        ($grammar:expr, $($file:literal),+) => {
-            ($grammar.into(), concat!($(include_str!(concat!("../../config/queries/", $file, ".scm"))),+))
-        };
-    }
-    Some(match name {
-        #[cfg(feature = "bash")]
-        "bash" => row!(tree_sitter_bash::LANGUAGE, "bash"),
-        #[cfg(feature = "c")]
-        "c" => row!(tree_sitter_c::LANGUAGE, "c"),
-        #[cfg(feature = "cpp")]
-        "cpp" => row!(tree_sitter_cpp::LANGUAGE, "cpp", "c"),
-        #[cfg(feature = "csharp")]
-        "csharp" => row!(tree_sitter_c_sharp::LANGUAGE, "csharp"),
-        #[cfg(feature = "go")]
-        "go" => row!(tree_sitter_go::LANGUAGE, "go"),
-        #[cfg(feature = "java")]
-        "java" => row!(tree_sitter_java::LANGUAGE, "java"),
-        #[cfg(feature = "javascript")]
-        "javascript" => row!(tree_sitter_javascript::LANGUAGE, "javascript", "ecmascript", "jsx"),
-        #[cfg(feature = "json")]
-        "json" => row!(tree_sitter_json::LANGUAGE, "json"),
-        #[cfg(feature = "kotlin")]
-        "kotlin" => row!(tree_sitter_kotlin_ng::LANGUAGE, "kotlin"),
-        #[cfg(feature = "markdown")]
-        "markdown" => row!(tree_sitter_md::LANGUAGE, "markdown"),
-        #[cfg(feature = "php")]
-        "php" => row!(tree_sitter_php::LANGUAGE_PHP, "php"),
-        #[cfg(feature = "python")]
-        "python" => row!(tree_sitter_python::LANGUAGE, "python"),
-        #[cfg(feature = "ruby")]
-        "ruby" => row!(tree_sitter_ruby::LANGUAGE, "ruby"),
-        #[cfg(feature = "rust")]
-        "rust" => row!(tree_sitter_rust::LANGUAGE, "rust"),
-        #[cfg(feature = "scala")]
-        "scala" => row!(tree_sitter_scala::LANGUAGE, "scala"),
-        #[cfg(feature = "swift")]
-        "swift" => row!(tree_sitter_swift::LANGUAGE, "swift"),
-        #[cfg(feature = "toml")]
-        "toml" => row!(tree_sitter_toml_ng::LANGUAGE, "toml"),
-        #[cfg(feature = "tsx")]
-        "tsx" => row!(tree_sitter_typescript::LANGUAGE_TSX, "typescript", "ecmascript", "jsx"),
-        #[cfg(feature = "typescript")]
-        "typescript" => row!(tree_sitter_typescript::LANGUAGE_TYPESCRIPT, "typescript", "ecmascript"),
-        #[cfg(feature = "yaml")]
-        "yaml" => row!(tree_sitter_yaml::LANGUAGE, "yaml"),
-        _ => return None,
-    })
+        /// The grammar of the language with this name, and the source of its query. `None` if the name is not in [`LANGUAGES`] or the
+        /// language's feature is off.
+        pub fn grammar(name: &str) -> Option<(Language, &'static str)> {
+            Some(match name {
+                $(
+                    #[cfg(feature = $feature)]
+                    $name => ($grammar.into(), concat!($(include_str!(concat!("../../config/queries/", $file, ".scm"))),+)),
+                )+
+                _ => return None,
+            })
+        }
+
+        /// Whether the feature of each language is on.
+        #[cfg(test)]
+        const FEATURES: &[bool] = &[$(cfg!(feature = $feature)),+];
+    };
+}
+
+// Each language with its feature, its grammar and the files of its query.
+languages! {
+    "bash" if "bash": tree_sitter_bash::LANGUAGE, "bash";
+    "c" if "c": tree_sitter_c::LANGUAGE, "c";
+    "cmake" if "cmake": tree_sitter_cmake::LANGUAGE, "cmake";
+    "cpp" if "cpp": tree_sitter_cpp::LANGUAGE, "cpp", "c";
+    "csharp" if "csharp": tree_sitter_c_sharp::LANGUAGE, "csharp";
+    "dart" if "dart": tree_sitter_dart::LANGUAGE, "dart";
+    "dockerfile" if "dockerfile": tree_sitter_containerfile::LANGUAGE, "dockerfile";
+    "elixir" if "elixir": tree_sitter_elixir::LANGUAGE, "elixir";
+    "elm" if "elm": tree_sitter_elm::LANGUAGE, "elm";
+    "erlang" if "erlang": tree_sitter_erlang::LANGUAGE, "erlang";
+    "go" if "go": tree_sitter_go::LANGUAGE, "go";
+    "graphql" if "graphql": tree_sitter_graphql::LANGUAGE, "graphql";
+    "haskell" if "haskell": tree_sitter_haskell::LANGUAGE, "haskell";
+    "hcl" if "hcl": tree_sitter_hcl::LANGUAGE, "hcl";
+    "java" if "java": tree_sitter_java::LANGUAGE, "java";
+    "javascript" if "javascript": tree_sitter_javascript::LANGUAGE, "javascript", "ecmascript", "jsx";
+    "json" if "json": tree_sitter_json::LANGUAGE, "json";
+    "julia" if "julia": tree_sitter_julia::LANGUAGE, "julia";
+    "kotlin" if "kotlin": tree_sitter_kotlin_ng::LANGUAGE, "kotlin";
+    "lua" if "lua": tree_sitter_lua::LANGUAGE, "lua";
+    "make" if "make": tree_sitter_make::LANGUAGE, "make";
+    "markdown" if "markdown": tree_sitter_md::LANGUAGE, "markdown";
+    "nix" if "nix": tree_sitter_nix::LANGUAGE, "nix";
+    "ocaml" if "ocaml": tree_sitter_ocaml::LANGUAGE_OCAML, "ocaml";
+    "ocaml-interface" if "ocaml": tree_sitter_ocaml::LANGUAGE_OCAML_INTERFACE, "ocaml";
+    "php" if "php": tree_sitter_php::LANGUAGE_PHP, "php";
+    "proto" if "proto": tree_sitter_proto::LANGUAGE, "proto";
+    "python" if "python": tree_sitter_python::LANGUAGE, "python";
+    "r" if "r": tree_sitter_r::LANGUAGE, "r";
+    "ruby" if "ruby": tree_sitter_ruby::LANGUAGE, "ruby";
+    "rust" if "rust": tree_sitter_rust::LANGUAGE, "rust";
+    "scala" if "scala": tree_sitter_scala::LANGUAGE, "scala";
+    "solidity" if "solidity": tree_sitter_solidity::LANGUAGE, "solidity";
+    "svelte" if "svelte": tree_sitter_typescript::LANGUAGE_TYPESCRIPT, "typescript", "ecmascript";
+    "swift" if "swift": tree_sitter_swift::LANGUAGE, "swift";
+    "toml" if "toml": tree_sitter_toml_ng::LANGUAGE, "toml";
+    "tsx" if "tsx": tree_sitter_typescript::LANGUAGE_TSX, "typescript", "ecmascript", "jsx";
+    "typescript" if "typescript": tree_sitter_typescript::LANGUAGE_TYPESCRIPT, "typescript", "ecmascript";
+    "vue" if "vue": tree_sitter_typescript::LANGUAGE_TYPESCRIPT, "typescript", "ecmascript";
+    "yaml" if "yaml": tree_sitter_yaml::LANGUAGE, "yaml";
+    "zig" if "zig": tree_sitter_zig::LANGUAGE, "zig";
 }
 
 #[cfg(test)]
@@ -104,30 +96,8 @@ mod tests {
 
     #[test]
     fn a_language_has_a_grammar_exactly_if_its_feature_is_on() {
-        let available = LANGUAGES.iter().filter(|name| grammar(name).is_some()).count();
-        let features = [
-            cfg!(feature = "bash"),
-            cfg!(feature = "c"),
-            cfg!(feature = "cpp"),
-            cfg!(feature = "csharp"),
-            cfg!(feature = "go"),
-            cfg!(feature = "java"),
-            cfg!(feature = "javascript"),
-            cfg!(feature = "json"),
-            cfg!(feature = "kotlin"),
-            cfg!(feature = "markdown"),
-            cfg!(feature = "php"),
-            cfg!(feature = "python"),
-            cfg!(feature = "ruby"),
-            cfg!(feature = "rust"),
-            cfg!(feature = "scala"),
-            cfg!(feature = "swift"),
-            cfg!(feature = "toml"),
-            cfg!(feature = "tsx"),
-            cfg!(feature = "typescript"),
-            cfg!(feature = "yaml"),
-        ];
-        assert_eq!(available, features.iter().filter(|is_on| **is_on).count());
+        let available: Vec<bool> = LANGUAGES.iter().map(|name| grammar(name).is_some()).collect();
+        assert_eq!(available, FEATURES);
         assert!(grammar("cobol").is_none());
         assert!(LANGUAGES.is_sorted());
     }

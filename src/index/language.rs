@@ -74,6 +74,28 @@ languages! {
     YAML = "yaml", ["yml"], ["yaml", "yml"], [".clang-format", ".clang-tidy", ".clangd"], [];
     TOML = "toml", [], ["toml"], ["Cargo.lock", "Pipfile", "poetry.lock", "uv.lock"], [];
     MARKDOWN = "markdown", ["md"], ["md", "markdown", "mdx", "mkd"], [], [];
+    LUA = "lua", [], ["lua", "luau", "rockspec"], [".luacheckrc"], ["lua", "luajit"];
+    ZIG = "zig", [], ["zig", "zon"], [], [];
+    DART = "dart", [], ["dart"], [], ["dart"];
+    HASKELL = "haskell", ["hs"], ["hs", "hs-boot"], [], ["runhaskell", "runghc"];
+    ELIXIR = "elixir", ["ex"], ["ex", "exs"], ["mix.lock"], ["elixir"];
+    OCAML = "ocaml", ["ml"], ["ml"], [], ["ocaml"];
+    OCAML_INTERFACE = "ocaml-interface", ["mli", "ocaml.interface"], ["mli"], [], [];
+    HCL = "hcl", ["terraform", "tf", "terraform-vars"], ["hcl", "tf", "tfvars", "tofu"], [".terraform.lock.hcl"], [];
+    NIX = "nix", [], ["nix"], [], [];
+    JULIA = "julia", ["jl"], ["jl"], [], ["julia"];
+    R = "r", [], ["r"], [".Rprofile"], ["Rscript"];
+    ERLANG = "erlang", ["erl"], ["erl", "hrl", "escript"], ["rebar.config"], ["escript"];
+    ELM = "elm", [], ["elm"], [], [];
+    GRAPHQL = "graphql", ["gql"], ["graphql", "graphqls", "gql"], [], [];
+    SOLIDITY = "solidity", ["sol"], ["sol"], [], [];
+    PROTO = "proto", ["protobuf"], ["proto"], [], [];
+    CMAKE = "cmake", [], ["cmake"], ["CMakeLists.txt"], [];
+    MAKE = "make", ["makefile"], ["mk", "mak"], ["Makefile", "makefile", "GNUmakefile", "BSDmakefile", "Kbuild"], ["make"];
+    DOCKERFILE = "dockerfile", ["docker", "containerfile"], ["dockerfile", "containerfile"], ["Dockerfile", "Containerfile"],
+        [];
+    VUE = "vue", [], ["vue"], [], [];
+    SVELTE = "svelte", [], ["svelte"], [], [];
 }
 
 impl Language {
@@ -89,6 +111,11 @@ impl Language {
     /// Whether it is a programming language. Others describe data or are prose.
     pub fn is_code(self) -> bool {
         !matches!(self, Self::JSON | Self::YAML | Self::TOML | Self::MARKDOWN)
+    }
+
+    /// Whether this build of the index has a grammar for it. Without one, files are searched as text.
+    pub fn has_grammar(self) -> bool {
+        super::extract::has_grammar(self)
     }
 
     /// Its number, which the index stores. It never changes.
@@ -132,7 +159,13 @@ impl Language {
         if found == Some(Self::C) && extension == "h" && Self::has_cpp_mode_line(first_line) {
             return Some(Self::CPP);
         }
-        found.or_else(|| Self::of_first_line(first_line))
+        // Such as `Dockerfile.dev` and `Makefile.am`.
+        let of_stem = || {
+            Some(stem).and_then(|stem| {
+                [Self::DOCKERFILE, Self::MAKE].into_iter().find(|language| language.row().files.contains(&stem))
+            })
+        };
+        found.or_else(of_stem).or_else(|| Self::of_first_line(first_line))
     }
 
     /// Whether [`Self::of_file`] may tell this first line from an empty one.
@@ -164,14 +197,15 @@ mod tests {
     fn numbers_never_change() {
         let names: Vec<&str> = Language::ALL.iter().copied().map(Language::name).collect();
         let expected = "rust typescript tsx javascript python go c cpp java csharp ruby php kotlin swift scala bash json yaml \
-                        toml markdown";
+                        toml markdown lua zig dart haskell elixir ocaml ocaml-interface hcl nix julia r erlang elm graphql \
+                        solidity proto cmake make dockerfile vue svelte";
         assert_eq!(names, expected.split(' ').collect::<Vec<_>>());
         for (number, language) in (0_u8..).zip(Language::ALL.iter().copied()) {
             assert_eq!(language.number(), number);
             assert_eq!(Language::from_number(number), Some(language));
             assert_eq!(Language::by_name(language.name()), Some(language));
         }
-        assert_eq!(Language::from_number(20), None);
+        assert_eq!(Language::from_number(41), None);
         assert_eq!((Language::MARKDOWN.number(), Language::PYTHON.name()), (19, "python"));
     }
 
@@ -222,6 +256,15 @@ mod tests {
             ("Makefile.in", "", None),
             ("Gemfile", "", Some("ruby")),
             ("Cargo.lock", "", Some("toml")),
+            ("a/CMakeLists.txt", "", Some("cmake")),
+            ("a/Config.cmake.in", "", Some("cmake")),
+            ("Makefile", "", Some("make")),
+            ("Makefile.am", "", Some("make")),
+            ("Dockerfile.dev", "", Some("dockerfile")),
+            ("app.Dockerfile", "", Some("dockerfile")),
+            ("a/shape.mli", "", Some("ocaml-interface")),
+            ("R/shape.R", "", Some("r")),
+            ("bin/run", "#!/usr/bin/env Rscript", Some("r")),
             ("bin/run", "#!/usr/bin/env python3\n", Some("python")),
             ("bin/run", "#!/usr/bin/python3.11 -u", Some("python")),
             ("bin/run", "#!/usr/bin/env -S LANG=C node --x", Some("javascript")),

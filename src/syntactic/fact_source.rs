@@ -34,8 +34,13 @@ pub(crate) trait FactSource {
 }
 
 /// Languages whose sources use each other's names.
-const LANGUAGE_FAMILIES: [&[&str]; 3] =
-    [&["typescript", "tsx", "javascript"], &["c", "cpp"], &["java", "kotlin", "scala"]];
+const LANGUAGE_FAMILIES: [&[&str]; 5] = [
+    &["typescript", "tsx", "javascript", "vue", "svelte"],
+    &["c", "cpp"],
+    &["java", "kotlin", "scala"],
+    &["elixir", "erlang"],
+    &["ocaml", "ocaml-interface"],
+];
 
 /// Whether a name in a file of one language may refer to a definition in a file of the other.
 pub(crate) fn are_related(one: Option<Language>, other: Option<Language>) -> bool {

@@ -58,12 +58,19 @@ impl HandlerContext<'_> {
     /// The file at a path, relative to the root; `None`: it isn't indexed.
     ///
     /// # Errors
-    /// The file is too complex to parse, or those of the fact source.
+    /// The file is too complex to parse, the build has no grammar for its language, or those of the fact source.
     fn parsed_file(&self, path: &str) -> Result<Option<FileFacts>, SyntacticError> {
         match self.source.file(path)? {
             Some(file) if file.facts.is_too_complex => Err(SyntacticError::Failed(format!(
                 "{path} is too complex to parse: it nests too deeply or is ambiguous in too many places; search its text instead"
             ))),
+            Some(FileFacts { language: Some(language), .. }) if !language.has_grammar() => {
+                Err(SyntacticError::Failed(format!(
+                    "{path} isn't parsed: this build has no grammar for {}; search its text instead, or build codeyard with the feature \
+                 `all-languages`",
+                    language.name()
+                )))
+            }
             file => Ok(file),
         }
     }

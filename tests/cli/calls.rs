@@ -79,13 +79,13 @@ fn call_uses_the_running_server_and_shares_its_language_server() {
 fn errors_have_code_details_and_the_next_command() {
     let sandbox = Sandbox::new();
     let config = sandbox.configured();
-    std::fs::write(sandbox.path("repo/x.zig"), "").unwrap();
+    std::fs::write(sandbox.path("repo/x.pl"), "").unwrap();
     let cases = [
         (json!({"uri": "gone.tiny"}), "NOT_FOUND", "next: check path"),
         (json!({"uri": "../other/a.tiny"}), "WORKSPACE_DENIED", "next: name the repository"),
         (json!({"uri": "http://x/y"}), "URI_INVALID", "next: check path"),
         (json!({}), "INVALID_PARAMS", "next: `codeyard call --help`"),
-        (json!({"uri": "x.zig"}), "PROVIDER_UNAVAILABLE", "reason: \"not_installed\""),
+        (json!({"uri": "x.pl"}), "PROVIDER_UNAVAILABLE", "reason: \"not_installed\""),
     ];
     for (arguments, code, next) in cases {
         let words = ["call", "documentSymbols", &arguments.to_string(), "--config", &config];

@@ -23,6 +23,16 @@ const BASH_HEREDOCS: usize = 250;
 /// many overflows the thread's stack.
 const OPEN_BRACKETS: usize = 10_000;
 
+/// `<` that are open at a time in one statement of Dart. After a syntax error the parser tries to end each of them, once for each token: time
+/// and memory are quadratic.
+const DART_ANGLES: usize = 1_000;
+/// Operators of Zig in a row. Each may be the type of a pointer inside the one before it, with the same cost.
+const ZIG_OPERATORS: usize = 500;
+
+/// Statements of a sequence and parts of a tuple's type in OCaml, and attributes and labels in a row in HCL. Each is nested in the one before
+/// it by a rule without a node of its own, and the query's cursor walks over all of these rules at every step.
+const HIDDEN_LEVELS: usize = 5_000;
+
 /// Whether so many brackets are open at a time that the parser may overflow its stack.
 fn opens_many_brackets(source: &str) -> bool {
     let mut open = 0_usize;
@@ -46,8 +56,68 @@ pub(super) fn exceeds_scanner(language: Language, source: &str) -> bool {
         Language::PYTHON => source.lines().any(|line| columns(line, " \t\u{c}") > PYTHON_COLUMNS),
         Language::RUBY => source.lines().any(|line| heredocs(line) > RUBY_HEREDOCS),
         Language::BASH => opens_many_heredocs(source),
+        Language::DART => opens_many_angles(source),
+        Language::ZIG => has_many_operators(source),
+        Language::HCL => has_long_row(source, b".\"", b"\n{}[](),="),
+        Language::OCAML | Language::OCAML_INTERFACE => has_long_row(&without_lists(source), b";*", b"={}"),
         _ => false,
     }
+}
+
+/// Whether more than [`DART_ANGLES`] `<` are open at a time.
+fn opens_many_angles(source: &str) -> bool {
+    let mut open = 0_usize;
+    source.bytes().any(|byte| {
+        match byte {
+            b'<' => open += 1,
+            b'>' => open = open.saturating_sub(1),
+            b';' | b'{' | b'}' => open = 0,
+            _ => {}
+        }
+        open > DART_ANGLES
+    })
+}
+
+/// Whether more than [`HIDDEN_LEVELS`] of the bytes `counted` lie between two of the bytes `ends`.
+fn has_long_row(source: &str, counted: &[u8], ends: &[u8]) -> bool {
+    let mut row = 0_usize;
+    source.bytes().any(|byte| {
+        if counted.contains(&byte) {
+            row += 1;
+        } else if ends.contains(&byte) {
+            row = 0;
+        }
+        row > HIDDEN_LEVELS
+    })
+}
+
+/// The text outside of `[]`: what separates the elements of a list doesn't nest.
+fn without_lists(source: &str) -> String {
+    let mut depth = 0_usize;
+    let mut kept = String::new();
+    for c in source.chars() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => kept.push(c),
+            _ => {}
+        }
+    }
+    kept
+}
+
+/// Whether more than [`ZIG_OPERATORS`] operators follow each other. Lines that are comments don't count.
+fn has_many_operators(source: &str) -> bool {
+    let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let mut row = 0_usize;
+    lines.flat_map(str::bytes).any(|byte| {
+        match byte {
+            b'!' | b'%' | b'&' | b'*' | b'+' | b'-' | b'/' | b'<' | b'=' | b'>' | b'?' | b'^' | b'|' | b'~' => row += 1,
+            b' ' | b'\t' | b'\r' => {}
+            _ => row = 0,
+        }
+        row > ZIG_OPERATORS
+    })
 }
 
 /// Whether more than [`BASH_HEREDOCS`] heredocs are open at a time.

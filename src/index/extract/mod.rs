@@ -3,8 +3,8 @@
 //! A grammar turns the source into a tree. The language's query (a data file in `config/queries`) says which nodes are symbols,
 //! names, references and so on; `grammar` lists the captures. The rest is the same for all languages: `symbol_tree` nests
 //! symbols and drops local ones, `signatures` and `source_text` make signatures, comments and markers, `visibility` applies each language's
-//! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read. For Rust, `item_macros` opens the macros
-//! that contain items, and the result is parsed again. `syntax` only says whether a source parses.
+//! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read. For Vue and Svelte,
+//! `script_sections` blanks what isn't a script. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `syntax` only says whether a source parses.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
@@ -20,6 +20,7 @@ mod item_macros;
 mod names;
 mod parsing;
 mod query_run;
+mod script_sections;
 mod signatures;
 mod source_text;
 mod symbol_tree;
@@ -60,6 +61,11 @@ pub fn grammars() -> (Vec<&'static str>, Vec<&'static str>) {
     (names(available), names(missing))
 }
 
+/// Whether this build has a grammar for the language, and its query compiles.
+pub(crate) fn has_grammar(language: Language) -> bool {
+    grammar::is_available(language)
+}
+
 /// Extracts the symbols and references of `source`. Where it has syntax errors, the facts are what could be parsed, with `has_errors` set.
 /// A source that costs more than its budget has no facts, with `is_too_complex` set.
 pub fn extract(language: Language, source: &str) -> Facts {
@@ -82,6 +88,7 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
     let Some(compiled) = grammar::compiled(language) else { return Facts { has_errors: true, ..Facts::default() } };
     let mut parsed_text = match language {
         Language::C | Language::CPP => c_macros::blank_macros(source, language == Language::CPP),
+        Language::VUE | Language::SVELTE => Cow::Owned(script_sections::only_scripts(source)),
         _ => Cow::Borrowed(source),
     };
     // One at a time, because the tree of such a source may take hundreds of megabytes.

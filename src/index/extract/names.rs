@@ -1,7 +1,8 @@
 //! Names of symbols, without quotes and qualifiers.
 
-use super::captures::{ByteSpan, SymbolCapture};
+use super::captures::{ByteSpan, ReferenceCapture, SymbolCapture};
 use super::source_text;
+use crate::facts::ReferenceRole;
 use crate::language::Language;
 use codeyard_model::code::SymbolKind;
 
@@ -36,6 +37,13 @@ pub(super) fn symbol_name(language: Language, source: &str, found: SymbolCapture
             let rest = ByteSpan { start: found.name.start, end: found.span.end };
             (cut(slice(source, rest)), scope, found.name.start)
         }
+        // `defmodule One.Two` declares the module `Two` in `One`.
+        Language::ELIXIR if !matches!(found.kind, SymbolKind::Use | SymbolKind::Fn) && last_part(language, raw) > 0 => {
+            let after = last_part(language, raw);
+            let (outer, name) = raw.split_at(after);
+            let at = found.name.start + u32::try_from(after).unwrap_or(0);
+            (cut(name), Some(cut(outer.trim_end_matches('.'))), at)
+        }
         _ => {
             let bare = unquoted(language, raw);
             let skipped = u32::try_from(raw.find(bare).unwrap_or(0)).unwrap_or(0);
@@ -48,6 +56,8 @@ pub(super) fn symbol_name(language: Language, source: &str, found: SymbolCapture
 fn unquoted(language: Language, raw: &str) -> &str {
     let bare = match language {
         Language::RUBY => raw.strip_prefix(':').unwrap_or(raw),
+        // `:name`, `name: ` and `"name"`.
+        Language::ELIXIR => raw.trim().trim_start_matches(':').trim_end_matches(':').trim_matches('"'),
         Language::BASH => raw.trim_end_matches('='),
         _ => ['"', '\'', '`'].into_iter().find_map(|sign| raw.strip_prefix(sign)?.strip_suffix(sign)).unwrap_or(raw),
     };
@@ -87,8 +97,32 @@ fn last_colons(name: &str) -> Option<usize> {
     None
 }
 
+/// Where the last part of a qualified name begins, in languages whose parsers have one token for the whole name.
+fn last_part(language: Language, name: &str) -> usize {
+    let separator = match language {
+        Language::ELIXIR => ".",
+        // `--from=stage`
+        Language::DOCKERFILE => "=",
+        _ => return 0,
+    };
+    name.rfind(separator).map_or(0, |at| at + separator.len()).min(name.len().saturating_sub(1))
+}
+
+/// The part of a reference that is the name of a symbol.
+pub(super) fn referenced_name(language: Language, source: &str, reference: &ReferenceCapture) -> ByteSpan {
+    let span = reference.span;
+    match (language, reference.role) {
+        (Language::GO, ReferenceRole::Import) => imported_package(source, span),
+        (Language::ELIXIR | Language::DOCKERFILE, _) => {
+            let after = u32::try_from(last_part(language, slice(source, span))).unwrap_or(0);
+            ByteSpan { start: span.start + after, end: span.end }
+        }
+        _ => span,
+    }
+}
+
 /// The package in the path of an import of Go: `client` in `"example.org/client/v2"`.
-pub(super) fn imported_package(source: &str, path: ByteSpan) -> ByteSpan {
+fn imported_package(source: &str, path: ByteSpan) -> ByteSpan {
     let text = slice(source, path);
     let bare = text.trim_matches(['"', '`']);
     let is_version = |part: &str| part.strip_prefix('v').is_some_and(|n| n.parse::<u32>().is_ok());

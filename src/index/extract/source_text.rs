@@ -106,15 +106,12 @@ pub(super) fn comments<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let mut out = String::new();
     for text in texts {
         let text = text.trim();
-        let is_block = text.starts_with("/*");
-        let inner = if is_block {
-            text.trim_start_matches('/').trim_start_matches(['*', '!']).trim_end_matches('/').trim_end_matches('*')
-        } else {
-            text
-        };
-        for line in inner.lines() {
-            let line =
-                if is_block { line.trim_start().trim_start_matches('*') } else { without_comment_marker(line.trim()) };
+        let block = block_text(text);
+        for line in block.unwrap_or(text).lines() {
+            let line = match block {
+                Some(_) => line.trim_start().trim_start_matches('*'),
+                None => without_comment_marker(line.trim()),
+            };
             push_line(&mut out, line);
             if out.len() > MAX_DOC {
                 return cut(out.trim_end(), MAX_DOC).to_owned();
@@ -125,8 +122,34 @@ pub(super) fn comments<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     out
 }
 
+/// What delimits a comment of several lines. A string above a declaration is its documentation in Julia.
+const BLOCKS: [(&str, &str); 7] =
+    [("--[[", "]]"), ("#[[", "]]"), ("(*", "*)"), ("{-", "-}"), ("#=", "=#"), ("\"\"\"", "\"\"\""), ("\"", "\"")];
+
+/// The text inside a comment or a string of several lines; `None` for comments of single lines.
+fn block_text(text: &str) -> Option<&str> {
+    if text.starts_with("/*") {
+        let inner = text.trim_start_matches('/').trim_start_matches(['*', '!']);
+        return Some(inner.trim_end_matches('/').trim_end_matches('*'));
+    }
+    // Documentation of Elixir.
+    let text = ["@doc ", "@typedoc "].into_iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text);
+    let text = text.strip_prefix("~S").unwrap_or(text);
+    let (inner, close) = BLOCKS.into_iter().find_map(|(open, close)| Some((text.strip_prefix(open)?, close)))?;
+    let inner = inner.strip_suffix(close).unwrap_or(inner);
+    Some(inner.trim_start_matches('*').trim_start_matches('|').trim_end_matches('*'))
+}
+
+/// A line of a comment without what marks it as one. Haskell marks documentation with a `|`, R with a `'`.
 fn without_comment_marker(line: &str) -> &str {
-    line.trim_start_matches(['/', '#']).trim_start_matches('!')
+    if let Some(text) = line.strip_prefix("--") {
+        let text = text.trim_start_matches('-');
+        return text.strip_prefix(" |").or_else(|| text.strip_prefix(" ^")).unwrap_or(text);
+    }
+    if let Some(text) = line.strip_prefix("#'") {
+        return text;
+    }
+    line.trim_start_matches(['/', '#', '%']).trim_start_matches('!')
 }
 
 /// The text of a docstring, without quotes and indentation.

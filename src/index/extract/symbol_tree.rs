@@ -3,16 +3,18 @@
 //! One pass over the captures in source order with a stack of open ranges, then one pass over the references. No step is
 //! quadratic: each range on the stack carries everything that is needed from the ranges around it.
 
+mod continued;
+
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::captures::{ByteSpan, Captures, ReferenceCapture, SymbolCapture};
 use super::doc_comments::DocComments;
-use super::names::{MAX_NAME, imported_package, slice, symbol_name};
+use super::names::{MAX_NAME, referenced_name, slice, symbol_name};
 use super::signatures;
 use super::source_text::{self, Utf16Columns};
 use super::visibility::{self, EnclosingSymbol};
-use crate::facts::{Facts, Reference, ReferenceRole, Symbol};
+use crate::facts::{Facts, Reference, Symbol};
 use crate::language::Language;
 use crate::limits::{MAX_FILE_FACT_BYTES, MAX_FILE_KEYS, MAX_KEY_DEPTH, MAX_SYMBOL_DEPTH};
 use codeyard_model::code::{SymbolKind, Visibility};
@@ -148,10 +150,7 @@ impl TreeBuilder<'_> {
             if self.is_full() {
                 return;
             }
-            let mut span = reference.span;
-            if self.language == Language::GO && reference.role == ReferenceRole::Import {
-                span = imported_package(self.source, span);
-            }
+            let span = referenced_name(self.language, self.source, reference);
             let column = self.columns.of(span.start, reference.position.1 + span.start - start);
             self.bytes += size_of::<Reference>() + span.len();
             self.facts.references.push(Reference {
@@ -225,7 +224,8 @@ impl TreeBuilder<'_> {
         // `int one, two;` declares two symbols with the same range: they are siblings.
         if let Some(parent) = top.and_then(|top| top.parent)
             && top.is_some_and(|top| (top.start, top.end) == (found.span.start, found.span.end))
-            && is_dropped_if_local(self.facts.symbols[parent as usize].kind, true)
+            && (is_dropped_if_local(self.facts.symbols[parent as usize].kind, true)
+                || matches!(self.language, Language::HASKELL | Language::MAKE))
         {
             self.open_ranges.pop();
             top = self.open_ranges.last().copied();
@@ -246,8 +246,14 @@ impl TreeBuilder<'_> {
             return;
         }
         // In scripts, a second assignment to a variable doesn't declare another one.
-        let is_script = matches!(self.language, Language::PYTHON | Language::RUBY | Language::BASH | Language::PHP);
-        if is_script && is_value(kind) && !self.assigned.insert((parent, named.0.clone())) {
+        if continued::redeclares_by_assignment(self.language)
+            && is_value(kind)
+            && !self.assigned.insert((parent, named.0.clone()))
+        {
+            return;
+        }
+        if let Some(first) = self.first_clause(kind, parent, &named.0, found.span.start) {
+            self.add_clause(first, found, (is_local, depth));
             return;
         }
         let Ok(at) = u32::try_from(self.facts.symbols.len()) else { return };

@@ -18,7 +18,7 @@ pub(super) struct EnclosingSymbol {
 pub(super) fn markers(language: Language) -> &'static str {
     match language {
         Language::RUST => "pub crate",
-        Language::TYPESCRIPT | Language::TSX | Language::JAVASCRIPT => {
+        Language::TYPESCRIPT | Language::TSX | Language::JAVASCRIPT | Language::VUE | Language::SVELTE => {
             "export default declare public private protected static abstract readonly override accessor"
         }
         Language::C | Language::CPP => "static extern virtual explicit friend inline constexpr",
@@ -41,6 +41,10 @@ pub(super) fn markers(language: Language) -> &'static str {
         Language::SCALA => "private protected public final sealed abstract implicit lazy override case inline",
         Language::RUBY => "public private protected private_class_method module_function",
         Language::PHP => "public private protected static abstract final readonly var",
+        Language::ZIG => "pub export extern inline noinline threadlocal",
+        Language::LUA => "local",
+        Language::ELIXIR => "defp defnp defmacrop defguardp typep",
+        Language::DART => "abstract base const external factory final interface late sealed static",
         _ => "",
     }
 }
@@ -83,7 +87,7 @@ pub(super) fn visibility_of(
             let is_public = name.chars().next().is_some_and(char::is_uppercase);
             if is_public || matches!(kind, SymbolKind::Module | SymbolKind::Use) { Public } else { Restricted }
         }
-        Language::TYPESCRIPT | Language::TSX | Language::JAVASCRIPT => {
+        Language::TYPESCRIPT | Language::TSX | Language::JAVASCRIPT | Language::VUE | Language::SVELTE => {
             if name.starts_with('#') || has_word("private") {
                 Private
             } else if has_word("protected") {
@@ -121,7 +125,21 @@ pub(super) fn visibility_of(
                 inherited().unwrap_or_else(|| unmarked(language, kind, around))
             }
         }
-        _ => Public,
+        Language::ZIG if has_word("pub") || has_word("export") || kind == SymbolKind::Field => Public,
+        Language::ZIG => inherited().unwrap_or(Private),
+        _ => by_word_or_name(language, kind, name, marker),
+    }
+}
+
+/// The visibility in a language where a word, or how the name begins, makes a symbol private.
+fn by_word_or_name(language: Language, kind: SymbolKind, name: &str, marker: &str) -> Visibility {
+    match language {
+        Language::LUA | Language::ELIXIR if !marker.is_empty() => Visibility::Private,
+        // Exported functions become public at the end.
+        Language::ERLANG if kind == SymbolKind::Fn => Visibility::Private,
+        Language::DART if name.starts_with('_') => Visibility::Private,
+        Language::JULIA if name.starts_with('_') => Visibility::Restricted,
+        _ => Visibility::Public,
     }
 }
 

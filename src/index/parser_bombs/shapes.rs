@@ -115,6 +115,69 @@ pieces! {
     MARKDOWN: "", "\n",
         ["> ".."", "- ".."", "[".."](a)", "* ".."", "1. ".."", "**".."**", "![".."](a)", "<div>".."</div>", "> - ".."", "# ".."", "    ".."", "_a ".." b_", "> 1. ".."", "`".."`"],
         ["# a\n", "- a\n", "> a\n", "```\n", "~~~\na\n~~~\n", "| a ", "|-", "a\n===\n", "*a ", "[a]: b\n", "\\", "<!--", "<a ", "&amp;", "> \n", "- a\n\n  b\n", "1. a\n   1. b\n", "---\n", "| a | b |\n|-|-|\n"];
+    LUA: "x = ", "\n",
+        ["function f() ".." end\n", "if a then ".." end\n", "{a = ".."}", "(function() ".." end)()", "not ".."", "a(".." )", "[[".."]]", "for i = 1, 2 do ".." end\n", "--[[".."]]", "a[".."]"],
+        ["local a = 1\n", "function f() end\n", "a.", "a:b()", "a, ", "[==[", "--[[", "goto a\n", "::a::\n", "a .. ", "local function f() end\n", "a 'b' ", "repeat "];
+    ZIG: "const x = ", ";",
+        ["struct { ".." }", "if (a) { ".." }", "fn f() void { ".." }", "&".."", "[".."]a", ".{".."}", "switch (a) { b => ".." }", "!".."", "*".."", "a orelse ".."", "@a(".." )", "error{".."}"],
+        ["const a = 1;\n", "fn f() void {}\n", "pub ", "a.", "\\\\a\n", "test \"a\" {}\n", "a, ", "try ", "comptime ", ".{ .a = ", "?", "a.*.", "|a| ", "a: b = c,\n"];
+    DART: "var x = ", ";",
+        ["class A { ".." }", "if (a) { ".." }", "f() { ".." }", "() => ".."", "List<"..">", "\"${".."}\"", "'''${".."}'''", "a ? b : ".."", "switch (a) { case b: ".." }", "[if (a) ".."]", "(a) { ".." }", "/*".."*/", "await ".."", "{a: ".."}"],
+        ["int a;\n", "f() {}\n", "@a ", "import 'a';\n", "a, ", "a..b()", "a < b > c;", "late final ", "case a:", "a?.", "r'", "external ", "a as b as ", "factory A.b() "];
+    HASKELL: "x = ", "\n",
+        ["let a = ".." in b", "if a then ".." else b", "case a of b -> ".."", "do ".."", "(\\a -> ".." )", "[a | b <- ".."]", "{-".."-}", "a (".." )", "where\n ".."", "(a, ".." )", "a { b = ".."}", "$(".." )", "do\n ".."", "class A a where\n ".."", "[|".."|]"],
+        ["a = b\n", "f :: a -> b\n", "import A\n", "data A = B\n", "a -> ", "a $ ", "a . ", "a `b` ", "| a = b\n", "where\n", "{-# A #-}\n", "-- | a\n", "type A = B\n", "#if A\n", "\n  ", "of\n", "@a "];
+    ELIXIR: "x = ", "\n",
+        ["def f do ".." end\n", "if a do ".." end\n", "fn a -> ".." end", "\"#{".."}\"", "%{a: ".."}", "defmodule A do ".." end\n", "[a | ".."]", "<<".." >>", "~s(".." )", "case a do b -> ".." end", "not ".."", "&(".." )", "\"\"\"\n".."\n\"\"\"", "a do ".." end"],
+        ["def f, do: a\n", "@a b\n", "a |> b\n", "a, ", ":a ", "a: ", "alias A\n", "a when b ", "a \\\\ b ", "fn ", "do: ", "%A{", "~r/", "a.b.", "rescue ", "-> ", "end "];
+    OCAML: "let x = ", "\n",
+        ["let a = ".." in b", "if a then ".." else b", "match a with b -> (".." )", "begin ".." end", "fun a -> ".."", "module A = struct ".." end", "(*".."*)", "[a; ".."]", "{a = ".."}", "[|".."|]", "object method a = ".." end", "{a|".."|a}", "sig val a : ".." end", "try ".." with a -> b"],
+        ["let a = 1\n", "type a = b\n", "open A\n", "a; ", "| A -> b ", "a -> ", "and b = c ", "~a:b ", "[@a] ", "val a : b\n", "a :: ", "#a ", "A.B.", "'a ", "let rec ", ";; ", "a |> "];
+    OCAML_INTERFACE: "val x : ", "\n",
+        ["(".." )", "module A : sig ".." end", "a -> (".." )", "< a : "..">", "[ `A of ".." ]", "(*".."*)", "object method a : ".." end", "{a|".."|a}", "functor (A : ".." ) -> B"],
+        ["val a : b\n", "type a = b\n", "open A\n", "a -> ", "| A of b ", "and b = c ", "[@a] ", "'a ", "a * ", "external a : b = \"c\"\n", "include A\n", "exception A\n", "?a:b -> "];
+    HCL: "x = ", "\n",
+        ["a {\n".."\n}\n", "\"${".."}\"", "[".."]", "{a = ".."}", "f(".." )", "[for a in b : ".."]", "{for a in b : a => ".."}", "a ? b : ".."", "!".."", "<<A\n${".."}\nA\n", "\"%{if a}".."%{endif}\"", "/*".."*/"],
+        ["a = 1\n", "a \"b\" {}\n", "a.b", "a[0]", "<<A\n", "<<-A\na\nA\n", "${", "%{", "a, ", "a.*.", "\"a\" ", "// a\n", "a ? ", "a => ", "~}"];
+    NIX: "", "",
+        ["{ a = ".."; }", "let a = 1; in (".." )", "[ ".." ]", "\"${".."}\"", "''${".."}''", "a: ".."", "{ a, b ? ".." }: c", "if a then ".." else b", "with a; ".."", "rec { a = ".."; }", "assert a; ".."", "-".."", "/*".."*/", "a.${".."}"],
+        ["a = 1;\n", "inherit a;\n", "a.b.", "a: ", "''", "''$", "./a ", "<a> ", "a // ", "a ? b ", "with a; ", "a or ", "... ", "${", "http://a ", "a -> ", "a ++ "];
+    JULIA: "x = ", "\n",
+        ["function f() ".." end\n", "if a ".." end\n", "\"$(".." )\"", "begin ".." end", "[".." for a in b]", "struct A ".." end\n", "module A ".." end\n", "a -> ".."", "quote ".." end", "@a (".." )", "let a = ".." end", "#=".."=#", "{".."}", "a ? b : ".."", "f() do a ".." end", ":(".." )", "`".."`"],
+        ["a = 1\n", "f(a) = b\n", "using A\n", "a, ", "@a ", ":a ", "a.b.", "a' ", "\"\"\"", "a::b ", "a where ", "a; ", "a...", "end ", "1:", "!a ", "$a ", "r\"", "a => "];
+    R: "x <- ", "\n",
+        ["function(a) { ".." }", "if (a) { ".." }", "a[[".."]]", "a[".."]", "\\(a) ".."", "for (a in b) { ".." }", "!".."", "{ ".." }", "~".."", "-".."", "r\"(".." )\"", "f(a = ".." )", "if (a) b else ".."", "?".." "],
+        ["a <- 1\n", "f <- function() {}\n", "a$", "a@", "a |> ", "a %in% ", "a, ", "'a' ", "a::b", "a -> ", "`a` ", "r\"---(", "else ", "a = ", "{\n", "if (a) "];
+    ERLANG: "x() -> ", ".\n",
+        ["case a of b -> ".." end", "fun() -> ".." end", "begin ".." end", "{a, ".."}", "[a | ".."]", "#{a => ".."}", "if a -> ".." end", "try ".." catch a -> b end", "<<".." >>", "[a || b <- ".."]", "#a{b = ".."}", "?A(".." )", "not ".."", "receive a -> ".." end", "f() -> ".."", "-spec f(".." ) -> a.\n"],
+        ["f() -> a.\n", "-a(b).\n", "f(A) -> b;\n", "a, ", "a:b", "A = ", "?A ", "%% a\n", "\"a\" ", "when a ", "; ", ". ", "-ifdef(A).\n", "-endif.\n", "$a ", "#a.b ", "-define(A, ", "a/1 ", "\"\"\"\n", "16#ff "];
+    ELM: "x = ", "\n",
+        ["let a = ".." in b", "if a then ".." else b", "case a of\n b -> ".."", "(\\a -> ".." )", "[ ".." ]", "{ a = ".." }", "{ a | b = ".." }", "{-".."-}", "(a, ".." )", "a <| ".."", "let\n a = ".."", "\"\"\"".."\"\"\"", "case a of\n  ".."", "-".."", "[glsl|".."|]"],
+        ["a = b\n", "f : a -> b\n", "import A\n", "type A = B\n", "a |> ", "a :: ", ".a ", "A.B.", "port a : b\n", "\n  ", "-> ", "of\n", "in\n", "let\n", "else ", "| A ", "-- a\n", "\\a ", "exposing (..)\n"];
+    GRAPHQL: "query { ", " }",
+        ["{ a ".." }", "a(b: ".." )", "[".."]", "{a: ".."}", "... on A { ".." }", "type A { a(b: ".." ): C }", "a @b(c: ".." )", "\"\"\"".."\"\"\"", "extend type A { ".." }", "[[".."]]"],
+        ["type A { a: B }\n", "a: b ", "@a ", "...a ", "$a: ", "| A ", "& A ", "enum A { B }\n", "\"a\" ", "\"\"\"a\"\"\"\n", "union A = B\n", "input A { a: B = 1 }\n", "scalar A\n", "fragment a on B { c }\n", "!", "# a\n", "schema { query: A }\n"];
+    SOLIDITY: "contract A { uint x = ", "; }",
+        ["contract A { ".." }", "function f() { ".." }", "if (a) { ".." }", "a[".."]", "f(".." )", "{ ".." }", "!".."", "a ? b : ".."", "mapping(a => ".." )", "unchecked { ".." }", "assembly { ".." }", "f{a: ".."}()", "struct A { ".." }", "(a, ".." )", "try a() { ".." } catch { }", "/*".."*/", "new A[](".." )", "uint[".."]"],
+        ["uint a;\n", "function f() {}\n", "import \"a\";\n", "a, ", "event A(b c);\n", "a.b.", "emit A();\n", "modifier a() { _; }\n", "public ", "hex\"", "a => ", "using A for B;\n", "/// a\n", "let a := b\n", "pragma solidity ^1;\n", "a[] ", "returns (", "override ", "type(a).", "a ** "];
+    PROTO: "syntax = \"proto3\"; message A { string a = ", "; }",
+        ["message A { ".." }", "oneof a { ".." }", "enum A { ".." }", "option (a) = { b: ".." };", "service A { ".." }", "extend A { ".." }", "map<a, "..">", "rpc A(B) returns (C) { ".." }", "[a = ".." ]", "group A = 1 { ".." }", "{ a { ".." } }", "/*".."*/"],
+        ["string a = 1;\n", "import \"a\";\n", "a.b.", "reserved 1 to 2;\n", "option a = b;\n", "repeated ", "A = 1;\n", "message A {}\n", "rpc A(B) returns (C);\n", "package a.b;\n", "// a\n", "1, ", "stream ", "extensions 1 to max;\n", "map<a, b> c = 1;\n"];
+    CMAKE: "set(x ", ")\n",
+        ["if(a)\n".."\nendif()\n", "foreach(a b)\n".."\nendforeach()\n", "function(a)\n".."\nendfunction()\n", "${".."}", "\"${".."}\"", "$<a:"..">", "[[".."]]", "$ENV{".."}", "#[[".."]]", "macro(a)\n".."\nendmacro()\n", "while(a)\n".."\nendwhile()\n", "a((".." ))", "block()\n".."\nendblock()\n"],
+        ["set(a b)\n", "a()\n", "elseif(a)\n", "else()\n", "endif()\n", "a;", "\"a\" ", "${a}", "[=[", "# a\n", "\\a", "$<a>", "@a@ ", "$CACHE{a} ", "a b ", "if(", "function(", "endfunction()\n"];
+    MAKE: "x = ", "\n",
+        ["$(".." )", "${".."}", "$(if a,".." )", "$(call a,".." )", "ifeq (a,b)\n".."\nendif\n", "define a\n".."\nendef\n", "$(foreach a,b,".." )", "ifdef A\n".."\nendif\n", "$(patsubst a,b,".." )", "$(a:b=".." )", "$(shell ".." )", "else ifdef A\n".."\n"],
+        ["a = 1\n", "a: b\n", "a: b\n\tc\n", "\tc\n", "a := ", "$@ ", "$a", "$$", "include a\n", "\\\n", "# a\n", "else\n", "endif\n", "a:: b | c\n", "%.a: %.b\n", "export ", "a += b ", "-", "vpath a b\n", "override ", "define a\n", "endef\n", ".PHONY: a\n", "!= "];
+    DOCKERFILE: "FROM a\nARG x=", "\n",
+        ["${a:-".."}", "RUN [\"a\", ".."]\n", "RUN <<A\n".."\nA\n", "ONBUILD ".."\n", "\"${".."}\"", "RUN a \\\n".."\n", "COPY <<A /b\n".."\nA\n", "HEALTHCHECK CMD ".."\n"],
+        ["FROM a\n", "RUN a\n", "RUN <<A\n", "RUN <<A <<B\n", "ENV a=b ", "ENV a b\n", "\\\n", "# a\n", "COPY --from=a b c\n", "$a", "${a}", "LABEL a=\"b\" ", "ARG a\n", "EXPOSE 1 ", "[\"a\"]\n", "CMD a\n", "--a=b ", "FROM a:b@c AS d\n", "'a' ", "RUN <<-'A'\na\nA\n", "# escape=`\n"];
+    VUE: "<script>let x = ", ";</script>",
+        ["<script>".."</script>", "<a>".."</a>", "<script>if (a) { ".." }</script>", "<template>".."</template>", "<!--".."-->", "{{".."}}", "<script>`${".."}`", "<a :b=\"".."\">", "<script lang=\"".."\">"],
+        ["<script>", "</script>", "<script>let a;</script>\n", "<a>", "<!--", "<script ", "<script/>", "{{ a }}", "<style>a {}</style>\n", "<script>import a from 'b';\n", "-->", "<scrip", "\"", "</script "];
+    SVELTE: "<script>let x = ", ";</script>",
+        ["<script>".."</script>", "<a>".."</a>", "{#if a}".."{/if}", "{#each a as b}".."{/each}", "<!--".."-->", "{a ? b : ".."}", "<script>`${".."}`", "<script>f(() => { ".." })</script>", "<script context=\"".."\">"],
+        ["<script>", "</script>", "<script>let a;</script>\n", "{a}", "<!--", "<script ", "<script/>", "{@html a}", "$: a = b;\n", "<script>export let a;\n", "-->", "<script>$: a;", "'", "</script "];
 }
 
 /// The first state of the generator that shuffles pieces.

@@ -83,7 +83,23 @@ fn separator(language: Option<Language>) -> &'static str {
             | Language::SWIFT
             | Language::TYPESCRIPT
             | Language::TSX
-            | Language::JAVASCRIPT,
+            | Language::JAVASCRIPT
+            | Language::VUE
+            | Language::SVELTE
+            | Language::LUA
+            | Language::ZIG
+            | Language::DART
+            | Language::HASKELL
+            | Language::ELIXIR
+            | Language::OCAML
+            | Language::OCAML_INTERFACE
+            | Language::HCL
+            | Language::NIX
+            | Language::JULIA
+            | Language::ELM
+            | Language::GRAPHQL
+            | Language::SOLIDITY
+            | Language::PROTO,
         ) => ".",
         _ => "::",
     }

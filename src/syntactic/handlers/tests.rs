@@ -85,6 +85,17 @@ fn incoming_and_outgoing_calls_are_found() {
 }
 
 #[test]
+fn a_file_without_a_grammar_is_an_error_that_says_so() {
+    let source = InMemoryFacts::new(vec![(file("a.jl", vec![], vec![]), "a")]);
+    let request = HandlerContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
+    let answer = request.document_symbols(&lsp::Url::from_file_path("/w/a.jl").unwrap());
+    // The feature `all-languages` may be on.
+    let Err(error) = answer else { return assert!(codeyard_index::Language::JULIA.has_grammar()) };
+    let SyntacticError::Failed(why) = error else { panic!("{error:?}") };
+    assert!(why.starts_with("a.jl isn't parsed: this build has no grammar for julia"), "{why}");
+}
+
+#[test]
 fn a_file_that_is_too_complex_is_an_error_that_says_so() {
     let mut complex = file("a.ts", vec![], vec![]);
     complex.facts = std::sync::Arc::new(Facts::too_complex());

@@ -6,7 +6,7 @@ use super::{Case, write};
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".codeyardignore"];
 
 /// One source file per language.
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 40] = [
     "bomb.sh",
     "bomb.c",
     "bomb.cpp",
@@ -27,6 +27,26 @@ const SOURCES: [&str; 20] = [
     "bomb.tsx",
     "bomb.ts",
     "bomb.yaml",
+    "bomb.cmake",
+    "bomb.dart",
+    "bomb.dockerfile",
+    "bomb.elm",
+    "bomb.erl",
+    "bomb.ex",
+    "bomb.graphql",
+    "bomb.hs",
+    "bomb.jl",
+    "bomb.lua",
+    "bomb.mk",
+    "bomb.ml",
+    "bomb.nix",
+    "bomb.proto",
+    "bomb.r",
+    "bomb.sol",
+    "bomb.svelte",
+    "bomb.tf",
+    "bomb.vue",
+    "bomb.zig",
 ];
 
 /// What is repeated in a source, and how often: nesting, chains, and what never ends.

@@ -1,0 +1,108 @@
+//! The scripts inside the files of Vue and Svelte, as a text that a parser for TypeScript can read.
+//!
+//! Everything outside of `<script>` elements becomes blanks. Lengths and line breaks stay, so positions in the result are those of the
+//! source. Pure, and linear in the source.
+
+/// The names of elements whose content is a script.
+const SCRIPT: &str = "script";
+
+/// `source` with blanks instead of everything that isn't inside a `<script>` element.
+pub(super) fn only_scripts(source: &str) -> String {
+    let mut text = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some((outside, script)) = next_script(rest) {
+        push_blank(&mut text, outside);
+        let end = find_tag(script, "</").unwrap_or(script.len());
+        text.push_str(&script[..end]);
+        rest = &script[end..];
+    }
+    push_blank(&mut text, rest);
+    text
+}
+
+/// The text up to the content of the next script, and the text from there.
+fn next_script(text: &str) -> Option<(&str, &str)> {
+    let mut at = 0;
+    loop {
+        at += find_outside_comments(&text[at..])?;
+        let tag = end_of_tag(&text[at..])?;
+        let is_empty = text[..at + tag].ends_with("/>");
+        at += tag;
+        if !is_empty {
+            return Some(text.split_at(at));
+        }
+    }
+}
+
+/// Where the next `<script` begins that no HTML comment contains.
+fn find_outside_comments(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let next = find_tag(&text[at..], "<")?;
+        match text[at..at + next].find("<!--") {
+            Some(comment) => {
+                let from = at + comment;
+                at = from + text[from..].find("-->")? + "-->".len();
+            }
+            None => return Some(at + next),
+        }
+    }
+}
+
+/// Where the next tag of a script begins: `<script` or `</script`, in any case.
+fn find_tag(text: &str, open: &str) -> Option<usize> {
+    text.match_indices(open).map(|(at, _)| at).find(|at| {
+        let name = &text.as_bytes()[at + open.len()..];
+        let is_script = name.get(..SCRIPT.len()).is_some_and(|name| name.eq_ignore_ascii_case(SCRIPT.as_bytes()));
+        is_script && name.get(SCRIPT.len()).is_none_or(|next| next.is_ascii_whitespace() || matches!(next, b'>' | b'/'))
+    })
+}
+
+/// The length of the tag at the start of `text`. A `>` inside quotes doesn't end it.
+fn end_of_tag(text: &str) -> Option<usize> {
+    let mut quote = None;
+    for (at, byte) in text.bytes().enumerate() {
+        match (quote, byte) {
+            (None, b'>') => return Some(at + 1),
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(open), close) if open == close => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Appends blanks and line breaks, as many bytes as `outside` has.
+fn push_blank(text: &mut String, outside: &str) {
+    text.extend(outside.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_content_of_scripts_stays() {
+        for (source, scripts) in [
+            ("<script>let a;</script>", "        let a;         "),
+            ("<p>ä</p>\n<SCRIPT lang=\"ts\" a='>'>\nlet b;\n</SCRIPT >\n<style>", ""),
+            ("<script>a</script><b/><script setup>c", "        a                           c"),
+            ("<script src=\"a.js\" /><p>no</p>", ""),
+            ("<!-- <script>no</script> --><script>d</script>", ""),
+            ("<scripts>no</scripts>", ""),
+            ("<script lang=\"", ""),
+            ("<!-- <script>", ""),
+            ("", ""),
+        ] {
+            let kept = only_scripts(source);
+            assert_eq!(kept.len(), source.len(), "{source}");
+            assert_eq!(kept.matches('\n').count(), source.matches('\n').count(), "{source}");
+            assert!(!kept.contains("no"), "{source}");
+            if !scripts.is_empty() {
+                assert_eq!(kept, scripts);
+            }
+        }
+        assert_eq!(only_scripts("<p>ä</p>\n<SCRIPT lang=\"ts\" a='>'>\nlet b;\n</SCRIPT >").trim(), "let b;");
+        assert_eq!(only_scripts("<!-- <script>no</script> --><script>d</script>").trim(), "d");
+    }
+}
