@@ -263,20 +263,7 @@ impl Workspace {
             providers.retain(|provider| !provider.state.borrow().is_pending());
             providers.extend(fallbacks);
         }
-        let has_fallback = providers.iter().any(|provider| provider.fallback_for.is_some());
-        let method = operations::first_request(query, document.cloned()).map(|request| request.method());
-        if let Some(method) = method.filter(|_| !has_fallback) {
-            let refusing = fallback::refusing(&providers, method, query.uri().is_some());
-            if !refusing.is_empty() && !plan.fallbacks.is_empty() {
-                let fallbacks = self.fallbacks_for(plan, &refusing, ctx);
-                let starting = fallbacks.iter().filter(|fallback| fallback.state.borrow().is_pending());
-                let starting: Vec<_> = starting.map(|fallback| fallback.state.clone()).collect();
-                if !starting.is_empty() {
-                    return Err(Wait::Servers(starting));
-                }
-                providers.extend(fallbacks);
-            }
-        }
+        providers.extend(self.fallbacks_for_refusing(plan, &providers, (query, document), ctx)?);
         if providers.iter().any(|provider| provider.fallback_for.is_some()) {
             // A fallback answers where there is no server.
             unavailable.retain(|why| !why.kind.is_empty());

@@ -8,7 +8,8 @@ use actix::prelude::*;
 use crate::query::gather::is_symbol_search;
 use crate::query::plan::{Choice, Plan};
 use crate::query::provider::{FallbackFor, Provider, ProviderProjects};
-use crate::query::{fallback, gather};
+use crate::query::{fallback, gather, operations};
+use crate::server::document::DocumentInput;
 use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wait;
@@ -65,13 +66,31 @@ impl Workspace {
         Ok(fallbacks)
     }
 
-    /// The fallbacks that answer in place of these providers.
-    pub(super) fn fallbacks_for(
+    /// The fallbacks for servers that refused the method of a query before. `Err`: what to wait for.
+    pub(super) fn fallbacks_for_refusing(
         &mut self,
         plan: &Plan,
-        replaced: &[&Provider],
+        providers: &[Provider],
+        (query, document): (&GatedQuery, Option<&DocumentInput>),
         ctx: &mut Context<Self>,
-    ) -> Vec<Provider> {
+    ) -> Result<Vec<Provider>, Wait> {
+        let has_fallback = providers.iter().any(|provider| provider.fallback_for.is_some());
+        if has_fallback || plan.fallbacks.is_empty() || providers.iter().all(|provider| provider.refused.is_empty()) {
+            return Ok(vec![]);
+        }
+        let Some(request) = operations::first_request(query, document.cloned()) else { return Ok(vec![]) };
+        let refusing = fallback::refusing(providers, request.method(), query.uri().is_some());
+        if refusing.is_empty() {
+            return Ok(vec![]);
+        }
+        let fallbacks = self.fallbacks_for(plan, &refusing, ctx);
+        let starting = fallbacks.iter().filter(|fallback| fallback.state.borrow().is_pending());
+        let starting: Vec<_> = starting.map(|fallback| fallback.state.clone()).collect();
+        if starting.is_empty() { Ok(fallbacks) } else { Err(Wait::Servers(starting)) }
+    }
+
+    /// The fallbacks that answer in place of these providers.
+    fn fallbacks_for(&mut self, plan: &Plan, replaced: &[&Provider], ctx: &mut Context<Self>) -> Vec<Provider> {
         let languages = plan.languages_of(replaced);
         plan.fallbacks.iter().map(|choice| self.provider(choice, Some(languages.clone()), ctx)).collect()
     }
