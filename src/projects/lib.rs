@@ -13,6 +13,7 @@
 //! file is reported in [`ProjectInfo::problems`], and the project is inferred.
 
 mod build_report;
+mod changed_file;
 mod compile_database;
 mod coverage;
 mod info;

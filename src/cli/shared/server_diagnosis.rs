@@ -13,8 +13,8 @@ use codeyard_files::limits::MAX_WATCHED_FILES;
 pub(crate) use codeyard_files::walk::is_ignored;
 use codeyard_files::walk::{Listing, Walker};
 use codeyard_lsp::install::{Installer, ProgramSource, ProgramStatus, ServerProgram};
-use codeyard_lsp::registry::CachedFiles;
-use codeyard_lsp::registry::{ConsideredServer, ServerChooser, ServerPlace, ServerVerdict, missing_library};
+use codeyard_lsp::registry::{CachedFiles, MarkerFiles};
+use codeyard_lsp::registry::{ConsideredServer, ServerChooser, ServerVerdict, missing_library};
 use codeyard_lsp::registry::{LanguageIndex, MultiRoot, Registry, RootReason, ServerRole, ServerSelection, ServerSpec};
 use codeyard_model::roots::RootSet;
 
@@ -184,14 +184,7 @@ impl<'a> ServerDiagnosis<'a> {
     fn assessments(&self, root: &Path, language: &str, file: &Path, cache: &LookupCache) -> Vec<Assessment> {
         let Self { registry, selection, .. } = *self;
         let chooser = ServerChooser { registry, selection, roots: &self.roots, files: &cache.disk };
-        let mut available = |kind: &str, server: &ServerSpec, ServerPlace { within, project }: ServerPlace<'_>| {
-            if let Some(missing) = missing_library(server, project) {
-                return Err(MissingProgram {
-                    verdict: CandidateVerdict::NotInstalled,
-                    why: format!("the project's {} is missing", missing.path),
-                    command: Some(missing.command.to_owned()),
-                });
-            }
+        let mut available = |kind: &str, server: &ServerSpec, within: &Path| {
             let key = (kind.to_owned(), within.to_path_buf());
             let mut programs = cache.programs.borrow_mut();
             let located = || match self.installer.locate(kind, server, Some(within)) {
@@ -208,7 +201,7 @@ impl<'a> ServerDiagnosis<'a> {
             programs.entry(key).or_insert_with(located).clone()
         };
         let all = chooser.consider(language, file, true, &mut available);
-        all.into_iter().map(|one| assess(root, one)).collect()
+        all.into_iter().map(|one| assess(root, one, &cache.disk)).collect()
     }
 }
 
@@ -243,17 +236,28 @@ pub(crate) struct Assessment {
 }
 
 /// Explains a verdict of the chooser.
-fn assess(root: &Path, one: ConsideredServer<'_, ServerProgram, MissingProgram>) -> Assessment {
+fn assess(
+    root: &Path,
+    one: ConsideredServer<'_, ServerProgram, MissingProgram>,
+    files: &dyn MarkerFiles,
+) -> Assessment {
     let ConsideredServer { kind, server, verdict } = one;
     let mut found = ServerCandidate::new(kind, server.role);
     let mut place = None;
     (found.verdict, found.why) = match verdict {
         ServerVerdict::Serves { root: at, by, program } => {
+            let missing = missing_library(server, &at, files);
             found.project_roots = vec![relative(root, &at)];
             place = Some((at, by));
             let why = origin(program.source).to_owned();
             (found.program, found.version) = (Some(program.program), program.version);
-            (CandidateVerdict::Serves, why)
+            match missing {
+                Some(missing) => {
+                    found.command = Some(missing.command.to_owned());
+                    (CandidateVerdict::NotInstalled, format!("the project's {} is missing", missing.path))
+                }
+                None => (CandidateVerdict::Serves, why),
+            }
         }
         ServerVerdict::Unavailable { root: at, by, why } => {
             place = Some((at, by));

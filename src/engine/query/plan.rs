@@ -3,7 +3,6 @@
 //! For a document these are the servers of its language: the first available alternative, then the linters. For the whole workspace they
 //! are the servers of all languages that have files in it. This module starts no server.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use crate::status::server_state::Unavailable;
 use codeyard_lsp::registry::ServerSelection;
 use codeyard_lsp::registry::{
     CachedFiles, DiskFiles, FallbackMode, MarkerFiles, MultiRoot, ProjectPlacement, ProjectRoot, ServerChooser,
-    ServerPlace, ServerRole, ServerSpec, ServerVerdict, missing_library, place_file,
+    ServerRole, ServerSpec, ServerVerdict, missing_library, place_file,
 };
 use codeyard_model::roots::RootSet;
 
@@ -231,21 +230,11 @@ fn plan_language(
         roots: setup.roots,
         files: options.files,
     };
-    let missing_libraries: RefCell<BTreeSet<String>> = RefCell::default();
-    let mut available = |kind: &str, spec: &ServerSpec, place: ServerPlace<'_>| {
-        let root = place.within.to_path_buf();
+    let mut available = |kind: &str, _: &ServerSpec, root: &Path| {
+        let root = root.to_path_buf();
         let Some(server) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
         let is_shared = setup.multi_root(kind, server) != MultiRoot::No;
-        let found =
-            program(setup, kind, server, if is_shared { setup.roots.roots() } else { std::slice::from_ref(&root) })?;
-        match missing_library(spec, place.project) {
-            Some(missing) if matches!(found, ProgramState::Found(_)) => {
-                let message = format!("the project's `{}` is missing", missing.path);
-                missing_libraries.borrow_mut().insert(kind.to_owned());
-                Err(Unavailable::new(kind, "not_installed", message, missing.command))
-            }
-            _ => Ok(found),
-        }
+        program(setup, kind, server, if is_shared { setup.roots.roots() } else { std::slice::from_ref(&root) })
     };
     let mut missing: Option<Unavailable> = None;
     let mut is_served = false;
@@ -264,6 +253,12 @@ fn plan_language(
                 match program {
                     ProgramState::Pending(lookup) => waits.push(lookup),
                     ProgramState::Found(program) => {
+                        if let Some(missing) = missing_library(&server, &root, options.files) {
+                            let message = format!("the project's `{}` is missing", missing.path);
+                            let why = Unavailable::new(candidate.kind, "not_installed", message, missing.command);
+                            plan.linters_without_library.push((language.to_owned(), why));
+                            continue;
+                        }
                         let choice = setup.choice(candidate.kind, &server, program, root);
                         if choice.is_fallback() {
                             plan.by_name.insert(language.to_owned());
@@ -276,9 +271,6 @@ fn plan_language(
                 plan_fallback(options, candidate.kind, path, plan, waits);
             }
             ServerVerdict::Unavailable { why, .. } if is_primary => missing = missing.or(Some(why)),
-            ServerVerdict::Unavailable { why, .. } if missing_libraries.borrow().contains(&why.kind) => {
-                plan.linters_without_library.push((language.to_owned(), why));
-            }
             _ => {}
         }
     }

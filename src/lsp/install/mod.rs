@@ -231,7 +231,7 @@ impl Installer {
     pub fn folder(&self, kind: &str, server: &ServerSpec) -> Option<PathBuf> {
         let install = server.install.as_ref()?;
         let spec = package_tools::specification(install)?;
-        let version = package_tools::version_of(package_tools::packages(install)?.1.first()?);
+        let version = package_tools::version_of(install.packages()?.names.first()?);
         Some(self.servers.join(kind).join(format!("{version}-{}", &sha256hex(spec.as_bytes())[..8])))
     }
 
@@ -296,7 +296,7 @@ impl Installer {
         let program = program_lookup::in_folder(staging, server)
             .ok_or_else(|| unusable(format!("its packages contain no program `{}`", server.command[0])))?;
         let printed = self.probe(&program, server).map_err(unusable)?;
-        let packages = package_tools::packages(install).map(|(_, packages)| packages.to_vec()).unwrap_or_default();
+        let packages = install.packages().map(|packages| packages.names.to_vec()).unwrap_or_default();
         let pinned = packages.first().map(|package| package_tools::version_of(package)).unwrap_or_default();
         let version = printed.unwrap_or(pinned);
         let done = InstalledServer { kind: kind.into(), version, packages, folder: PathBuf::new() };

@@ -42,26 +42,15 @@ pub(super) struct PackageFetch<'a> {
 /// The hint for a server that is built into codeyard.
 pub(super) const BUILTIN: &str = "it is built into codeyard, so there is nothing to install";
 
-/// The tool and the packages of an install source; `None` if codeyard doesn't install from it.
-pub(super) fn packages(install: &InstallSource) -> Option<(&'static str, &[String])> {
-    match install {
-        InstallSource::Pypi { packages, .. } => Some(("pip", packages)),
-        InstallSource::Npm { packages } => Some(("npm", packages)),
-        InstallSource::Cargo { packages, .. } => Some(("cargo", packages)),
-        InstallSource::Go { packages } => Some(("go", packages)),
-        InstallSource::Manual { .. } | InstallSource::Builtin {} => None,
-    }
-}
-
 /// What an installation is made from, as one text. Equal texts make equal installations.
 pub(super) fn specification(install: &InstallSource) -> Option<String> {
-    let (tool, packages) = packages(install)?;
+    let packages = install.packages()?;
     let more = match install {
         InstallSource::Pypi { prefix: true, .. } => " --prefix".to_owned(),
         InstallSource::Cargo { features, .. } if !features.is_empty() => format!(" --features {}", features.join(",")),
         _ => String::new(),
     };
-    Some(format!("{tool} {}{more}", packages.join(" ")))
+    Some(format!("{} {}{more}", packages.tool, packages.names.join(" ")))
 }
 
 /// The version of a pinned package.

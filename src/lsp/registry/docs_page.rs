@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::schema::{InstallSource, ManifestKind, MultiRoot, Registry, RootPick, RootRule, ServerRole, ServerSpec};
+use super::install_source::InstallSource;
+use super::schema::{ManifestKind, MultiRoot, Registry, RootPick, RootRule, ServerRole, ServerSpec};
 
 const TEMPLATE: &str = include_str!("docs_page.md");
 
@@ -144,15 +145,13 @@ fn root_cells(rule: &RootRule) -> [String; 4] {
 }
 
 fn origin(server: &ServerSpec) -> String {
-    let listed = |from: &str, packages: &[String]| format!("{from} `{}`", packages.join(" "));
+    if let Some(packages) = server.install.as_ref().and_then(InstallSource::packages) {
+        return format!("{} `{}`", packages.registry, packages.names.join(" "));
+    }
     match &server.install {
-        Some(InstallSource::Pypi { packages, .. }) => listed("PyPI", packages),
-        Some(InstallSource::Npm { packages }) => listed("npm", packages),
-        Some(InstallSource::Cargo { packages, .. }) => listed("crates.io", packages),
-        Some(InstallSource::Go { packages }) => listed("the Go proxy", packages),
         Some(InstallSource::Manual { hint }) => format!("by hand: {}", hint.replace('|', "\\|")),
         Some(InstallSource::Builtin {}) => "built into codeyard".to_owned(),
-        None => format!("`{}` on the PATH", server.command.join(" ")),
+        _ => format!("`{}` on the PATH", server.command.join(" ")),
     }
 }
 

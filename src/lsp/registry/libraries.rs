@@ -1,10 +1,11 @@
 //! The libraries that a language server takes from the project it serves, such as the project's own eslint.
 //!
 //! Without its library such a server starts and finds nothing, which looks like an answer. This module only looks whether one is there, as
-//! Node does: in the project and in all folders above it. It reads no file.
+//! Node does: in the project and in all folders above it. It reads no file. Invariant: only linters need a library (validation).
 
 use std::path::Path;
 
+use super::marker_files::MarkerFiles;
 use super::schema::ServerSpec;
 
 /// Lock files of packages of Node, and the command that installs what they lock.
@@ -27,13 +28,13 @@ pub struct MissingLibrary {
 }
 
 /// The library that `server` would not find for the project at `root`.
-pub fn missing_library(server: &ServerSpec, root: &Path) -> Option<MissingLibrary> {
+pub fn missing_library(server: &ServerSpec, root: &Path, files: &dyn MarkerFiles) -> Option<MissingLibrary> {
     let path = server.needs.first()?;
-    let holds = |folder: &Path| server.needs.iter().any(|needed| folder.join(needed).exists());
+    let holds = |folder: &Path| server.needs.iter().any(|needed| files.exists(&folder.join(needed)));
     if root.ancestors().any(holds) {
         return None;
     }
-    let lock = |folder: &Path| NODE_INSTALLERS.iter().find(|(lock, _)| folder.join(lock).exists());
+    let lock = |folder: &Path| NODE_INSTALLERS.iter().find(|(lock, _)| files.exists(&folder.join(lock)));
     let command = root.ancestors().find_map(lock).map_or("npm install", |(_, command)| command);
     Some(MissingLibrary { path: path.clone(), command })
 }
@@ -43,7 +44,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::registry::Registry;
+    use crate::registry::{DiskFiles, Registry};
 
     #[test]
     fn a_library_counts_in_the_project_and_above() {
@@ -51,6 +52,7 @@ mod tests {
         let eslint = &Registry::builtin().servers["eslint"];
         let project = top.path().join("a/b");
         fs::create_dir_all(&project).unwrap();
+        let missing_library = |server: &ServerSpec, root: &Path| missing_library(server, root, &DiskFiles);
         let missing = |command| Some(MissingLibrary { path: "node_modules/eslint".into(), command });
         assert_eq!(missing_library(eslint, &project), missing("npm install"));
         fs::write(top.path().join("pnpm-lock.yaml"), "").unwrap();

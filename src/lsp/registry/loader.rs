@@ -82,7 +82,7 @@ fn has_other_source(key: &str, old: &Table, new: &Table) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::schema::{InstallSource, ServerRole};
+    use crate::registry::{InstallSource, ServerRole};
 
     fn merged(text: &str) -> Result<Registry, RegistryError> {
         Registry::merged(&text.parse().unwrap())

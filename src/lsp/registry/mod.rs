@@ -7,6 +7,7 @@
 //! distinct priorities, and every package is pinned.
 
 pub mod docs_page;
+mod install_source;
 mod language_index;
 mod launch;
 mod libraries;
@@ -20,17 +21,18 @@ mod selection;
 mod server_choice;
 mod validation;
 
+pub use install_source::{InstallSource, SourcePackages};
 pub use language_index::LanguageIndex;
 pub use launch::{LaunchConfig, LaunchPaths, refresh_copies};
 pub use libraries::{MissingLibrary, NODE_INSTALLERS, missing_library};
 pub use loader::RegistryError;
-pub use manifests::{parse_jsonc, python_environment};
+pub use manifests::{PYTHON_PACKAGE_FILES, parse_jsonc, python_environment};
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
 pub use quirks::{MissedChange, Quirks};
 pub use schema::{
-    ConfiguredScope, InstallSource, LanguageSpec, ManifestKind, MultiRoot, ProjectInference, ProjectView,
-    ReadinessRule, Registry, RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec, UsedLanguages,
+    ConfiguredScope, LanguageSpec, ManifestKind, MultiRoot, ProjectInference, ProjectView, ReadinessRule, Registry,
+    RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec, UsedLanguages,
 };
 pub use selection::{FallbackMode, LanguageCandidates, ServerSelection};
-pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerPlace, ServerVerdict, place_file};
+pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerVerdict, place_file};

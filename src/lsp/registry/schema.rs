@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::install_source::InstallSource;
 use super::quirks::Quirks;
 
 /// The whole registry.
@@ -210,7 +211,7 @@ pub enum ProjectInference {
     PythonPaths,
     /// The same in a configuration of pyrefly.
     PythonConfiguration,
-    /// The same, for a server that can't be told the folders: imports that need them are counted.
+    /// The same, for a server that has no setting for the folders: imports that need them are counted.
     PythonImports,
 }
 
@@ -242,46 +243,6 @@ pub enum MultiRoot {
     WorkspaceFolders,
     /// All: the server finds the project of each file by itself. It answers across projects.
     ByFile,
-}
-
-/// The source that a server is installed from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "from", rename_all = "lowercase", deny_unknown_fields)]
-pub enum InstallSource {
-    /// From PyPI, into a folder of the state directory. Packages are pinned, `name==version`.
-    Pypi {
-        /// Requirements for pip.
-        packages: Vec<String>,
-        /// Whether the packages bring files beside their modules, which pip leaves out of a plain folder. The modules are then in
-        /// `lib/python3.*/site-packages` of the install folder.
-        #[serde(default)]
-        prefix: bool,
-    },
-    /// From npm, into a folder of the state directory. Packages are pinned, `name@version`.
-    Npm {
-        /// Packages for npm.
-        packages: Vec<String>,
-    },
-    /// From crates.io with `cargo install`. Packages are pinned, `name@version`.
-    Cargo {
-        /// Crates for `cargo install`.
-        packages: Vec<String>,
-        /// Features of theirs.
-        #[serde(default)]
-        features: Vec<String>,
-    },
-    /// From the Go module proxy with `go install`. Packages are pinned, `path@vVERSION`.
-    Go {
-        /// Packages for `go install`.
-        packages: Vec<String>,
-    },
-    /// codeyard doesn't install it; the user does.
-    Manual {
-        /// The instruction for the user.
-        hint: String,
-    },
-    /// Built into codeyard: the arguments of `command` are codeyard's own.
-    Builtin {},
 }
 
 /// The rule for a project root: upwards from a file, never above the workspace root that holds the file.

@@ -77,15 +77,6 @@ pub enum ServerVerdict<P, W> {
     NotChosen,
 }
 
-/// Where a server would run.
-#[derive(Debug, Clone, Copy)]
-pub struct ServerPlace<'a> {
-    /// The workspace root.
-    pub within: &'a Path,
-    /// The project root.
-    pub project: &'a Path,
-}
-
 /// The project that a rule assigns a file to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectPlacement {
@@ -104,7 +95,7 @@ impl<'a> ServerChooser<'a> {
         language: &str,
         file: &Path,
         with_linters: bool,
-        available: &mut dyn FnMut(&str, &ServerSpec, ServerPlace<'_>) -> Result<P, W>,
+        available: &mut dyn FnMut(&str, &ServerSpec, &Path) -> Result<P, W>,
     ) -> Vec<ConsideredServer<'a, P, W>> {
         let candidates = self.registry.candidates(language, self.selection);
         let known = |kind: &String| self.registry.servers.get_key_value(kind);
@@ -139,18 +130,16 @@ impl<'a> ServerChooser<'a> {
         kind: &str,
         server: &ServerSpec,
         file: &Path,
-        available: &mut dyn FnMut(&str, &ServerSpec, ServerPlace<'_>) -> Result<P, W>,
+        available: &mut dyn FnMut(&str, &ServerSpec, &Path) -> Result<P, W>,
     ) -> ServerVerdict<P, W> {
         let Some(placement) = place_file(self.roots, &server.root, file, self.files) else {
             return ServerVerdict::NoMarker;
         };
         match placement.root {
-            ProjectRoot::At { root, by } => {
-                match available(kind, server, ServerPlace { within: &placement.within, project: &root }) {
-                    Ok(program) => ServerVerdict::Serves { root, by, program },
-                    Err(why) => ServerVerdict::Unavailable { root, by, why },
-                }
-            }
+            ProjectRoot::At { root, by } => match available(kind, server, &placement.within) {
+                Ok(program) => ServerVerdict::Serves { root, by, program },
+                Err(why) => ServerVerdict::Unavailable { root, by, why },
+            },
             ProjectRoot::Excluded { by } => ServerVerdict::Excluded { by },
             ProjectRoot::NoMarker => ServerVerdict::NoMarker,
         }

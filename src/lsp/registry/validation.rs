@@ -5,8 +5,9 @@ use std::path::{Component, Path};
 
 use globset::Glob;
 
+use super::install_source::InstallSource;
 use super::loader::RegistryError;
-use super::schema::{InstallSource, LanguageSpec, MultiRoot, ProjectInference, Registry, ServerRole, ServerSpec};
+use super::schema::{LanguageSpec, MultiRoot, ProjectInference, Registry, ServerRole, ServerSpec};
 
 const PLACEHOLDERS: [&str; 6] = ["{state}", "{root}", "{rooturi}", "{cache}", "{bin}", "{install}"];
 const ENCODINGS: [&str; 3] = ["utf-8", "utf-16", "utf-32"];
@@ -160,6 +161,9 @@ fn root(server: &ServerSpec) -> Result<(), (&'static str, String)> {
     }
     if let Some(bad) = server.needs.iter().find(|path| !is_inside(path)) {
         return Err(("needs", format!("`{bad}` must be a relative path without `..`")));
+    }
+    if !server.needs.is_empty() && server.role != ServerRole::Linter {
+        return Err(("needs", "only linters may need a library of the project".into()));
     }
     if rule.required && rule.markers.is_empty() && rule.workspace_markers.is_empty() && rule.manifests.is_empty() {
         return Err(("required", "there are no markers".into()));

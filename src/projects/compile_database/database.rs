@@ -13,8 +13,8 @@ use serde::de::{SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::shell_words;
+use crate::changed_file::write_if_changed;
 use crate::limits::MAX_DATABASE_BYTES;
-use codeyard_base::atomic_file::{self, Durability};
 pub(super) use codeyard_files::gate::normal;
 use codeyard_files::gate::{FileRefusal, read_below};
 
@@ -117,10 +117,7 @@ pub(super) fn write(path: &Path, commands: &[CompileCommand]) -> io::Result<()> 
         text.push_str(if at + 1 < commands.len() { ",\n" } else { "\n" });
     }
     text.push_str("]\n");
-    if std::fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
-        return Ok(());
-    }
-    atomic_file::replace_with(path, Durability::Process, text.as_bytes())
+    write_if_changed(path, &text)
 }
 
 /// The files that a database lists, as real paths.

@@ -12,7 +12,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::digest::{sha256, sha256hex};
 
 use super::build_hints::read_script;
@@ -22,6 +21,7 @@ use super::installed_names::InstalledNames;
 use super::kconfig_values;
 use super::platforms;
 use super::system_headers::SystemHeaders;
+use crate::changed_file::write_if_changed;
 use crate::limits::MAX_GENERATED_HEADERS;
 use crate::tree::{Tree, distance, file_name, parent};
 
@@ -158,7 +158,7 @@ impl<'a> GeneratedHeaders<'a> {
         if self.made.borrow().len() >= MAX_GENERATED_HEADERS {
             return None;
         }
-        match write(&dir.join(name), text) {
+        match write_if_changed(&dir.join(name), text) {
             Ok(()) => {}
             // The name is too long, or another header has the name of its folder.
             Err(error) if is_of_name(error.kind()) => return None,
@@ -196,15 +196,6 @@ impl<'a> GeneratedHeaders<'a> {
     pub(super) fn origins(&self) -> Vec<&'static str> {
         self.origins.borrow().iter().copied().collect()
     }
-}
-
-/// Writes a file unless it has this text already: its time of modification tells a server that it changed.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
-        return Ok(());
-    }
-    fs::create_dir_all(path.parent().unwrap_or(path))?;
-    atomic_file::replace_with(path, Durability::Process, text.as_bytes())
 }
 
 /// Whether a file can't be written because of its name.

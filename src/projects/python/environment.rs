@@ -26,9 +26,9 @@ pub(super) enum VirtualEnvironment {
 }
 
 impl VirtualEnvironment {
-    /// The environment of the project at `root`. A link out of `top` isn't read.
-    pub(super) fn of(root: &Path, top: &Path) -> Self {
-        let Some(environment) = folder(root) else { return Self::Missing };
+    /// The environment in a folder that [`folder`] returns. A link out of `top` isn't read.
+    pub(super) fn read(folder: Option<&Path>, top: &Path) -> Self {
+        let Some(environment) = folder else { return Self::Missing };
         let settings = DiskFiles.read_text(&environment.join("pyvenv.cfg"), top);
         let includes_system = settings.lines().filter_map(|line| line.split_once('=')).any(|(key, value)| {
             key.trim() == "include-system-site-packages" && value.trim().eq_ignore_ascii_case("true")
@@ -50,9 +50,7 @@ impl VirtualEnvironment {
         let folder = environment.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Self::Closed { folder, modules }
     }
-}
 
-impl VirtualEnvironment {
     /// Whether a module of this name can be imported from it.
     pub(super) fn may_hold(&self, module: &str) -> bool {
         match self {

@@ -18,7 +18,7 @@ pub use shared_modules::{mark_uses_in_other_projects, modules};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles, PYTHON_PACKAGE_FILES, ProjectInference};
 
 use self::environment::VirtualEnvironment;
 use self::imports::imports_of;
@@ -28,8 +28,6 @@ use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
 use crate::limits::{MAX_EXAMPLES, MAX_SEARCH_PATHS};
 use crate::prepare::{PreparedProject, ProjectModules, ProjectRequest};
 
-/// Files of a project that is a package itself.
-const PACKAGES: [&str; 3] = ["pyproject.toml", "setup.py", "setup.cfg"];
 /// Lock files and the command that installs what they lock.
 const INSTALLERS: [(&str, &str); 4] = [
     ("uv.lock", "uv sync"),
@@ -74,7 +72,8 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
     let tree = Tree::new(request.root, request.files);
     let is_configured = request.server.root.workspace_markers.iter().any(|marker| has_marker(request.root, marker));
     let paths = search_paths(&tree, request);
-    let environment = VirtualEnvironment::of(request.root, request.top);
+    let folder = environment::folder(request.root);
+    let environment = VirtualEnvironment::read(folder.as_deref(), request.top);
     let mut info = ProjectInfo {
         source: ProjectSource::Server,
         files_total: request.files.len(),
@@ -82,19 +81,19 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         unresolved: not_installed(request, &paths, &environment).into_iter().collect(),
         ..ProjectInfo::default()
     };
-    let mut options = PythonOptions { environment: environment::folder(request.root), ..PythonOptions::default() };
-    let takes_folders = inference != ProjectInference::PythonImports;
-    if !is_configured && !paths.folders.is_empty() && takes_folders {
-        let count = paths.folders.len();
-        info.source = ProjectSource::Inferred { from: format!("{count} folders that files import from") };
-        options.folders = paths.folders.clone();
-    }
-    let mut prepared = options.prepare(request, inference, is_configured)?;
-    if !is_configured && !takes_folders {
-        let unknown = paths.beside.iter().filter(|name| !environment.may_hold(name)).cloned().collect();
-        info.unresolved.extend(unresolved("it can't be given the folders that hold them", &unknown));
-    }
+    let mut prepared = PreparedProject::default();
+    // A project that configures its server may have chosen an environment too.
     if !is_configured {
+        let mut options = PythonOptions { environment: folder, ..PythonOptions::default() };
+        if inference == ProjectInference::PythonImports {
+            let unknown = paths.beside.iter().filter(|name| !environment.may_hold(name)).cloned().collect();
+            info.unresolved.extend(unresolved("it can't be given the folders that hold them", &unknown));
+        } else if !paths.folders.is_empty() {
+            let count = paths.folders.len();
+            info.source = ProjectSource::Inferred { from: format!("{count} folders that files import from") };
+            options.folders.clone_from(&paths.folders);
+        }
+        prepared = options.prepare(request, inference)?;
         let left_out = format!("they are in more than {MAX_SEARCH_PATHS} folders");
         info.unresolved.extend(unresolved("several folders hold modules of these names", &paths.ambiguous));
         info.unresolved.extend(unresolved(&left_out, &paths.left_out));
@@ -314,7 +313,7 @@ fn install_command(root: &Path, environment: Option<&str>) -> String {
     // The name of a module isn't always that of its package, so none is suggested.
     let what = match () {
         () if has("requirements.txt") => "-r requirements.txt",
-        () if PACKAGES.iter().any(|name| has(name)) => "-e .",
+        () if PYTHON_PACKAGE_FILES.iter().any(|name| has(name)) => "-e .",
         () => "PACKAGE",
     };
     format!("{make}{}/bin/pip install {what}", environment.unwrap_or(".venv"))

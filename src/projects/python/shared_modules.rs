@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{DiskFiles, MarkerFiles};
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles, PYTHON_PACKAGE_FILES};
 
-use super::environment::VirtualEnvironment;
-use super::{PACKAGES, Tree, modules_of, search_paths};
+use super::environment::{self, VirtualEnvironment};
+use super::{Tree, modules_of, search_paths};
 use crate::info::UnresolvedNames;
 use crate::limits::MAX_EXAMPLES;
 use crate::prepare::{PreparedProject, ProjectModules, ProjectRequest};
@@ -20,7 +20,7 @@ const MAX_NAMED: usize = 2;
 /// What a project that the server isn't started for offers and wants. Reads its files; blocks.
 pub fn modules(request: &ProjectRequest<'_>) -> ProjectModules {
     let tree = Tree::new(request.root, request.files);
-    let environment = VirtualEnvironment::of(request.root, request.top);
+    let environment = VirtualEnvironment::read(environment::folder(request.root).as_deref(), request.top);
     modules_of(&tree, &search_paths(&tree, request), &environment)
 }
 
@@ -77,7 +77,7 @@ fn install_command<'a>(projects: impl Iterator<Item = &'a PathBuf>, top: &Path) 
         return None;
     }
     for project in projects {
-        if !PACKAGES.iter().any(|name| DiskFiles.exists(&project.join(name))) {
+        if !PYTHON_PACKAGE_FILES.iter().any(|name| DiskFiles.exists(&project.join(name))) {
             return None;
         }
         command.push_str(&format!(" -e {}", relative(project, top)));

@@ -151,13 +151,9 @@ fn show_plan(context: &InstallContext, kinds: &[String]) {
 }
 
 fn install_source(source: &InstallSource) -> String {
-    match source {
-        InstallSource::Pypi { packages, .. } => format!("PyPI: {}", packages.join(" ")),
-        InstallSource::Npm { packages } => format!("npm: {}", packages.join(" ")),
-        InstallSource::Cargo { packages, .. } => format!("crates.io, compiled here: {}", packages.join(" ")),
-        InstallSource::Go { packages } => format!("Go, compiled here: {}", packages.join(" ")),
-        InstallSource::Manual { .. } | InstallSource::Builtin {} => String::new(),
-    }
+    let Some(packages) = source.packages() else { return String::new() };
+    let compiled = if packages.are_compiled { ", compiled here" } else { "" };
+    format!("{}{compiled}: {}", packages.registry, packages.names.join(" "))
 }
 
 fn is_confirmed() -> Result<bool, Failure> {

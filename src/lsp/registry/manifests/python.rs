@@ -7,7 +7,6 @@
 //! (`docs/requirements.txt`) makes no project.
 
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use toml::{Table, Value};
 
@@ -18,8 +17,8 @@ use crate::registry::marker_files::MarkerFiles;
 pub(super) const MANIFEST: &str = "pyproject.toml";
 /// The files that lock what an environment holds.
 const LOCKS: [&str; 6] = ["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml", "pixi.lock"];
-/// Files that make a folder a project of its own, whatever is above it.
-const PROJECT_FILES: [&str; 3] = [MANIFEST, "setup.py", "setup.cfg"];
+/// Files that make a folder a project of its own, whatever is above it, and that pip can install.
+pub const PACKAGE_FILES: [&str; 3] = [MANIFEST, "setup.py", "setup.cfg"];
 /// The tables of a `pyproject.toml` that describe a package. Others configure tools.
 const PACKAGE_TABLES: [&str; 3] = ["[project]", "[tool.poetry]", "[build-system]"];
 /// The file that marks a virtual environment.
@@ -29,16 +28,11 @@ const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
 /// What pdm writes for the project's folder in the URL of a dependency.
 const PDM_ROOT: &str = "file:///${PROJECT_ROOT}/";
 
-/// What a `pyproject.toml` says of other projects.
-enum Listed {
-    /// Nothing.
-    Nothing,
-    /// These belong to it. What isn't named may belong to it all the same.
-    Some(FolderGlobs),
-    /// These and no others belong to it.
-    Only(FolderGlobs),
-    /// It has a workspace and can't be read now.
-    Unreadable,
+/// The projects that a `pyproject.toml` names as its own.
+struct MemberList {
+    globs: FolderGlobs,
+    /// Whether no others belong to it.
+    is_complete: bool,
 }
 
 /// The folder of the virtual environment that `folder` holds: `.venv`, `venv`, `env` or any other folder with a `pyvenv.cfg`.
@@ -65,25 +59,18 @@ pub(super) fn marks(name: &str) -> bool {
 
 pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
     let marked = context.marked.unwrap_or(context.folders[0]);
-    let is_project = PROJECT_FILES.iter().any(|name| context.files.exists(&marked.join(name)));
+    let is_project = PACKAGE_FILES.iter().any(|name| context.files.exists(&marked.join(name)));
     let mut above = context.from(marked).filter(|_| !is_project);
     let package = above.find_map(|folder| Some((folder, package_file(context, folder)?)));
     let own = package.as_ref().map_or(marked, |(folder, _)| folder);
     let (mut nearest, mut outermost) = (None, None);
     for folder in context.from(own) {
-        let listed = listed(context, folder);
-        let is_own = folder == own;
-        let (names, omits) = match &*listed {
-            Listed::Nothing => (false, false),
-            Listed::Some(members) => (is_own || members.hold(folder, own), false),
-            Listed::Only(members) => {
-                let names = is_own || members.hold(folder, own);
-                (names, !names)
-            }
-            Listed::Unreadable => (true, false),
-        };
-        if names {
-            outermost = Some((folder, folder.join(MANIFEST)));
+        let manifest = folder.join(MANIFEST);
+        let members = context.parsed(&manifest, || members(&context.text(&manifest)?));
+        let names = members.as_ref().as_ref().map(|members| folder == own || members.globs.hold(folder, own));
+        let omits = names == Some(false) && members.as_ref().as_ref().is_some_and(|members| members.is_complete);
+        if names == Some(true) {
+            outermost = Some((folder, manifest));
         } else if !omits && nearest.is_none() {
             nearest = context
                 .parsed(&folder.join(ENVIRONMENT_MARK), || mark(folder, context.files))
@@ -113,30 +100,24 @@ fn mark(folder: &Path, files: &dyn MarkerFiles) -> Option<PathBuf> {
     lock.or_else(|| environment(folder, files))
 }
 
-fn listed(context: &ManifestContext<'_>, folder: &Path) -> Rc<Listed> {
-    let manifest = folder.join(MANIFEST);
-    context.parsed(&manifest, || context.text(&manifest).map_or(Listed::Nothing, |text| read(&text)))
-}
-
-fn read(text: &str) -> Listed {
+/// The members that the text of a manifest names; `None` if it names none.
+fn members(text: &str) -> Option<MemberList> {
     let Ok(manifest) = text.parse::<Table>() else {
         // A manifest that is being edited must not split its workspace.
         let has_workspace = text.lines().any(|line| line.trim_start().starts_with("[tool.uv.workspace]"));
-        return if has_workspace { Listed::Unreadable } else { Listed::Nothing };
+        return has_workspace.then(|| MemberList { globs: FolderGlobs::new(["**"]), is_complete: false });
     };
     let manifest = Value::Table(manifest);
     for tool in ["uv", "rye"] {
         if let Some(workspace) = at(&manifest, &["tool", tool, "workspace"]) {
             let excluded = strings(workspace.get("exclude")).map(|glob| format!("!{glob}"));
             let globs: Vec<String> = strings(workspace.get("members")).map(str::to_owned).chain(excluded).collect();
-            return Listed::Only(FolderGlobs::new(globs.iter().map(String::as_str)));
+            return Some(MemberList { globs: FolderGlobs::new(globs.iter().map(String::as_str)), is_complete: true });
         }
     }
     let members: Vec<String> = hatch_members(&manifest).chain(path_dependencies(&manifest)).collect();
-    match members.is_empty() {
-        true => Listed::Nothing,
-        false => Listed::Some(FolderGlobs::new(members.iter().map(String::as_str))),
-    }
+    let globs = || FolderGlobs::new(members.iter().map(String::as_str));
+    (!members.is_empty()).then(|| MemberList { globs: globs(), is_complete: false })
 }
 
 /// `tool.hatch.envs.*.workspace.members`: globs, or tables with a `path`.

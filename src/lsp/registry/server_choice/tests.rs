@@ -49,8 +49,8 @@ impl TestRoots {
         let index = crate::registry::LanguageIndex::new(registry);
         let file = self.top.join(file);
         let probed = RefCell::new(Vec::new());
-        let mut available = |kind: &str, _: &ServerSpec, place: ServerPlace<'_>| {
-            probed.borrow_mut().push(format!("{kind} {}", self.relative(place.within)));
+        let mut available = |kind: &str, _: &ServerSpec, root: &Path| {
+            probed.borrow_mut().push(format!("{kind} {}", self.relative(root)));
             if missing.contains(&kind) { Err("missing") } else { Ok(()) }
         };
         let all = chooser.consider(index.language_of(&file).unwrap(), &file, true, &mut available);
