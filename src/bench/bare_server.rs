@@ -327,6 +327,7 @@ fn launch(language: Language, root: &Path, installer: &Installer, cache: &Path) 
         cache: cache.join("cache"),
         install: program.install.clone(),
         bin: program.bin.clone(),
+        checker: program.checker.clone(),
     };
     let prepared = LaunchConfig::prepare(server, &program.program, &program.args, &program.env, &places);
     prepared.map_err(|error| Failure::new(format!("{}: {error}", cache.display())))

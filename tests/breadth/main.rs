@@ -26,6 +26,7 @@ mod question;
 #[expect(dead_code, reason = "shared with the tests of real servers")]
 mod real_servers;
 
+mod beside_bare;
 mod case;
 mod phases;
 mod record;

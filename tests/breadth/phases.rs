@@ -11,6 +11,7 @@ use codeyard_base::clock::Instant;
 use codeyard_lsp::install::{InstallError, Installer, ProgramStatus};
 use codeyard_lsp::registry::{InstallSource, Registry, ServerRole};
 
+use crate::beside_bare::{Comparison, Recorded};
 use crate::case::{Case, Project};
 use crate::git::git;
 use crate::real_servers::{KINDS, build_folder, copy_tree, servers_dir};
@@ -38,13 +39,27 @@ pub(crate) fn run(kind: &str) -> Option<Record> {
     git(&root, &["commit", "-q", "--allow-empty", "-a", "-m", "prepared"]);
     let before = untracked(&root);
     let began = Instant::now();
-    let mut subject = Subject { served: Served::new(kind, &root), case, verdicts: BTreeMap::new(), first: None, began };
+    let mut subject = Subject {
+        served: Served::new(kind, &root),
+        case,
+        verdicts: BTreeMap::new(),
+        recorded: BTreeMap::new(),
+        first: None,
+        began,
+    };
     subject.cold();
     subject.changes();
-    let record = subject.record(version);
+    let mut record = subject.record(version);
     subject.served.yard.stop();
     let after = untracked(&root);
     assert_eq!(after, before, "{kind} writes into the project");
+    let mut comparison = Comparison::default();
+    for (state, branch) in [("first", FIRST), ("changed", CHANGED)] {
+        // The bare server may have changed files.
+        git(&root, &["checkout", "-q", "-f", branch]);
+        comparison.add(state, kind, &root, &subject.recorded[state]);
+    }
+    record.compared(&comparison, &subject.case.differs);
     Some(record)
 }
 
@@ -108,6 +123,8 @@ struct Subject {
     case: Case,
     /// By phase and operation.
     verdicts: BTreeMap<(&'static str, &'static str), Verdict>,
+    /// Answers to compare with the bare server's, by the state of the project.
+    recorded: BTreeMap<&'static str, Vec<Recorded>>,
     /// The time until the first right answer.
     first: Option<Duration>,
     began: Instant,
@@ -158,6 +175,13 @@ impl Subject {
         }
     }
 
+    /// Keeps the answers in this state.
+    fn keep(&mut self, state: &'static str) {
+        let operations = self.case.operations();
+        let recorded = operations.into_iter().filter_map(|operation| self.served.record(&self.case, operation));
+        self.recorded.insert(state, recorded.collect());
+    }
+
     fn changes(&mut self) {
         if let Some(edit) = &self.case.edit {
             self.served.project.edit(edit);
@@ -171,6 +195,7 @@ impl Subject {
             self.served.project.rename(rename);
             self.phase("rename");
         }
+        self.keep("changed");
         let root = self.served.project.root.clone();
         git(&root, &["checkout", "-q", "-b", CHANGED]);
         let files = git(&root, &["ls-files", "--others", "--modified", "--deleted", "--exclude-standard"]);
@@ -181,6 +206,7 @@ impl Subject {
         git(&root, &["checkout", "-q", FIRST]);
         self.served.project.reset();
         self.phase("branch");
+        self.keep("first");
     }
 
     fn record(&mut self, version: String) -> Record {

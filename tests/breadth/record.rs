@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::beside_bare::Comparison;
 use crate::case::Case;
 use crate::served::Verdict;
 
@@ -29,6 +30,12 @@ pub(crate) struct Record {
     pub first_answer_ms: u64,
     /// The memory of its processes, in MiB.
     pub memory_mib: u64,
+    /// Answers that were compared with the bare server's, before and after all changes, and how many of them were the same.
+    pub compared: usize,
+    pub same: usize,
+    /// The differences that the case names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
     /// What is wrong without a mark.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<String>,
@@ -58,7 +65,32 @@ impl Record {
             marked: count(&|verdict| matches!(verdict, Verdict::Marked(_))),
             first_answer_ms: first.map_or(0, |first| u64::try_from(first.as_millis()).unwrap_or(u64::MAX)),
             memory_mib: memory >> 20,
+            compared: 0,
+            same: 0,
+            differs: vec![],
             wrong: wrong.collect(),
+        }
+    }
+
+    /// Adds the comparison with the bare server. Differences that the case doesn't name are wrong.
+    pub(crate) fn compared(&mut self, comparison: &Comparison, known: &[String]) {
+        let names = || known.iter().filter_map(|known| known.split(": ").next());
+        let is_known = |what: &str| {
+            let state = what.split(' ').next().unwrap_or_default();
+            names().any(|known| known == what || known == format!("{state} *"))
+        };
+        let applies = |known: &&String| {
+            let name = known.split(": ").next().unwrap_or_default();
+            let state = name.strip_suffix('*');
+            let mut differences = comparison.differences.keys();
+            differences.any(|what| what == name || state.is_some_and(|state| what.starts_with(state)))
+        };
+        self.differs = known.iter().filter(applies).cloned().collect();
+        (self.compared, self.same) = (comparison.asked, comparison.asked - comparison.differences.len());
+        let unknown = comparison.differences.iter().filter(|(what, _)| !is_known(what));
+        self.wrong.extend(unknown.map(|(what, why)| format!("{what}, not as the bare server: {why}")));
+        for name in names().filter(|name| !comparison.differences.contains_key(*name) && !name.ends_with('*')) {
+            println!("{name} is as the bare server, though the case says that it differs");
         }
     }
 

@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 
 use crate::agent::{self, Refusal};
 use crate::bare::{path_of, uri_of};
-use crate::case::{Case, Place, Project};
+use crate::beside_bare::{Answer, Question, Recorded};
+use crate::case::{Case, Of, Place, Project};
 use crate::e2e::Yard;
 use crate::mcp::{Failure, Mcp, pause};
 use crate::phases::breadth_servers_dir;
+use crate::question::{Ask, At};
 
 /// Attempts while a server isn't ready, or works on the answer.
 const ATTEMPTS: usize = 40;
@@ -87,6 +89,46 @@ impl Served {
             }
         }
         Err(last.expect("an attempt"))
+    }
+
+    /// An operation and its answer, to be compared with the bare server's. `None`: there is no answer to compare.
+    pub(crate) fn record(&mut self, case: &Case, operation: &'static str) -> Option<Recorded> {
+        let at = case.at(operation).map(|at| {
+            let (file, line, character) = self.project.find(at);
+            At { path: self.project.root.join(file), line, character, word: String::new() }
+        });
+        let of = |of: &Of| self.project.root.join(self.project.name(&of.of));
+        let question = match (operation, at) {
+            ("definition", Some(at)) => Question::Tool(Ask::Definition(at)),
+            ("references", Some(at)) => Question::Tool(Ask::References(at, true)),
+            ("hover", Some(at)) => Question::Tool(Ask::Hover(at)),
+            ("document_symbols", _) => Question::Tool(Ask::DocumentSymbols(of(case.document_symbols.as_ref()?))),
+            ("workspace_symbols", _) => {
+                Question::Tool(Ask::WorkspaceSymbols(case.workspace_symbols.as_ref()?.query.clone()))
+            }
+            ("diagnostics", _) => Question::Tool(Ask::Diagnostics(of(case.diagnostics.as_ref()?))),
+            ("implementation", Some(at)) => Question::Implementations(at),
+            ("incoming_calls", Some(at)) => Question::Calls("callHierarchy/incomingCalls", at),
+            ("outgoing_calls", Some(at)) => Question::Calls("callHierarchy/outgoingCalls", at),
+            _ => return None,
+        };
+        let answer = match &question {
+            Question::Tool(ask) => {
+                let (tool, mut arguments) = ask.to_call();
+                if ask.is_paged() {
+                    arguments["pageSize"] = json!(200);
+                }
+                Answer::Json(self.call(tool, &arguments).ok()?)
+            }
+            Question::Implementations(at) | Question::Calls(_, at) => {
+                let file = at.path.strip_prefix(&self.project.root).ok()?;
+                let arguments = json!({"operation": lsp_name(operation)?, "filePath": file, "line": at.line + 1,
+                    "character": at.character + 1});
+                let page = self.attempt(&arguments).ok().filter(|page| page.next().is_none())?;
+                Answer::Places(self.found(page.result()))
+            }
+        };
+        Some(Recorded { operation, question, answer })
     }
 
     fn by_lsp(&mut self, case: &Case, operation: &str) -> Option<Verdict> {
@@ -240,18 +282,23 @@ impl Served {
 
     /// The lines of an answer, those outside the root left out.
     fn found(&self, result: &Value) -> BTreeSet<Place> {
-        let place = |entry: &Value| {
-            let target = ["from", "to", "location"].iter().map(|name| &entry[*name]).find(|target| target.is_object());
-            let target = target.unwrap_or(entry);
-            let range = if target["selectionRange"].is_object() { &target["selectionRange"] } else { &target["range"] };
-            let path = path_of(target["uri"].as_str()?)?;
-            let file = path.strip_prefix(&self.project.root).ok()?.to_str()?.to_owned();
-            Some((file, usize::try_from(range["start"]["line"].as_u64()?).ok()?))
-        };
-        let one = [result.clone()];
-        let entries = result.as_array().map_or(one.as_slice(), Vec::as_slice);
-        entries.iter().filter_map(place).collect()
+        places(result, &self.project.root)
     }
+}
+
+/// The lines of locations, calls and symbols, those outside the root left out.
+pub(crate) fn places(result: &Value, root: &Path) -> BTreeSet<Place> {
+    let place = |entry: &Value| {
+        let target = ["from", "to", "location"].iter().map(|name| &entry[*name]).find(|target| target.is_object());
+        let target = target.unwrap_or(entry);
+        let range = if target["selectionRange"].is_object() { &target["selectionRange"] } else { &target["range"] };
+        let path = path_of(target["uri"].as_str()?)?;
+        let file = path.strip_prefix(root).ok()?.to_str()?.to_owned();
+        Some((file, usize::try_from(range["start"]["line"].as_u64()?).ok()?))
+    };
+    let one = [result.clone()];
+    let entries = result.as_array().map_or(one.as_slice(), Vec::as_slice);
+    entries.iter().filter_map(place).collect()
 }
 
 /// The name of an operation of the tool `lsp`.
@@ -279,7 +326,7 @@ fn has(is_right: bool, why: impl FnOnce() -> String) -> Result<(), String> {
     if is_right { Ok(()) } else { Err(why()) }
 }
 
-fn difference(wanted: &BTreeSet<Place>, found: &BTreeSet<Place>) -> String {
+pub(crate) fn difference(wanted: &BTreeSet<Place>, found: &BTreeSet<Place>) -> String {
     let shown = |places: BTreeSet<&Place>| {
         let shown: Vec<String> = places.into_iter().map(|(file, line)| format!("{file}:{}", line + 1)).collect();
         if shown.is_empty() { "nothing".to_owned() } else { shown.join(", ") }
@@ -315,7 +362,7 @@ fn strings(value: &Value) -> Vec<String> {
     }
 }
 
-/// At most 300 characters.
+/// At most 600 characters.
 pub(crate) fn short(text: &str) -> String {
-    text.chars().take(300).collect::<String>().replace('\n', " | ")
+    text.chars().take(600).collect::<String>().replace('\n', " | ")
 }

@@ -26,6 +26,21 @@ async fn messages(yard: &Yard) -> Vec<String> {
 }
 
 #[test]
+fn diagnostics_of_a_server_without_its_checker_say_so() {
+    paused(|| async {
+        let entry = "checker = { program = \"check\", command = \"apt-get install check\" }";
+        let server = pulling(json!([])).launcher();
+        let yard = Plan::new(Site::usual()).kind(Entry::new("fake", server.clone()).entry(entry)).open().await;
+        let said = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;
+        let mark = "0 of 1 Fake files are known to fake: `check` is not on the PATH; run `apt-get install check`.";
+        assert_eq!(said.summary(), format!("No diagnostics found. {mark}"));
+        let hover = yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await;
+        assert!(!format!("{hover:?}").contains("check`"), "other answers need no checker: {hover:?}");
+        assert_eq!(server.record().count("initialize"), 1);
+    });
+}
+
+#[test]
 fn a_configured_linter_without_its_library_is_named_with_the_command() {
     paused(|| async {
         for (findings, said) in

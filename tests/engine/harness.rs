@@ -350,6 +350,7 @@ impl Locate for Kinds {
             install: None,
             bin: None,
             version: None,
+            checker: None,
         })
     }
 }

@@ -225,6 +225,23 @@ fn longer_indexing_is_reported_with_the_server_progress() {
 }
 
 #[test]
+fn a_server_that_ignores_early_opens_receives_documents_when_it_is_ready() {
+    for (quirk, early) in [("", 1), ("quirks.ignores_early_opens = true", 0)] {
+        paused(|| async {
+            let site = Site::usual();
+            let fake = indexing(&site, 9_000).launcher();
+            let entry = Entry::new("fake", fake.clone()).entry(INDEXES).entry(quirk);
+            let yard = Plan::new(site).kind(entry).open().await;
+            yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.timed_out("indexing");
+            assert_eq!(fake.record().count("textDocument/didOpen"), early, "{quirk}");
+            pass(7_100).await;
+            yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+            assert_eq!(fake.record().count("textDocument/didOpen"), 1, "{quirk}");
+        });
+    }
+}
+
+#[test]
 fn a_server_that_loads_on_the_first_open_receives_a_document_at_once() {
     paused(|| async {
         let site = Site::usual();

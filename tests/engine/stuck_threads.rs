@@ -61,7 +61,7 @@ impl Locate for Everywhere {
     fn locate(&self, kind: &str, _: &ServerSpec, _: &std::path::Path) -> Result<Program, Unavailable> {
         let program = PathBuf::from("/fake").join(kind);
         let (args, env) = (Vec::new(), Default::default());
-        Ok(Program { program, args, env, install: None, bin: None, version: None })
+        Ok(Program { program, args, env, install: None, bin: None, version: None, checker: None })
     }
 }
 

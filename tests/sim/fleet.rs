@@ -102,6 +102,7 @@ impl Locate for Fleet {
             install: None,
             bin: None,
             version: None,
+            checker: None,
         })
     }
 }

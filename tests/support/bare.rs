@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use codeyard_engine::query::redact::redact;
+use codeyard_engine::query::redact::{redact, without_foreign_links};
 use codeyard_lsp::install::{Installer, ProgramStatus};
-use codeyard_lsp::registry::{LaunchConfig, LaunchPaths, Registry};
+use codeyard_lsp::registry::{LanguageIndex, LaunchConfig, LaunchPaths, Registry};
 use codeyard_model::roots::RootSet;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::bare_process::BareProcess;
-use super::question::{Ask, language_of};
+use super::question::Ask;
 use super::real_servers::servers_dir;
 
 /// Longest wait for one message.
@@ -39,12 +39,18 @@ pub(crate) struct Bare {
     open: BTreeMap<PathBuf, i64>,
     pushed: BTreeMap<PathBuf, Value>,
     running: BTreeSet<String>,
+    languages: LanguageIndex,
     _cache: tempfile::TempDir,
 }
 
 impl Bare {
     /// Starts the registry's server of this kind for `root` and initializes it. `encodings` are offered in this order.
     pub(crate) fn start(kind: &str, root: &Path, encodings: &[&str]) -> Self {
+        Self::start_from(servers_dir(), kind, root, encodings)
+    }
+
+    /// Starts a server that is installed in this servers directory or on the `PATH`.
+    pub(crate) fn start_from(servers: &Path, kind: &str, root: &Path, encodings: &[&str]) -> Self {
         let registry = Registry::builtin();
         let mut server = registry.servers[kind].clone();
         if kind == "clangd" {
@@ -53,7 +59,7 @@ impl Bare {
             server.quirks.copy_args = vec!["--compile-commands-dir={cache}".into()];
         }
         let server = &server;
-        let located = Installer::with_servers_dir(servers_dir()).locate(kind, server, None);
+        let located = Installer::with_servers_dir(servers).locate(kind, server, None);
         let ProgramStatus::Ready(program) = located else { panic!("{kind}: {located:?}") };
         let cache = tempfile::tempdir().expect("a folder");
         let places = LaunchPaths {
@@ -62,6 +68,7 @@ impl Bare {
             cache: cache.path().join("cache"),
             install: program.install.clone(),
             bin: program.bin.clone(),
+            checker: program.checker.clone(),
         };
         let launch =
             LaunchConfig::prepare(server, &program.program, &program.args, &program.env, &places).expect("a cache");
@@ -81,6 +88,7 @@ impl Bare {
             open: BTreeMap::new(),
             pushed: BTreeMap::new(),
             running: BTreeSet::new(),
+            languages: LanguageIndex::new(&registry),
             _cache: cache,
         };
         bare.shake_hands(launch.initialization_options, encodings);
@@ -140,7 +148,8 @@ impl Bare {
         }
         self.open.insert(path.into(), 1);
         let text = fs::read_to_string(path).expect("UTF-8");
-        let document = json!({"uri": uri_of(path), "languageId": language_of(path), "version": 1, "text": text});
+        let language = self.languages.language_of(path).unwrap_or_else(|| panic!("no language: {}", path.display()));
+        let document = json!({"uri": uri_of(path), "languageId": language, "version": 1, "text": text});
         self.notify("textDocument/didOpen", &json!({"textDocument": document}));
     }
 
@@ -236,8 +245,15 @@ impl Bare {
         found.into_iter().map(|(uri, range)| json!({"uri": uri, "range": unkey(range)})).collect()
     }
 
+    /// Links out of the root are removed as the product does, which has its own test.
     fn hover(&self, path: &Path, raw: &Value) -> Value {
         let mut contents = fragments(raw);
+        let roots = RootSet::of_real_paths(vec![self.root.clone()], vec![]);
+        for (kind, value) in &mut contents {
+            if *kind == "markdown" {
+                *value = without_foreign_links(value, &roots).into_owned();
+            }
+        }
         contents.sort();
         contents.dedup();
         let entries: Vec<Value> = contents.iter().map(|(kind, value)| json!({"kind": kind, "value": value})).collect();
@@ -401,6 +417,9 @@ impl Bare {
 
     fn setting(&self, item: &Value) -> Value {
         let section = item["section"].as_str().unwrap_or_default();
+        if section.is_empty() {
+            return self.settings.clone();
+        }
         let direct = self.settings.get(section);
         let walked = section.split('.').try_fold(&self.settings, |value, key| value.get(key));
         direct.or(walked).cloned().unwrap_or(Value::Null)

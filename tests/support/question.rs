@@ -153,18 +153,6 @@ pub(crate) fn identifiers(path: &Path) -> Vec<At> {
     found
 }
 
-/// The LSP language id of a file of the samples.
-pub(crate) fn language_of(path: &Path) -> &'static str {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("py" | "pyi") => "python",
-        Some("ts") => "typescript",
-        Some("c" | "h") => "c",
-        Some("cpp" | "hpp") => "cpp",
-        Some("rs") => "rust",
-        other => panic!("no language for {other:?}"),
-    }
-}
-
 /// A reproducible random generator; the number is its state.
 pub(crate) struct Dice(pub u64);
 

@@ -287,6 +287,7 @@ impl Locate for InstallerLocator {
                 version: found.version,
                 install: found.install,
                 bin: found.bin,
+                checker: found.checker,
             }),
             ProgramStatus::NotInstalled { command } => Err(Unavailable::new(
                 kind,

@@ -249,7 +249,11 @@ fn assess(
             let missing = missing_library(server, &at, files);
             found.project_roots = vec![relative(root, &at)];
             place = Some((at, by));
-            let why = origin(program.source).to_owned();
+            let mut why = origin(program.source).to_owned();
+            if let (Some(checker), None) = (&server.checker, &program.checker) {
+                why.push_str(&format!("; finds no diagnostics because `{}` is not on the PATH", checker.program));
+                found.command = Some(checker.command.clone());
+            }
             (found.program, found.version) = (Some(program.program), program.version);
             match missing {
                 Some(missing) => {

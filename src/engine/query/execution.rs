@@ -52,8 +52,8 @@ pub struct Execution {
     pub providers: Vec<Provider>,
     /// Providers that are known to be unavailable at the start.
     pub unavailable: Vec<Unavailable>,
-    /// Linters that the project configures and whose library it lacks, each with its language.
-    pub linters_without_library: Vec<(String, Unavailable)>,
+    /// Linters without their library and servers without their checker, each with its language.
+    pub missing_linters: Vec<(String, Unavailable)>,
     /// Whether a fallback could answer for servers that don't support the operation.
     pub has_fallbacks: bool,
     /// Number of source files that the providers serve, for the coverage of diagnostics.
@@ -138,9 +138,9 @@ impl Execution {
         let total = self.source_files;
         let mut scope = coverage::scope(&self.query, &self.providers);
         if matches!(&*self.query, Query::DocumentDiagnostics { .. } | Query::WorkspaceDiagnostics { .. })
-            && !self.linters_without_library.is_empty()
+            && !self.missing_linters.is_empty()
         {
-            let linters = self.linters_without_library.iter();
+            let linters = self.missing_linters.iter();
             collected.known_files.extend(linters.map(|(language, why)| self.unlinted(language, why)));
             scope = AnswerScope::Project;
         }

@@ -63,8 +63,8 @@ pub struct Plan {
     pub fallbacks: Vec<Choice>,
     /// Servers of other languages whose files may use the names of the file.
     pub companions: Companions,
-    /// Linters that the project configures and whose library it lacks, each with the language that it would serve and the reason.
-    pub linters_without_library: Vec<(String, Unavailable)>,
+    /// Linters without their library and servers without their checker, each with the language that it would diagnose and the reason.
+    pub missing_linters: Vec<(String, Unavailable)>,
     /// Number of the workspace's files that a selected server serves; 0 in the plan of one file.
     pub served_files: usize,
 }
@@ -182,7 +182,7 @@ pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linter
     plan.fallbacks.retain(|fallback| !chosen.contains(&fallback.key));
     plan.choices.sort_by(|a, b| (a.is_linter(), &a.key).cmp(&(b.is_linter(), &b.key)));
     let mut libraries = BTreeSet::new();
-    plan.linters_without_library.retain(|(_, why)| libraries.insert(why.kind.clone()));
+    plan.missing_linters.retain(|(_, why)| libraries.insert(why.kind.clone()));
     let mut named = BTreeSet::new();
     plan.unavailable.retain(|unavailable| named.insert(unavailable.kind.clone()));
     Ok(plan)
@@ -256,8 +256,13 @@ fn plan_language(
                         if let Some(missing) = missing_library(&server, &root, options.files) {
                             let message = format!("the project's `{}` is missing", missing.path);
                             let why = Unavailable::new(candidate.kind, "not_installed", message, missing.command);
-                            plan.linters_without_library.push((language.to_owned(), why));
+                            plan.missing_linters.push((language.to_owned(), why));
                             continue;
+                        }
+                        if let (Some(checker), None) = (&server.checker, &program.checker) {
+                            let message = format!("`{}` is not on the PATH", checker.program);
+                            let why = Unavailable::new(candidate.kind, "not_installed", message, &checker.command);
+                            plan.missing_linters.push((language.to_owned(), why));
                         }
                         let choice = setup.choice(candidate.kind, &server, program, root);
                         if choice.is_fallback() {

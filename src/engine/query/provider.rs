@@ -45,6 +45,8 @@ pub struct Provider {
     pub links_commonjs: bool,
     /// Whether it answers only for documents that are open.
     pub answers_opened_only: bool,
+    /// No document is opened before it is ready.
+    pub ignores_early_opens: bool,
     /// The languages for which it is only a fallback; `None`: it is not a fallback.
     pub fallback_for: Option<Arc<FallbackFor>>,
     /// The projects of it that the query is about, and how many of their files it knows.

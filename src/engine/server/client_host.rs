@@ -94,7 +94,14 @@ mod tests {
 
     fn host() -> FolderHost {
         let projects = ProjectFolders::new(["/w", "/w/a b"].map(|root| (root.into(), vec![])).into());
-        let paths = LaunchPaths { state: "/s".into(), root: "/w".into(), cache: "/c".into(), install: None, bin: None };
+        let paths = LaunchPaths {
+            state: "/s".into(),
+            root: "/w".into(),
+            cache: "/c".into(),
+            install: None,
+            bin: None,
+            checker: None,
+        };
         let unfilled = json!({"tool": {"root": "{root}", "level": 1}});
         FolderHost {
             settings: json!({"tool": {"root": "/w", "level": 2}}),

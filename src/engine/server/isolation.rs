@@ -296,7 +296,7 @@ mod tests {
 
     fn program() -> Program {
         let (args, env) = (vec!["--stdio".to_owned()], Default::default());
-        Program { program: "/p".into(), args, env, install: None, bin: None, version: None }
+        Program { program: "/p".into(), args, env, install: None, bin: None, version: None, checker: None }
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub(super) fn prepare(context: &ServerContext) -> io::Result<PreparedLaunch> {
         cache: context.cache.clone(),
         install: context.program.install.clone(),
         bin: context.program.bin.clone(),
+        checker: context.program.checker.clone(),
     };
     let program = &context.program;
     if context.isolation.is_restricted() {

@@ -99,6 +99,8 @@ pub struct Program {
     pub install: Option<PathBuf>,
     /// The folder of the installation's programs.
     pub bin: Option<PathBuf>,
+    /// The program that it runs for its diagnostics, if that is there.
+    pub checker: Option<PathBuf>,
     /// Its version, if known.
     pub version: Option<String>,
 }

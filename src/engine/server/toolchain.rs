@@ -20,6 +20,7 @@ pub(super) fn of_program(program: &Program, environment: &[(OsString, OsString)]
     let mut found = BTreeSet::new();
     found.extend(program.install.clone());
     found.extend(program.bin.clone());
+    found.extend(program.checker.as_ref().and_then(|checker| prefix(checker, environment)));
     let mut next = Some(program.program.clone());
     for _ in 0..MAX_INTERPRETERS {
         let Some(path) = next.take() else { break };
@@ -120,7 +121,7 @@ mod tests {
         let of = |program: &Path| {
             let (args, env) = (Vec::new(), Default::default());
             of_program(
-                &Program { program: program.into(), args, env, install: None, bin: None, version: None },
+                &Program { program: program.into(), args, env, install: None, bin: None, version: None, checker: None },
                 &environment,
             )
         };

@@ -213,7 +213,7 @@ impl Workspace {
             providers,
             unavailable,
             source_files: plan.served_files,
-            linters_without_library: plan.linters_without_library.clone(),
+            missing_linters: plan.missing_linters.clone(),
             has_fallbacks: !plan.fallbacks.is_empty(),
             servers: self.setup.servers.clone(),
             gate: self.setup.gate.clone(),
@@ -294,9 +294,8 @@ impl Workspace {
         deadline: Deadline,
     ) {
         let indexing = matches!(&*provider.state.borrow(), ServerState::Indexing { .. });
-        if let (true, Some(request)) =
-            (indexing && document.is_some(), operations::first_request(query, document.cloned()))
-        {
+        let opens = indexing && document.is_some() && !provider.ignores_early_opens;
+        if let (true, Some(request)) = (opens, operations::first_request(query, document.cloned())) {
             drop(provider.server.try_send(SendRequest { request, deadline }));
         }
     }

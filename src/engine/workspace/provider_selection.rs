@@ -135,6 +135,7 @@ impl Workspace {
             caches_symbols: choice.server.quirks.caches_symbols,
             links_commonjs: choice.server.quirks.links_commonjs,
             answers_opened_only: choice.server.quirks.open_set_matters,
+            ignores_early_opens: choice.server.quirks.ignores_early_opens,
             fallback_for: fallback_for.map(|languages| Arc::new(FallbackFor { languages, servers })),
             projects: ProviderProjects {
                 cell: child.status.projects().clone(),

@@ -110,6 +110,7 @@ impl Workspace {
                 symbols_max: 0,
                 links_commonjs: false,
                 answers_opened_only: false,
+                ignores_early_opens: false,
                 fallback_for: None,
                 projects: ProviderProjects::default(),
             };

@@ -62,6 +62,8 @@ pub struct ServerProgram {
     pub install: Option<PathBuf>,
     /// `{bin}`: the folder of the installation's programs.
     pub bin: Option<PathBuf>,
+    /// The program that it runs for its diagnostics.
+    pub checker: Option<PathBuf>,
 }
 
 /// Where a program comes from.
@@ -80,6 +82,14 @@ pub enum ProgramSource {
 impl Installer {
     /// Finds a server's program. Takes up to 10 s when the program's probe hangs. Results of probes are cached.
     pub fn locate(&self, kind: &str, server: &ServerSpec, workspace_root: Option<&Path>) -> ProgramStatus {
+        let mut status = self.locate_server(kind, server, workspace_root);
+        if let (ProgramStatus::Ready(program), Some(checker)) = (&mut status, &server.checker) {
+            program.checker = self.on_path(&checker.program, workspace_root);
+        }
+        status
+    }
+
+    fn locate_server(&self, kind: &str, server: &ServerSpec, workspace_root: Option<&Path>) -> ProgramStatus {
         let Some(first) = server.command.first() else {
             return broken(kind, server, "its entry has no command".into());
         };
@@ -161,6 +171,7 @@ impl Installer {
             source,
             install: None,
             bin: None,
+            checker: None,
         };
         match self.probe(&program, server) {
             Ok(version) => ProgramStatus::Ready(ServerProgram { version, ..program }),
@@ -202,6 +213,7 @@ pub(super) fn in_folder(folder: &Path, server: &ServerSpec) -> Option<ServerProg
         source: ProgramSource::Installed,
         install: Some(folder.into()),
         bin: Some(bin),
+        checker: None,
     })
 }
 
@@ -234,6 +246,7 @@ fn builtin(kind: &str, server: &ServerSpec) -> ProgramStatus {
             source: ProgramSource::Builtin,
             install: None,
             bin: None,
+            checker: None,
         }),
         Err(error) => broken(kind, server, format!("the path of the codeyard program is unknown: {error}")),
     }

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use super::*;
+use crate::registry::CheckerSpec;
 
 /// A temporary directory with a `bin` folder on the `PATH`, and an installer that sees only it and the system folders.
 struct Fixture {
@@ -102,6 +103,21 @@ fn a_program_on_the_path_counts_if_its_probe_exits_with_0() {
     let found = ready(fixture.locate("fake"));
     assert_eq!((found.program, found.source), (path, ProgramSource::Path));
     assert_eq!((found.args, found.version), (vec!["--stdio".to_string()], Some("1.4.0-rc.1".to_string())));
+}
+
+#[test]
+fn a_checker_is_found_on_the_path_and_not_in_the_workspace() {
+    let fixture = Fixture::new();
+    fixture.script("bin/codeyard-fake-ls", "echo 1.0");
+    let mut server = fixture.registry.servers["fake"].clone();
+    server.checker = Some(CheckerSpec { program: "fake-check".into(), command: "apt-get install fake-check".into() });
+    let checker = |root: Option<&Path>| ready(fixture.installer.locate("fake", &server, root)).checker;
+    assert_eq!(checker(None), None);
+    let path = fixture.script("bin/fake-check", "exit 1");
+    assert_eq!(checker(None), Some(path.clone()), "it isn't run");
+    // The server itself must not be in the workspace either, so this asks for the checker alone.
+    assert_eq!(fixture.installer.on_path("fake-check", path.parent()), None);
+    assert_eq!(ready(fixture.locate("fake")).checker, None, "only where the entry names one");
 }
 
 #[test]

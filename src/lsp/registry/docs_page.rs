@@ -29,6 +29,13 @@ pub struct BreadthRecord {
     pub first_answer_ms: u64,
     /// The memory of its processes, in MiB.
     pub memory_mib: u64,
+    /// Answers that were compared with those of the bare server.
+    pub compared: usize,
+    /// Those that were the same.
+    pub same: usize,
+    /// Why the others differ, each after its operation.
+    #[serde(default)]
+    pub differs: Vec<String>,
 }
 
 /// The whole page, in Markdown. `records` are by kind.
@@ -37,6 +44,7 @@ pub fn document(registry: &Registry, records: &BTreeMap<String, BreadthRecord>) 
     let parts = [
         ("{proven}", proven),
         ("{records}\n", record_rows(registry, records)),
+        ("{differences}\n", differences(records)),
         ("{servers}\n", server_rows(registry)),
         ("{descriptions}\n", descriptions(registry)),
         ("{without_configuration}\n", without_configuration(registry)),
@@ -74,9 +82,17 @@ fn record_rows(registry: &Registry, records: &BTreeMap<String, BreadthRecord>) -
         let seconds = format!("{:.1} s", record.first_answer_ms as f64 / 1_000.0);
         let right = format!("{} of {}{marked}", record.right, record.asked);
         let memory = format!("{} MiB", record.memory_mib);
-        row(&[kind, &record.version, &operations.join(", "), &right, &seconds, &memory])
+        let same = format!("{} of {}", record.same, record.compared);
+        row(&[kind, &record.version, &operations.join(", "), &right, &same, &seconds, &memory])
     });
     rows.chain(["\n".to_owned()]).collect()
+}
+
+/// The list of differences from the bare servers. An empty line follows.
+fn differences(records: &BTreeMap<String, BreadthRecord>) -> String {
+    let differing = records.iter().flat_map(|(kind, record)| record.differs.iter().map(move |why| (kind, why)));
+    let lines = differing.map(|(kind, why)| format!("- {kind}, {why}\n"));
+    lines.chain(["\n".to_owned()]).collect()
 }
 
 /// The list of descriptions. An empty line follows.
@@ -186,6 +202,9 @@ mod tests {
         assert_eq!(records.keys().filter(untested).collect::<Vec<_>>(), Vec::<&String>::new());
         let wrong = records.iter().filter(|(_, record)| record.right + record.marked != record.asked);
         assert_eq!(wrong.map(|(kind, _)| kind).collect::<Vec<_>>(), Vec::<&String>::new());
+        let differing = records.iter().filter(|(_, record)| record.compared == 0 || record.same < record.compared);
+        let unexplained = differing.filter(|(_, record)| record.differs.is_empty());
+        assert_eq!(unexplained.map(|(kind, _)| kind).collect::<Vec<_>>(), Vec::<&String>::new());
     }
 
     /// The languages that codeyard installs a main server or a linter of, and those whose servers are installed by hand, by name.

@@ -12,6 +12,8 @@ use super::schema::Registry;
 pub struct LanguageIndex {
     names: HashMap<String, String>,
     extensions: HashMap<String, String>,
+    /// Names with a `*`, as what stands before and after it, and their languages. The longest come first.
+    patterns: Vec<(String, String, String)>,
 }
 
 impl LanguageIndex {
@@ -20,25 +22,40 @@ impl LanguageIndex {
         let mut index = Self::default();
         for (id, language) in &registry.languages {
             for name in &language.file_names {
-                index.names.insert(name.clone(), id.clone());
+                match name.split_once('*') {
+                    Some((before, after)) => index.patterns.push((before.to_owned(), after.to_owned(), id.clone())),
+                    None => drop(index.names.insert(name.clone(), id.clone())),
+                }
             }
             for extension in &language.extensions {
                 index.extensions.insert(extension.clone(), id.clone());
             }
         }
+        index.patterns.sort_by_key(|(before, after, _)| std::cmp::Reverse(before.len() + after.len()));
         index
     }
 
-    /// The language id of a file, by its name alone. Whole names come first and match exactly; then the longest
-    /// extension, in any case. A name that consists only of an extension (`.py`) has none.
+    /// The language id of a file, by its name alone. Whole names come first and match exactly; then names with a `*` in front of an
+    /// extension (`compose.*.yaml`); then the longest extension, in any case; then names that end with `*` (`Dockerfile.*`). A name that
+    /// consists only of an extension (`.py`) has none.
     pub fn language_of(&self, path: &Path) -> Option<&str> {
         let name = path.file_name()?.to_str()?;
         if let Some(id) = self.names.get(name) {
             return Some(id);
         }
-        let lower = name.to_lowercase();
-        let dots = lower.match_indices('.').map(|(at, _)| at).filter(|at| *at > 0);
-        dots.filter_map(|at| self.extensions.get(&lower[at + 1..])).map(String::as_str).next()
+        let by_pattern = |has_extension: bool| {
+            let mut patterns = self.patterns.iter().filter(move |(_, after, _)| after.is_empty() != has_extension);
+            let fits = |before: &str, after: &str| {
+                name.strip_prefix(before).is_some_and(|rest| rest.len() > after.len() && rest.ends_with(after))
+            };
+            patterns.find(|(before, after, _)| fits(before, after)).map(|(_, _, id)| id.as_str())
+        };
+        let by_extension = || {
+            let lower = name.to_lowercase();
+            let dots = lower.match_indices('.').map(|(at, _)| at).filter(|at| *at > 0);
+            dots.filter_map(|at| self.extensions.get(&lower[at + 1..])).map(String::as_str).next()
+        };
+        by_pattern(true).or_else(by_extension).or_else(|| by_pattern(false))
     }
 }
 
@@ -69,6 +86,14 @@ mod tests {
             ("Dockerfile", Some("dockerfile")),
             ("dockerfile", None),
             ("a.dockerfile", Some("dockerfile")),
+            ("Dockerfile.dev", Some("dockerfile")),
+            ("Dockerfile.", None),
+            ("Dockerfile.md", Some("markdown")),
+            ("compose.yaml", Some("dockercompose")),
+            ("compose.override.yaml", Some("dockercompose")),
+            ("docker-compose.a.b.yml", Some("dockercompose")),
+            ("compose..yaml", Some("yaml")),
+            ("mycompose.x.yaml", Some("yaml")),
             (".bashrc", Some("shellscript")),
             ("a.tpl", Some("tpl")),
             ("a.html.tpl", Some("tpl")),

@@ -30,6 +30,8 @@ pub struct LaunchPaths {
     pub install: Option<PathBuf>,
     /// `{bin}`: the folder with the installation's programs.
     pub bin: Option<PathBuf>,
+    /// `{checker}`: the program that the server runs for its diagnostics; empty if it is missing.
+    pub checker: Option<PathBuf>,
 }
 
 /// How to start a server.
@@ -157,13 +159,14 @@ impl LaunchPaths {
     /// The text with its placeholders filled, in one pass; `None` if one of them has no value.
     pub fn fill(&self, text: &str) -> Option<String> {
         let uri = encode_path(&self.root);
-        let placeholders: [(&str, Option<&Path>); 6] = [
+        let placeholders: [(&str, Option<&Path>); 7] = [
             ("{rooturi}", Some(Path::new(&uri))),
             ("{state}", Some(&self.state)),
             ("{root}", Some(&self.root)),
             ("{cache}", Some(&self.cache)),
             ("{install}", self.install.as_deref()),
             ("{bin}", self.bin.as_deref()),
+            ("{checker}", Some(self.checker.as_deref().unwrap_or(Path::new("")))),
         ];
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -209,7 +212,8 @@ mod tests {
     fn paths(base: &Path) -> LaunchPaths {
         let (root, cache) = (base.join("root"), base.join("state/cache/k"));
         fs::create_dir_all(root.join("build")).unwrap();
-        LaunchPaths { state: base.join("state"), root, cache, install: Some("/i".into()), bin: Some("/i/bin".into()) }
+        let (install, bin) = (Some("/i".into()), Some("/i/bin".into()));
+        LaunchPaths { state: base.join("state"), root, cache, install, bin, checker: None }
     }
 
     #[test]

@@ -176,6 +176,8 @@ mod tests {
             ("[languages.foo]\nextensions = [\"Foo\"]\n", "languages.foo.extensions: "),
             ("[languages.foo]\nextensions = [\".foo\"]\n", "languages.foo.extensions: "),
             ("[languages.foo]\nfile_names = [\"a/b\"]\n", "languages.foo.file_names: "),
+            ("[languages.foo]\nfile_names = [\"*\"]\n", "languages.foo.file_names: "),
+            ("[languages.foo]\nfile_names = [\"a*b*\"]\n", "languages.foo.file_names: "),
             (server, "servers.x.languages: "),
             ("[servers.\"a b\"]\n", "servers.a b: "),
         ];

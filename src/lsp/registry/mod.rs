@@ -31,8 +31,8 @@ pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
 pub use quirks::{MissedChange, Quirks};
 pub use schema::{
-    ConfiguredScope, LanguageSpec, ManifestKind, MultiRoot, ProjectInference, ProjectView, ReadinessRule, Registry,
-    RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec, UsedLanguages,
+    CheckerSpec, ConfiguredScope, LanguageSpec, ManifestKind, MultiRoot, ProjectInference, ProjectView, ReadinessRule,
+    Registry, RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec, UsedLanguages,
 };
 pub use selection::{FallbackMode, LanguageCandidates, ServerSelection};
 pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerVerdict, place_file};

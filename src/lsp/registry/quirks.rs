@@ -22,6 +22,8 @@ pub struct Quirks {
     pub links_commonjs: bool,
     /// Its answers depend on which documents are open.
     pub open_set_matters: bool,
+    /// Of the documents that are opened before it is ready, it diagnoses only the last: none is opened until then.
+    pub ignores_early_opens: bool,
     /// Keep one document of the project open as an anchor.
     pub anchor: bool,
     /// Keep one anchor per folder that holds one of these markers (tsconfig.json).

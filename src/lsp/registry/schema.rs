@@ -25,7 +25,7 @@ pub struct Registry {
 pub struct LanguageSpec {
     /// File name extensions without the dot, in lower case.
     pub extensions: Vec<String>,
-    /// Whole file names, such as `Dockerfile`.
+    /// File names, such as `Dockerfile`. One `*` stands for any text that isn't empty: `compose.*.yaml`.
     pub file_names: Vec<String>,
     /// Its name for people. Empty: the id with a capital first letter.
     pub name: String,
@@ -121,6 +121,8 @@ pub struct ServerSpec {
     /// Libraries that it takes from the project: the project, or a folder above it, must hold one of these paths. Without one the server finds
     /// nothing, so it isn't started.
     pub needs: Vec<String>,
+    /// The program on the `PATH` that finds its diagnostics. Without it there are none, and answers say so.
+    pub checker: Option<CheckerSpec>,
     /// The rule for its project root.
     pub root: RootRule,
     /// How many project roots one process handles.
@@ -243,6 +245,16 @@ pub enum MultiRoot {
     WorkspaceFolders,
     /// All: the server finds the project of each file by itself. It answers across projects.
     ByFile,
+}
+
+/// A program that a server runs for its diagnostics. `{checker}` in the server's options and settings is its path, and empty if it is missing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckerSpec {
+    /// Its name.
+    pub program: String,
+    /// The command that installs it.
+    pub command: String,
 }
 
 /// The rule for a project root: upwards from a file, never above the workspace root that holds the file.

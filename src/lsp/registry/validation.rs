@@ -64,8 +64,11 @@ fn languages(languages: &BTreeMap<String, LanguageSpec>) -> Result<(), RegistryE
         }
         for file_name in &language.file_names {
             let key = format!("languages.{id}.file_names");
-            if file_name.is_empty() || file_name.contains('/') {
+            if file_name.trim_matches('*').is_empty() || file_name.contains('/') {
                 return Err(invalid(&key, format!("`{file_name}` is not a file name")));
+            }
+            if file_name.matches('*').count() > 1 {
+                return Err(invalid(&key, format!("`{file_name}` has more than one `*`")));
             }
             if let Some(other) = names.insert(file_name, id) {
                 return Err(invalid(&key, format!("`{file_name}` is also a file name of `{other}`")));
