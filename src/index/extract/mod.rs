@@ -69,7 +69,7 @@ pub(crate) fn has_grammar(language: Language) -> bool {
 /// Extracts the symbols and references of `source`. Where it has syntax errors, the facts are what could be parsed, with `has_errors` set.
 /// A source that costs more than its budget has no facts, with `is_too_complex` set.
 pub fn extract(language: Language, source: &str) -> Facts {
-    extract_within(language, source, &WorkBudget::of_source(source.len()))
+    extract_within(language, source, &WorkBudget::of_source(source.len()).for_language(language))
 }
 
 /// [`extract`] within this budget.
@@ -128,6 +128,6 @@ pub(crate) fn parse_all(parser: &mut Parser, source: &str) -> Option<Tree> {
 /// [`extract`], with the work that it spent and the work that it was allowed.
 #[cfg(test)]
 pub(crate) fn extract_counted(language: Language, source: &str) -> (Facts, (u64, u64)) {
-    let budget = WorkBudget::of_source(source.len());
+    let budget = WorkBudget::of_source(source.len()).for_language(language);
     (extract_within(language, source, &budget), budget.figures())
 }

@@ -2,12 +2,11 @@
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
-use super::work_budget::{LEXER_PIECE_BYTES, PARSER_UNITS, RECOVERY_UNITS, WorkBudget};
+use super::work_budget::{LEXER_PIECE_BYTES, WorkBudget};
 
 /// The tree of `text`, or of the ranges that the parser includes. `None`: the budget is spent.
 pub(super) fn parse(parser: &mut Parser, text: &[u8], budget: &WorkBudget) -> Option<Tree> {
-    let mut progress =
-        |state: &tree_sitter::ParseState| budget.spend(if state.has_error() { RECOVERY_UNITS } else { PARSER_UNITS });
+    let mut progress = |state: &tree_sitter::ParseState| budget.spend_parser(state.has_error());
     let options = ParseOptions::new().progress_callback(&mut progress);
     // A spent budget ends the text, so that a scanner that looks far ahead ends too.
     let mut piece = |at: usize, _| {

@@ -1,14 +1,15 @@
 //! Runs a language's query over a tree, within a work budget.
 //!
-//! The query cursor counts its work: the nodes that it visits, and at each node the states that are in progress. Two costs aren't in that
-//! count. At an error node, it looks for each child over all siblings without a name that follow, so these are counted before it runs. And
-//! as soon as it has more states than its match limit, it searches all of them at each capture, so it is stopped there.
+//! The query cursor counts its work: the nodes that it visits, and at each node the states that are in progress. Three costs aren't in that
+//! count. It compares the states with each other, so work that makes nearly no way in the source costs more. At an error node, it looks for
+//! each child over all siblings without a name that follow, so these are counted before it runs. And as soon as it has more states than its
+//! match limit, it searches all of them at each capture, so it is stopped there.
 
 use tree_sitter::{Node, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree, ffi};
 
 use super::captures::Captures;
 use super::grammar::CompiledGrammar;
-use super::work_budget::{QUERY_UNITS, WorkBudget};
+use super::work_budget::{CROWDED_QUERY_BYTES, CROWDED_QUERY_UNITS, QUERY_UNITS, WorkBudget};
 
 /// Matches of a query that may be in progress at a time. A source with more is too complex.
 const MAX_OPEN_MATCHES: u32 = 4_096;
@@ -45,12 +46,15 @@ impl QueryRunner {
             return;
         }
         let raw = self.raw;
-        let mut progress = |_: &QueryCursorState| {
+        let mut last = None;
+        let mut progress = |state: &QueryCursorState| {
             // SAFETY: the cursor outlives this run, and it calls back on this thread between two of its own steps; this reads one flag.
             if unsafe { ffi::ts_query_cursor_did_exceed_match_limit(raw) } {
                 budget.exhaust();
             }
-            budget.spend(QUERY_UNITS)
+            let at = state.current_byte_offset();
+            let is_crowded = last.replace(at).is_some_and(|last| at.abs_diff(last) <= CROWDED_QUERY_BYTES);
+            budget.spend(if is_crowded { CROWDED_QUERY_UNITS } else { QUERY_UNITS })
         };
         let options = QueryCursorOptions::new().progress_callback(&mut progress);
         let text = |node: Node<'_>| {

@@ -86,6 +86,14 @@ fn known_expensive_shapes_cost_at_most_their_budget() {
 }
 
 #[test]
+fn states_that_crowd_at_one_place_cost_more() {
+    let (facts, (spent, _)) = extract_counted(Language::NIX, &"<a>".repeat(50_000));
+    assert!(!facts.is_too_complex);
+    // Without the higher price, it is 269,000.
+    assert!(spent > 280_000, "{spent}");
+}
+
+#[test]
 fn a_job_ends_and_finds_the_text_of_what_is_too_complex() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap().join("root");
