@@ -3,8 +3,10 @@
 //! A scanner serializes its open constructs (indentation, heredocs) into a buffer of 1,024 bytes. Some scanners write past its end,
 //! and tree-sitter then aborts the process. Real sources stay far below this depth; a source above it is not parsed.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use super::code_text;
 use crate::language::Language;
 
 /// Columns of indentation in YAML. Each level takes at least one column, and 253 levels fit.
@@ -26,6 +28,11 @@ const OPEN_BRACKETS: usize = 10_000;
 /// `<` that are open at a time in one statement of Dart. After a syntax error the parser tries to end each of them, once for each token: time
 /// and memory are quadratic.
 const DART_ANGLES: usize = 1_000;
+/// Lines of Haskell that begin with an operator. Each is an error of its own at the top level, and the parser looks at all errors before it
+/// again.
+const HASKELL_OPERATOR_LINES: usize = 2_000;
+/// Lines of HCL with a string that doesn't end in them, with the same cost.
+const HCL_OPEN_STRINGS: usize = 3_000;
 /// Operators of Zig in a row. Each may be the type of a pointer inside the one before it, with the same cost.
 const ZIG_OPERATORS: usize = 500;
 
@@ -58,59 +65,88 @@ pub(super) fn exceeds_scanner(language: Language, source: &str) -> bool {
         Language::BASH => opens_many_heredocs(source),
         Language::DART => opens_many_angles(source),
         Language::ZIG => has_many_operators(source),
-        Language::HCL => has_long_row(source, b".\"", b"\n{}[](),="),
-        Language::OCAML | Language::OCAML_INTERFACE => has_long_row(&without_lists(source), b";*", b"={}"),
+        Language::HASKELL => has_many_operator_lines(source),
+        Language::HCL => {
+            has_long_row(&code_text::of(language, source), b".\"", b"\n{}[](),=") || has_many_open_strings(source)
+        }
+        Language::OCAML | Language::OCAML_INTERFACE => {
+            has_long_row(&without_lists(&code_text::of(language, source)), b";*", b"={}")
+        }
         _ => false,
     }
 }
 
-/// Whether more than [`DART_ANGLES`] `<` are open at a time.
+/// Whether more than [`DART_ANGLES`] `<` are open at a time. Shifts and comparisons with `=` aren't brackets.
 fn opens_many_angles(source: &str) -> bool {
+    let code = code_text::of(Language::DART, source);
     let mut open = 0_usize;
-    source.bytes().any(|byte| {
+    let mut at = 0;
+    while let Some(byte) = code.get(at) {
+        let is_operator = matches!((byte, code.get(at + 1)), (b'<', Some(b'<' | b'=')) | (b'=', Some(b'>')));
         match byte {
+            _ if is_operator => at += 1,
             b'<' => open += 1,
             b'>' => open = open.saturating_sub(1),
             b';' | b'{' | b'}' => open = 0,
             _ => {}
         }
-        open > DART_ANGLES
-    })
+        if open > DART_ANGLES {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
 /// Whether more than [`HIDDEN_LEVELS`] of the bytes `counted` lie between two of the bytes `ends`.
-fn has_long_row(source: &str, counted: &[u8], ends: &[u8]) -> bool {
+fn has_long_row(code: &[u8], counted: &[u8], ends: &[u8]) -> bool {
     let mut row = 0_usize;
-    source.bytes().any(|byte| {
-        if counted.contains(&byte) {
+    code.iter().any(|byte| {
+        if counted.contains(byte) {
             row += 1;
-        } else if ends.contains(&byte) {
+        } else if ends.contains(byte) {
             row = 0;
         }
         row > HIDDEN_LEVELS
     })
 }
 
-/// The text outside of `[]`: what separates the elements of a list doesn't nest.
-fn without_lists(source: &str) -> String {
+/// The code outside of `[]`: what separates the elements of a list doesn't nest. All of it if a list never ends.
+fn without_lists(code: &[u8]) -> Cow<'_, [u8]> {
     let mut depth = 0_usize;
-    let mut kept = String::new();
-    for c in source.chars() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => kept.push(c),
+    let mut kept = Vec::new();
+    for byte in code {
+        match byte {
+            b'[' => depth += 1,
+            b']' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => kept.push(*byte),
             _ => {}
         }
     }
-    kept
+    if depth == 0 { Cow::Owned(kept) } else { Cow::Borrowed(code) }
 }
 
-/// Whether more than [`ZIG_OPERATORS`] operators follow each other. Lines that are comments don't count.
+/// Whether more than [`HASKELL_OPERATOR_LINES`] lines begin with an operator.
+fn has_many_operator_lines(source: &str) -> bool {
+    let code = code_text::of(Language::HASKELL, source);
+    let begins = |line: &&[u8]| line.first().is_some_and(|first| b"!#$%&*+./<=>?@\\^|-~:".contains(first));
+    code.split(|byte| *byte == b'\n').filter(begins).nth(HASKELL_OPERATOR_LINES).is_some()
+}
+
+/// Whether more than [`HCL_OPEN_STRINGS`] lines have an odd number of quotes.
+fn has_many_open_strings(source: &str) -> bool {
+    let is_open = |line: &&str| {
+        let escaped = line.matches("\\\"").count();
+        line.bytes().filter(|byte| *byte == b'"').count() % 2 != escaped % 2
+    };
+    source.lines().filter(is_open).nth(HCL_OPEN_STRINGS).is_some()
+}
+
+/// Whether more than [`ZIG_OPERATORS`] operators follow each other.
 fn has_many_operators(source: &str) -> bool {
-    let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code = code_text::of(Language::ZIG, source);
     let mut row = 0_usize;
-    lines.flat_map(str::bytes).any(|byte| {
+    code.iter().any(|byte| {
         match byte {
             b'!' | b'%' | b'&' | b'*' | b'+' | b'-' | b'/' | b'<' | b'=' | b'>' | b'?' | b'^' | b'|' | b'~' => row += 1,
             b' ' | b'\t' | b'\r' => {}

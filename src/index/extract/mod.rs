@@ -13,6 +13,7 @@
 
 mod c_macros;
 mod captures;
+mod code_text;
 mod depth;
 mod doc_comments;
 mod grammar;

@@ -185,6 +185,11 @@ fn sources_too_deep_for_a_scanner_are_not_parsed() {
         (Language::HCL, format!("x = a{}", ".b".repeat(15_000))),
         (Language::OCAML, format!("let x = {}a", "a; ".repeat(15_000))),
         (Language::OCAML_INTERFACE, format!("val x : {}a", "a * ".repeat(15_000))),
+        (Language::OCAML, format!("let x = \"[\"\nlet y = {}a", "a; ".repeat(15_000))),
+        (Language::OCAML, format!("let x = [\nlet y = {}a", "a; ".repeat(15_000))),
+        (Language::HASKELL, "+a\n".repeat(5_000)),
+        (Language::HASKELL, "/* a\n".repeat(5_000)),
+        (Language::HCL, "\"\"\"\n".repeat(5_000)),
         (Language::RUBY, format!("f(<<{})\n", "A".repeat(1_013))),
     ] {
         assert!(extract(language, &source).has_errors, "{}", language.name());
@@ -198,6 +203,21 @@ fn sources_too_deep_for_a_scanner_are_not_parsed() {
     let comments = format!("{}\nconst a = 1;\n", format!("{}\n", "/".repeat(100)).repeat(100));
     let fine = extract(Language::ZIG, &comments);
     assert!(!fine.has_errors && fine.symbols.len() == 1);
+    let fine = extract(Language::ZIG, &format!("const a = \"{}\";\n", "=".repeat(600)));
+    assert!(!fine.has_errors && fine.symbols.len() == 1);
+    let fine = extract(Language::HCL, &format!("a = \"{}\"\n", ".".repeat(6_000)));
+    assert!(!fine.has_errors && fine.symbols.len() == 1);
+    let lines = format!("{{-\n{}-}}\na = \"b\"\n", "* c\n".repeat(5_000));
+    let fine = extract(Language::HASKELL, &lines);
+    assert!(!fine.has_errors && fine.symbols.len() == 1);
+    for element in ["1 << 3, ", "'<', ", "b <= c, "] {
+        let fine = extract(Language::DART, &format!("var a = [{}];\n", element.repeat(1_500)));
+        assert!(!fine.has_errors && fine.symbols.len() == 1, "{element}");
+    }
+    for element in ["A(1, 'b'),\n", "{'a': 1, 'b': 2},\n"] {
+        let fine = extract(Language::DART, &format!("const a = [\n{}];\n", element.repeat(8_000)));
+        assert!(!fine.has_errors && fine.symbols.len() == 1, "{element}");
+    }
     let fine = extract(Language::DART, &format!("var a = [{}];\n", "b < c, ".repeat(900)));
     assert!(!fine.has_errors && fine.symbols.len() == 1);
     let fine = extract(Language::RUBY, "class A\n  def b\n    c(<<-X, <<~Y)\n    X\n    Y\n  end\nend\n");
