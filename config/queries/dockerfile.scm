@@ -2,8 +2,10 @@
 
 (from_instruction as: (image_alias) @name) @module
 (from_instruction (image_spec) @name) @use.declared
-(arg_instruction (arg_pair name: (_) @name)) @variable
-(env_instruction (env_pair name: (_) @name)) @variable
+((arg_instruction . (arg_pair name: (_) @name)) @variable (#set! flat))
+(arg_instruction (arg_pair name: (_) @name) @variable)
+((env_instruction . (env_pair name: (_) @name)) @variable (#set! flat))
+(env_instruction (env_pair name: (_) @name) @variable)
 
 (comment) @comment
 

@@ -9,7 +9,8 @@
 (enum_type_definition (name) @name (enum_values_definition) @body) @enum
 (enum_value_definition (enum_value (name) @name)) @const
 (union_type_definition (name) @name) @alias
-(scalar_type_definition (name) @name) @alias
+; `extend schema` without braces is read as a scalar.
+((scalar_type_definition (name) @name) @alias (#not-eq? @name "schema"))
 (directive_definition (name) @name) @macro
 (object_type_extension (name) @name (fields_definition) @body) @impl
 (interface_type_extension (name) @name (fields_definition) @body) @impl

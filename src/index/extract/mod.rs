@@ -4,7 +4,8 @@
 //! names, references and so on; `grammar` lists the captures. The rest is the same for all languages: `symbol_tree` nests
 //! symbols and drops local ones, `signatures` and `source_text` make signatures, comments and markers, `visibility` applies each language's
 //! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read. For Vue and Svelte,
-//! `script_sections` blanks what isn't a script. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `syntax` only says whether a source parses.
+//! `script_sections` blanks what isn't a script. `schema_extensions` and `shell_lines` do the same for what the grammars of GraphQL and of
+//! Dockerfiles can't read. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `syntax` only says whether a source parses.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
@@ -21,7 +22,9 @@ mod item_macros;
 mod names;
 mod parsing;
 mod query_run;
+mod schema_extensions;
 mod script_sections;
+mod shell_lines;
 mod signatures;
 mod source_text;
 mod symbol_tree;
@@ -87,11 +90,7 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
     // A `.h` file may be a C++ header.
     let language = if language == Language::C && c_macros::is_cpp(source) { Language::CPP } else { language };
     let Some(compiled) = grammar::compiled(language) else { return Facts { has_errors: true, ..Facts::default() } };
-    let mut parsed_text = match language {
-        Language::C | Language::CPP => c_macros::blank_macros(source, language == Language::CPP),
-        Language::VUE | Language::SVELTE => Cow::Owned(script_sections::only_scripts(source)),
-        _ => Cow::Borrowed(source),
-    };
+    let mut parsed_text = readable(language, source);
     // One at a time, because the tree of such a source may take hundreds of megabytes.
     static LARGE_SOURCE: Mutex<()> = Mutex::new(());
     let _one_at_a_time = (source.len() > LARGE_SOURCE_BYTES).then(|| LARGE_SOURCE.lock());
@@ -119,6 +118,17 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
         facts.has_errors = captures.is_cut || tree.root_node().has_error();
         facts
     })
+}
+
+/// The text that the language's grammar can read: `source`, with other bytes in the places that it can't.
+fn readable(language: Language, source: &str) -> Cow<'_, str> {
+    match language {
+        Language::C | Language::CPP => c_macros::blank_macros(source, language == Language::CPP),
+        Language::VUE | Language::SVELTE => Cow::Owned(script_sections::only_scripts(source)),
+        Language::GRAPHQL => schema_extensions::readable(source),
+        Language::DOCKERFILE => shell_lines::without_commands(source),
+        _ => Cow::Borrowed(source),
+    }
 }
 
 /// The tree of a whole text in the parser's language. `None`: the text is too complex.

@@ -2,11 +2,10 @@
 //!
 //! It extracts nothing. Invariant: as in the rest of extraction, it never panics, and a source that a scanner could abort on isn't parsed.
 
-use std::borrow::Cow;
-
 use tree_sitter::{Node, Parser};
 
-use super::{c_macros, depth, grammar, parse_all};
+use super::{depth, grammar, parsing, readable};
+use crate::extract::work_budget::WorkBudget;
 use crate::language::Language;
 use crate::limits::MAX_PARSED_BYTES;
 
@@ -20,15 +19,13 @@ pub fn first_syntax_error(language: Language, source: &str) -> Option<u32> {
         return Some(1);
     }
     let Some(compiled) = grammar::compiled(language) else { return Some(1) };
-    let text = match language {
-        Language::C | Language::CPP => c_macros::blank_macros(source, language == Language::CPP),
-        _ => Cow::Borrowed(source),
-    };
+    let text = readable(language, source);
     let mut parser = Parser::new();
     if parser.set_language(&compiled.grammar).is_err() {
         return Some(1);
     }
-    let Some(tree) = parse_all(&mut parser, &text) else { return Some(1) };
+    let budget = WorkBudget::of_source(source.len()).for_language(language);
+    let Some(tree) = parsing::parse(&mut parser, text.as_bytes(), &budget) else { return Some(1) };
     let root = tree.root_node();
     root.has_error().then(|| line_of_error(root))
 }
@@ -65,6 +62,8 @@ mod tests {
             (Language::JSON, "{\"a\": 1}", None),
             (Language::JAVA, "class A { void f() { int x = ; } }", Some(1)),
             (Language::CPP, "#include <x>\nint main() { return 0; }\n", None),
+            (Language::VUE, "<p>{{ a }}</p>\n<script>let a = ;</script>", Some(2)),
+            (Language::VUE, "<p>{{ a }}</p>\n<script>let a = 1;</script>", None),
             (Language::PYTHON, "", None),
         ] {
             assert_eq!(first_syntax_error(language, source), expected, "{source}");
