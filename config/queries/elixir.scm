@@ -12,29 +12,37 @@
   (#eq? @_define "defimpl"))
 ((call target: (identifier) @_define
   (arguments . [
-    (call target: (identifier) @name)
+    (call target: (identifier) @name (arguments) @parameters)
     (identifier) @name
-    (binary_operator left: [(call target: (identifier) @name) (identifier) @name] operator: "when")
-    (binary_operator operator: _ @name)
+    (binary_operator left: [(call target: (identifier) @name (arguments) @parameters) (identifier) @name] operator: "when")
   ])
   (do_block) @body @local) @fn
   (#any-of? @_define "def" "defp" "defn" "defnp") (#not-eq? @name "when"))
 ((call target: (identifier) @_define
   (arguments . [
-    (call target: (identifier) @name)
+    (call target: (identifier) @name (arguments) @parameters)
     (identifier) @name
-    (binary_operator left: [(call target: (identifier) @name) (identifier) @name] operator: "when")
-    (binary_operator operator: _ @name)
+    (binary_operator left: [(call target: (identifier) @name (arguments) @parameters) (identifier) @name] operator: "when")
   ] . (keywords) @body)) @fn
   (#any-of? @_define "def" "defp" "defn" "defnp" "defdelegate") (#not-eq? @name "when"))
 ((call target: (identifier) @_define
-  (arguments . [(call target: (identifier) @name) (identifier) @name] . ) .) @fn.declared
+  (arguments . (binary_operator left: (binary_operator operator: _ @name) operator: "when")) (do_block) @body @local) @fn
+  (#any-of? @_define "def" "defp"))
+((call target: (identifier) @_define
+  (arguments . (binary_operator left: (binary_operator operator: _ @name) operator: "when") (keywords) @body)) @fn
+  (#any-of? @_define "def" "defp"))
+((call target: (identifier) @_define (arguments . (binary_operator operator: _ @name)) (do_block) @body @local) @fn
+  (#any-of? @_define "def" "defp") (#not-eq? @name "when"))
+((call target: (identifier) @_define (arguments . (binary_operator operator: _ @name) (keywords) @body)) @fn
+  (#any-of? @_define "def" "defp") (#not-eq? @name "when"))
+((call target: (identifier) @_define
+  (arguments . [(call target: (identifier) @name (arguments) @parameters) (identifier) @name] . ) .) @fn.declared
   (#any-of? @_define "def" "defp"))
 ((call target: (identifier) @_define
   (arguments . [
-    (call target: (identifier) @name)
+    (call target: (identifier) @name (arguments) @parameters)
     (identifier) @name
-    (binary_operator left: [(call target: (identifier) @name) (identifier) @name] operator: "when")
+    (binary_operator left: [(call target: (identifier) @name (arguments) @parameters) (identifier) @name] operator: "when")
   ])
   (do_block)? @body) @macro
   (#any-of? @_define "defmacro" "defmacrop" "defguard" "defguardp"))
@@ -54,12 +62,18 @@
   (#any-of? @_kind "type" "typep" "opaque"))
 ((unary_operator operator: "@" operand: (call
   target: (identifier) @_kind
-  (arguments (binary_operator left: (call target: (identifier) @name) operator: "::"))) @method.declared)
+  (arguments (binary_operator left: [(identifier) @name (call target: (identifier) @name)] operator: "::"))) @method.declared)
+  (#any-of? @_kind "callback" "macrocallback"))
+((unary_operator operator: "@" operand: (call
+  target: (identifier) @_kind
+  (arguments (binary_operator
+    left: (binary_operator left: [(identifier) @name (call target: (identifier) @name)] operator: "::")
+    operator: "when"))) @method.declared)
   (#any-of? @_kind "callback" "macrocallback"))
 ((unary_operator operator: "@" operand: (call target: (identifier) @name (arguments)) @const)
   (#not-any-of? @name
     "after_compile" "before_compile" "behaviour" "callback" "compile" "deprecated" "derive" "describetag" "dialyzer" "doc"
-    "enforce_keys" "external_resource" "impl" "macrocallback" "moduledoc" "moduletag" "on_definition" "on_load" "opaque"
+    "enforce_keys" "external_resource" "fallback_to_any" "impl" "macrocallback" "moduledoc" "moduletag" "on_definition" "on_load" "opaque"
     "optional_callbacks" "since" "spec" "tag" "type" "typedoc" "typep" "vsn"))
 ((call target: (identifier) @_import (arguments . [(alias) @name (dot right: (tuple)) @name])) @use.declared
   (#any-of? @_import "alias" "import" "require" "use"))
@@ -79,7 +93,7 @@
 
 ((call target: (identifier) @call) (#not-any-of? @call
   "alias" "behaviour" "callback" "case" "cond" "def" "defdelegate" "defexception" "defguard" "defguardp" "defimpl" "defmacro" "defmacrop" "defmodule" "defp"
-  "defprotocol" "defstruct" "derive" "describe" "doc" "enforce_keys" "for" "if" "import" "impl" "moduledoc" "opaque" "quote" "receive" "require" "spec" "test"
+  "defprotocol" "defstruct" "derive" "describe" "doc" "enforce_keys" "fallback_to_any" "for" "if" "import" "impl" "moduledoc" "opaque" "quote" "receive" "require" "spec" "test"
   "try" "type" "typedoc" "typep" "unless" "unquote" "use" "with"))
 (call target: (dot right: (identifier) @call))
 (binary_operator operator: "|>" right: (identifier) @call)

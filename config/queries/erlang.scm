@@ -5,7 +5,7 @@
 (import_attribute funs: (fa fun: (atom) @import))
 (pp_include file: (string) @name) @use.declared
 (pp_include_lib file: (string) @name) @use.declared
-(export_attribute funs: (fa fun: (atom) @exported))
+(export_attribute funs: (fa) @exported)
 (export_type_attribute types: (fa fun: (atom) @exported))
 (pp_define lhs: (macro_lhs name: (_) @name)) @macro
 (record_decl name: (atom) @name) @struct
@@ -13,8 +13,9 @@
 (type_alias name: (type_name name: (atom) @name)) @alias
 (opaque name: (type_name name: (atom) @name)) @alias
 (callback fun: (atom) @name) @method.declared
+(spec fun: (atom) @name (type_sig args: (expr_args) @parameters)) @fn.declared
 (spec fun: (atom) @name) @fn.declared
-(fun_decl clause: (function_clause name: (atom) @name body: (_) @body)) @fn
+(fun_decl clause: (function_clause name: (atom) @name args: (expr_args) @parameters body: (_) @body)) @fn
 
 (comment) @comment
 

@@ -41,6 +41,8 @@ pub(super) struct SymbolCapture {
     /// Its first and its last row, from 0.
     pub(super) rows: (u32, u32),
     pub(super) scope: Option<ByteSpan>,
+    /// The number of its parameters, in languages where functions with other numbers of parameters are other functions; otherwise 0.
+    pub(super) arity: usize,
     /// The pattern's position in the query. Of two patterns for one name the first one wins.
     pub(super) pattern: u32,
 }
@@ -84,11 +86,18 @@ fn position(node: Node<'_>) -> (u32, u32) {
     (u32::try_from(at.row).unwrap_or(u32::MAX), u32::try_from(at.column).unwrap_or(u32::MAX))
 }
 
+/// The number of parameters in a list of them.
+fn parameters(list: Node<'_>) -> usize {
+    let mut cursor = list.walk();
+    list.named_children(&mut cursor).filter(|child| !child.is_extra()).count()
+}
+
 impl Captures {
     /// Adds one match.
     pub(super) fn add_match(&mut self, found: &QueryMatch<'_, '_>, compiled: &CompiledGrammar) {
         let pattern = u32::try_from(found.pattern_index).unwrap_or(u32::MAX);
         let (mut symbol, mut name, mut body, mut scope, mut declarator) = (None, None, None, None, None);
+        let mut arity = 0;
         for capture in found.captures() {
             let node = capture.node;
             match compiled.capture_kinds[capture.index as usize] {
@@ -96,6 +105,7 @@ impl Captures {
                 CaptureKind::Name => name = Some(node),
                 CaptureKind::Declarator => declarator = Some(node),
                 CaptureKind::Body => body = Some(node),
+                CaptureKind::Parameters => arity = parameters(node),
                 CaptureKind::Scope => scope = Some(span(node)),
                 CaptureKind::Local => self.locals.push(span(node)),
                 CaptureKind::Whole => self.wrappers.push(span(node)),
@@ -143,6 +153,7 @@ impl Captures {
             position: position(name),
             rows: (row(first.row), row(last)),
             scope,
+            arity,
             pattern,
         });
     }

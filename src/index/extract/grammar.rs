@@ -23,6 +23,8 @@ pub(super) enum CaptureKind {
     Declarator,
     /// `@body`: the symbol's signature ends where this node begins. Without it the field `body` is used.
     Body,
+    /// `@parameters`: its children are the parameters of the symbol.
+    Parameters,
     /// `@scope`: the name of the symbol's container, where no enclosing node is its container.
     Scope,
     /// `@local`: variables, constants and imports inside this node are local and are not kept.
@@ -130,6 +132,7 @@ fn capture_kind(capture: &str) -> Result<CaptureKind, String> {
         "name" => Ok(CaptureKind::Name),
         "declarator" => Ok(CaptureKind::Declarator),
         "body" => Ok(CaptureKind::Body),
+        "parameters" => Ok(CaptureKind::Parameters),
         "scope" => Ok(CaptureKind::Scope),
         "local" => Ok(CaptureKind::Local),
         "whole" => Ok(CaptureKind::Whole),

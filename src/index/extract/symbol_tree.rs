@@ -59,6 +59,8 @@ struct TreeBuilder<'a> {
     /// One for each symbol in `facts`.
     spans: Vec<ByteSpan>,
     access: Vec<Option<Visibility>>,
+    /// The numbers of parameters, one for each symbol in `facts`.
+    arities: Vec<usize>,
     /// The wrapper (`export`, decorators) that no symbol has used yet.
     wrapper: Option<ByteSpan>,
     /// The symbol that used the last wrapper, and where that wrapper ends.
@@ -98,6 +100,7 @@ pub(super) fn build(language: Language, source: &str, parsed_text: &str, capture
         doc_comments: DocComments::new(source, parsed_text, &captures.comments),
         spans: Vec::new(),
         access: Vec::new(),
+        arities: Vec::new(),
         wrapper: None,
         wrapper_owner: None,
         package: None,
@@ -252,7 +255,7 @@ impl TreeBuilder<'_> {
         {
             return;
         }
-        if let Some(first) = self.first_clause(kind, parent, &named.0, found.span.start) {
+        if let Some(first) = self.first_clause(kind, parent, &named.0, &found) {
             self.add_clause(first, found, (is_local, depth));
             return;
         }
@@ -347,6 +350,7 @@ impl TreeBuilder<'_> {
         self.bytes += size_of::<Symbol>() + self.facts.symbols[at as usize].text_bytes();
         self.spans.push(ByteSpan { start, end: found.span.end });
         self.access.push(None);
+        self.arities.push(found.arity);
     }
 
     fn is_module(&self, symbol: Option<u32>) -> bool {
@@ -366,10 +370,14 @@ impl TreeBuilder<'_> {
         if self.captures.exported.is_empty() {
             return;
         }
-        let mut names: Vec<&str> = self.captures.exported.iter().map(|span| slice(self.source, *span)).collect();
+        let exported =
+            self.captures.exported.iter().map(|span| continued::exported(self.language, slice(self.source, *span)));
+        let mut names: Vec<(&str, Option<usize>)> = exported.collect();
         names.sort_unstable();
-        for symbol in &mut self.facts.symbols {
-            if symbol.parent.is_none() && names.binary_search(&symbol.name.as_str()).is_ok() {
+        for (symbol, arity) in self.facts.symbols.iter_mut().zip(&self.arities) {
+            // In Erlang, an export names a function with the number of its parameters.
+            let arity = (self.language == Language::ERLANG && symbol.kind == SymbolKind::Fn).then_some(*arity);
+            if symbol.parent.is_none() && names.binary_search(&(symbol.name.as_str(), arity)).is_ok() {
                 symbol.visibility = Visibility::Public;
             }
         }

@@ -6,14 +6,14 @@ use crate::language::Language;
 use codeyard_model::code::SymbolKind;
 
 impl TreeBuilder<'_> {
-    /// The function that a declaration continues: the one directly before it has the same name, and the language writes a function as a
-    /// signature and several clauses. A clause with a comment of its own begins another function.
+    /// The function that a declaration continues: the one directly before it has the same name and number of parameters, and the language
+    /// writes a function as a signature and several clauses.
     pub(super) fn first_clause(
-        &mut self,
+        &self,
         kind: SymbolKind,
         parent: Option<u32>,
         name: &str,
-        start: u32,
+        found: &SymbolCapture,
     ) -> Option<u32> {
         let is_function = |kind| matches!(kind, SymbolKind::Fn | SymbolKind::Method);
         if !matches!(self.language, Language::HASKELL | Language::ELIXIR | Language::ERLANG | Language::ELM)
@@ -26,8 +26,15 @@ impl TreeBuilder<'_> {
             last = self.facts.symbols[last as usize].parent?;
         }
         let before = &self.facts.symbols[last as usize];
-        let is_same = is_function(before.kind) && before.name == name;
-        (is_same && self.doc_comments.before(start).is_empty()).then_some(last)
+        let is_same = is_function(before.kind) && before.name == name && self.arities[last as usize] == found.arity;
+        (is_same && self.first_word(self.spans[last as usize].start) == self.first_word(found.span.start))
+            .then_some(last)
+    }
+
+    /// The word that begins a declaration of Elixir: `def` and `defp` define different functions.
+    fn first_word(&self, start: u32) -> Option<&str> {
+        let text = self.source.get(start as usize..).filter(|_| self.language == Language::ELIXIR)?;
+        Some(&text[..text.bytes().take_while(u8::is_ascii_alphabetic).count()])
     }
 
     /// Extends the function `first` by one more clause.
@@ -62,4 +69,12 @@ pub(super) fn redeclares_by_assignment(language: Language) -> bool {
             | Language::MAKE
             | Language::CMAKE
     )
+}
+
+/// The name that an export names, and the number of parameters that it gives: `area/1` in Erlang.
+pub(super) fn exported(language: Language, export: &str) -> (&str, Option<usize>) {
+    match export.rsplit_once('/').filter(|_| language == Language::ERLANG) {
+        Some((name, arity)) => (name.trim().trim_matches('\''), arity.trim().parse().ok()),
+        None => (export, None),
+    }
 }
