@@ -2,6 +2,7 @@
 
 ((library_name (dotted_identifier_list) @name) @module (#set! rest))
 (class_declaration name: (_) @name body: (_) @body) @class
+(class_declaration (mixin_application_class . (identifier) @name)) @class
 (mixin_declaration name: (_) @name body: (_) @body) @trait
 (enum_declaration name: (_) @name body: (_) @body) @enum
 (enum_entry name: (_) @name) @const
@@ -55,6 +56,7 @@
 (annotation) @attribute
 
 (superclass type: (type (type_identifier) @base))
+(mixin_application . (type (type_identifier) @base))
 (mixins (type (type_identifier) @base))
 (interfaces (type (type_identifier) @base))
 (mixin_declaration (type (type_identifier) @base))

@@ -3,15 +3,17 @@
 ((block . (identifier) @_kind (body (attribute . (identifier) @_source
   (expression (literal_value (string_lit (template_literal) @name)))) @use.declared))
   (#eq? @_kind "module") (#eq? @_source "source"))
-((block . (identifier) @_kind . (string_lit (template_literal) @scope) . (string_lit (template_literal) @name) . (block_start) @body) @class
+((block . (identifier) @_kind
+    . [(identifier) @scope (string_lit (template_literal) @scope)]
+    . [(identifier) @name (string_lit (template_literal) @name)]
+    . (block_start) @body) @class
   (#any-of? @_kind "resource" "data" "ephemeral"))
-((block . (identifier) @_kind . (string_lit (template_literal) @name) . (block_start) @body) @variable
+((block . (identifier) @_kind . [(identifier) @name (string_lit (template_literal) @name)] . (block_start) @body) @variable
   (#any-of? @_kind "variable" "output"))
 ((block . (identifier) @_kind (body (attribute . (identifier) @name) @variable))
   (#eq? @_kind "locals"))
 (config_file (body (attribute . (identifier) @name) @variable))
-(block (string_lit (template_literal) @name) . (block_start) @body) @module
-(block . (identifier) @name . (block_start) @body) @module
+(block [(identifier) @name (string_lit (template_literal) @name)] . (block_start) @body) @module
 
 (comment) @comment
 

@@ -1,7 +1,7 @@
 ; Nix: the names that attribute sets and let bind. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (binding attrpath: (_) @name expression: (function_expression body: (_) @body)) @fn
-(binding attrpath: (_) @name expression: [(attrset_expression) (rec_attrset_expression)] @body) @module
+(binding attrpath: (_) @name expression: [(attrset_expression (binding_set)) (rec_attrset_expression (binding_set))] @body) @module
 (binding attrpath: (_) @name) @variable
 ((apply_expression
   function: (variable_expression name: (identifier) @_import)

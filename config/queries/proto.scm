@@ -3,6 +3,7 @@
 ((package (full_ident) @name) @module (#set! rest))
 (import path: (_) @name) @use.declared
 (message (message_name (identifier) @name) (message_body) @body) @struct
+(group (message_name (identifier) @name) (message_body) @body) @struct
 (field (identifier) @name) @field
 (map_field (identifier) @name) @field
 (oneof (identifier) @name) @field

@@ -1,7 +1,11 @@
 ; R: functions and the classes of S4, reference classes and R6. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (binary_operator
-  lhs: (identifier) @name
+  lhs: [
+    (identifier) @name
+    (string content: (_) @name)
+    (extract_operator lhs: [(identifier) (extract_operator)] @scope rhs: [(identifier) @name (string content: (_) @name)])
+  ]
   operator: ["<-" "<<-" "="]
   rhs: (function_definition body: (_) @body)) @fn
 ((binary_operator
@@ -23,7 +27,7 @@
   function: (identifier) @_list
   arguments: (arguments (argument name: (identifier) @name value: (function_definition body: (_) @body)) @fn))
   (#eq? @_list "list"))
-(program (binary_operator lhs: (identifier) @name operator: ["<-" "<<-" "="]) @variable)
+(program (binary_operator lhs: [(identifier) @name (string content: (_) @name)] operator: ["<-" "<<-" "="]) @variable)
 (program (binary_operator operator: ["->" "->>"] rhs: (identifier) @name) @variable)
 ((call
   function: (identifier) @_import

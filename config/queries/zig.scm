@@ -10,15 +10,18 @@
 (variable_declaration ["const" "var"] . (identifier) @name (error_set_declaration "{" @body)) @enum
 (variable_declaration "const" . (identifier) @name) @const
 (variable_declaration "var" . (identifier) @name) @variable
-(enum_declaration (container_field name: (identifier) @name) @const)
-(error_set_declaration (identifier) @name @const)
-(container_field name: (identifier) @name) @field
+((enum_declaration (container_field name: (identifier) @name) @const) (#not-eq? @name "_"))
+(variable_declaration (error_set_declaration (identifier) @name @const))
+(variable_declaration (binary_expression (error_set_declaration (identifier) @name @const)))
+((container_field name: (identifier) @name) @field (#not-eq? @name "_"))
 ((function_declaration name: (_) @name type: (builtin_type) @_type body: (_) @body) @struct
   (#eq? @_type "type"))
 (function_declaration name: (_) @name body: (_) @body) @fn
 (function_declaration name: (_) @name !body) @fn.declared
 ((function_declaration type: (_) @_type body: (_) @local)
   (#not-eq? @_type "type"))
+(parameter) @local
+(function_declaration type: (struct_declaration) @local)
 (test_declaration (string) @name (block) @body @local) @fn
 (test_declaration (block) @local)
 (comptime_declaration (block) @local)

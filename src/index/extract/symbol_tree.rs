@@ -4,6 +4,8 @@
 //! quadratic: each range on the stack carries everything that is needed from the ranges around it.
 
 mod continued;
+mod exported;
+mod rows;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -65,6 +67,8 @@ struct TreeBuilder<'a> {
     wrapper: Option<ByteSpan>,
     /// The symbol that used the last wrapper, and where that wrapper ends.
     wrapper_owner: Option<(u32, u32)>,
+    /// The end of the last symbol whose last row was looked for, and that row.
+    last_row: Option<(u32, u32)>,
     /// The package or namespace of the file.
     package: Option<String>,
     /// The parents and names of variables that the file already assigned to.
@@ -103,6 +107,7 @@ pub(super) fn build(language: Language, source: &str, parsed_text: &str, capture
         arities: Vec::new(),
         wrapper: None,
         wrapper_owner: None,
+        last_row: None,
         package: None,
         assigned: HashSet::new(),
     };
@@ -332,6 +337,7 @@ impl TreeBuilder<'_> {
         }
         let is_extern = matches!(self.language, Language::C | Language::CPP) && marker.contains("extern");
         let doc = self.doc_comments.before(start);
+        let last_row = self.last_row(&found);
         self.facts.symbols.push(Symbol {
             kind,
             name,
@@ -342,7 +348,7 @@ impl TreeBuilder<'_> {
             signature,
             doc,
             line_start: first_row + 1,
-            line_end: found.rows.1.max(found.position.0) + 1,
+            line_end: last_row.max(found.position.0) + 1,
             name_line: found.position.0 + 1,
             name_column: column,
             is_definition: found.is_definition && !(is_extern && kind == SymbolKind::Variable),
@@ -363,24 +369,6 @@ impl TreeBuilder<'_> {
         let implements = symbol.kind == SymbolKind::Impl && symbol.signature.contains(" for ");
         let (kind, visibility) = (symbol.kind, symbol.visibility);
         Some(EnclosingSymbol { kind, visibility, access: self.access[parent], implements })
-    }
-
-    /// Makes the symbols public that a separate `export { name }` statement exports.
-    fn publish_exported(&mut self) {
-        if self.captures.exported.is_empty() {
-            return;
-        }
-        let exported =
-            self.captures.exported.iter().map(|span| continued::exported(self.language, slice(self.source, *span)));
-        let mut names: Vec<(&str, Option<usize>)> = exported.collect();
-        names.sort_unstable();
-        for (symbol, arity) in self.facts.symbols.iter_mut().zip(&self.arities) {
-            // In Erlang, an export names a function with the number of its parameters.
-            let arity = (self.language == Language::ERLANG && symbol.kind == SymbolKind::Fn).then_some(*arity);
-            if symbol.parent.is_none() && names.binary_search(&(symbol.name.as_str(), arity)).is_ok() {
-                symbol.visibility = Visibility::Public;
-            }
-        }
     }
 }
 

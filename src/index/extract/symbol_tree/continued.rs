@@ -70,11 +70,3 @@ pub(super) fn redeclares_by_assignment(language: Language) -> bool {
             | Language::CMAKE
     )
 }
-
-/// The name that an export names, and the number of parameters that it gives: `area/1` in Erlang.
-pub(super) fn exported(language: Language, export: &str) -> (&str, Option<usize>) {
-    match export.rsplit_once('/').filter(|_| language == Language::ERLANG) {
-        Some((name, arity)) => (name.trim().trim_matches('\''), arity.trim().parse().ok()),
-        None => (export, None),
-    }
-}
