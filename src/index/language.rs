@@ -74,7 +74,7 @@ languages! {
     YAML = "yaml", ["yml"], ["yaml", "yml"], [".clang-format", ".clang-tidy", ".clangd"], [];
     TOML = "toml", [], ["toml"], ["Cargo.lock", "Pipfile", "poetry.lock", "uv.lock"], [];
     MARKDOWN = "markdown", ["md"], ["md", "markdown", "mdx", "mkd"], [], [];
-    LUA = "lua", [], ["lua", "luau", "rockspec"], [".luacheckrc"], ["lua", "luajit"];
+    LUA = "lua", [], ["lua", "rockspec"], [".luacheckrc"], ["lua", "luajit"];
     ZIG = "zig", [], ["zig", "zon"], [], [];
     DART = "dart", [], ["dart"], [], ["dart"];
     HASKELL = "haskell", ["hs"], ["hs", "hs-boot"], [], ["runhaskell", "runghc"];
@@ -155,17 +155,28 @@ impl Language {
             // A template such as `config.h.in` has the language of its output.
             return stem.contains('.').then(|| Self::of_file(stem, first_line)).flatten();
         }
-        let found = Self::ALL.iter().copied().find(|language| language.row().extensions.contains(&extension.as_str()));
+        let found = Self::of_extension(name);
         if found == Some(Self::C) && extension == "h" && Self::has_cpp_mode_line(first_line) {
             return Some(Self::CPP);
         }
-        // Such as `Dockerfile.dev` and `Makefile.am`.
+        // A template of CMake such as `config.h.cmake` has the language of its output.
+        if found == Some(Self::CMAKE)
+            && let Some(output) = Self::of_extension(stem)
+        {
+            return Some(output);
+        }
+        // Such as `Dockerfile.dev` and `Makefile.am`. `Makefile.PL` is a script in Perl.
         let of_stem = || {
-            Some(stem).and_then(|stem| {
-                [Self::DOCKERFILE, Self::MAKE].into_iter().find(|language| language.row().files.contains(&stem))
-            })
+            let mut named = [Self::DOCKERFILE, Self::MAKE].into_iter().filter(|_| extension != "pl");
+            named.find(|language| language.row().files.contains(&stem))
         };
         found.or_else(of_stem).or_else(|| Self::of_first_line(first_line))
+    }
+
+    /// The language of a file name's extension.
+    fn of_extension(name: &str) -> Option<Self> {
+        let extension = name.rsplit_once('.')?.1.to_ascii_lowercase();
+        Self::ALL.iter().copied().find(|language| language.row().extensions.contains(&extension.as_str()))
     }
 
     /// Whether [`Self::of_file`] may tell this first line from an empty one.
@@ -260,6 +271,10 @@ mod tests {
             ("a/Config.cmake.in", "", Some("cmake")),
             ("Makefile", "", Some("make")),
             ("Makefile.am", "", Some("make")),
+            ("Makefile.PL", "", None),
+            ("src/config.h.cmake", "", Some("c")),
+            ("cmake/Boost.1.cmake", "", Some("cmake")),
+            ("a.luau", "", None),
             ("Dockerfile.dev", "", Some("dockerfile")),
             ("app.Dockerfile", "", Some("dockerfile")),
             ("a/shape.mli", "", Some("ocaml-interface")),

@@ -49,7 +49,10 @@ fn signature(of: &Declaration<'_>, comments: impl Iterator<Item = Range<usize>>)
     let end = of.body.unwrap_or(of.text.len()).min(of.text.len());
     let head = without_comments(cut(of.text.get(..end).unwrap_or(of.text), SIGNATURE_SOURCE_BYTES), comments);
     // In TOML, `[name]` is a table and not an attribute.
-    let head = if of.kind == Module { head.as_str() } else { without_attributes(&head) };
+    let bare = if of.kind == Module { head.as_str() } else { without_attributes(&head) };
+    // In Lua, `["name"] =` is a field and not an attribute.
+    let has_name = of.text.get(of.name.clone()).is_some_and(|name| bare.contains(name));
+    let head = if has_name { bare } else { &head };
     let shown = match of.kind {
         Macro => macro_head(head).to_owned(),
         _ if of.body.is_some() => head.to_owned(),

@@ -10,8 +10,7 @@ impl TreeBuilder<'_> {
         if self.captures.exported.is_empty() {
             return;
         }
-        let exported =
-            self.captures.exported.iter().map(|span| exported(self.language, slice(self.source, *span)));
+        let exported = self.captures.exported.iter().map(|span| exported(self.language, slice(self.source, *span)));
         let mut names: Vec<(&str, Option<usize>)> = exported.collect();
         names.sort_unstable();
         for (symbol, arity) in self.facts.symbols.iter_mut().zip(&self.arities) {
