@@ -5,7 +5,8 @@
 //! symbols and drops local ones, `signatures` and `source_text` make signatures, comments and markers, `visibility` applies each language's
 //! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read. For Vue and Svelte,
 //! `script_sections` blanks what isn't a script. `schema_extensions` and `shell_lines` do the same for what the grammars of GraphQL and of
-//! Dockerfiles can't read. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `syntax` only says whether a source parses.
+//! Dockerfiles can't read. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `syntax` only says
+//! whether a source parses.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
