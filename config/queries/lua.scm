@@ -14,18 +14,18 @@
 (function_declaration name: (method_index_expression table: (_) @scope method: (_) @name)) @method
 (variable_declaration (assignment_statement
   (variable_list . name: (identifier) @name)
-  (expression_list . value: (function_definition parameters: (_) . [(block) "end"] @body)))) @fn
+  (expression_list . value: [(function_definition body: (_) @body) (function_definition !body "end" @body)]))) @fn
 (assignment_statement
   (variable_list . name: (identifier) @name)
-  (expression_list . value: (function_definition parameters: (_) . [(block) "end"] @body))) @fn
+  (expression_list . value: [(function_definition body: (_) @body) (function_definition !body "end" @body)])) @fn
 (assignment_statement
   (variable_list . name: [
     (dot_index_expression table: (_) @scope field: (_) @name)
     (bracket_index_expression table: (_) @scope field: (string content: (_) @name))
   ])
-  (expression_list . value: (function_definition parameters: (_) . [(block) "end"] @body))) @fn
+  (expression_list . value: [(function_definition body: (_) @body) (function_definition !body "end" @body)])) @fn
 (field name: [(identifier) @name (string content: (_) @name)]
-  value: (function_definition parameters: (_) . [(block) "end"] @body)) @method
+  value: [(function_definition body: (_) @body) (function_definition !body "end" @body)]) @method
 (assignment_statement (expression_list value: (table_constructor (field name: (identifier) @name) @field)))
 (assignment_statement (variable_list name: (dot_index_expression table: (_) @scope field: (_) @name))) @field
 (variable_declaration (assignment_statement (variable_list name: (identifier) @name))) @variable
