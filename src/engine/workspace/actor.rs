@@ -50,6 +50,8 @@ pub struct Workspace {
     pub(super) modules: ModuleCache,
     pub(super) children: BTreeMap<ChildKey, Child>,
     pub(super) executions: HashMap<String, RunningExecution>,
+    /// Number of partial results so far.
+    pub(super) partial_results: u64,
     pub(super) long_questions: LongQuestions,
     pub(super) runs: OpenRuns,
     pub(super) plans: HashMap<PlanKey, PlanJob>,
@@ -84,6 +86,7 @@ impl Workspace {
             modules: ModuleCache::default(),
             children: BTreeMap::new(),
             executions: HashMap::new(),
+            partial_results: 0,
             long_questions: LongQuestions::default(),
             runs: OpenRuns::default(),
             plans: HashMap::new(),

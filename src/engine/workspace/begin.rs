@@ -21,6 +21,7 @@ use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
 use crate::workspace::code_index::draining;
 use crate::workspace::document_checks::{Halt, Sights};
+use crate::workspace::finish::is_of_query;
 use crate::workspace::long_questions::AwaitedExecution;
 use crate::workspace::messages::{Begin, Begun, Wait};
 use crate::workspace::state::RunningExecution;
@@ -130,9 +131,10 @@ impl Workspace {
         snapshot_key: String,
         cursor: codeyard_paging::CursorToken,
     ) -> Result<Begun, Halt> {
-        if cursor.snapshot != snapshot_key {
+        if !is_of_query(&cursor.snapshot, &snapshot_key) {
             return Err(self.stale(query).into());
         }
+        let snapshot_key = cursor.snapshot;
         let retained = self.setup.snapshots.lock().get(&snapshot_key, Instant::now());
         let Some(snapshot) = retained else {
             let message = "the result this cursor belongs to is no longer retained; start again without a cursor";

@@ -1,7 +1,5 @@
 //! Handles [`Finish`], the second step of a query: accepts the result only if nothing has changed since the query began.
 
-use std::sync::Arc;
-
 use actix::prelude::*;
 
 use crate::query::file_looks::FileCheck;
@@ -11,7 +9,6 @@ use crate::workspace::actor::Workspace;
 use codeyard_base::clock::Instant;
 use codeyard_base::seeded_faults;
 use codeyard_model::query::GatedQuery;
-use codeyard_paging::Snapshot;
 
 impl Handler<Finish> for Workspace {
     type Result = MessageResult<Finish>;
@@ -19,6 +16,14 @@ impl Handler<Finish> for Workspace {
     fn handle(&mut self, finish: Finish, _: &mut Self::Context) -> Self::Result {
         MessageResult(self.finish(finish))
     }
+}
+
+/// Between the key of a query and the number of a partial result, in the key of that result.
+const PARTIAL: &str = "-partial";
+
+/// Whether a cursor with the snapshot key `named` belongs to the query with the key `current`: to its result, or to a partial one.
+pub(super) fn is_of_query(named: &str, current: &str) -> bool {
+    named.strip_prefix(current).is_some_and(|rest| rest.is_empty() || rest.starts_with(PARTIAL))
 }
 
 impl Workspace {
@@ -37,13 +42,11 @@ impl Workspace {
         if is_outdated && !seeded_faults::is_on("outdated_result_accepted") {
             return ExecutionOutcome::Changed;
         }
-        let key = finish.snapshot_key;
+        let mut key = finish.snapshot_key;
         if finish.result.notes().is_partial && !seeded_faults::is_on("partial_retained") {
-            // A later execution may find more: a partial result answers the waiting callers and is not retained.
-            return ExecutionOutcome::Done {
-                snapshot: Arc::new(Snapshot::new(finish.result)),
-                key: format!("{key}-partial"),
-            };
+            // A later execution may find more: a partial result answers the waiting callers, and is retained for their next pages alone.
+            self.partial_results += 1;
+            key = format!("{key}{PARTIAL}{}", self.partial_results);
         }
         let epochs = (finish.epochs, finish.query.epoch_mask());
         let kept = self.setup.snapshots.lock().insert(key.clone(), epochs, finish.result, Instant::now());
