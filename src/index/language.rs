@@ -118,6 +118,12 @@ impl Language {
         super::extract::has_grammar(self)
     }
 
+    /// The languages that this build has a grammar for.
+    #[cfg(test)]
+    pub(crate) fn with_grammar() -> Vec<Self> {
+        Self::ALL.iter().copied().filter(|language| language.has_grammar()).collect()
+    }
+
     /// Its number, which the index stores. It never changes.
     pub fn number(self) -> u8 {
         self.0

@@ -8,10 +8,12 @@
 //! Invariants: the text keeps its length and its line breaks, so all offsets stay valid. Each level of nested macros is read once, the
 //! levels are limited, and all bodies share the work budget of the source.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use tree_sitter::{Node, Parser, Point, Tree};
 
+use super::blanked_text::BlankedText;
 use super::captures::{ByteSpan, ReferenceCapture};
 use super::parsing;
 use super::work_budget::WorkBudget;
@@ -49,32 +51,25 @@ struct Invocation {
 pub(super) fn open(parser: &mut Parser, tree: &Tree, source: &str, budget: &WorkBudget) -> Option<OpenedMacros> {
     let mut pending = invocations(tree.root_node(), source, 0);
     let mut reader = BodyReader { parser, source, budget };
-    let mut text: Option<Vec<u8>> = None;
+    let mut text = BlankedText::new(source);
     let mut names = Vec::new();
     while let Some(found) = pending.pop() {
         let Some((kept, inner)) = reader.items(&found) else { continue };
         pending.extend(inner);
         names.extend(found.name);
-        let text = text.get_or_insert_with(|| source.as_bytes().to_vec());
         let mut at = found.bytes.start;
         for part in kept {
-            blank(text, at..part.start);
+            text.blank(at..part.start);
             at = part.end;
         }
-        blank(text, at..found.bytes.end);
+        text.blank(at..found.bytes.end);
         // An empty item, so that a comment above the macro isn't one of the first item in it.
-        text[found.bytes.start] = b';';
+        text.put(found.bytes.start, ";");
     }
     // Ranges of bytes are those of tokens, so the text stays valid.
-    let text = String::from_utf8(text?).ok()?;
-    Some(OpenedMacros { text, names })
-}
-
-fn blank(text: &mut [u8], range: Range<usize>) {
-    for byte in text.get_mut(range).into_iter().flatten() {
-        if !matches!(*byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
+    match text.into_text() {
+        Cow::Owned(text) => Some(OpenedMacros { text, names }),
+        Cow::Borrowed(_) => None,
     }
 }
 

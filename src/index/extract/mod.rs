@@ -3,7 +3,7 @@
 //! A grammar turns the source into a tree. The language's query (a data file in `config/queries`) says which nodes are symbols,
 //! names, references and so on; `grammar` lists the captures. The rest is the same for all languages: `symbol_tree` nests
 //! symbols and drops local ones, `signatures` and `source_text` make signatures, comments and markers, `visibility` applies each language's
-//! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read. For Vue and Svelte,
+//! rules. Where a grammar can't read a text, `blanked_text` has blanks. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read. For Vue and Svelte,
 //! `script_sections` blanks what isn't a script. `schema_extensions` and `shell_lines` do the same for what the grammars of GraphQL and of
 //! Dockerfiles can't read. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `syntax` only says
 //! whether a source parses.
@@ -13,6 +13,7 @@
 //! Invariants: extraction never fails and never panics. The same source gives the same facts on every machine. Time and memory are
 //! bounded by the source's size and by [`crate::limits`]: `work_budget` counts what may cost more than linear time.
 
+mod blanked_text;
 mod c_macros;
 mod captures;
 mod code_text;
@@ -125,7 +126,7 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
 fn readable(language: Language, source: &str) -> Cow<'_, str> {
     match language {
         Language::C | Language::CPP => c_macros::blank_macros(source, language == Language::CPP),
-        Language::VUE | Language::SVELTE => Cow::Owned(script_sections::only_scripts(source)),
+        Language::VUE | Language::SVELTE => script_sections::only_scripts(source),
         Language::GRAPHQL => schema_extensions::readable(source),
         Language::DOCKERFILE => shell_lines::without_commands(source),
         _ => Cow::Borrowed(source),

@@ -6,15 +6,17 @@
 
 use std::borrow::Cow;
 
+use super::blanked_text::BlankedText;
+
 const EXTEND: &str = "extend";
 
 /// `source` with its extensions of the schema in a form that the grammar can read.
 pub(super) fn readable(source: &str) -> Cow<'_, str> {
-    let mut text = Cow::Borrowed(source);
+    let mut text = BlankedText::new(source);
     for (at, has_braces) in extensions(source) {
-        text.to_mut().replace_range(at..at + EXTEND.len(), if has_braces { "      " } else { "scalar" });
+        text.put(at, if has_braces { "      " } else { "scalar" });
     }
-    text
+    text.into_text()
 }
 
 /// Where extensions of the schema begin, and whether they have braces.

@@ -3,25 +3,28 @@
 //! Everything outside of `<script>` elements becomes blanks. Lengths and line breaks stay, so positions in the result are those of the
 //! source. Pure, and linear in the source.
 
+use std::borrow::Cow;
+
+use super::blanked_text::BlankedText;
+
 /// The names of elements whose content is a script.
 const SCRIPT: &str = "script";
 
 /// `source` with blanks instead of everything that isn't inside a `<script>` element.
-pub(super) fn only_scripts(source: &str) -> String {
-    let mut text = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some((outside, script)) = next_script(rest) {
-        push_blank(&mut text, outside);
-        let end = find_tag(script, "</").unwrap_or(script.len());
-        text.push_str(&script[..end]);
-        rest = &script[end..];
+pub(super) fn only_scripts(source: &str) -> Cow<'_, str> {
+    let mut text = BlankedText::new(source);
+    let mut at = 0;
+    while let Some(outside) = next_script(&source[at..]) {
+        text.blank(at..at + outside);
+        at += outside;
+        at += find_tag(&source[at..], "</").unwrap_or(source.len() - at);
     }
-    push_blank(&mut text, rest);
-    text
+    text.blank(at..source.len());
+    text.into_text()
 }
 
-/// The text up to the content of the next script, and the text from there. A script inside an HTML comment doesn't count.
-fn next_script(text: &str) -> Option<(&str, &str)> {
+/// Where the content of the next script begins. A script inside an HTML comment doesn't count.
+fn next_script(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
         at += text[at..].find('<')?;
@@ -31,7 +34,7 @@ fn next_script(text: &str) -> Option<(&str, &str)> {
         } else if is_script_tag(tag, "<") {
             at += end_of_tag(tag)?;
             if !text[..at].ends_with("/>") {
-                return Some(text.split_at(at));
+                return Some(at);
             }
         } else {
             at += 1;
@@ -63,11 +66,6 @@ fn end_of_tag(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// Appends blanks and line breaks, as many bytes as `outside` has.
-fn push_blank(text: &mut String, outside: &str) {
-    text.extend(outside.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' }));
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use super::blanked_text::BlankedText;
+
 /// Instructions with a command.
 const COMMANDS: [&str; 4] = ["RUN", "CMD", "ENTRYPOINT", "HEALTHCHECK"];
 
@@ -13,7 +15,7 @@ const COMMANDS: [&str; 4] = ["RUN", "CMD", "ENTRYPOINT", "HEALTHCHECK"];
 pub(super) fn without_commands(source: &str) -> Cow<'_, str> {
     let escape = if has_backtick_escape(source) { '`' } else { '\\' };
     let continues = |line: &str| line.trim_end().ends_with(escape);
-    let mut blanked: Option<Vec<u8>> = None;
+    let mut text = BlankedText::new(source);
     let mut lines = source.split_inclusive('\n');
     let mut at = 0;
     while let Some(line) = lines.next() {
@@ -32,12 +34,11 @@ pub(super) fn without_commands(source: &str) -> Cow<'_, str> {
             }
         }
         if let Some(command) = command_start(line).filter(|_| !has_heredoc) {
-            let text = &mut blanked.get_or_insert_with(|| source.as_bytes().to_vec())[start + command..at];
-            text.iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
-            text[0] = b'x';
+            text.blank(start + command..at);
+            text.put(start + command, "x");
         }
     }
-    blanked.and_then(|text| String::from_utf8(text).ok()).map_or(Cow::Borrowed(source), Cow::Owned)
+    text.into_text()
 }
 
 fn is_comment(line: &str) -> bool {

@@ -17,11 +17,6 @@ fn samples() -> PathBuf {
 /// The languages whose grammars are so large that they aren't on by default. The feature `all-languages` turns them on.
 const LARGE: [&str; 3] = ["julia", "ocaml", "ocaml-interface"];
 
-/// The languages that this build has a grammar for.
-fn with_grammar() -> Vec<Language> {
-    Language::ALL.iter().copied().filter(|language| grammar::is_available(*language)).collect()
-}
-
 /// Formats facts as in the `.outline` files.
 fn outline(facts: &Facts) -> String {
     let mut text = String::new();
@@ -63,7 +58,7 @@ fn outline(facts: &Facts) -> String {
 fn outlines_of_samples_are_as_expected() {
     let rewrite = std::env::var_os("CODEYARD_REWRITE").is_some();
     let mut different = Vec::new();
-    for language in &with_grammar() {
+    for language in &Language::with_grammar() {
         let name = language.name();
         let source = std::fs::read_to_string(samples().join(format!("{name}.txt"))).unwrap();
         let facts = extract(*language, &source);
@@ -81,7 +76,7 @@ fn outlines_of_samples_are_as_expected() {
 
 #[test]
 fn all_grammars_and_queries_load() {
-    for language in with_grammar() {
+    for language in Language::with_grammar() {
         assert_eq!(grammar::compile(language).err(), None, "{}", language.name());
     }
     let (available, missing) = grammars();
@@ -122,7 +117,7 @@ fn check(source: &str, facts: &Facts) {
 }
 
 fn any_language() -> impl Strategy<Value = Language> {
-    prop::sample::select(with_grammar())
+    prop::sample::select(Language::with_grammar())
 }
 
 proptest! {

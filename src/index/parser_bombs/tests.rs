@@ -16,12 +16,6 @@ const MARKER: &str = "markerzebra";
 /// Units that a source may spend beyond its budget, before the next check.
 const SLACK: u64 = 20_000;
 
-/// The languages that this build has a grammar for.
-fn with_grammar() -> Vec<Language> {
-    let (available, _) = crate::extract::grammars();
-    Language::ALL.iter().copied().filter(|language| available.contains(&language.name())).collect()
-}
-
 /// Extracts a bomb, and checks its cost. Returns whether it is too complex.
 fn check(bomb: &ParserBomb) -> bool {
     let (facts, (spent, allowed)) = extract_counted(bomb.language, &bomb.text);
@@ -34,7 +28,7 @@ fn check(bomb: &ParserBomb) -> bool {
 }
 
 fn all(bytes: usize, line: Option<usize>) -> impl Iterator<Item = ParserBomb> {
-    with_grammar().into_iter().flat_map(move |language| {
+    Language::with_grammar().into_iter().flat_map(move |language| {
         let bombs = bombs(language, bytes, line, MARKER);
         assert!(bombs.len() > 40, "{} has no bombs", language.name());
         bombs
@@ -143,7 +137,7 @@ fn a_repository_of_bombs_is_indexed() {
         if bytes > 51_000_000 {
             break;
         }
-        let languages = with_grammar();
+        let languages = Language::with_grammar();
         let language = languages[nth % languages.len()];
         let mut of_language = bombs(language, 390_000, Some(30), MARKER);
         let bomb = of_language.swap_remove((nth / languages.len() * 13) % of_language.len());

@@ -3,7 +3,7 @@
 //! A declaration is a run of words and stars between punctuation. A run of a type and a name is not changed. Of a longer run, the words
 //! that look like macros are blanked.
 
-use super::SourceBuffer;
+use super::BlankedText;
 use super::tokens::{CToken, TokenKind};
 
 /// The role of a word in a run.
@@ -28,7 +28,7 @@ struct WordRun {
 }
 
 struct DeclarationScanner<'p, 'a, 't> {
-    buffer: &'p mut SourceBuffer<'a>,
+    buffer: &'p mut BlankedText<'a>,
     tokens: &'t [CToken],
     run: WordRun,
     /// For each open brace: whether it contains declarations, and whether it is the body of a type.
@@ -39,7 +39,7 @@ struct DeclarationScanner<'p, 'a, 't> {
 }
 
 /// Blanks attribute macros.
-pub(super) fn blank_attribute_macros(buffer: &mut SourceBuffer<'_>, tokens: &[CToken]) {
+pub(super) fn blank_attribute_macros(buffer: &mut BlankedText<'_>, tokens: &[CToken]) {
     let run = WordRun { words: Vec::new(), before: 0 };
     let mut scanner = DeclarationScanner { buffer, tokens, run, braces: Vec::new(), parens: 0, head: None };
     for (at, token) in tokens.iter().enumerate() {
@@ -111,7 +111,7 @@ impl DeclarationScanner<'_, '_, '_> {
 
     fn blank(&mut self, from: usize, to: usize) {
         let (from, to) = (self.tokens[from], self.tokens[to]);
-        self.buffer.blank(from.start as usize, to.end as usize);
+        self.buffer.blank(from.start as usize..to.end as usize);
     }
 
     /// Handles a macro call before a declaration, at its closing parenthesis: `MACRO(…) int f(void)`.

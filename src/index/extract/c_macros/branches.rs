@@ -1,6 +1,6 @@
 //! Blanks the directives of an `#if` whose branches aren't whole, and all its branches but one.
 
-use super::SourceBuffer;
+use super::BlankedText;
 use super::tokens::{CToken, TokenKind};
 
 /// An `#if` without its `#endif` so far.
@@ -22,7 +22,7 @@ struct Conditional {
 const MAX_DEPTH: usize = 200;
 
 /// Blanks the branches of partial conditionals and removes their tokens.
-pub(super) fn blank_partial_branches(buffer: &mut SourceBuffer<'_>, tokens: &mut Vec<CToken>, is_cpp: bool) {
+pub(super) fn blank_partial_branches(buffer: &mut BlankedText<'_>, tokens: &mut Vec<CToken>, is_cpp: bool) {
     let mut conditionals: Vec<Conditional> = Vec::new();
     let (mut braces, mut parens) = (0_i32, 0_i32);
     let mut removed: Vec<(usize, usize)> = Vec::new();
@@ -91,7 +91,7 @@ fn is_never(directive: &str, is_cpp: bool) -> bool {
 }
 
 /// Whether a branch begins or ends inside a declaration or statement.
-fn is_partial_branch(buffer: &SourceBuffer<'_>, branch: &[CToken]) -> bool {
+fn is_partial_branch(buffer: &BlankedText<'_>, branch: &[CToken]) -> bool {
     let (Some(first), Some(last)) = (branch.first(), branch.last()) else { return false };
     let begins = match first.kind {
         TokenKind::Word => buffer.word(*first) == "else",
@@ -108,7 +108,7 @@ fn is_partial_branch(buffer: &SourceBuffer<'_>, branch: &[CToken]) -> bool {
 
 /// Blanks the directives of a conditional and all its branches but the kept one.
 fn blank(
-    buffer: &mut SourceBuffer<'_>,
+    buffer: &mut BlankedText<'_>,
     tokens: &[CToken],
     conditional: &Conditional,
     removed: &mut Vec<(usize, usize)>,
@@ -117,11 +117,11 @@ fn blank(
         let [from, to] = pair else { continue };
         let (directive, next) = (tokens[*from], tokens[*to]);
         let end = if branch == conditional.kept { directive.end } else { next.start };
-        buffer.blank(directive.start as usize, end as usize);
+        buffer.blank(directive.start as usize..end as usize);
         removed.push((*from, if branch == conditional.kept { from + 1 } else { *to }));
     }
     if let Some(last) = conditional.directives.last() {
-        buffer.blank(tokens[*last].start as usize, tokens[*last].end as usize);
+        buffer.blank(tokens[*last].start as usize..tokens[*last].end as usize);
         removed.push((*last, last + 1));
     }
 }

@@ -13,26 +13,10 @@ mod tokens;
 
 use std::borrow::Cow;
 
+use super::blanked_text::BlankedText;
 use tokens::CToken;
 
-/// A source and its blanked copy.
-struct SourceBuffer<'a> {
-    source: &'a str,
-    /// `None` until something is blanked.
-    copy: Option<Vec<u8>>,
-}
-
-impl SourceBuffer<'_> {
-    /// Overwrites a range with blanks and keeps line breaks.
-    fn blank(&mut self, start: usize, end: usize) {
-        let copy = self.copy.get_or_insert_with(|| self.source.as_bytes().to_vec());
-        for byte in copy.get_mut(start..end).into_iter().flatten() {
-            if *byte != b'\n' && *byte != b'\r' {
-                *byte = b' ';
-            }
-        }
-    }
-
+impl BlankedText<'_> {
     fn word(&self, token: CToken) -> &str {
         self.source.get(token.start as usize..token.end as usize).unwrap_or_default()
     }
@@ -40,14 +24,11 @@ impl SourceBuffer<'_> {
 
 /// The source with blanks in place of constructs that the parser cannot read.
 pub(super) fn blank_macros(source: &str, is_cpp: bool) -> Cow<'_, str> {
-    let mut buffer = SourceBuffer { source, copy: None };
+    let mut buffer = BlankedText::new(source);
     let mut tokens = tokens::tokens(source);
     branches::blank_partial_branches(&mut buffer, &mut tokens, is_cpp);
     attribute_macros::blank_attribute_macros(&mut buffer, &tokens);
-    match buffer.copy.map(String::from_utf8) {
-        Some(Ok(copy)) => Cow::Owned(copy),
-        _ => Cow::Borrowed(source),
-    }
+    buffer.into_text()
 }
 
 /// Whether a header is C++: it has a line that declares a class, a namespace, a template, or the visibility of members.
