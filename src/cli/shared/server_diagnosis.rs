@@ -246,21 +246,21 @@ fn assess(
     let mut place = None;
     (found.verdict, found.why) = match verdict {
         ServerVerdict::Serves { root: at, by, program } => {
+            let project_root = relative(root, &at);
             let missing = missing_library(server, &at, files);
-            found.project_roots = vec![relative(root, &at)];
             place = Some((at, by));
-            let mut why = origin(program.source).to_owned();
-            if let (Some(checker), None) = (&server.checker, &program.checker) {
-                why.push_str(&format!("; finds no diagnostics because `{}` is not on the PATH", checker.program));
-                found.command = Some(checker.command.clone());
-            }
-            (found.program, found.version) = (Some(program.program), program.version);
-            match missing {
-                Some(missing) => {
-                    found.command = Some(missing.command.to_owned());
-                    (CandidateVerdict::NotInstalled, format!("the project's {} is missing", missing.path))
+            if let Some(missing) = missing {
+                found.command = Some(missing.command.to_owned());
+                (CandidateVerdict::NotInstalled, format!("the project's {} is missing", missing.path))
+            } else {
+                let mut why = origin(program.source).to_owned();
+                if let (Some(checker), None) = (&server.checker, &program.checker) {
+                    why.push_str(&format!("; finds no diagnostics because `{}` is not on the PATH", checker.program));
+                    found.command = Some(checker.command.clone());
                 }
-                None => (CandidateVerdict::Serves, why),
+                found.project_roots = vec![project_root];
+                (found.program, found.version) = (Some(program.program), program.version);
+                (CandidateVerdict::Serves, why)
             }
         }
         ServerVerdict::Unavailable { root: at, by, why } => {

@@ -48,6 +48,14 @@ impl Choice {
     pub fn is_linter(&self) -> bool {
         self.server.role == ServerRole::Linter
     }
+
+    /// The language whose diagnostics it can't find because its checker is missing, and the reason.
+    fn missing_checker(&self) -> Option<(String, Unavailable)> {
+        let checker = self.server.checker.as_ref().filter(|_| self.program.checker.is_none())?;
+        let message = format!("`{}` is not on the PATH", checker.program);
+        let why = Unavailable::new(&self.key.kind, "not_installed", message, &checker.command);
+        Some((self.server.languages.first()?.clone(), why))
+    }
 }
 
 /// The servers that take part, and the reasons why others can't.
@@ -63,13 +71,23 @@ pub struct Plan {
     pub fallbacks: Vec<Choice>,
     /// Servers of other languages whose files may use the names of the file.
     pub companions: Companions,
-    /// Linters without their library and servers without their checker, each with the language that it would diagnose and the reason.
-    pub missing_linters: Vec<(String, Unavailable)>,
+    /// Linters that the project configures and whose library it lacks, each with the language that it would serve and the reason.
+    pub linters_without_library: Vec<(String, Unavailable)>,
     /// Number of the workspace's files that a selected server serves; 0 in the plan of one file.
     pub served_files: usize,
 }
 
 impl Plan {
+    /// Linters without their library and servers without their checker, one entry for each kind, with the language that it would diagnose and
+    /// the reason.
+    pub fn missing_linters(&self) -> Vec<(String, Unavailable)> {
+        let without_checker = self.choices.iter().filter_map(Choice::missing_checker);
+        let mut kinds = BTreeSet::new();
+        let mut all: Vec<_> = self.linters_without_library.iter().cloned().chain(without_checker).collect();
+        all.retain(|(_, why)| kinds.insert(why.kind.clone()));
+        all
+    }
+
     /// The plan of a query about uses of a name.
     pub fn with_companions(&self) -> Self {
         let mut plan = self.clone();
@@ -182,7 +200,7 @@ pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linter
     plan.fallbacks.retain(|fallback| !chosen.contains(&fallback.key));
     plan.choices.sort_by(|a, b| (a.is_linter(), &a.key).cmp(&(b.is_linter(), &b.key)));
     let mut libraries = BTreeSet::new();
-    plan.missing_linters.retain(|(_, why)| libraries.insert(why.kind.clone()));
+    plan.linters_without_library.retain(|(_, why)| libraries.insert(why.kind.clone()));
     let mut named = BTreeSet::new();
     plan.unavailable.retain(|unavailable| named.insert(unavailable.kind.clone()));
     Ok(plan)
@@ -256,13 +274,8 @@ fn plan_language(
                         if let Some(missing) = missing_library(&server, &root, options.files) {
                             let message = format!("the project's `{}` is missing", missing.path);
                             let why = Unavailable::new(candidate.kind, "not_installed", message, missing.command);
-                            plan.missing_linters.push((language.to_owned(), why));
+                            plan.linters_without_library.push((language.to_owned(), why));
                             continue;
-                        }
-                        if let (Some(checker), None) = (&server.checker, &program.checker) {
-                            let message = format!("`{}` is not on the PATH", checker.program);
-                            let why = Unavailable::new(candidate.kind, "not_installed", message, &checker.command);
-                            plan.missing_linters.push((language.to_owned(), why));
                         }
                         let choice = setup.choice(candidate.kind, &server, program, root);
                         if choice.is_fallback() {

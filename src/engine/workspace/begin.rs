@@ -215,7 +215,7 @@ impl Workspace {
             providers,
             unavailable,
             source_files: plan.served_files,
-            missing_linters: plan.missing_linters.clone(),
+            missing_linters: plan.missing_linters(),
             has_fallbacks: !plan.fallbacks.is_empty(),
             servers: self.setup.servers.clone(),
             gate: self.setup.gate.clone(),

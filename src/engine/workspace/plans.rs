@@ -110,7 +110,7 @@ impl Workspace {
         match made {
             Ok(plan) => {
                 let is_young = || {
-                    plan.unavailable.is_empty() && plan.missing_linters.is_empty()
+                    plan.unavailable.is_empty() && plan.linters_without_library.is_empty()
                         || at.elapsed() < INCOMPLETE_PLAN_LIFE
                 };
                 let is_usable = waited || job.revision == self.plan_revision && is_young();
