@@ -66,10 +66,12 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
     let (mut nearest, mut outermost) = (None, None);
     for folder in context.from(own) {
         let manifest = folder.join(MANIFEST);
-        let members = context.parsed(&manifest, || members(&context.text(&manifest)?));
-        let names = members.as_ref().as_ref().map(|members| folder == own || members.globs.hold(folder, own));
-        let omits = names == Some(false) && members.as_ref().as_ref().is_some_and(|members| members.is_complete);
-        if names == Some(true) {
+        let listed = context.parsed(&manifest, || members(&context.text(&manifest)?));
+        let (names, omits) = listed.as_ref().as_ref().map_or((false, false), |members| {
+            let names = folder == own || members.globs.hold(folder, own);
+            (names, !names && members.is_complete)
+        });
+        if names {
             outermost = Some((folder, manifest));
         } else if !omits && nearest.is_none() {
             nearest = context
