@@ -29,8 +29,7 @@ pub(crate) struct Case {
     /// Answers that are known to be wrong, each `phase operation: why`. They must be marked.
     #[serde(default)]
     pub known: Vec<String>,
-    /// Answers that differ from those of the bare server, each `state operation: why`. The state is `first` or `changed`; `*` stands for all
-    /// operations.
+    /// Answers that differ from those of the bare server, each `state operation: why`. The state is `first` or `changed`.
     #[serde(default)]
     pub differs: Vec<String>,
     pub definition: Option<One>,

@@ -74,24 +74,16 @@ impl Record {
 
     /// Adds the comparison with the bare server. Differences that the case doesn't name are wrong.
     pub(crate) fn compared(&mut self, comparison: &Comparison, known: &[String]) {
-        let names = || known.iter().filter_map(|known| known.split(": ").next());
-        let is_known = |what: &str| {
-            let state = what.split(' ').next().unwrap_or_default();
-            names().any(|known| known == what || known == format!("{state} *"))
-        };
-        let applies = |known: &&String| {
-            let name = known.split(": ").next().unwrap_or_default();
-            let state = name.strip_suffix('*');
-            let mut differences = comparison.differences.keys();
-            differences.any(|what| what == name || state.is_some_and(|state| what.starts_with(state)))
-        };
-        self.differs = known.iter().filter(applies).cloned().collect();
-        (self.compared, self.same) = (comparison.asked, comparison.asked - comparison.differences.len());
-        let unknown = comparison.differences.iter().filter(|(what, _)| !is_known(what));
-        self.wrong.extend(unknown.map(|(what, why)| format!("{what}, not as the bare server: {why}")));
-        for name in names().filter(|name| !comparison.differences.contains_key(*name) && !name.ends_with('*')) {
-            println!("{name} is as the bare server, though the case says that it differs");
+        let mut unknown = comparison.differences.clone();
+        (self.compared, self.same) = (comparison.asked, comparison.asked - unknown.len());
+        for entry in known {
+            let name = entry.split(": ").next().unwrap_or_default();
+            match unknown.remove(name) {
+                Some(_) => self.differs.push(entry.clone()),
+                None => println!("{name} is as the bare server, though the case says that it differs"),
+            }
         }
+        self.wrong.extend(unknown.iter().map(|(what, why)| format!("{what}, not as the bare server: {why}")));
     }
 
     /// Writes the record of `kind` if the run is to do so.

@@ -91,14 +91,14 @@ impl Served {
         Err(last.expect("an attempt"))
     }
 
-    /// An operation and its answer, to be compared with the bare server's. `None`: there is no answer to compare.
-    pub(crate) fn record(&mut self, case: &Case, operation: &'static str) -> Option<Recorded> {
+    /// The question of an operation in the project as it is; `None`: the case doesn't ask it.
+    fn question(&self, case: &Case, operation: &str) -> Option<Question> {
         let at = case.at(operation).map(|at| {
             let (file, line, character) = self.project.find(at);
             At { path: self.project.root.join(file), line, character, word: String::new() }
         });
         let of = |of: &Of| self.project.root.join(self.project.name(&of.of));
-        let question = match (operation, at) {
+        Some(match (operation, at) {
             ("definition", Some(at)) => Question::Tool(Ask::Definition(at)),
             ("references", Some(at)) => Question::Tool(Ask::References(at, true)),
             ("hover", Some(at)) => Question::Tool(Ask::Hover(at)),
@@ -111,15 +111,14 @@ impl Served {
             ("incoming_calls", Some(at)) => Question::Calls("callHierarchy/incomingCalls", at),
             ("outgoing_calls", Some(at)) => Question::Calls("callHierarchy/outgoingCalls", at),
             _ => return None,
-        };
+        })
+    }
+
+    /// An operation and its answer, to be compared with the bare server's. `None`: there is no answer to compare.
+    pub(crate) fn record(&mut self, case: &Case, operation: &'static str) -> Option<Recorded> {
+        let question = self.question(case, operation)?;
         let answer = match &question {
-            Question::Tool(ask) => {
-                let (tool, mut arguments) = ask.to_call();
-                if ask.is_paged() {
-                    arguments["pageSize"] = json!(200);
-                }
-                Answer::Json(self.call(tool, &arguments).ok()?)
-            }
+            Question::Tool(ask) => Answer::Json(self.call_for(ask).ok()?),
             Question::Implementations(at) | Question::Calls(_, at) => {
                 let file = at.path.strip_prefix(&self.project.root).ok()?;
                 let arguments = json!({"operation": lsp_name(operation)?, "filePath": file, "line": at.line + 1,
@@ -166,29 +165,9 @@ impl Served {
     }
 
     fn by_own_tool(&mut self, case: &Case, operation: &str) -> Option<Verdict> {
-        let (tool, arguments) = match operation {
-            "definition" | "references" | "hover" => {
-                let (file, line, column) = self.project.find(case.at(operation)?);
-                let mut arguments = json!({"uri": uri_of(&self.project.root.join(file)),
-                    "position": {"line": line, "character": column}});
-                if operation == "references" {
-                    (arguments["includeDeclaration"], arguments["pageSize"]) = (json!(true), json!(200));
-                }
-                (operation.to_owned(), arguments)
-            }
-            "document_symbols" | "diagnostics" => {
-                let of = if operation == "diagnostics" { &case.diagnostics } else { &case.document_symbols };
-                let uri = uri_of(&self.project.root.join(self.project.name(&of.as_ref()?.of)));
-                let tool = if operation == "diagnostics" { "diagnostics.document" } else { "documentSymbols" };
-                (tool.to_owned(), json!({"uri": uri}))
-            }
-            "workspace_symbols" => (
-                "workspaceSymbols".to_owned(),
-                json!({"query": case.workspace_symbols.as_ref()?.query, "pageSize": 200}),
-            ),
-            _ => return None,
-        };
-        let answer = match self.call(&format!("vscode.lsp.{tool}"), &arguments) {
+        let Question::Tool(ask) = self.question(case, operation)? else { return None };
+        let tool = ask.to_call().0;
+        let answer = match self.call_for(&ask) {
             Ok(answer) => answer,
             Err(failure) => return Some(Verdict::Failed(format!("{tool}: {} {}", failure.code, failure.details))),
         };
@@ -200,6 +179,15 @@ impl Served {
             Err(why) if is_marked(summary) => Verdict::Marked(format!("{tool}: {why}")),
             Err(why) => Verdict::Wrong(format!("{tool}: {why}")),
         })
+    }
+
+    /// The answer to a question, which fits one page.
+    fn call_for(&mut self, ask: &Ask) -> Result<Value, Failure> {
+        let (tool, mut arguments) = ask.to_call();
+        if ask.is_paged() {
+            arguments["pageSize"] = json!(200);
+        }
+        self.call(tool, &arguments)
     }
 
     /// One answer of a tool of `lsp-v1`, after as many attempts as its errors advise.
