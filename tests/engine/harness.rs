@@ -621,6 +621,16 @@ pub(crate) async fn settle() {
     }
 }
 
+/// Settles until the condition holds, without advancing time. Blocking work may take several rounds on a busy machine.
+pub(crate) async fn settle_until(done: impl Fn() -> bool) {
+    for _ in 0..1_000 {
+        settle().await;
+        if done() {
+            return;
+        }
+    }
+}
+
 /// Advances time.
 pub(crate) async fn pass(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
