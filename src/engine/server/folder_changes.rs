@@ -52,8 +52,9 @@ impl LanguageServer {
     /// Brings the process up to date with the set of projects, of whose anchors these were read. Returns whether requests may be sent to it
     /// now.
     pub(super) fn update_folders(&mut self, anchors: &LoadedDocuments, ctx: &mut Context<Self>) -> bool {
+        let roots = self.announceable_roots();
         let Some(session) = &mut self.session else { return true };
-        match session.update_folders(&self.context, anchors) {
+        match session.update_folders(&self.context, roots, anchors) {
             Ok(FolderUpdate::None) => true,
             Ok(FolderUpdate::Sent) => {
                 self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
@@ -86,6 +87,7 @@ impl LiveServer {
     fn update_folders(
         &mut self,
         context: &ServerContext,
+        current: BTreeSet<PathBuf>,
         anchors: &LoadedDocuments,
     ) -> Result<FolderUpdate, RequestError> {
         let revision = Some(context.folders.revision());
@@ -94,7 +96,6 @@ impl LiveServer {
         }
         let mut update = FolderUpdate::None;
         if context.multi_root == MultiRoot::WorkspaceFolders {
-            let current: BTreeSet<PathBuf> = context.folders.roots().into_iter().collect();
             if current != self.announced.folders {
                 if !self.capabilities.accepts_folder_changes() {
                     return Ok(FolderUpdate::Restart);
@@ -112,7 +113,9 @@ impl LiveServer {
             update = FolderUpdate::Sent;
         }
         // Documents that moved may be anchors that weren't read, and projects join at any time.
-        let is_complete = self.announced.anchors == context.folders.anchors();
+        let is_complete = self.announced.anchors == context.folders.anchors()
+            && (context.multi_root != MultiRoot::WorkspaceFolders
+                || self.announced.folders.iter().eq(context.folders.roots().iter()));
         self.announced.revision = revision.filter(|_| is_complete);
         Ok(update)
     }

@@ -48,15 +48,17 @@ pub(super) fn prepare(context: &ServerContext) -> io::Result<PreparedLaunch> {
     let launch = LaunchConfig::prepare(&context.server, &program.program, &program.args, &program.env, &places)?;
     context.project.memory.forget_all();
     context.folders.find(&context.find_projects);
-    let projects = PreparedProjects::prepare(context)?;
-    let settings = merged(launch.settings.clone(), context.settings.as_ref());
     let folders = context.workspace_folders();
+    // Projects that join meanwhile are announced to the running process, after they were prepared.
+    let roots = folders.current();
+    let projects = PreparedProjects::prepare(context, &roots)?;
+    let settings = merged(launch.settings.clone(), context.settings.as_ref());
     let what = isolation::of_server(context, launch.path_front.as_deref())?;
     let env = environment(context, &launch, &what)?;
     Ok(PreparedLaunch {
         initialize: InitializeSpec {
             root: context.root.clone(),
-            folders: folders.current(),
+            folders: roots,
             // A confined server can't see this process, and some end without it.
             process_id: (what == Isolation::Trusted).then(std::process::id),
             initialization_options: projects.initialization_options(launch.initialization_options.clone()),

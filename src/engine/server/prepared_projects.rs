@@ -86,13 +86,13 @@ impl PreparedSettings {
 }
 
 impl PreparedProjects {
-    /// Prepares each project of the server. Blocks.
+    /// Prepares the projects of the server at these roots, which it had at some moment. Blocks.
     ///
     /// # Errors
     /// Errors of the file system, when the cache folder can't be written.
-    pub(super) fn prepare(context: &ServerContext) -> io::Result<Self> {
+    pub(super) fn prepare(context: &ServerContext, at: &[PathBuf]) -> io::Result<Self> {
         let mut projects = BTreeMap::new();
-        let (by_root, others) = files_by_root(context);
+        let (by_root, others) = files_by_root(context, at);
         let generated = context.generated();
         let request = |root, files| ProjectRequest {
             server: &context.server,
@@ -126,6 +126,11 @@ impl PreparedProjects {
     /// Whether they are the projects at these roots, which are sorted.
     pub(super) fn are_at(&self, roots: &[PathBuf]) -> bool {
         self.0.keys().eq(roots)
+    }
+
+    /// Their roots.
+    pub(super) fn roots(&self) -> BTreeSet<PathBuf> {
+        self.0.keys().cloned().collect()
     }
 
     /// The arguments to add to the server's command.
@@ -174,18 +179,11 @@ impl PreparedProjects {
     }
 }
 
-/// The files that the server serves, by the root of their project, and if projects share modules the files of those that the server isn't
+/// The files that the server serves at these project roots, by root, and if projects share modules the files of those that the server isn't
 /// started for. Each list is sorted.
-fn files_by_root(context: &ServerContext) -> (FilesByRoot, FilesByRoot) {
+fn files_by_root(context: &ServerContext, at: &[PathBuf]) -> (FilesByRoot, FilesByRoot) {
     let roots = context.gate.root_set();
-    let mut by_root: FilesByRoot = match context.multi_root {
-        MultiRoot::No => vec![context.root.clone()],
-        MultiRoot::WorkspaceFolders => context.folders.roots(),
-        MultiRoot::ByFile => roots.roots().to_vec(),
-    }
-    .into_iter()
-    .map(|root| (root, vec![]))
-    .collect();
+    let mut by_root: FilesByRoot = at.iter().map(|root| (root.clone(), vec![])).collect();
     let mut others = FilesByRoot::new();
     let Some(watched) = context.project.watched.get() else { return (by_root, others) };
     let sees_others = context.server.project.is_some_and(ProjectInference::shares_modules);

@@ -90,7 +90,9 @@ impl Handler<FilesListed> for LanguageServer {
         if self.context.server.project.is_none() {
             let context = self.context.clone();
             // Only the published numbers are needed: such a server is started without a prepared project.
-            drop(blocking::spawn(move || PreparedProjects::prepare(&context).is_ok()));
+            drop(blocking::spawn(move || {
+                PreparedProjects::prepare(&context, &context.workspace_folders().current()).is_ok()
+            }));
         }
     }
 }

@@ -3,7 +3,9 @@
 //! The preparation reads files, so it runs on the blocking pool. Invariant: while it runs no request is sent to the process, so that no
 //! answer comes from a project that misses a change.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use actix::prelude::*;
@@ -72,15 +74,27 @@ impl LanguageServer {
 
     /// Prepares the projects again if some joined or left. Returns whether requests may be sent now.
     pub(super) fn follow_folders(&mut self, ctx: &mut Context<Self>) -> bool {
-        let context = &self.context;
-        let is_followed = context.server.project.is_some() && context.multi_root == MultiRoot::WorkspaceFolders;
-        if is_followed && self.session.is_some() && !self.projects.are_at(&context.folders.roots()) {
+        if self.session.is_some() && self.are_folders_prepared() && !self.projects.are_at(&self.context.folders.roots())
+        {
             // One that runs was begun for these folders, or is repeated for what happened since.
             if self.preparation.as_ref().is_none_or(|running| running.later.is_none()) {
                 self.prepare_again(PreparationCause { is_certain: true, ..PreparationCause::default() }, ctx);
             }
         }
         !self.is_preparing()
+    }
+
+    /// Whether a project is prepared before it is announced to the process.
+    fn are_folders_prepared(&self) -> bool {
+        self.context.server.project.is_some() && self.context.multi_root == MultiRoot::WorkspaceFolders
+    }
+
+    /// The project roots that may be announced to the process. Others join at any time and must be prepared before.
+    pub(super) fn announceable_roots(&self) -> BTreeSet<PathBuf> {
+        match self.are_folders_prepared() {
+            true => self.projects.roots(),
+            false => self.context.folders.roots().into_iter().collect(),
+        }
     }
 
     fn prepare_again(&mut self, cause: PreparationCause, ctx: &mut Context<Self>) {
@@ -92,8 +106,10 @@ impl LanguageServer {
             return;
         }
         let (context, incarnation) = (self.context.clone(), self.incarnation);
-        let prepare =
-            move || if cause.holds(&context) { PreparedProjects::prepare(&context).map(Some) } else { Ok(None) };
+        let prepare = move || match cause.holds(&context) {
+            true => PreparedProjects::prepare(&context, &context.workspace_folders().current()).map(Some),
+            false => Ok(None),
+        };
         let prepared = blocking::spawn(prepare).into_actor(self);
         ctx.spawn(prepared.map(move |prepared, server, ctx| {
             let prepared = prepared.unwrap_or_else(|_| Err(io::Error::other("the preparation failed")));
