@@ -30,6 +30,9 @@ pub const MAX_OPEN_DOCUMENTS: usize = 256;
 /// Documents that one language server keeps open as anchors, whatever the number of its projects.
 pub const MAX_SERVER_ANCHORS: usize = 128;
 
+/// Language servers of a workspace whose changes are counted apart. Beyond it the counts so far concern every answer.
+pub const MAX_SERVER_EPOCHS: usize = 512;
+
 /// Files with diagnostics kept for one language server.
 pub const MAX_DIAGNOSTIC_FILES: usize = 20_000;
 

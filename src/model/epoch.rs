@@ -1,8 +1,9 @@
 //! Epochs: counters that show whether a retained result is still valid.
 //!
-//! Invariant: an epoch never decreases. After a restart `roots` starts at a persisted floor.
+//! Invariant: an epoch never decreases, in any scope. After a restart `roots` starts at a persisted floor.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// The four epochs of one workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -26,6 +27,48 @@ pub struct EpochMask {
     pub fs: bool,
     /// Whether `diagnostics` counts.
     pub diagnostics: bool,
+}
+
+/// Whose changes count for a result. Changes of files and of the root set count in every scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EpochScope {
+    /// Those of all language servers.
+    Workspace,
+    /// Those of the language servers that may have a part in answers about this document.
+    Document {
+        /// The id of its language.
+        language: String,
+        /// Its path.
+        path: PathBuf,
+    },
+}
+
+/// The epochs that a result was computed at, and which of them it depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultEpochs {
+    /// The epochs of the scope.
+    pub epochs: Epochs,
+    /// Which of them count.
+    pub mask: EpochMask,
+    /// Whose changes they count.
+    pub scope: EpochScope,
+}
+
+impl EpochScope {
+    /// Bytes of its texts.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Workspace => 0,
+            Self::Document { language, path } => language.len() + path.as_os_str().len(),
+        }
+    }
+}
+
+impl ResultEpochs {
+    /// Whether they are still the `present` ones of their scope.
+    pub fn are_current(&self, present: impl FnOnce(&EpochScope) -> Epochs) -> bool {
+        self.epochs.agree(&present(&self.scope), self.mask)
+    }
 }
 
 impl EpochMask {

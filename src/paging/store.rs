@@ -13,7 +13,7 @@ use lru::LruCache;
 
 use codeyard_base::clock::Instant;
 use codeyard_base::seeded_faults;
-use codeyard_model::epoch::{EpochMask, Epochs};
+use codeyard_model::epoch::{EpochScope, Epochs, ResultEpochs};
 use codeyard_model::error::{ErrorCode, ToolError};
 
 use super::result::CanonicalResult;
@@ -58,7 +58,7 @@ struct StoredSnapshot {
     created: Instant,
     used: Instant,
     bytes: usize,
-    epochs: (Epochs, EpochMask),
+    epochs: ResultEpochs,
 }
 
 impl SnapshotStore {
@@ -79,18 +79,18 @@ impl SnapshotStore {
         }
     }
 
-    /// Stores `result` under its snapshot key and returns it as a snapshot. `epochs` are those in the key, and which of them count. A paged
-    /// result above the entry cap is SNAPSHOT_TOO_LARGE, because its later pages couldn't be served. An unpaged one is returned without
+    /// Stores `result` under its snapshot key and returns it as a snapshot. `epochs` are those in the key. A paged result above the entry cap is SNAPSHOT_TOO_LARGE, because its later pages couldn't be served. An unpaged one is returned without
     /// being stored.
     pub fn insert(
         &mut self,
         key: String,
-        epochs: (Epochs, EpochMask),
+        epochs: ResultEpochs,
         result: CanonicalResult,
         now: Instant,
     ) -> Result<Arc<Snapshot>, ToolError> {
         let snapshot = Arc::new(Snapshot::new(result));
-        let bytes = snapshot.bytes() + key.len() + size_of::<StoredSnapshot>() + ENTRY_OVERHEAD_BYTES;
+        let own = size_of::<StoredSnapshot>() + epochs.scope.bytes() + ENTRY_OVERHEAD_BYTES;
+        let bytes = snapshot.bytes() + key.len() + own;
         self.remove(&key);
         if bytes > self.max_entry_bytes {
             let paged = snapshot.result().is_paged();
@@ -125,9 +125,9 @@ impl SnapshotStore {
         dropped
     }
 
-    /// Drops the snapshots of other epochs than `present` and returns their number. Reads every entry.
-    pub fn drop_outdated(&mut self, present: &Epochs) -> usize {
-        let is_outdated = |entry: &StoredSnapshot| !entry.epochs.0.agree(present, entry.epochs.1);
+    /// Drops the snapshots of other epochs than the `present` ones of their scope and returns their number. Reads every entry.
+    pub fn drop_outdated(&mut self, present: impl Fn(&EpochScope) -> Epochs) -> usize {
+        let is_outdated = |entry: &StoredSnapshot| !entry.epochs.are_current(&present);
         let outdated: Vec<String> =
             self.entries.iter().filter(|(_, entry)| is_outdated(entry)).map(|(key, _)| key.clone()).collect();
         outdated.iter().for_each(|key| self.remove(key));
@@ -221,13 +221,19 @@ fn too_large(bytes: usize, limit: usize) -> ToolError {
 
 #[cfg(test)]
 mod tests {
+    use codeyard_model::epoch::EpochMask;
+
     use super::*;
     use codeyard_canon::testing::FakeGate;
     use codeyard_model::answer::AnswerNotes;
     use codeyard_model::position::{Range, RawLocation};
 
     const TTL: Duration = Duration::from_secs(600);
-    const EPOCHS: (Epochs, EpochMask) = (Epochs { roots: 1, text: 0, fs: 0, diagnostics: 0 }, EpochMask::NAVIGATION);
+    const EPOCHS: ResultEpochs = ResultEpochs {
+        epochs: Epochs { roots: 1, text: 0, fs: 0, diagnostics: 0 },
+        mask: EpochMask::NAVIGATION,
+        scope: EpochScope::Workspace,
+    };
 
     fn result(n: u32, paged: bool) -> CanonicalResult {
         let raw = (0..n).map(|line| RawLocation { uri: "file:///w/a".into(), range: Range::new(line, 0, line, 1) });
@@ -310,23 +316,24 @@ mod tests {
     #[test]
     fn what_no_one_can_ask_for_any_more_is_dropped() {
         let (mut store, now) = (SnapshotStore::new(usize::MAX, usize::MAX, TTL), now());
-        let epochs = EPOCHS.0;
+        let epochs = EPOCHS.epochs;
         let masks = [
             ("navigation", EpochMask::NAVIGATION),
             ("document", EpochMask::DOCUMENT_DIAGNOSTICS),
             ("workspace", EpochMask::WORKSPACE_DIAGNOSTICS),
         ];
         for (key, mask) in masks {
-            store.insert(key.into(), (epochs, mask), result(1, true), now).unwrap();
+            store.insert(key.into(), ResultEpochs { mask, ..EPOCHS }, result(1, true), now).unwrap();
         }
         let left = |store: &mut SnapshotStore, present: Epochs| {
-            store.drop_outdated(&present);
+            store.drop_outdated(|_| present);
             let kept = masks.iter().filter(|(key, _)| store.get(key, now).is_some());
             kept.map(|(key, _)| *key).collect::<Vec<_>>()
         };
         assert_eq!(left(&mut store, epochs), ["navigation", "document", "workspace"]);
         assert_eq!(left(&mut store, Epochs { diagnostics: 1, ..epochs }), ["navigation"]);
-        store.insert("workspace".into(), (epochs, EpochMask::WORKSPACE_DIAGNOSTICS), result(1, true), now).unwrap();
+        let of_workspace = ResultEpochs { mask: EpochMask::WORKSPACE_DIAGNOSTICS, ..EPOCHS };
+        store.insert("workspace".into(), of_workspace, result(1, true), now).unwrap();
         assert_eq!(left(&mut store, Epochs { text: 1, ..epochs }), ["workspace"]);
         assert_eq!(left(&mut store, Epochs { roots: 2, ..epochs }), [""; 0]);
         assert_eq!((store.bytes(), store.evictions(), store.outdated()), (0, 0, 4));

@@ -117,7 +117,7 @@ fn two_project_roots_of_one_kind_start_two_servers() {
             yard.call(DEFINITION, yard.site().at(file, 0, 0)).await.ok();
         }
         assert_eq!(roots_of(&fake), ["p", "q"]);
-        assert_eq!(fake.record().count("textDocument/definition"), 3);
+        assert_eq!(fake.record().count("textDocument/definition"), 2, "the second start leaves the first answer valid");
         yard.call(WORKSPACE_SYMBOLS, json!({"query": "x"})).await.ok();
         assert_eq!(fake.record().count("workspace/symbol"), 2, "both are queried for the workspace");
     });

@@ -99,6 +99,68 @@ fn exactly_the_changes_that_affect_answers_make_a_cursor_stale() {
     }
 }
 
+/// A server of another language than `fake`, with this addition to its entry; it is running.
+async fn beside_another(entry: &str) -> (Yard, Arc<FakeLauncher>) {
+    let site = Site::new(&[("b.other", "b\n")]);
+    let (fake, other) = (with_references(&site, 30), with_references(&site, 30));
+    let plan = Plan::one(site, fake).kind(Entry::new("pages", other.clone()).other().entry(entry));
+    let yard = plan.open().await;
+    yard.call(DEFINITION, yard.site().at("b.other", 0, 0)).await.ok();
+    (yard, other)
+}
+
+#[test]
+fn a_server_that_has_no_part_in_an_answer_leaves_its_cursor_valid() {
+    type Act = fn(&FakeLauncher);
+    let acts: [(&str, Act); 2] = [
+        ("a refresh", |other| other.push([ask("workspace/diagnostic/refresh", json!(null))])),
+        ("a crash and a new start", FakeLauncher::crash),
+    ];
+    let uses = "uses = { languages = [\"fake\"], answers = true }";
+    for (entry, stale) in [("", false), (uses, true)] {
+        for (name, act) in acts {
+            paused(|| async move {
+                let (yard, other) = beside_another(entry).await;
+                let cursor = cursor_of(&yard).await;
+                let before = yard.epochs().await;
+                act(&other);
+                pass(1_000).await;
+                let after = yard.epochs().await;
+                assert!(after[1] > before[1] && after[3] > before[3], "{name}: it counts for the workspace");
+                let called = page(&yard, 10, Some(&cursor)).await;
+                println!("{name}: {entry}");
+                if stale {
+                    called.failed("CURSOR_STALE");
+                } else {
+                    assert_eq!(called.ok()["items"].as_array().unwrap().len(), 10);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn a_server_of_another_project_leaves_a_cursor_valid() {
+    paused(|| async {
+        let files = [("p/project.json", ""), ("p/b.fake", "b\n"), ("q/project.json", ""), ("q/b.fake", "b\n")];
+        let site = Site::new(&files);
+        let fake = with_references(&site, 30);
+        let rule = "root = { markers = [\"project.json\"], pick = \"nearest\" }";
+        let yard = Plan::new(site).kind(Entry::new("fake", fake.clone()).entry(rule)).open().await;
+        let of = |project: &str, cursor: Value| {
+            let mut arguments = yard.site().at(&format!("{project}/b.fake"), 0, 0);
+            arguments["pageSize"] = 10.into();
+            arguments["cursor"] = cursor;
+            arguments
+        };
+        let cursor = yard.call(REFERENCES, of("p", json!(null))).await.ok()["nextCursor"].clone();
+        yard.call(REFERENCES, of("q", json!(null))).await.ok();
+        assert_eq!(fake.launches(), 2);
+        let second = yard.call(REFERENCES, of("p", cursor)).await.ok();
+        assert_eq!(second["items"].as_array().unwrap().len(), 10);
+    });
+}
+
 #[test]
 fn only_a_different_push_makes_a_diagnostics_cursor_stale() {
     paused(|| async {

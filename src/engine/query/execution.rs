@@ -31,7 +31,7 @@ use crate::status::server_state::Unavailable;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::ReplyEntries;
 use codeyard_model::coverage::AnswerScope;
-use codeyard_model::epoch::Epochs;
+use codeyard_model::epoch::{Epochs, ResultEpochs};
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
 use codeyard_model::operation::Operation;
@@ -71,12 +71,14 @@ pub struct Execution {
     /// What earlier questions read of the modules of the workspace.
     pub modules: ModuleCache,
     /// The epochs at the start, which every query without a watcher raises.
-    pub epochs: Epochs,
+    pub epochs: ResultEpochs,
+    /// The epochs of files at the start, without the changes of language servers.
+    pub file_epochs: Epochs,
     /// The watcher's first walk, if it hadn't ended at the start.
     pub first_walk: Option<FirstWalk>,
     /// The snapshot key at the start.
     pub snapshot_key: String,
-    /// The epochs seen at the start.
+    /// The epochs of the query's scope, seen at the start.
     pub seen: Epochs,
     /// The calls that wait for it.
     pub callers: Callers,
@@ -216,7 +218,7 @@ impl Execution {
     }
 
     fn context(&self) -> RequestContext<'_> {
-        let files = WorkspaceFiles { slot: &self.slot, modules: &self.modules, epochs: self.epochs };
+        let files = WorkspaceFiles { slot: &self.slot, modules: &self.modules, epochs: self.file_epochs };
         RequestContext { gate: &self.gate, callers: &self.callers, origin: &self.origin, files: Some(files) }
     }
 

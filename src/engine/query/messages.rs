@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, Shared, WeakShared};
 
 use crate::query::file_looks::ObservedFile;
 use crate::server::document::DocumentNow;
-use codeyard_model::epoch::Epochs;
+use codeyard_model::epoch::{Epochs, ResultEpochs};
 use codeyard_model::error::ToolError;
 use codeyard_model::query::GatedQuery;
 use codeyard_model::uri::CanonicalUri;
@@ -44,8 +44,8 @@ pub struct Finish {
     /// The snapshot key at the start.
     pub snapshot_key: String,
     /// The epochs in that key.
-    pub epochs: Epochs,
-    /// The epochs seen at the start.
+    pub epochs: ResultEpochs,
+    /// The epochs of the same scope, seen at the start.
     pub seen: Epochs,
     /// The complete canonical result.
     pub result: CanonicalResult,

@@ -95,19 +95,17 @@ impl LiveServer {
             return Ok(FolderUpdate::None);
         }
         let mut update = FolderUpdate::None;
-        if context.multi_root == MultiRoot::WorkspaceFolders {
-            if current != self.announced.folders {
-                if !self.capabilities.accepts_folder_changes() {
-                    return Ok(FolderUpdate::Restart);
-                }
-                let change = folder_change(&self.announced.folders, &current);
-                self.close_moving(&current)?;
-                self.client.notify(methods::DID_CHANGE_WORKSPACE_FOLDERS, &change)?;
-                self.readiness.on_more_projects(current.difference(&self.announced.folders).count(), Instant::now());
-                self.announced.folders = current;
-                self.diagnostics.surroundings_changed();
-                update = FolderUpdate::Sent;
+        if context.multi_root == MultiRoot::WorkspaceFolders && current != self.announced.folders {
+            if !self.capabilities.accepts_folder_changes() {
+                return Ok(FolderUpdate::Restart);
             }
+            let change = folder_change(&self.announced.folders, &current);
+            self.close_moving(&current)?;
+            self.client.notify(methods::DID_CHANGE_WORKSPACE_FOLDERS, &change)?;
+            self.readiness.on_more_projects(current.difference(&self.announced.folders).count(), Instant::now());
+            self.announced.folders = current;
+            self.diagnostics.surroundings_changed();
+            update = FolderUpdate::Sent;
         }
         if self.open_anchors(context, anchors)? {
             update = FolderUpdate::Sent;

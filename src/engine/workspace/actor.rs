@@ -16,6 +16,7 @@ use crate::query::known_files::SharedKnownFiles;
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
+use crate::workspace::epochs::WorkspaceEpochs;
 use crate::workspace::long_questions::LongQuestions;
 use crate::workspace::messages::Retune;
 use crate::workspace::plans::{PlanJob, PlanKey};
@@ -25,7 +26,7 @@ use crate::workspace::setup::{Policy, WorkspaceSetup};
 use crate::workspace::shared_servers::PlacementRevision;
 use crate::workspace::state::{Child, Indexing, RunningExecution, Sweeping, Watching};
 use codeyard_base::clock::Instant;
-use codeyard_model::epoch::Epochs;
+use codeyard_model::epoch::EpochScope;
 use codeyard_paging::SnapshotStore;
 
 /// Capacity of the mailbox. When it is full, senders wait, within the deadlines of their calls.
@@ -37,9 +38,7 @@ const EXPIRY_INTERVAL: Duration = Duration::from_secs(15);
 pub struct Workspace {
     pub(super) setup: Arc<WorkspaceSetup>,
     pub(super) policy: Policy,
-    pub(super) epochs: Epochs,
-    /// The changes with a known cause. Without a watcher, `epochs` also increases with every query; this doesn't.
-    pub(super) seen: Epochs,
+    pub(super) epochs: WorkspaceEpochs,
     /// Servers whose actors panicked, and until when they are not started.
     pub(super) paused: HashMap<ChildKey, Instant>,
     /// Evictions and expiries of the store that were counted already.
@@ -73,11 +72,10 @@ impl Workspace {
     /// An actor for `setup` that puts its subscription into `slot`. `on_exit` is called when the actor ends.
     pub fn new(setup: Arc<WorkspaceSetup>, slot: WatchSlot, on_exit: impl FnOnce(ExitKind) + Send + 'static) -> Self {
         let policy = setup.policy.clone();
-        let epochs = Epochs { roots: setup.roots_epoch, ..Epochs::default() };
-        setup.status.set_epochs(epochs);
+        let epochs = WorkspaceEpochs::beginning_at(setup.roots_epoch);
+        setup.status.set_epochs(epochs.of(&EpochScope::Workspace));
         Self {
             epochs,
-            seen: Epochs::default(),
             paused: HashMap::new(),
             counted_evictions: [0; 3],
             known: setup.known.clone(),
@@ -122,7 +120,7 @@ impl Actor for Workspace {
                 let mut snapshots = workspace.setup.snapshots.lock();
                 let before = snapshots.bytes();
                 snapshots.expire(Instant::now());
-                snapshots.drop_outdated(&workspace.epochs);
+                snapshots.drop_outdated(|scope| workspace.epochs.of(scope));
                 before - snapshots.bytes()
             };
             heap_trim::if_worthwhile(freed);

@@ -26,9 +26,11 @@ use crate::workspace::long_questions::AwaitedExecution;
 use crate::workspace::messages::{Begin, Begun, Wait};
 use crate::workspace::state::RunningExecution;
 use codeyard_base::clock::{Deadline, Instant};
+use codeyard_model::epoch::EpochScope;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::operation::{LspQuery, QuerySubject};
 use codeyard_model::query::{GatedQuery, Query};
+use codeyard_model::uri::CanonicalUri;
 use codeyard_telemetry::{CacheUse, CallTrace, RequestOrigin};
 
 /// Number of remembered executions above which ended ones are removed.
@@ -81,8 +83,8 @@ impl Workspace {
         self.take_changes();
         let document_check = self.check_document(&query, sights)?;
         let mut snapshot_key = self.snapshot_key(&query, &request_key);
-        self.long_questions.end_outdated(&self.seen);
-        let epochs = self.epochs;
+        self.long_questions.end_outdated(|scope| self.epochs.seen_of(scope));
+        let epochs = self.epochs.of(&self.epoch_scope(&query));
         call.update(|record| record.epochs = Some(epochs));
         if let Some(cursor) = cursor {
             return self.later_page((&query, sights), &call, request_key, snapshot_key, cursor);
@@ -162,12 +164,25 @@ impl Workspace {
 
     pub(super) fn snapshot_key(&self, query: &GatedQuery, request_key: &str) -> String {
         let roots_key = self.setup.gate.root_set().key();
-        codeyard_paging::snapshot_key(request_key, roots_key, &self.epochs, query.epoch_mask())
+        let epochs = self.epochs.of(&self.epoch_scope(query));
+        codeyard_paging::snapshot_key(request_key, roots_key, &epochs, query.epoch_mask())
+    }
+
+    /// Whose changes count for the answer to a query. It depends on the query alone.
+    fn epoch_scope(&self, query: &GatedQuery) -> EpochScope {
+        // A document outside the roots belongs to a project that isn't around it.
+        let path =
+            query.uri().map(CanonicalUri::to_path).filter(|path| self.setup.gate.root_set().root_of(path).is_some());
+        let Some(path) = path else { return EpochScope::Workspace };
+        match self.setup.servers.index.language_of(&path) {
+            Some(language) => EpochScope::Document { language: language.to_owned(), path },
+            None => EpochScope::Workspace,
+        }
     }
 
     fn start_run(&mut self, start: RunStart<'_>, ctx: &mut Context<Self>) -> Result<Begun, Halt> {
         let RunStart { query, sights, planned, call, deadline, request_key, snapshot_key, first_walk } = start;
-        let seen = self.seen;
+        let (epochs, seen) = self.epochs.at_start(self.epoch_scope(&query), query.epoch_mask());
         let document = self.open_document(&query, sights)?;
         if let Some(document) = &document {
             call.update(|record| {
@@ -207,7 +222,7 @@ impl Workspace {
         call.update(|record| record.cache = Some(CacheUse::Fresh));
         let servers: Vec<_> = providers.iter().map(|provider| provider.state.clone()).collect();
         let asked = providers.iter().map(|provider| provider.server.clone()).collect();
-        let (mask, callers) = (query.epoch_mask(), Callers::one(deadline));
+        let callers = Callers::one(deadline);
         let execution = Execution {
             query,
             origin: RequestOrigin::Call(call.clone()),
@@ -223,10 +238,11 @@ impl Workspace {
             workspace: ctx.address().recipient(),
             slot: self.slot.clone(),
             modules: self.modules.clone(),
-            epochs: self.epochs,
+            epochs,
+            file_epochs: self.epochs.of_files(),
             first_walk,
             snapshot_key: snapshot_key.clone(),
-            seen,
+            seen: seen.epochs,
             callers: callers.clone(),
         };
         let run = execution.share();
@@ -234,7 +250,7 @@ impl Workspace {
             run: run.downgrade().ok_or_else(ToolError::internal)?,
             key: snapshot_key.clone(),
             servers: asked,
-            epochs: (seen, mask),
+            epochs: seen,
             began: Instant::now(),
             questions: self.is_watched().then(|| self.long_questions.clone()),
             runtime: Handle::current(),

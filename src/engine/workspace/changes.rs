@@ -10,6 +10,7 @@ use futures::FutureExt;
 use crate::limits::WATCH_AGAIN_MS;
 use crate::query::plan;
 use crate::query::watch_slot::FirstWalk;
+use crate::server::child_key::ChildKey;
 use crate::server::messages::{FilesChanged, KillServer, NoticeKind, ServerNotice};
 use crate::server::project_publication::FilesListed;
 use crate::status::stopped_servers::StopReason;
@@ -20,7 +21,7 @@ use codeyard_base::blocking;
 use codeyard_base::clock::wall_ns;
 use codeyard_base::seeded_faults;
 use codeyard_files::watch::{ChangeKind, Changes, FileChange, WatchSpec, Watcher};
-use codeyard_model::epoch::Epochs;
+use codeyard_model::epoch::EpochScope;
 use codeyard_model::uri::CanonicalUri;
 
 /// A walk of the watcher that begins to watch the files has ended or failed.
@@ -98,8 +99,8 @@ impl Workspace {
         if !self.is_watched() {
             // Not counted in `seen`: it must not invalidate executions in progress.
             self.modules.all_changed();
-            bump(&mut self.epochs, true, true, true);
-            self.setup.status.set_epochs(self.epochs);
+            self.epochs.advance_unseen();
+            self.publish_epochs();
             self.forget_plans();
         }
     }
@@ -171,9 +172,18 @@ impl Workspace {
     }
 
     pub(super) fn move_epochs(&mut self, text: bool, fs: bool, diagnostics: bool) {
-        bump(&mut self.epochs, text, fs, diagnostics);
-        bump(&mut self.seen, text, fs, diagnostics);
-        self.setup.status.set_epochs(self.epochs);
+        self.epochs.advance(text, fs, diagnostics);
+        self.publish_epochs();
+    }
+
+    /// The answers of one server may differ from now on.
+    fn move_server_epochs(&mut self, server: &ChildKey, text: bool, diagnostics: bool) {
+        self.epochs.advance_server(server, text, diagnostics);
+        self.publish_epochs();
+    }
+
+    fn publish_epochs(&self) {
+        self.setup.status.set_epochs(self.epochs.of(&EpochScope::Workspace));
     }
 
     fn notify_children(&self, changes: Changes) {
@@ -230,9 +240,9 @@ impl Handler<ServerNotice> for Workspace {
 
     fn handle(&mut self, message: ServerNotice, ctx: &mut Self::Context) {
         match message.kind {
-            NoticeKind::AnswersMayDiffer => self.move_epochs(true, false, true),
-            NoticeKind::OpenSetChanged => self.move_epochs(true, false, false),
-            NoticeKind::DiagnosticsChanged => self.move_epochs(false, false, true),
+            NoticeKind::AnswersMayDiffer => self.move_server_epochs(&message.from, true, true),
+            NoticeKind::OpenSetChanged => self.move_server_epochs(&message.from, true, false),
+            NoticeKind::DiagnosticsChanged => self.move_server_epochs(&message.from, false, true),
             NoticeKind::Replaced => {
                 self.sweep_child(&message.from);
                 self.continue_sweep(ctx);
@@ -246,10 +256,4 @@ impl Handler<ServerNotice> for Workspace {
 fn changes_of(uris: &[CanonicalUri], kind: ChangeKind) -> Changes {
     let files = uris.iter().map(|uri| FileChange { path: uri.to_path(), kind }).collect();
     Changes { files, ..Changes::default() }
-}
-
-fn bump(epochs: &mut Epochs, text: bool, fs: bool, diagnostics: bool) {
-    epochs.text += u64::from(text);
-    epochs.fs += u64::from(fs);
-    epochs.diagnostics += u64::from(diagnostics);
 }

@@ -21,6 +21,7 @@ use crate::status::actor_exit::ExitKind;
 use crate::status::stopped_servers::StopReason;
 use crate::workspace::actor::Workspace;
 use crate::workspace::admin;
+use crate::workspace::epochs::AnsweredDocuments;
 use crate::workspace::messages::{Drain, Drained, Warm};
 use crate::workspace::state::Child;
 use codeyard_base::clock::Instant;
@@ -44,6 +45,7 @@ impl Workspace {
     pub(super) fn child(&mut self, choice: &Choice, ctx: &mut Context<Self>) -> &Child {
         let alive = self.children.get(&choice.key).is_some_and(|child| child.actor.connected());
         if !alive {
+            self.epochs.add_server(&choice.key, AnsweredDocuments::of(choice));
             let child = self.start_child(choice, ctx);
             self.children.insert(choice.key.clone(), child);
         }

@@ -38,7 +38,8 @@ impl Workspace {
         }
         self.on_edits(&edited);
         let is_checked = self.is_watched() || self.apply_document(&finish.query, finish.document_now);
-        let is_outdated = !is_checked || !self.seen.agree(&finish.seen, finish.query.epoch_mask());
+        let is_outdated =
+            !is_checked || !self.epochs.seen_of(&finish.epochs.scope).agree(&finish.seen, finish.epochs.mask);
         if is_outdated && !seeded_faults::is_on("outdated_result_accepted") {
             return ExecutionOutcome::Changed;
         }
@@ -48,8 +49,7 @@ impl Workspace {
             self.partial_results += 1;
             key = format!("{key}{PARTIAL}{}", self.partial_results);
         }
-        let epochs = (finish.epochs, finish.query.epoch_mask());
-        let kept = self.setup.snapshots.lock().insert(key.clone(), epochs, finish.result, Instant::now());
+        let kept = self.setup.snapshots.lock().insert(key.clone(), finish.epochs, finish.result, Instant::now());
         self.publish_snapshots();
         match kept {
             Ok(snapshot) => ExecutionOutcome::Done { snapshot, key },

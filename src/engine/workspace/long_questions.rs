@@ -18,13 +18,13 @@ use crate::limits;
 use crate::query::messages::WeakExecution;
 use crate::server::actor::LanguageServer;
 use codeyard_base::clock::Instant;
-use codeyard_model::epoch::{EpochMask, Epochs};
+use codeyard_model::epoch::{EpochScope, Epochs, ResultEpochs};
 
 /// An execution that goes on.
 struct LongQuestion {
     key: String,
     servers: Vec<Addr<LanguageServer>>,
-    epochs: (Epochs, EpochMask),
+    epochs: ResultEpochs,
     /// When a call asked for it last.
     asked: Instant,
     work: AbortHandle,
@@ -44,7 +44,7 @@ pub struct AwaitedExecution {
     /// The language servers that it asks.
     pub servers: Vec<Addr<LanguageServer>>,
     /// The changes seen at its start, and those that make its answer outdated.
-    pub epochs: (Epochs, EpochMask),
+    pub epochs: ResultEpochs,
     /// When it began.
     pub began: Instant,
     /// Where it is kept. `None`: a later call couldn't find it, because nothing watches the files.
@@ -102,7 +102,7 @@ impl LongQuestions {
         kept.push(LongQuestion {
             key: execution.key.clone(),
             servers: execution.servers.clone(),
-            epochs: execution.epochs,
+            epochs: execution.epochs.clone(),
             asked: now,
             work: work.abort_handle(),
         });
@@ -116,10 +116,10 @@ impl LongQuestions {
         }
     }
 
-    /// Ends the executions whose answers would be outdated, because these changes have been seen.
-    pub(super) fn end_outdated(&self, seen: &Epochs) {
+    /// Ends the executions whose answers would be outdated, because more changes than at their start have been `seen`.
+    pub(super) fn end_outdated(&self, seen: impl Fn(&EpochScope) -> Epochs) {
         self.0.lock().retain(|question| {
-            let is_current = seen.agree(&question.epochs.0, question.epochs.1);
+            let is_current = question.epochs.are_current(&seen);
             if !is_current {
                 question.work.abort();
             }

@@ -12,6 +12,7 @@ mod changes;
 pub(crate) mod children;
 mod code_index;
 mod document_checks;
+mod epochs;
 mod finish;
 pub mod handle;
 pub mod long_questions;
