@@ -41,11 +41,13 @@ impl SyntaxFault {
     }
 }
 
-/// The language that a fence means.
+/// The language that a fence means, if there is a parser for it.
 fn language_of(fence: &str) -> Option<Language> {
     let fence = fence.trim().to_lowercase();
     let other = FENCES.iter().find(|(name, _)| *name == fence).map(|(_, language)| *language);
-    other.or_else(|| Language::by_name(&fence)).filter(|language| *language != Language::MARKDOWN)
+    other
+        .or_else(|| Language::by_name(&fence))
+        .filter(|language| *language != Language::MARKDOWN && language.has_grammar())
 }
 
 /// Whether a code block parses in the language of its fence. Blocks without a language, and in languages without a parser, do.
@@ -63,12 +65,14 @@ pub fn parses(language: &str, code: &str) -> Result<(), String> {
 /// As [`parses`], for code without prompts; a language without a parser is a fault.
 pub(super) fn check(fence: &str, code: &str) -> Result<(), SyntaxFault> {
     let Some(language) = language_of(fence) else { return Err(SyntaxFault { line: None }) };
-    let code = dedented(code);
+    let code = format!("{}\n", dedented(code));
     let code = if language == Language::PHP && !code.contains("<?") { format!("<?php {code}") } else { code };
     let Some(line) = first_syntax_error(language, &code) else { return Ok(()) };
     if language == Language::TYPESCRIPT && first_syntax_error(Language::TSX, &code).is_none() {
         return Ok(());
     }
+    // What a layout rule puts into a block must be indented.
+    let code = if language == Language::HASKELL { code.replace('\n', "\n  ") } else { code };
     let is_whole = |(before, after): &(&str, &str)| {
         first_syntax_error(language, &format!("{before}\n{code}\n{after}\n")).is_none()
     };
@@ -86,6 +90,13 @@ fn wrappers(language: Language) -> &'static [(&'static str, &'static str)] {
         Language::KOTLIN => &[("fun f() {", "}")],
         Language::SWIFT => &[("func f() async throws {", "}")],
         Language::PHP => &[("<?php class A {", "}")],
+        Language::DART => &[("void f() async {", "}"), ("class A {", "}")],
+        Language::ZIG => &[("fn f() !void {", "}")],
+        Language::SOLIDITY => &[("contract A { function f() public {", "} }"), ("contract A {", "}")],
+        Language::PROTO => &[("message A {", "}")],
+        Language::NIX => &[("{", "}")],
+        Language::ERLANG => &[("f() ->", "")],
+        Language::HASKELL => &[("f = do\n ", "")],
         _ => &[],
     }
 }
@@ -129,9 +140,9 @@ fn word(language: Language) -> String {
 fn without_prompts(fence: &str, code: &str) -> Option<String> {
     let language = language_of(fence)?;
     let code = dedented(code);
-    if language == Language::PYTHON && code.lines().any(|line| line.starts_with(">>>")) {
+    if code.lines().any(|line| after_prompt(language, line, false).is_some()) {
         let inputs = code.lines().filter_map(|line| {
-            let rest = line.strip_prefix(">>>").or_else(|| line.strip_prefix("..."))?;
+            let rest = after_prompt(language, line, false).or_else(|| after_prompt(language, line, true))?;
             Some(rest.strip_prefix(' ').unwrap_or(rest).trim_end())
         });
         return Some(inputs.collect::<Vec<_>>().join("\n").trim_end().to_owned());
@@ -151,6 +162,29 @@ fn without_prompts(fence: &str, code: &str) -> Option<String> {
         return Some(commands.join("\n"));
     }
     None
+}
+
+/// What follows the prompt of the language's interactive shell, its first one or that of a further line.
+fn after_prompt(language: Language, line: &str, is_further: bool) -> Option<&str> {
+    let after_any = |prompts: &[&str]| prompts.iter().find_map(|prompt| line.strip_prefix(prompt));
+    match language {
+        Language::PYTHON => line.strip_prefix(if is_further { "..." } else { ">>>" }),
+        Language::ELIXIR => {
+            let rest = line.strip_prefix(if is_further { "..." } else { "iex" })?;
+            let numbered = rest.strip_prefix('(').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+            numbered.map_or(Some(rest), |rest| rest.strip_prefix(')'))?.strip_prefix('>')
+        }
+        Language::ERLANG if !is_further => {
+            let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            rest.strip_prefix("> ").filter(|_| rest.len() < line.len())
+        }
+        Language::HASKELL => after_any(if is_further { &["ghci|", "Prelude|"] } else { &["ghci>", "Prelude>", "λ>"] }),
+        Language::JULIA if !is_further => line.strip_prefix("julia>"),
+        Language::R => line
+            .strip_prefix(if is_further { '+' } else { '>' })
+            .filter(|rest| rest.is_empty() || rest.starts_with(' ')),
+        _ => None,
+    }
 }
 
 /// Code without the indentation that all of its lines have, and without empty lines at its ends.

@@ -156,6 +156,22 @@ fn characters_that_hide_are_kept_out() {
 }
 
 #[test]
+fn sessions_are_shown_without_prompts_and_output() {
+    for (fence, session, code) in [
+        ("pycon", ">>> f(1)\n1\n>>> for x in y:\n...     g(x)", "f(1)\nfor x in y:\n    g(x)"),
+        ("elixir", "iex(1)> A.run(\n...(1)>   1)\n{:ok, 1}", "A.run(\n  1)"),
+        ("erlang", "1> a:run(1).\n{ok,1}\n12> b:run().", "a:run(1).\nb:run()."),
+        ("haskell", "ghci> f 1\n2", "f 1"),
+        ("r", "> f(1,\n+   2)\n[1] 1", "f(1,\n  2)"),
+        ("elixir", "iex = 1", "iex = 1"),
+        ("erlang", "1 > 0.", "1 > 0."),
+    ] {
+        let (_, shown) = super::syntax::shown(fence, session, "").unwrap();
+        assert_eq!(shown, code, "{fence}");
+    }
+}
+
+#[test]
 fn fragments_parse_in_their_languages() {
     for (language, code) in [
         ("rust", "let x = f()?;\nprintln!(\"{x}\");"),
@@ -178,7 +194,42 @@ fn fragments_parse_in_their_languages() {
         ("python", "  with a as b:\n      pass"),
         ("pycon", ">>> 1\n1"),
         ("console", "$ ls\na b (c"),
-        ("cmake", "anything ((("),
+        ("dart", "final x = await f();\nprint('$x');"),
+        ("dart", "@override\nWidget build(BuildContext context) {\n  return Text('a');\n}"),
+        ("dart", "import 'package:a/a.dart';\n\nvoid main() => run();"),
+        ("zig", "const x = try f();\ndefer x.deinit();"),
+        ("zig", "const std = @import(\"std\");\npub fn main() void {}"),
+        ("solidity", "uint256 x = f();\nemit Done(x);"),
+        ("solidity", "function f() public view returns (uint256) { return 1; }"),
+        ("proto", "string name = 1;\nrepeated int32 ids = 2;"),
+        ("proto", "syntax = \"proto3\";\nmessage A { string b = 1; }"),
+        ("lua", "local x = require 'x'\nx.run()"),
+        ("elixir", "{:ok, x} = A.run(1)\nIO.puts(x)"),
+        ("elixir", "iex> A.run(1)\n{:ok, 1}"),
+        ("elixir", "def deps do\n  [{:a, \"~> 1.0\"}]\nend"),
+        ("erlang", "f(X) -> X + 1."),
+        ("erlang", "{ok, X} = a:run(1),\nio:format(\"~p\", [X])."),
+        ("erlang", "1> a:run(1).\n{ok,1}"),
+        ("haskell", "main :: IO ()\nmain = do\n  x <- f\n  print x"),
+        ("haskell", "x <- f\nprint x"),
+        ("haskell", "ghci> f 1\n2"),
+        ("hcl", "resource \"a\" \"b\" {\n  c = 1\n}"),
+        ("terraform", "c = var.d"),
+        ("nix", "{ pkgs ? import <nixpkgs> {} }: pkgs.hello"),
+        ("nix", "services.a.enable = true;"),
+        ("r", "x <- f(1)\nprint(x)"),
+        ("r", "> f(1)\n[1] 1"),
+        ("elm", "main = text \"a\""),
+        ("elm", "view model =\n    div [] []"),
+        ("graphql", "query { a { b } }"),
+        ("cmake", "find_package(A REQUIRED)\ntarget_link_libraries(b A::A)"),
+        ("makefile", "all:\n\tcc a.c"),
+        ("dockerfile", "FROM alpine\nRUN apk add a"),
+        ("dockerfile", "COPY --from=a /b /c"),
+        ("vue", "<script setup>\nconst a = 1\n</script>"),
+        ("svelte", "<script>\n  let a = 1;\n</script>"),
+        ("julia", "anything ((("),
+        ("fortran", "anything ((("),
         ("", "anything ((("),
     ] {
         assert_eq!(parses(language, code), Ok(()), "{language}: {code}");
