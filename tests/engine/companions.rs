@@ -44,6 +44,24 @@ fn uses_in_files_of_another_language_are_included() {
 }
 
 #[test]
+fn both_servers_are_asked_at_once() {
+    paused(|| async {
+        let site = Site::new(&BOTH);
+        let slow = |place: Value| {
+            let capabilities = json!({"definitionProvider": true, "referencesProvider": true, "textDocumentSync": 1});
+            let server = FakeServer::new().capabilities(capabilities);
+            server.on(REFER, [wait_ms(1_200), reply(json!([place]))]).launcher()
+        };
+        let (own, companion) = (slow(site.location("a.fake", 0)), slow(site.location("page.other", 1)));
+        let plan = Plan::new(site).kind(Entry::new("fake", own));
+        let entry = "uses = { languages = [\"fake\"], answers = true }";
+        let yard = plan.kind(Entry::new("pages", companion).other().entry(entry)).open().await;
+        let answer = yard.call(REFERENCES, yard.site().at("a.fake", 0, 0)).await.ok();
+        assert_eq!(answer["items"].as_array().unwrap().len(), 2, "each takes 1.2 s of the 2 s");
+    });
+}
+
+#[test]
 fn without_such_files_the_other_server_is_not_asked() {
     paused(|| async {
         let (yard, _, companion) = two(&BOTH[..1], true).await;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::query::plan::{Choice, PlanContext, ProgramState, program};
 use crate::server::programs::PendingLookup;
 use crate::status::server_state::Unavailable;
-use codeyard_lsp::registry::{MarkerFiles, MultiRoot, ProjectRoot, ServerRole, place_file};
+use codeyard_lsp::registry::{MarkerFiles, ProjectRoot, ServerRole, place_file};
 use codeyard_model::operation::{LspQuery, Operation};
 use codeyard_model::query::{GatedQuery, Query};
 
@@ -65,8 +65,7 @@ pub(crate) fn find(
             found.uncovered.push(uncovered("codeyard doctor"));
             continue;
         }
-        let is_shared = setup.multi_root(kind, server) != MultiRoot::No;
-        match program(setup, kind, server, if is_shared { setup.roots.roots() } else { std::slice::from_ref(&root) }) {
+        match program(setup, kind, server, &root) {
             Ok(ProgramState::Pending(lookup)) => waits.push(lookup),
             Ok(ProgramState::Found(program)) => {
                 let choice = setup.choice(kind, server, program, root);

@@ -222,14 +222,45 @@ impl Execution {
         RequestContext { gate: &self.gate, callers: &self.callers, origin: &self.origin, files: Some(files) }
     }
 
-    /// Asks the providers one after the other until an answer isn't empty.
+    /// Asks the document's own providers one after the other until an answer isn't empty, and the companions meanwhile.
     async fn collect_first<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
+        let (companions, own): (Vec<&Provider>, Vec<&Provider>) =
+            self.providers.iter().partition(|provider| provider.is_companion);
+        let asked = companions.into_iter().map(|companion| async move {
+            let outcome = operation.ask(companion, self.context()).await;
+            (companion, outcome)
+        });
+        let (first, of_companions) =
+            futures::future::join(self.first_of(&own, operation), futures::future::join_all(asked)).await;
+        let mut collected = first?;
+        for (companion, outcome) in of_companions {
+            let skipped = match outcome {
+                Ok(answer) => {
+                    collected.answers.push(answer);
+                    continue;
+                }
+                Err(ProviderFailure::Unsupported) => Unavailable::unsupported(companion.kind.as_str()),
+                Err(ProviderFailure::Unavailable(why)) => why,
+                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
+                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
+            };
+            collected.skipped.push(skipped);
+        }
+        // A language without any server is not a failure.
+        collected.skipped.retain(|why| !why.kind.is_empty());
+        Ok(collected)
+    }
+
+    /// Asks these providers one after the other until an answer isn't empty.
+    async fn first_of<O: QueryOperation>(
+        &self,
+        providers: &[&Provider],
+        operation: &O,
+    ) -> Result<Collected<O::Answer>, NoResult> {
         let mut skipped = self.unavailable.clone();
         let mut first: Option<(O::Answer, &Provider)> = None;
         let mut known_files = Vec::new();
-        let (companions, own): (Vec<&Provider>, Vec<&Provider>) =
-            self.providers.iter().partition(|provider| provider.is_companion);
-        for provider in own {
+        for provider in providers {
             match operation.ask(provider, self.context()).await {
                 Ok(answer) => {
                     known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
@@ -250,21 +281,9 @@ impl Execution {
             }
         }
         let Some((answer, provider)) = first else { return Err(none_available(&skipped).into()) };
-        let mut answers = vec![answer];
-        for companion in companions {
-            match operation.ask(companion, self.context()).await {
-                Ok(answer) => answers.push(answer),
-                Err(ProviderFailure::Unsupported) => skipped.push(Unavailable::unsupported(companion.kind.as_str())),
-                Err(ProviderFailure::Unavailable(why)) => skipped.push(why),
-                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
-                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
-            }
-        }
-        // A language without any server is not a failure.
-        skipped.retain(|why| !why.kind.is_empty());
         let by_name = provider.by_name().collect();
         let answered_by = Some(provider.kind.clone());
-        Ok(Collected { answered_by, by_name, known_files, ..Collected::complete(answers, skipped) })
+        Ok(Collected { answered_by, by_name, known_files, ..Collected::complete(vec![answer], skipped) })
     }
 
     /// Sends an operation of the tool `lsp` to all providers and merges the answers.

@@ -249,10 +249,8 @@ fn plan_language(
         files: options.files,
     };
     let mut available = |kind: &str, _: &ServerSpec, root: &Path| {
-        let root = root.to_path_buf();
         let Some(server) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
-        let is_shared = setup.multi_root(kind, server) != MultiRoot::No;
-        program(setup, kind, server, if is_shared { setup.roots.roots() } else { std::slice::from_ref(&root) })
+        program(setup, kind, server, root)
     };
     let mut missing: Option<Unavailable> = None;
     let mut is_served = false;
@@ -297,16 +295,18 @@ fn plan_language(
     }
 }
 
-/// The program of a server for all of these roots: none of them may hold it.
+/// The program of a server for the project at `root`, or for all roots if one process handles them: none of them may hold it.
 pub(crate) fn program(
     setup: PlanContext<'_>,
     kind: &str,
     server: &Arc<ServerSpec>,
-    roots: &[PathBuf],
+    root: &Path,
 ) -> Result<ProgramState, Unavailable> {
     if let Some(refusal) = setup.isolation.refusal(kind, server) {
         return Err(refusal);
     }
+    let is_shared = setup.multi_root(kind, server) != MultiRoot::No;
+    let roots = if is_shared { setup.roots.roots().iter().map(PathBuf::as_path).collect() } else { vec![root] };
     let mut first = None;
     for root in roots {
         match setup.programs.peek(kind, server, root) {
