@@ -56,6 +56,10 @@ pub const EXIT: &str = <notification::Exit as Notification>::METHOD;
 pub const PROGRESS: &str = <notification::Progress as Notification>::METHOD;
 /// rust-analyzer's status: quiescence and health.
 pub const SERVER_STATUS: &str = "experimental/serverStatus";
+/// Capabilities that the server registers.
+pub const REGISTER_CAPABILITY: &str = <request::RegisterCapability as Request>::METHOD;
+/// Capabilities that the server takes back.
+pub const UNREGISTER_CAPABILITY: &str = <request::UnregisterCapability as Request>::METHOD;
 /// A message for the server's log.
 pub const LOG_MESSAGE: &str = <notification::LogMessage as Notification>::METHOD;
 

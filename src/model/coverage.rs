@@ -219,6 +219,11 @@ pub enum AnswerScope {
         /// Whether the document is one of the files that the servers know.
         is_known: bool,
     },
+    /// The same for diagnostics, of one document or all: an import that can't be resolved may be the cause of any of them.
+    Diagnostics {
+        /// Whether the servers know the document. Not all documents are known.
+        is_known: bool,
+    },
 }
 
 /// The servers that an answer stands on, with what each of them knows.
@@ -232,32 +237,41 @@ pub struct AnswerCoverage {
 
 impl AnswerCoverage {
     /// The entries that the answer must be marked with. An answer about one document that the server knows is marked only if it
-    /// `is_empty`; imports that can't be resolved mark others only if they hide uses.
+    /// `is_empty`; imports that can't be resolved mark diagnostics, and others only if they hide uses.
     pub fn partial(&self, is_empty: bool) -> impl Iterator<Item = &ServerCoverage> {
-        let is_marked = self.is_marked(is_empty);
+        let (is_marked, all_imports) = (self.is_marked(is_empty), self.all_imports_matter(is_empty));
         let of_server = move |coverage: &&ServerCoverage| {
             is_marked && coverage.is_partial()
                 || coverage.undecided.is_some()
-                || is_marked && coverage.unresolved_that_matter(is_empty).next().is_some()
+                || (is_marked || all_imports) && coverage.unresolved_that_matter(all_imports).next().is_some()
         };
         self.servers.iter().map(Arc::as_ref).filter(of_server)
     }
 
     /// Whether files that a server doesn't know may be missing from the answer.
     fn is_marked(&self, is_empty: bool) -> bool {
-        is_empty || self.scope != AnswerScope::Document { is_known: true }
+        let is_known = matches!(
+            self.scope,
+            AnswerScope::Document { is_known: true } | AnswerScope::Diagnostics { is_known: true }
+        );
+        is_empty || !is_known
+    }
+
+    /// Whether every import that can't be resolved may be why the answer is as it is.
+    fn all_imports_matter(&self, is_empty: bool) -> bool {
+        is_empty || matches!(self.scope, AnswerScope::Diagnostics { .. })
     }
 
     /// The sentences of [`Self::partial`], at most [`MAX_PROVIDERS_NAMED`] of them. `None` if there are none.
     pub fn sentences(&self, is_empty: bool) -> Option<String> {
-        let is_marked = self.is_marked(is_empty);
+        let (is_marked, all_imports) = (self.is_marked(is_empty), self.all_imports_matter(is_empty));
         let all: Vec<String> = self
             .partial(is_empty)
             .map(|coverage| {
-                let view = match (coverage.is_partial(), is_marked) {
-                    (_, false) => None,
-                    (true, _) => Some(coverage.sentence()),
-                    (false, _) => coverage.unresolved_sentence(is_empty),
+                let view = match coverage.is_partial() && is_marked {
+                    true => Some(coverage.sentence()),
+                    false if is_marked || all_imports => coverage.unresolved_sentence(all_imports),
+                    false => None,
                 };
                 [view, coverage.undecided_sentence()].into_iter().flatten().collect::<Vec<_>>().join(" ")
             })
@@ -368,6 +382,15 @@ mod tests {
         let of_document = answer(vec![coverage], AnswerScope::Document { is_known: true });
         assert_eq!(of_document.sentences(false), None, "what one document says doesn't depend on uses elsewhere");
         assert!(of_document.sentences(true).unwrap().starts_with("9 imports"));
+        for is_known in [true, false] {
+            let of_diagnostics = AnswerCoverage { scope: AnswerScope::Diagnostics { is_known }, ..of_document.clone() };
+            assert_eq!(
+                of_diagnostics.sentences(false),
+                of_document.sentences(true),
+                "an import may be the cause of each"
+            );
+            assert_eq!(of_diagnostics.partial(false).count(), 1);
+        }
     }
 
     #[test]

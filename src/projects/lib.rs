@@ -17,6 +17,7 @@ mod changed_file;
 mod compile_database;
 mod coverage;
 mod info;
+mod java;
 pub mod limits;
 mod memory;
 mod prepare;

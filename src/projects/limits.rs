@@ -88,5 +88,8 @@ pub const MAX_INFERRED_FILES: usize = 20_000;
 /// Packages of one workspace root whose names are resolved to their folders.
 pub const MAX_WORKSPACE_PACKAGES: usize = 1_000;
 
+/// Source folders of one project of Java.
+pub const MAX_SOURCE_FOLDERS: usize = 1_000;
+
 /// Folders that files of Python import from, besides the root.
 pub const MAX_SEARCH_PATHS: usize = 64;

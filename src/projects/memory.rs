@@ -9,12 +9,12 @@ use codeyard_lsp::registry::ProjectInference;
 use parking_lot::Mutex;
 
 use crate::compile_database::CompileWatch;
-use crate::{python, typescript};
+use crate::{java, python, typescript};
 
 /// The memory of one project.
 #[derive(Debug, Default)]
 pub struct ProjectMemory {
-    /// By file of Python, the names that it imports; by file of TypeScript, the specifiers.
+    /// By file of Python, the names that it imports; by file of TypeScript, the specifiers; by file of Java, its package and imports.
     imports: Mutex<BTreeMap<PathBuf, BTreeSet<String>>>,
     /// What the compile database was made from.
     compiled: Mutex<Option<CompileWatch>>,
@@ -40,6 +40,7 @@ impl ProjectMemory {
             ProjectInference::PythonPaths | ProjectInference::PythonConfiguration | ProjectInference::PythonImports => {
                 python::reads(file) || self.has_new_imports(file, &|file| python::read_imports(file, top))
             }
+            ProjectInference::JavaPackages => self.has_new_imports(file, &|file| java::read_header(file, top)),
             ProjectInference::CompileDatabase => {
                 self.compiled.lock().as_ref().is_some_and(|watch| watch.concerns(file) && watch.is_outdated(file))
             }

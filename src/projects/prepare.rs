@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::info::ProjectInfo;
 use crate::memory::ProjectMemory;
-use crate::{compile_database, python, typescript, views};
+use crate::{compile_database, java, python, typescript, views};
 
 /// Whose project is prepared.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +110,7 @@ pub fn prepare(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject>
             | ProjectInference::PythonConfiguration
             | ProjectInference::PythonImports),
         ) => python::prepare(request, inference),
+        Some(ProjectInference::JavaPackages) => java::prepare(request),
         None => Ok(PreparedProject { info: views::project(request), ..PreparedProject::default() }),
     }
 }

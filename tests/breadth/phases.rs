@@ -50,9 +50,11 @@ pub(crate) fn run(kind: &str) -> Option<Record> {
     subject.cold();
     subject.changes();
     let mut record = subject.record(version);
+    let log = subject.served.yard.log();
     subject.served.yard.stop();
     let after = untracked(&root);
     assert_eq!(after, before, "{kind} writes into the project");
+    assert!(!log.contains("\"assumed\":true"), "{kind} never showed that it is ready:\n{log}");
     let mut comparison = Comparison::default();
     for (state, branch) in [("first", FIRST), ("changed", CHANGED)] {
         // The bare server may have changed files.

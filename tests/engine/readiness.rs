@@ -242,6 +242,21 @@ fn a_server_that_ignores_early_opens_receives_documents_when_it_is_ready() {
 }
 
 #[test]
+fn a_registration_may_say_that_a_server_is_ready() {
+    paused(|| async {
+        let site = Site::usual();
+        let registration = json!({"registrations": [{"id": "1", "method": "textDocument/hover"}]});
+        let fake =
+            capable(&site).on("initialized", [wait_ms(500), ask("client/registerCapability", registration)]).launcher();
+        let rule = "readiness.method = \"client/registerCapability\"";
+        let yard = Plan::new(site).kind(Entry::new("fake", fake.clone()).entry(rule)).open().await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        called.ok();
+        called.took_about(500);
+    });
+}
+
+#[test]
 fn a_server_that_loads_on_the_first_open_receives_a_document_at_once() {
     paused(|| async {
         let site = Site::usual();

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use codeyard_engine::query::redact::{redact, without_foreign_links};
 use codeyard_lsp::install::{Installer, ProgramStatus};
-use codeyard_lsp::registry::{LanguageIndex, LaunchConfig, LaunchPaths, Registry};
+use codeyard_lsp::registry::{LanguageIndex, LaunchConfig, LaunchPaths, Registry, ServerSpec};
 use codeyard_model::roots::RootSet;
+use codeyard_projects::{ProjectInference, ProjectMemory, ProjectRequest, RunBuild, prepare};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -41,6 +42,33 @@ pub(crate) struct Bare {
     running: BTreeSet<String>,
     languages: LanguageIndex,
     _cache: tempfile::TempDir,
+}
+
+/// The options with a project of Eclipse for the sources of Java below `root`.
+fn eclipse_project(server: &ServerSpec, root: &Path, cache: &Path) -> Value {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()) {
+            match path.extension() {
+                _ if path.is_dir() => folders.push(path),
+                Some(extension) if extension == "java" => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    let request = ProjectRequest {
+        server,
+        root,
+        top: root,
+        files: &files,
+        cache,
+        generated: cache,
+        build: RunBuild::Never,
+        memory: &ProjectMemory::default(),
+    };
+    prepare(&request).expect("a cache").initialization_options.expect("a project")
 }
 
 impl Bare {
@@ -91,7 +119,13 @@ impl Bare {
             languages: LanguageIndex::new(&registry),
             _cache: cache,
         };
-        bare.shake_hands(launch.initialization_options, encodings);
+        let mut options = launch.initialization_options;
+        if server.project == Some(ProjectInference::JavaPackages) {
+            // Without it the server knows no file below a `pom.xml`, unless it runs the build.
+            let project = eclipse_project(server, root, &places.cache);
+            options.get_or_insert(json!({}))["workspaceFolders"] = project["workspaceFolders"].clone();
+        }
+        bare.shake_hands(options, encodings);
         bare
     }
 

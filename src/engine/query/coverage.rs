@@ -37,13 +37,16 @@ pub(crate) fn of_answer(provider: &Provider, undecided: Option<&UndecidedName>) 
 /// What the answer to `query` from these providers stands on.
 pub(crate) fn scope(query: &GatedQuery, providers: &[Provider]) -> AnswerScope {
     let document = match query {
-        Query::Hover { uri, .. } | Query::DocumentSymbols { uri } | Query::DocumentDiagnostics { uri } => Some(uri),
+        Query::DocumentDiagnostics { uri } => {
+            return AnswerScope::Diagnostics { is_known: all_know(providers, &uri.to_path()) };
+        }
+        Query::WorkspaceDiagnostics { .. } => return AnswerScope::Diagnostics { is_known: false },
+        Query::Hover { uri, .. } | Query::DocumentSymbols { uri } => Some(uri),
         Query::Declarations { uri } => Some(uri),
         Query::Lsp(LspQuery { operation: Operation::Hover | Operation::DocumentSymbol, subject, .. }) => subject.uri(),
         Query::Definition { .. }
         | Query::References { .. }
         | Query::WorkspaceSymbols { .. }
-        | Query::WorkspaceDiagnostics { .. }
         | Query::Lsp(_)
         | Query::Code(_)
         | Query::Launch(_) => None,

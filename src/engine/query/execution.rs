@@ -144,7 +144,7 @@ impl Execution {
         {
             let linters = self.missing_linters.iter();
             collected.known_files.extend(linters.map(|(language, why)| self.unlinted(language, why)));
-            scope = AnswerScope::Project;
+            scope = AnswerScope::Diagnostics { is_known: false };
         }
         let origin = self.origin.clone();
         let work = move |gate: &Gate| {

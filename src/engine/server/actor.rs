@@ -127,9 +127,10 @@ impl LanguageServer {
             let same_kind = std::mem::discriminant(&*self.state.borrow()) == std::mem::discriminant(&next);
             if !same_kind {
                 self.since = Instant::now();
+                let ready = matches!(next, ServerState::Ready);
                 tracing::info!(
-                    workspace = %self.context.workspace, server = %self.context.kind, state = ?next.phase(),
-                    ready = matches!(next, ServerState::Ready), "language server changed state"
+                    workspace = %self.context.workspace, server = %self.context.kind, state = ?next.phase(), ready,
+                    assumed = ready && self.is_assumed_ready(), "language server changed state"
                 );
             }
             self.state.send_replace(next);

@@ -32,7 +32,7 @@ pub(crate) fn identity(
 impl LanguageServer {
     /// Publishes the current state. Called whenever a part of it has changed.
     pub(super) fn publish(&self) {
-        let assumed_ready = self.session.as_ref().is_some_and(|session| session.readiness.assumed(Instant::now()));
+        let assumed_ready = self.is_assumed_ready();
         let state = self.state.borrow().clone();
         self.context.status.publish(ServerReport {
             state,
@@ -41,6 +41,11 @@ impl LanguageServer {
             restarts: self.restarts,
             last_end: self.last_end,
         });
+    }
+
+    /// Whether it counts as ready only because what its readiness rule expects didn't come within the limit.
+    pub(super) fn is_assumed_ready(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.readiness.assumed(Instant::now()))
     }
 
     /// Publishes the number of open documents.

@@ -295,6 +295,9 @@ impl LiveServer {
                 effect.readiness = true;
             }
             ServerEvent::Registered { .. } | ServerEvent::Unregistered { .. } => {
+                let is_new = matches!(event, ServerEvent::Registered { .. });
+                let method = if is_new { methods::REGISTER_CAPABILITY } else { methods::UNREGISTER_CAPABILITY };
+                self.readiness.on_method(method, now);
                 self.documents.set_options(sync_options(&self.capabilities, self.encoding));
                 effect.readiness = true;
             }

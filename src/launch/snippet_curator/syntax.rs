@@ -72,7 +72,7 @@ pub(super) fn check(fence: &str, code: &str) -> Result<(), SyntaxFault> {
         return Ok(());
     }
     // What a layout rule puts into a block must be indented.
-    let code = if language == Language::HASKELL { code.replace('\n', "\n  ") } else { code };
+    let code = if language == Language::HASKELL { format!("  {}", code.replace('\n', "\n  ")) } else { code };
     let is_whole = |(before, after): &(&str, &str)| {
         first_syntax_error(language, &format!("{before}\n{code}\n{after}\n")).is_none()
     };
@@ -96,7 +96,7 @@ fn wrappers(language: Language) -> &'static [(&'static str, &'static str)] {
         Language::PROTO => &[("message A {", "}")],
         Language::NIX => &[("{", "}")],
         Language::ERLANG => &[("f() ->", "")],
-        Language::HASKELL => &[("f = do\n ", "")],
+        Language::HASKELL => &[("f = do", "")],
         _ => &[],
     }
 }

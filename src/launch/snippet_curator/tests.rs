@@ -212,6 +212,7 @@ fn fragments_parse_in_their_languages() {
         ("erlang", "1> a:run(1).\n{ok,1}"),
         ("haskell", "main :: IO ()\nmain = do\n  x <- f\n  print x"),
         ("haskell", "x <- f\nprint x"),
+        ("haskell", "let y = 1\nx <- f y\nprint x"),
         ("haskell", "ghci> f 1\n2"),
         ("hcl", "resource \"a\" \"b\" {\n  c = 1\n}"),
         ("terraform", "c = var.d"),
@@ -228,7 +229,6 @@ fn fragments_parse_in_their_languages() {
         ("dockerfile", "COPY --from=a /b /c"),
         ("vue", "<script setup>\nconst a = 1\n</script>"),
         ("svelte", "<script>\n  let a = 1;\n</script>"),
-        ("julia", "anything ((("),
         ("fortran", "anything ((("),
         ("", "anything ((("),
     ] {

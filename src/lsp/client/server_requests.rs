@@ -93,8 +93,8 @@ pub(super) fn answer(
             let applied = seeded_faults::is_on("edit_applied");
             (Ok(json!({"applied": applied, "failureReason": "edits are not applied by this client"})), None)
         }
-        "client/registerCapability" => register(capabilities, params),
-        "client/unregisterCapability" => unregister(capabilities, params),
+        methods::REGISTER_CAPABILITY => register(capabilities, params),
+        methods::UNREGISTER_CAPABILITY => unregister(capabilities, params),
         _ if is_refresh(method) => (Ok(Value::Null), Some(ServerEvent::Refresh { method: method.to_owned() })),
         _ => (Err((METHOD_NOT_FOUND, "method not found")), None),
     }

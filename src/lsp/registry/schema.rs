@@ -215,6 +215,8 @@ pub enum ProjectInference {
     PythonConfiguration,
     /// The same, for a server that has no setting for the folders: imports that need them are counted.
     PythonImports,
+    /// The source folders of Java, from the packages of the files, as settings and initialization options.
+    JavaPackages,
 }
 
 impl ProjectInference {
@@ -229,6 +231,7 @@ impl ProjectInference {
             Self::CompileDatabase => "compile_commands.json",
             Self::TypescriptDocument | Self::TypescriptExternal => "tsconfig.json",
             Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports => "pyproject.toml",
+            Self::JavaPackages => "pom.xml",
         }
     }
 }
