@@ -44,6 +44,22 @@ fn uses_in_files_of_another_language_are_included() {
 }
 
 #[test]
+fn a_question_during_the_first_walk_includes_them_too() {
+    paused(|| async {
+        let site = Site::new(&BOTH);
+        let own = referring(json!([site.location("a.fake", 0)]));
+        let companion = referring(json!([site.location("page.other", 1)]));
+        let entry = "uses = { languages = [\"fake\"], answers = true }";
+        let plan = Plan::new(site).kind(Entry::new("fake", own)).at_once();
+        let yard = plan.kind(Entry::new("pages", companion).other().entry(entry)).open().await;
+        for _ in 0..2 {
+            let answer = yard.call(REFERENCES, yard.site().at("a.fake", 0, 0)).await.ok();
+            assert_eq!(answer["items"].as_array().unwrap().len(), 2);
+        }
+    });
+}
+
+#[test]
 fn both_servers_are_asked_at_once() {
     paused(|| async {
         let site = Site::new(&BOTH);

@@ -115,6 +115,21 @@ fn a_missing_push_is_a_timeout_not_an_empty_list() {
 }
 
 #[test]
+fn a_server_that_can_be_asked_only_later_is_asked_then() {
+    paused(|| async {
+        let registration = json!({"registrations": [{"id": "1", "method": "textDocument/diagnostic"}]});
+        let fake = pushing()
+            .on("textDocument/didOpen", [wait_ms(300), ask("client/registerCapability", registration)])
+            .answer("textDocument/diagnostic", json!({"kind": "full", "items": [finding(0, "asked")]}))
+            .launcher();
+        let yard = Plan::one(Site::usual(), fake.clone()).open().await;
+        let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;
+        assert_eq!(called.ok()["diagnostics"][0]["message"], "asked");
+        called.took_about(300);
+    });
+}
+
+#[test]
 fn pushes_for_older_versions_are_ignored() {
     paused(|| async {
         let site = Site::usual();

@@ -78,6 +78,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether nothing is missing that may be there a moment later, such as a program.
+    pub fn is_complete(&self) -> bool {
+        self.unavailable.is_empty() && self.linters_without_library.is_empty() && self.companions.uncovered.is_empty()
+    }
+
     /// Linters without their library and servers without their checker, one entry for each kind, with the language that it would diagnose and
     /// the reason.
     pub fn missing_linters(&self) -> Vec<(String, Unavailable)> {

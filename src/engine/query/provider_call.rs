@@ -223,20 +223,20 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     /// Waits for the diagnostics that the server pushes.
     async fn await_push(&self, pending: PendingPush) -> Result<Attempt, ProviderFailure> {
         let PendingPush { pushed, encoding, mut expiry } = pending;
-        match (self.callers.watch(pushed, || expiry.missed()).await, self.request.document()) {
-            (Ok(Err(_)), _) => {
-                expiry.answered();
-                Err(self.not_kept(1))
-            }
-            (Ok(Ok(diagnostics)), Some(document)) => {
-                expiry.answered();
+        let pushed = self.callers.watch(pushed, || expiry.missed()).await;
+        if pushed.is_ok() {
+            expiry.answered()
+        } else {
+            expiry.closed()
+        }
+        match (pushed, self.request.document()) {
+            (Ok(None), _) => Ok(Attempt::Waited),
+            (Ok(Some(Err(_))), _) => Err(self.not_kept(1)),
+            (Ok(Some(Ok(diagnostics))), Some(document)) => {
                 let (uri, diagnostics) = (document.source.uri.text(), diagnostics.as_ref().clone());
                 Ok(Attempt::Pushed(RawFileDiagnostics { uri, diagnostics }, encoding))
             }
-            _ => {
-                expiry.closed();
-                Ok(Attempt::ServerExited)
-            }
+            _ => Ok(Attempt::ServerExited),
         }
     }
 

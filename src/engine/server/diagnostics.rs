@@ -48,7 +48,7 @@ pub(super) enum PushState {
     /// It has arrived.
     Current(PushedList),
     /// It will arrive on this channel.
-    Awaited(oneshot::Receiver<PushedList>),
+    Awaited(oneshot::Receiver<Option<PushedList>>),
     /// It was computed before another file changed, or was dropped: reopen the document, then ask again.
     Outdated,
 }
@@ -205,13 +205,20 @@ impl Diagnostics {
         for file in self.files.values_mut().filter(|file| !file.waiters.is_empty()) {
             if let Some(current) = file.current(settle, now) {
                 for waiter in file.waiters.drain(..) {
-                    drop(waiter.send(current.clone()));
+                    drop(waiter.send(Some(current.clone())));
                 }
             } else if let Some(at) = file.quiet_at(settle).filter(|at| *at > now) {
                 next = Some(next.map_or(at, |next| next.min(at)));
             }
         }
         next
+    }
+
+    /// The server is asked for diagnostics from now on: no request waits for a push any longer.
+    pub(super) fn end_waits(&mut self) {
+        for waiter in self.files.values_mut().flat_map(|file| file.waiters.drain(..)) {
+            drop(waiter.send(None));
+        }
     }
 
     /// All reported diagnostics.

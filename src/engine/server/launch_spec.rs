@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::server::client_host::{FolderHost, ProjectSettings};
 use crate::server::context::ServerContext;
 use crate::server::isolation;
-use crate::server::prepared_projects::PreparedProjects;
+use crate::server::prepared_projects::{Preparation, PreparedProjects};
 use codeyard_lsp::client::lifecycle::InitializeSpec;
 use codeyard_lsp::methods;
 use codeyard_lsp::registry::{LaunchConfig, LaunchPaths, ReadinessRule};
@@ -51,7 +51,7 @@ pub(super) fn prepare(context: &ServerContext) -> io::Result<PreparedLaunch> {
     let folders = context.workspace_folders();
     // Projects that join meanwhile are announced to the running process, after they were prepared.
     let roots = folders.current();
-    let projects = PreparedProjects::prepare(context, &roots)?;
+    let projects = Preparation::begin(context, &roots)?.accept(context);
     let settings = merged(launch.settings.clone(), context.settings.as_ref());
     let what = isolation::of_server(context, launch.path_front.as_deref())?;
     let env = environment(context, &launch, &what)?;

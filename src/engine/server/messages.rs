@@ -66,8 +66,9 @@ pub struct PendingAnswer {
 
 /// An awaited push.
 pub struct PendingPush {
-    /// Resolves to the diagnostics of the current content, or to why they aren't kept; fails when the server goes away.
-    pub pushed: tokio::sync::oneshot::Receiver<Result<Arc<Vec<RawDiagnostic>>, DropReason>>,
+    /// Resolves to the diagnostics of the current content, or to why they aren't kept; `None`: the server is to be asked for them. Fails when
+    /// the server goes away.
+    pub pushed: tokio::sync::oneshot::Receiver<Option<Result<Arc<Vec<RawDiagnostic>>, DropReason>>>,
     /// The encoding of their positions.
     pub encoding: PositionEncoding,
     /// Counts the wait as expired when the deadline of a call passes.

@@ -20,6 +20,7 @@ use crate::server::document_loading::LoadedDocuments;
 use crate::server::launch_spec::merged;
 use crate::server::project_publication::{self, PreparedCoverage};
 use crate::server::session::LiveServer;
+use crate::status::project_cell::PublishedProject;
 use codeyard_files::watch::{ChangeKind, Changes, FileChange};
 use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
 use codeyard_lsp::registry::{CachedFiles, MultiRoot, ProjectPlacement, ProjectRoot, place_file};
@@ -49,6 +50,12 @@ pub struct PreparedSettings(Arc<RwLock<BTreeMap<PathBuf, Option<Value>>>>);
 /// The projects of one process, by project root.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PreparedProjects(BTreeMap<PathBuf, PreparedProject>);
+
+/// Projects that were prepared, and that no process has yet. One that is dropped changes nothing.
+pub(super) struct Preparation {
+    projects: PreparedProjects,
+    published: BTreeMap<PathBuf, PublishedProject>,
+}
 
 /// Files by the root of their project.
 type FilesByRoot = BTreeMap<PathBuf, Vec<PathBuf>>;
@@ -85,12 +92,12 @@ impl PreparedSettings {
     }
 }
 
-impl PreparedProjects {
+impl Preparation {
     /// Prepares the projects of the server at these roots, which it had at some moment. Blocks.
     ///
     /// # Errors
     /// Errors of the file system, when the cache folder can't be written.
-    pub(super) fn prepare(context: &ServerContext, at: &[PathBuf]) -> io::Result<Self> {
+    pub(super) fn begin(context: &ServerContext, at: &[PathBuf]) -> io::Result<Self> {
         let mut projects = BTreeMap::new();
         let (by_root, others) = files_by_root(context, at);
         let generated = context.generated();
@@ -115,14 +122,20 @@ impl PreparedProjects {
             PreparedCoverage { root, files, info }
         };
         let coverage = by_root.into_iter().map(of_project).collect();
-        // No request is sent before the process has these projects.
-        project_publication::publish(context, coverage);
-        let projects = Self(projects);
-        // The server may ask for its settings as soon as it is notified of a project.
-        context.project.settings.replace(&projects);
-        Ok(projects)
+        let published = project_publication::publication(context, coverage);
+        Ok(Self { projects: PreparedProjects(projects), published })
     }
 
+    /// The projects are those of the process from now on: publishes them, and gives their settings to the process, which may ask for them as soon
+    /// as it is notified of a project. No request may be sent before it has them.
+    pub(super) fn accept(self, context: &ServerContext) -> PreparedProjects {
+        context.status.projects().publish(self.published);
+        context.project.settings.replace(&self.projects);
+        self.projects
+    }
+}
+
+impl PreparedProjects {
     /// Whether they are the projects at these roots, which are sorted.
     pub(super) fn are_at(&self, roots: &[PathBuf]) -> bool {
         self.0.keys().eq(roots)

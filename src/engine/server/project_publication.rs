@@ -11,7 +11,7 @@ use actix::prelude::*;
 
 use crate::server::actor::LanguageServer;
 use crate::server::context::ServerContext;
-use crate::server::prepared_projects::PreparedProjects;
+use crate::server::prepared_projects::Preparation;
 use crate::server::registry::IndexedRegistry;
 use crate::status::project_cell::PublishedProject;
 use codeyard_base::blocking;
@@ -36,19 +36,21 @@ pub(super) struct PreparedCoverage {
     pub info: ProjectInfo,
 }
 
-/// Publishes the projects that the server's process knows or will know.
-pub(super) fn publish(context: &ServerContext, projects: Vec<PreparedCoverage>) {
+/// What is published of the projects that the server's process knows or will know, by root.
+pub(super) fn publication(
+    context: &ServerContext,
+    projects: Vec<PreparedCoverage>,
+) -> BTreeMap<PathBuf, PublishedProject> {
     let roots = context.gate.root_set();
     let is_listed = context.project.watched.get().is_some();
-    let published = projects.into_iter().map(|project| {
+    let publish = |project: PreparedCoverage| {
         let mut published = published(&context.kind, &context.server, &context.servers, roots, &project);
         if !is_listed {
             published.coverage = published.coverage.filter(|_| context.server.project.is_some()).map(unlisted);
         }
         (project.root, published)
-    });
-    let published: BTreeMap<PathBuf, PublishedProject> = published.collect();
-    context.status.projects().publish(published);
+    };
+    projects.into_iter().map(publish).collect()
 }
 
 fn published(
@@ -91,7 +93,8 @@ impl Handler<FilesListed> for LanguageServer {
             let context = self.context.clone();
             // Only the published numbers are needed: such a server is started without a prepared project.
             drop(blocking::spawn(move || {
-                PreparedProjects::prepare(&context, &context.workspace_folders().current()).is_ok()
+                Preparation::begin(&context, &context.workspace_folders().current())
+                    .map(|prepared| prepared.accept(&context))
             }));
         }
     }

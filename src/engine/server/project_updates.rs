@@ -16,7 +16,7 @@ use crate::server::actor::LanguageServer;
 use crate::server::context::ServerContext;
 use crate::server::document_loading::{LoadedDocuments, WantedDocument};
 use crate::server::messages::{NoticeKind, PreparationEnd};
-use crate::server::prepared_projects::{self, PreparedProjects, ProjectUpdate};
+use crate::server::prepared_projects::{self, Preparation, PreparedProjects, ProjectUpdate};
 use codeyard_base::blocking;
 use codeyard_files::watch::Changes;
 use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
@@ -107,7 +107,7 @@ impl LanguageServer {
         }
         let (context, incarnation) = (self.context.clone(), self.incarnation);
         let prepare = move || match cause.holds(&context) {
-            true => PreparedProjects::prepare(&context, &context.workspace_folders().current()).map(Some),
+            true => Preparation::begin(&context, &context.workspace_folders().current()).map(Some),
             false => Ok(None),
         };
         let prepared = blocking::spawn(prepare).into_actor(self);
@@ -120,16 +120,11 @@ impl LanguageServer {
         self.preparation = Some(RunningPreparation { _running: running, ended, later: None });
     }
 
-    fn on_prepared(
-        &mut self,
-        incarnation: u64,
-        prepared: io::Result<Option<PreparedProjects>>,
-        ctx: &mut Context<Self>,
-    ) {
+    fn on_prepared(&mut self, incarnation: u64, prepared: io::Result<Option<Preparation>>, ctx: &mut Context<Self>) {
         if incarnation != self.incarnation || !self.is_preparing() {
             return;
         }
-        match prepared {
+        match prepared.map(|prepared| prepared.map(|prepared| prepared.accept(&self.context))) {
             Ok(Some(projects)) => match self.projects.update_to(&projects) {
                 ProjectUpdate::None => self.projects = projects,
                 ProjectUpdate::Restart => {

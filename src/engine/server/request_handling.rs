@@ -291,7 +291,7 @@ impl LanguageServer {
             PushState::Awaited(receiver) => receiver,
             PushState::Current(diagnostics) => {
                 let (sender, receiver) = tokio::sync::oneshot::channel();
-                drop(sender.send(diagnostics));
+                drop(sender.send(Some(diagnostics)));
                 receiver
             }
             PushState::Outdated => return SendOutcome::NotReady,

@@ -298,6 +298,9 @@ impl LiveServer {
                 let is_new = matches!(event, ServerEvent::Registered { .. });
                 let method = if is_new { methods::REGISTER_CAPABILITY } else { methods::UNREGISTER_CAPABILITY };
                 self.readiness.on_method(method, now);
+                if self.capabilities.supports(methods::DOCUMENT_DIAGNOSTIC) {
+                    self.diagnostics.end_waits();
+                }
                 self.documents.set_options(sync_options(&self.capabilities, self.encoding));
                 effect.readiness = true;
             }

@@ -109,10 +109,7 @@ impl Workspace {
         };
         match made {
             Ok(plan) => {
-                let is_young = || {
-                    plan.unavailable.is_empty() && plan.linters_without_library.is_empty()
-                        || at.elapsed() < INCOMPLETE_PLAN_LIFE
-                };
+                let is_young = || plan.is_complete() || at.elapsed() < INCOMPLETE_PLAN_LIFE;
                 let is_usable = waited || job.revision == self.plan_revision && is_young();
                 is_usable.then(|| Ok(plan.clone()))
             }

@@ -22,8 +22,8 @@ const TEXT_BYTES: usize = 16;
 /// The diagnostics of a push, or why they weren't kept.
 pub(in crate::server) type PushedList = Result<Arc<Vec<RawDiagnostic>>, DropReason>;
 
-/// A request that waits for the push after a sync.
-pub(super) type Waiter = oneshot::Sender<PushedList>;
+/// A request that waits for the push after a sync. It gets `None` if the server is to be asked for the diagnostics instead.
+pub(super) type Waiter = oneshot::Sender<Option<PushedList>>;
 
 /// The last sync of an open document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

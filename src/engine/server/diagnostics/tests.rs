@@ -33,7 +33,7 @@ fn an_older_versions_push_is_not_taken() {
     let PushState::Awaited(mut waits) = known.push_of(&uri(), Duration::ZERO, now) else { panic!("must wait") };
     assert!(known.pushed(&uri(), Some(2), Ok(vec![finding("new")]), now));
     assert_eq!(known.settle(Duration::ZERO, now), None);
-    assert_eq!(waits.try_recv().unwrap().unwrap()[0].message, "new");
+    assert_eq!(waits.try_recv().unwrap().unwrap().unwrap()[0].message, "new");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn unversioned_pushes_must_follow_the_sync_and_be_quiet() {
     assert_eq!(known.settle(settle, now), Some(now + settle));
     assert!(waits.try_recv().is_err());
     assert_eq!(known.settle(settle, now + settle), None);
-    assert_eq!(waits.try_recv().unwrap().unwrap()[0].message, "after");
+    assert_eq!(waits.try_recv().unwrap().unwrap().unwrap()[0].message, "after");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn tidying_up_after_our_close_is_not_taken_for_an_empty_result() {
         assert!(waits.try_recv().is_err());
         known.pushed(&uri(), None, Ok(vec![finding("b")]), now);
         assert_eq!(known.settle(Duration::ZERO, now), None);
-        assert_eq!(waits.try_recv().unwrap().unwrap()[0].message, "b");
+        assert_eq!(waits.try_recv().unwrap().unwrap().unwrap()[0].message, "b");
     }
 }
 
