@@ -30,6 +30,9 @@ pub const MAX_OPEN_DOCUMENTS: usize = 256;
 /// Documents that one language server keeps open as anchors, whatever the number of its projects.
 pub const MAX_SERVER_ANCHORS: usize = 128;
 
+/// Files whose references are looked at for callers that a server leaves out.
+pub const MAX_CALLER_FILES: usize = 256;
+
 /// Language servers of a workspace whose changes are counted apart. Beyond it the counts so far concern every answer.
 pub const MAX_SERVER_EPOCHS: usize = 512;
 

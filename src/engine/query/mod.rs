@@ -6,6 +6,7 @@
 //! [`useful_order`] sorts it for the tool `lsp`, and [`previews`] adds source lines. This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
 
 pub mod callers;
+mod callers_by_references;
 pub(crate) mod canonicalise;
 mod collected;
 pub mod commonjs;

@@ -43,6 +43,8 @@ pub struct Provider {
     pub caches_symbols: bool,
     /// Whether references through CommonJS are added to its own.
     pub links_commonjs: bool,
+    /// Whether callers that it leaves out are taken from its references.
+    pub callers_by_references: bool,
     /// Whether it answers only for documents that are open.
     pub answers_opened_only: bool,
     /// No document is opened before it is ready.

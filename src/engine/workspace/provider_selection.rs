@@ -134,6 +134,7 @@ impl Workspace {
             symbols_max: choice.server.quirks.symbols_max,
             caches_symbols: choice.server.quirks.caches_symbols,
             links_commonjs: choice.server.quirks.links_commonjs,
+            callers_by_references: choice.server.quirks.callers_by_references,
             answers_opened_only: choice.server.quirks.open_set_matters,
             ignores_early_opens: choice.server.quirks.ignores_early_opens,
             fallback_for: fallback_for.map(|languages| Arc::new(FallbackFor { languages, servers })),

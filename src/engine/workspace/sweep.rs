@@ -109,6 +109,7 @@ impl Workspace {
                 is_linter: false,
                 symbols_max: 0,
                 links_commonjs: false,
+                callers_by_references: false,
                 answers_opened_only: false,
                 ignores_early_opens: false,
                 fallback_for: None,

@@ -20,6 +20,8 @@ pub struct Quirks {
     pub symbols_max: usize,
     /// Its references don't follow names through CommonJS (`exports`, `require`), although it knows their definitions: they are added.
     pub links_commonjs: bool,
+    /// It lists one of the callers that have the same name in several programs, although it lists their references: the others are added.
+    pub callers_by_references: bool,
     /// Its answers depend on which documents are open.
     pub open_set_matters: bool,
     /// Of the documents that are opened before it is ready, it diagnoses only the last: none is opened until then.

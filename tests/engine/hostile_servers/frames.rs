@@ -11,6 +11,11 @@ fn closed(name: &'static str, bytes: impl Fn() -> Vec<u8> + 'static) -> Behaviou
     on_definition(name, move |_| vec![raw(&bytes())]).gets(CLOSED).leaves(TWO_VIOLATIONS)
 }
 
+/// Text between two messages that is passed over; the right answer follows.
+fn printed(name: &'static str, bytes: impl Fn() -> Vec<u8> + 'static) -> Behaviour {
+    on_definition(name, move |site| vec![raw(&bytes()), reply(json!([site.location("a.fake", 1)]))])
+}
+
 /// A body that is passed over; the right answer follows.
 fn passed_over(name: &'static str, bytes: impl Fn() -> Vec<u8> + 'static) -> Behaviour {
     on_definition(name, move |site| vec![body(bytes()), reply(json!([site.location("a.fake", 1)]))])
@@ -24,7 +29,13 @@ fn answer_to(site: &Site) -> String {
 
 fn headers() -> Vec<Behaviour> {
     vec![
-        closed("text in place of a header", || b"Segmentation fault\r\n\r\n".to_vec()),
+        printed("text before a header", || b"Segmentation fault\r\n\r\n".to_vec()),
+        printed("text without an end of line before a header", || b"Loading 50 %\rLoading 100 %".to_vec()),
+        printed("a line of text for each of a thousand files", || {
+            "Error: no such package\n".repeat(1_000).into_bytes()
+        }),
+        closed("text above the limit", || "Error: no such package\n".repeat(50_000).into_bytes()),
+        closed("a line above the limit", || vec![b'x'; 1_100_000]),
         closed("no Content-Length", || b"Content-Type: text\r\n\r\n{}".to_vec()),
         closed("negative length", || b"Content-Length: -1\r\n\r\n".to_vec()),
         closed("length in letters", || b"Content-Length: ten\r\n\r\n".to_vec()),
@@ -32,12 +43,14 @@ fn headers() -> Vec<Behaviour> {
         closed("length of a hundred digits", || format!("Content-Length: {}\r\n\r\n", "9".repeat(100)).into_bytes()),
         closed("two lengths", || b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}".to_vec()),
         closed("empty length", || b"Content-Length:\r\n\r\n{}".to_vec()),
-        closed("a header of 20,000 bytes", || vec![b'x'; 20_000]),
-        closed("10,000 headers", || "A: b\r\n".repeat(10_000).into_bytes()),
-        closed("an empty header block", || b"\r\n\r\n".to_vec()),
-        closed("NUL bytes in place of a header", || vec![0; 64]),
-        closed("a byte order mark before the header", || "\u{feff}Content-Length: 2\r\n\r\n{}".into()),
-        closed("a body longer than its length", || b"Content-Length: 2\r\n\r\n{} and more".to_vec()),
+        closed("a header of 20,000 bytes", || format!("Content-Type: {}", "x".repeat(20_000)).into_bytes()),
+        closed("10,000 headers", || "Content-Type: b\r\n".repeat(10_000).into_bytes()),
+        closed("text in a header block", || b"Content-Type: x\r\nSegmentation fault\r\n\r\n".to_vec()),
+        printed("an empty header block", || b"\r\n\r\n".to_vec()),
+        printed("NUL bytes before a header", || vec![0; 64]),
+        printed("a byte order mark before the header", || "\u{feff}Content-Length: 2\r\n\r\n{}".into()),
+        printed("a body longer than its length", || b"Content-Length: 2\r\n\r\n{} and more".to_vec()),
+        on_definition("text in place of an answer", |_| vec![raw(b"Segmentation fault\r\n\r\n")]).gets(TIMEOUT),
         on_definition("lines that end with LF only", |site| {
             let text = json!({"jsonrpc": "2.0", "method": "x"}).to_string();
             let bytes = format!("Content-Length: {}\n\n{text}", text.len());

@@ -34,7 +34,7 @@ use codeyard_model::uri::UriAdmission;
 use self::linker::Linker;
 pub use self::module_cache::ModuleCache;
 use self::requests::ServerQuestions;
-pub(crate) use self::sources::WorkspaceFiles;
+pub(crate) use self::sources::{WorkspaceFiles, stamped_text};
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::server::document::DocumentInput;

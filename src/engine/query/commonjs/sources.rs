@@ -114,7 +114,7 @@ pub(super) async fn mentions_modules(gate: &Gate, path: &Path) -> bool {
 }
 
 /// The text of a file inside the roots. `None` if it can't be read, is too large, or isn't UTF-8.
-pub(super) fn stamped_text(gate: &Gate, path: &Path) -> Option<((CanonicalUri, String), FileStamp)> {
+pub(crate) fn stamped_text(gate: &Gate, path: &Path) -> Option<((CanonicalUri, String), FileStamp)> {
     let uri = gate.path(path).ok()?;
     let (bytes, stamp) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
     Some(((uri, String::from_utf8(bytes).ok()?), stamp))

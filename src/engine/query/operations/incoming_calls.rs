@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use super::call_hierarchy::{CallsAnswer, PrepareRequest, ServerFunction, calls, canonical_calls};
 use super::document_position::DocumentPosition;
 use super::tool_operation::ToolOperation;
+use crate::query::callers_by_references;
 use crate::query::canonicalise::context::CanonicalContext;
 use crate::query::commonjs::{self, AskedSymbol, LinkedCalls};
 use crate::query::provider::Provider;
@@ -77,8 +78,13 @@ impl ToolOperation for IncomingCalls {
     }
 
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        let own = calls(provider, &self.request, context, IncomingCallsRequest).await?;
+        let mut own = calls(provider, &self.request, context, IncomingCallsRequest).await?;
         let DocumentPosition { document, position, .. } = &self.request.0;
+        if let (CallsAnswer::Calls(listed), true) = (&mut own, provider.callers_by_references) {
+            let at = (document, *position);
+            let completed = callers_by_references::complete(provider, at, std::mem::take(listed), context).await?;
+            return Ok(Callers { answer: CallsAnswer::Calls(completed.calls), undecided: completed.undecided });
+        }
         let asked = AskedSymbol { document, position: *position, include_declaration: true };
         let LinkedCalls { calls: more, is_export, undecided } =
             commonjs::callers(provider, asked, own.calls(), context).await?;
