@@ -20,6 +20,8 @@ mod info;
 mod java;
 pub mod limits;
 mod memory;
+mod other_projects;
+mod packages;
 mod prepare;
 mod python;
 mod tree;
@@ -31,7 +33,7 @@ pub use codeyard_lsp::registry::ProjectInference;
 pub use coverage::CoverageOwner;
 pub use info::{ProjectInfo, ProjectSource, UnresolvedNames};
 pub use memory::ProjectMemory;
+pub use other_projects::{mark_uses_in_other_projects, modules};
 pub use prepare::{
     PreparedProject, ProjectCommand, ProjectDocument, ProjectModules, ProjectRequest, RunBuild, prepare,
 };
-pub use python::{mark_uses_in_other_projects, modules};

@@ -9,7 +9,7 @@ use codeyard_lsp::registry::ProjectInference;
 use parking_lot::Mutex;
 
 use crate::compile_database::CompileWatch;
-use crate::{java, python, typescript};
+use crate::{java, packages, python, typescript};
 
 /// The memory of one project.
 #[derive(Debug, Default)]
@@ -40,6 +40,7 @@ impl ProjectMemory {
             ProjectInference::PythonPaths | ProjectInference::PythonConfiguration | ProjectInference::PythonImports => {
                 python::reads(file) || self.has_new_imports(file, &|file| python::read_imports(file, top))
             }
+            ProjectInference::GoModules | ProjectInference::CargoPackages => packages::reads(file),
             ProjectInference::JavaPackages => self.has_new_imports(file, &|file| java::read_header(file, top)),
             ProjectInference::CompileDatabase => {
                 self.compiled.lock().as_ref().is_some_and(|watch| watch.concerns(file) && watch.is_outdated(file))

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::info::ProjectInfo;
 use crate::memory::ProjectMemory;
-use crate::{compile_database, java, python, typescript, views};
+use crate::{compile_database, java, packages, python, typescript, views};
 
 /// Whose project is prepared.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ pub struct PreparedProject {
     pub documents: Vec<ProjectDocument>,
     /// Requests to send after the start, before documents are opened.
     pub commands: Vec<ProjectCommand>,
-    /// What it and the other projects of its server may import from each other. Only of projects of Python.
+    /// What it and the other projects of its server may import from each other.
     pub modules: ProjectModules,
     /// A digest of the files in the cache folder that the server reads only at its start. With another one it must be restarted.
     pub digest: [u8; 32],
@@ -110,6 +110,9 @@ pub fn prepare(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject>
             | ProjectInference::PythonConfiguration
             | ProjectInference::PythonImports),
         ) => python::prepare(request, inference),
+        Some(inference @ (ProjectInference::GoModules | ProjectInference::CargoPackages)) => {
+            Ok(packages::prepare(request, inference))
+        }
         Some(ProjectInference::JavaPackages) => java::prepare(request),
         None => Ok(PreparedProject { info: views::project(request), ..PreparedProject::default() }),
     }

@@ -116,7 +116,9 @@ impl Preparation {
         }
         let of_others = others.iter().map(|(root, files)| (root.clone(), modules(&request(root, files)))).collect();
         let top = by_root.keys().next().and_then(|root| context.gate.root_set().root_of(root));
-        mark_uses_in_other_projects(&mut projects, &of_others, top.unwrap_or(&context.root));
+        if let Some(inference) = context.server.project {
+            mark_uses_in_other_projects(&mut projects, &of_others, top.unwrap_or(&context.root), inference);
+        }
         let of_project = |(root, files): (PathBuf, _)| {
             let info = projects.get(&root).map(|project| project.info.clone()).unwrap_or_default();
             PreparedCoverage { root, files, info }

@@ -217,12 +217,17 @@ pub enum ProjectInference {
     PythonImports,
     /// The source folders of Java, from the packages of the files, as settings and initialization options.
     JavaPackages,
+    /// Nothing is passed to the server: modules of Go that another module takes from a folder.
+    GoModules,
+    /// The same for packages of Cargo.
+    CargoPackages,
 }
 
 impl ProjectInference {
     /// Whether projects of this kind may import modules of each other.
     pub fn shares_modules(self) -> bool {
-        matches!(self, Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports)
+        let is_of_python = matches!(self, Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports);
+        is_of_python || matches!(self, Self::GoModules | Self::CargoPackages)
     }
 
     /// The project file that the server reads, for people.
@@ -232,6 +237,8 @@ impl ProjectInference {
             Self::TypescriptDocument | Self::TypescriptExternal => "tsconfig.json",
             Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports => "pyproject.toml",
             Self::JavaPackages => "pom.xml",
+            Self::GoModules => "go.mod",
+            Self::CargoPackages => "Cargo.toml",
         }
     }
 }

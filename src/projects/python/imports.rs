@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-/// The first parts of the names that a text imports absolutely, such as `a` of `a.b`.
+/// The names that a text imports absolutely: of `a.b.c` the first part, `a`, and the first two, `a.b`.
 pub(super) fn imports_of(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for line in text.lines() {
@@ -40,7 +40,8 @@ fn add(name: &str, found: &mut BTreeSet<String>) {
     let name = name.trim_end_matches('.');
     let is_name = |part: &str| part.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_');
     if name.split('.').all(is_name) {
-        found.extend(name.split('.').next().map(str::to_owned));
+        let mut ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
+        found.extend(ends.by_ref().take(2).map(|end| name[..end].to_owned()));
     }
 }
 
@@ -53,7 +54,7 @@ mod tests {
         let text = "import os, a.b as c,d\nfrom e.f import g\n  from h import (\n    i,\n)\nfrom . import j\nfrom .k import l\n\
             # import m\nimportant = 1\nfrom_x = 2\nfrom n import(o)\nimport straße # note\nx = 'from p import q'\n";
         let found: Vec<String> = imports_of(text).into_iter().collect();
-        assert_eq!(found, ["a", "d", "e", "h", "n", "os", "straße"]);
+        assert_eq!(found, ["a", "a.b", "d", "e", "e.f", "h", "n", "os", "straße"]);
     }
 
     #[test]

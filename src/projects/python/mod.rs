@@ -10,10 +10,7 @@ mod environment;
 mod imports;
 mod options;
 mod scope;
-mod shared_modules;
 mod standard_library;
-
-pub use shared_modules::{mark_uses_in_other_projects, modules};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -62,6 +59,8 @@ struct SearchPaths {
     beside: BTreeSet<String>,
     /// Names of packages that are neither in the tree nor in the standard library.
     foreign: BTreeSet<String>,
+    /// Packages such as `a.b` that a namespace package of the tree, `a`, doesn't hold.
+    foreign_parts: BTreeSet<String>,
 }
 
 /// Prepares the project of a type checker. Reads the files; blocks.
@@ -104,8 +103,16 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
     Ok(prepared)
 }
 
+/// What a project that the server isn't started for offers and wants. Reads its files; blocks.
+pub(crate) fn modules(request: &ProjectRequest<'_>) -> ProjectModules {
+    let tree = Tree::new(request.root, request.files);
+    let environment = VirtualEnvironment::read(environment::folder(request.root).as_deref(), request.top);
+    modules_of(&tree, &search_paths(&tree, request), &environment)
+}
+
 fn modules_of(tree: &Tree<'_>, paths: &SearchPaths, environment: &VirtualEnvironment) -> ProjectModules {
-    let wanted = paths.foreign.iter().filter(|name| !environment.holds(name)).cloned();
+    let is_held = |name: &str| environment.holds(name.split('.').next().unwrap_or_default());
+    let wanted = paths.foreign.iter().chain(&paths.foreign_parts).filter(|name| !is_held(name)).cloned();
     ProjectModules { offered: tree.offered(&paths.folders), wanted: wanted.collect() }
 }
 
@@ -141,6 +148,12 @@ fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPath
                 imports.insert(file.clone(), read_imports(file, request.top));
             }
             for name in imports.get(file).into_iter().flatten() {
+                if let Some((space, part)) = name.split_once('.') {
+                    if tree.is_namespace_without(space, part) {
+                        found.foreign_parts.insert(name.clone());
+                    }
+                    continue;
+                }
                 imported.insert(name.clone());
                 match tree.home_of(name, file) {
                     Home::Root => {}
@@ -248,8 +261,33 @@ impl<'a> Tree<'a> {
     fn offered(&self, folders: &BTreeSet<PathBuf>) -> BTreeSet<String> {
         let own = [self.root.to_path_buf(), self.root.join("src")];
         let all = own.iter().chain(folders).filter_map(|folder| Some((folder, self.modules.get(folder.as_path())?)));
-        let names = all.flat_map(|(folder, names)| names.iter().filter(|name| self.holds_module(folder, name)));
-        names.map(|name| (*name).to_owned()).collect()
+        let mut offered = BTreeSet::new();
+        for (folder, names) in all {
+            for name in names {
+                if self.holds_module(folder, name) {
+                    offered.insert((*name).to_owned());
+                    continue;
+                }
+                // A namespace package: others may add to it.
+                let space = folder.join(name);
+                let parts = self.modules.get(space.as_path()).into_iter().flatten();
+                offered
+                    .extend(parts.filter(|part| self.holds_module(&space, part)).map(|part| format!("{name}.{part}")));
+            }
+        }
+        offered
+    }
+
+    /// Whether the tree has folders of this name that are no packages of their own, and none of them holds `part`.
+    fn is_namespace_without(&self, space: &str, part: &str) -> bool {
+        let homes = self.homes.get(space).into_iter().flatten();
+        let mut places = homes.map(|home| home.join(space)).peekable();
+        places.peek().is_some()
+            && places.all(|place| {
+                self.modules.contains_key(place.as_path())
+                    && !self.packages.contains(place.as_path())
+                    && !self.holds(&place, part)
+            })
     }
 
     /// The imported names that a folder holds.

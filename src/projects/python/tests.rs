@@ -86,7 +86,7 @@ fn uses_in_other_projects_mark_the_project_that_they_import() {
         ])
     };
     let mut all = projects();
-    crate::mark_uses_in_other_projects(&mut all, &BTreeMap::new(), &top);
+    crate::mark_uses_in_other_projects(&mut all, &BTreeMap::new(), &top, ProjectInference::PythonPaths);
     let marks = |all: &BTreeMap<PathBuf, PreparedProject>, name: &str| {
         let marking = all[&top.join(name)].info.unresolved.iter().filter(|cause| cause.hides_uses);
         marking.map(|cause| (cause.what.clone(), cause.remedy.clone())).collect::<Vec<_>>()
@@ -96,12 +96,37 @@ fn uses_in_other_projects_mark_the_project_that_they_import() {
     assert_eq!(marks(&all, "core"), [(what, Some(remedy))]);
     assert_eq!((marks(&all, "web"), marks(&all, "other")), (vec![], vec![]));
 
+    // Parts of one namespace package.
+    let parts = [
+        of("a", &[("pyproject.toml", ""), ("src/acme/core/__init__.py", ""), ("src/acme/core/ids.py", "")]),
+        of(
+            "b",
+            &[
+                ("pyproject.toml", ""),
+                ("src/acme/web/__init__.py", ""),
+                ("src/acme/web/app.py", "from acme.core.ids import x\n"),
+            ],
+        ),
+        of(
+            "c",
+            &[
+                ("pyproject.toml", ""),
+                ("acme/own/__init__.py", "import acme.own.x, acme.other\n"),
+                ("acme/own/x.py", ""),
+            ],
+        ),
+    ];
+    all = BTreeMap::from(parts);
+    crate::mark_uses_in_other_projects(&mut all, &BTreeMap::new(), &top, ProjectInference::PythonPaths);
+    assert_eq!(marks(&all, "a")[0].0, "b imports them without an environment that they share");
+    assert_eq!((marks(&all, "b"), marks(&all, "c")), (vec![], vec![]));
+
     // An environment that holds another package of this name.
     let mark = ("venv/pyvenv.cfg", "home = /usr/bin\n");
     let held = ("venv/lib/python3.12/site-packages/core/x.py", "");
     all = projects();
     all.extend([of("web", &[mark, held, ("src/web/__init__.py", "import core\n")])]);
-    crate::mark_uses_in_other_projects(&mut all, &BTreeMap::new(), &top);
+    crate::mark_uses_in_other_projects(&mut all, &BTreeMap::new(), &top, ProjectInference::PythonPaths);
     assert_eq!(marks(&all, "core"), []);
 }
 

@@ -12,13 +12,14 @@ use crate::memory::ProjectMemory;
 use crate::prepare::{PreparedProject, ProjectRequest, RunBuild};
 
 /// A tree of files with their texts.
-struct Tree {
+pub(super) struct Tree {
     folder: tempfile::TempDir,
-    files: Vec<PathBuf>,
+    /// The files that are listed as sources.
+    pub files: Vec<PathBuf>,
 }
 
 impl Tree {
-    fn new(files: &[(&str, &str)]) -> Self {
+    pub(super) fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("r");
         let mut sources = Vec::new();
@@ -26,7 +27,7 @@ impl Tree {
             let path = root.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, text).unwrap();
-            if !name.ends_with(".json") && !name.contains("node_modules") {
+            if ![".json", ".yaml", ".map"].iter().any(|end| name.ends_with(end)) && !name.contains("node_modules") {
                 sources.push(path);
             }
         }
@@ -34,11 +35,11 @@ impl Tree {
         Self { folder, files: sources }
     }
 
-    fn root(&self) -> PathBuf {
+    pub(super) fn root(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join("r")
     }
 
-    fn prepare(&self, inference: ProjectInference) -> PreparedProject {
+    pub(super) fn prepare(&self, inference: ProjectInference) -> PreparedProject {
         let root = self.root();
         let request = ProjectRequest {
             server: &ServerSpec::default(),

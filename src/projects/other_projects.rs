@@ -1,4 +1,4 @@
-//! Modules that projects of one server import from each other without a shared environment.
+//! Modules that projects of one server take from each other, and that the server doesn't connect.
 //!
 //! Each project is answered for alone, so the uses of its symbols in another project are missing from its answers. Invariant: a project is marked only if another one imports a module
 //! that it offers and that the other neither holds nor has installed.
@@ -6,22 +6,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{DiskFiles, MarkerFiles, PYTHON_PACKAGE_FILES};
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles, PYTHON_PACKAGE_FILES, ProjectInference};
 
-use super::environment::{self, VirtualEnvironment};
-use super::{Tree, modules_of, search_paths};
 use crate::info::UnresolvedNames;
 use crate::limits::MAX_EXAMPLES;
 use crate::prepare::{PreparedProject, ProjectModules, ProjectRequest};
+use crate::{packages, python};
 
 /// Number of projects that a sentence names.
 const MAX_NAMED: usize = 2;
 
 /// What a project that the server isn't started for offers and wants. Reads its files; blocks.
 pub fn modules(request: &ProjectRequest<'_>) -> ProjectModules {
-    let tree = Tree::new(request.root, request.files);
-    let environment = VirtualEnvironment::read(environment::folder(request.root).as_deref(), request.top);
-    modules_of(&tree, &search_paths(&tree, request), &environment)
+    match request.server.project {
+        Some(inference @ (ProjectInference::GoModules | ProjectInference::CargoPackages)) => {
+            packages::modules(request, inference)
+        }
+        _ => python::modules(request),
+    }
 }
 
 /// Marks the projects whose modules other projects in `top` import: those of the server, and `others`.
@@ -29,6 +31,7 @@ pub fn mark_uses_in_other_projects(
     projects: &mut BTreeMap<PathBuf, PreparedProject>,
     others: &BTreeMap<PathBuf, ProjectModules>,
     top: &Path,
+    inference: ProjectInference,
 ) {
     let mut importers: BTreeMap<PathBuf, (BTreeSet<PathBuf>, BTreeSet<String>)> = BTreeMap::new();
     let mut offers: BTreeMap<&String, Vec<&PathBuf>> = BTreeMap::new();
@@ -47,9 +50,21 @@ pub fn mark_uses_in_other_projects(
     }
     for (root, (by, names)) in importers {
         let Some(project) = projects.get_mut(&root) else { continue };
-        let remedy = install_command(by.iter().chain([&root]), top);
+        let importers = imported_by(&by, top);
+        let all: Vec<&PathBuf> = [&root].into_iter().chain(&by).collect();
+        let (what, remedy) = match inference {
+            ProjectInference::GoModules => {
+                (format!("{importers}, and no `go.work` joins the modules"), work_command(&all, top))
+            }
+            ProjectInference::CargoPackages => {
+                let one = if by.len() == 1 { "uses" } else { "use" };
+                let importers = importers.replace(" imports them", "").replace(" import them", "");
+                (format!("{importers} {one} them from outside of the Cargo workspace"), None)
+            }
+            _ => (format!("{importers} without an environment that they share"), install_command(all.into_iter(), top)),
+        };
         project.info.unresolved.push(UnresolvedNames {
-            what: format!("{} without an environment that they share", imported_by(&by, top)),
+            what,
             count: names.len(),
             examples: names.into_iter().take(MAX_EXAMPLES).collect(),
             remedy,
@@ -83,6 +98,20 @@ fn install_command<'a>(projects: impl Iterator<Item = &'a PathBuf>, top: &Path) 
         command.push_str(&format!(" -e {}", relative(project, top)));
     }
     Some(command)
+}
+
+/// The command that joins these modules of Go.
+fn work_command(modules: &[&PathBuf], top: &Path) -> Option<String> {
+    let (verb, more) = if DiskFiles.exists(&top.join("go.work")) { ("use", 1) } else { ("init", 0) };
+    let paths: Vec<String> = modules
+        .iter()
+        .skip(more)
+        .map(|module| match relative(module, top).as_str() {
+            "." => ".".to_owned(),
+            path => format!("./{path}"),
+        })
+        .collect();
+    (modules.len() <= MAX_EXAMPLES).then(|| format!("go work {verb} {}", paths.join(" ")))
 }
 
 fn relative(project: &Path, top: &Path) -> String {

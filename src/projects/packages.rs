@@ -1,0 +1,214 @@
+//! Modules of Go and packages of Cargo: which of them a project holds, and which it takes from folders of other projects.
+//!
+//! gopls and rust-analyzer find their projects by themselves; nothing is passed to them. Invariant: a name is wanted only if a manifest of the
+//! project names it and the project doesn't hold it.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
+use toml::{Table, Value};
+
+use crate::prepare::{PreparedProject, ProjectModules, ProjectRequest};
+use crate::views;
+
+const GO_MANIFEST: &str = "go.mod";
+const CARGO_MANIFEST: &str = "Cargo.toml";
+
+/// Prepares such a project.
+pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference) -> PreparedProject {
+    PreparedProject {
+        info: views::project(request),
+        modules: modules(request, inference),
+        ..PreparedProject::default()
+    }
+}
+
+/// What the project offers and wants. Reads its manifests; blocks.
+pub(crate) fn modules(request: &ProjectRequest<'_>, inference: ProjectInference) -> ProjectModules {
+    let is_go = inference == ProjectInference::GoModules;
+    let name = if is_go { GO_MANIFEST } else { CARGO_MANIFEST };
+    let mut found = ProjectModules::default();
+    for folder in folders_with(request, name) {
+        let text = DiskFiles.read_text(&folder.join(name), request.top);
+        if is_go { add_go(&text, &mut found) } else { add_cargo(&text, &folder, request.top, &mut found) }
+    }
+    found.wanted.retain(|wanted| !found.offered.contains(wanted));
+    found
+}
+
+/// Whether a change of this file's text may change what [`prepare`] returns.
+pub(crate) fn reads(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == GO_MANIFEST || name == CARGO_MANIFEST)
+}
+
+/// The folders of the project that hold sources, or are above some, and hold a file of this name.
+fn folders_with(request: &ProjectRequest<'_>, name: &str) -> Vec<PathBuf> {
+    let mut seen: BTreeSet<&Path> = BTreeSet::new();
+    for file in request.files {
+        for folder in file.ancestors().skip(1).take_while(|folder| folder.starts_with(request.root)) {
+            if !seen.insert(folder) {
+                break;
+            }
+        }
+    }
+    seen.into_iter().filter(|folder| DiskFiles.exists(&folder.join(name))).map(Path::to_path_buf).collect()
+}
+
+/// The module of a `go.mod`, and the modules that it requires.
+fn add_go(text: &str, found: &mut ProjectModules) {
+    let mut block = "";
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let (directive, rest) = match line.split_once(|c: char| c.is_whitespace() || c == '(') {
+            _ if line == ")" => {
+                block = "";
+                continue;
+            }
+            _ if !block.is_empty() => (block, line),
+            Some((directive, rest)) if line.ends_with('(') && rest.trim_matches(['(', ' ', '\t']).is_empty() => {
+                block = directive;
+                continue;
+            }
+            Some((directive, rest)) => (directive, rest.trim()),
+            None => continue,
+        };
+        let name = rest.split_whitespace().next().unwrap_or_default().trim_matches(['"', '`']);
+        match directive {
+            "module" if !name.is_empty() => drop(found.offered.insert(name.to_owned())),
+            "require" if !name.is_empty() => drop(found.wanted.insert(name.to_owned())),
+            _ => {}
+        }
+    }
+}
+
+/// The folder of a package of Cargo, and the folders of its path dependencies, relative to `top`.
+fn add_cargo(text: &str, folder: &Path, top: &Path, found: &mut ProjectModules) {
+    let Ok(manifest) = text.parse::<Table>() else { return };
+    let name_of = |folder: &Path| Some(folder.strip_prefix(top).ok()?.display().to_string());
+    if manifest.contains_key("package") {
+        found.offered.extend(name_of(folder));
+    }
+    let workspace = manifest.get("workspace").and_then(Value::as_table);
+    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
+    let tables = [Some(&manifest), workspace].into_iter().flatten().chain(targets.filter_map(Value::as_table));
+    for table in tables {
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let dependencies = table.get(kind).and_then(Value::as_table).into_iter().flat_map(Table::values);
+            let paths = dependencies.filter_map(|dependency| dependency.get("path")?.as_str());
+            found.wanted.extend(paths.filter_map(|path| name_of(&joined(folder, path))));
+        }
+    }
+}
+
+/// The folder at a relative path, without `..`.
+fn joined(folder: &Path, path: &str) -> PathBuf {
+    let mut place = folder.to_path_buf();
+    for part in Path::new(path).components() {
+        match part {
+            Component::ParentDir => drop(place.pop()),
+            Component::CurDir => {}
+            part => place.push(part),
+        }
+    }
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use codeyard_lsp::registry::Registry;
+
+    use super::*;
+    use crate::{ProjectMemory, RunBuild, mark_uses_in_other_projects};
+
+    /// The mark of each project at these roots of a tree, and its remedy.
+    fn marks(
+        files: &[(&str, &str)],
+        roots: &[&str],
+        (kind, inference): (&str, ProjectInference),
+    ) -> Vec<(String, Option<String>)> {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let mut sources = Vec::new();
+        for (name, text) in files {
+            let path = top.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            sources.extend((!name.ends_with("toml") && !name.ends_with("mod")).then_some(path));
+        }
+        let place = |root: &&str| if root.is_empty() { top.clone() } else { top.join(root) };
+        let all: Vec<PathBuf> = roots.iter().map(place).collect();
+        let innermost = |file: &PathBuf| {
+            file.ancestors().find(|folder| all.iter().any(|root| root == folder)).unwrap().to_path_buf()
+        };
+        let of = |root: &PathBuf| {
+            let files: Vec<PathBuf> = sources.iter().filter(|file| innermost(file) == *root).cloned().collect();
+            let request = ProjectRequest {
+                server: &Registry::builtin().servers[kind],
+                root,
+                top: &top,
+                files: &files,
+                cache: Path::new("/nowhere"),
+                generated: Path::new("/nowhere"),
+                build: RunBuild::Never,
+                memory: &ProjectMemory::default(),
+            };
+            (root.clone(), prepare(&request, inference))
+        };
+        let mut projects: BTreeMap<PathBuf, PreparedProject> = all.iter().map(of).collect();
+        mark_uses_in_other_projects(&mut projects, &BTreeMap::new(), &top, inference);
+        let marked = all.iter().map(|root| &projects[root].info.unresolved);
+        marked
+            .map(|unresolved| match &unresolved[..] {
+                [] => (String::new(), None),
+                [one] => (one.what.clone(), one.remedy.clone().filter(|_| one.hides_uses)),
+                more => panic!("{more:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn modules_of_go_that_no_workspace_joins_are_marked() {
+        let app = "module example.com/app\n\ngo 1.19\n\nrequire (\n\texample.com/core v0.0.0 // indirect\n\tother.org/x v1.2.3\n)\n\
+                   replace example.com/core => ../core\n";
+        let files = [
+            ("core/go.mod", "module example.com/core // core\n"),
+            ("core/money/money.go", ""),
+            ("app/go.mod", app),
+            ("app/main.go", ""),
+            ("lone/go.mod", "module \"example.com/lone\"\nrequire example.com/no v1.0.0\n"),
+            ("lone/x.go", ""),
+        ];
+        let found = marks(&files, &["core", "app", "lone"], ("gopls", ProjectInference::GoModules));
+        let what = "app imports them, and no `go.work` joins the modules".to_owned();
+        let none = (String::new(), None);
+        assert_eq!(found, [(what, Some("go work init ./core ./app".to_owned())), none.clone(), none]);
+    }
+
+    #[test]
+    fn packages_of_cargo_outside_the_workspace_are_marked() {
+        let files = [
+            ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/legacy\"]\n"),
+            ("crates/core/Cargo.toml", "[package]\nname = \"core\"\n"),
+            ("crates/core/src/lib.rs", ""),
+            ("crates/app/Cargo.toml", "[package]\nname = \"app\"\n[dependencies]\ncore = { path = \"../core\" }\n"),
+            ("crates/app/src/main.rs", ""),
+            ("crates/legacy/Cargo.toml", "[package]\nname = \"l\"\n[dev-dependencies.core]\npath = \"../core\"\n"),
+            ("crates/legacy/src/lib.rs", ""),
+        ];
+        let found = marks(&files, &["", "crates/legacy"], ("rust-analyzer", ProjectInference::CargoPackages));
+        let what = "crates/legacy uses them from outside of the Cargo workspace".to_owned();
+        assert_eq!(found, [(what, None), (String::new(), None)]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_manifest_is_read_without_a_panic(text in "\\PC{0,60}|(module|require|[( )a./\"\n=]|path|dependencies|\\[|\\]){0,24}") {
+            add_go(&text, &mut ProjectModules::default());
+            add_cargo(&text, Path::new("/w/a"), Path::new("/w"), &mut ProjectModules::default());
+        }
+    }
+}

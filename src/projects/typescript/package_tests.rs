@@ -1,0 +1,295 @@
+//! Imports of packages of the tree: without a link, without a build, without maps of the declarations, and as they should be.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use codeyard_lsp::registry::ProjectInference::{self, TypescriptDocument, TypescriptExternal};
+use serde_json::Value;
+
+use super::tests::Tree;
+use crate::info::UnresolvedNames;
+
+const WEB: &str = "import { run } from '@x/core';\nimport { sum } from '@x/core/math';";
+const BUILT: &str = r#"{"name": "@x/core", "main": "dist/index.js", "types": "dist/index.d.ts", "exports": {
+    ".": {"types": "./dist/index.d.ts", "default": "./dist/index.js"},
+    "./math": {"types": "./dist/math.d.ts", "default": "./dist/math.js"}}}"#;
+const SOURCE: &str =
+    r#"{"name": "@x/core", "types": "src/index.ts", "exports": {".": "./src/index.ts", "./math": "./src/math.ts"}}"#;
+
+/// What a monorepo with two packages of TypeScript has besides them.
+#[derive(Clone, Copy)]
+struct Monorepo<'a> {
+    core: &'a str,
+    web_configuration: &'a str,
+    is_linked: bool,
+    /// Other files; they come behind those that all have, so they may replace them.
+    others: &'a [(&'a str, &'a str)],
+}
+
+impl Default for Monorepo<'_> {
+    fn default() -> Self {
+        Self { core: SOURCE, web_configuration: r#"{"include": ["src"]}"#, is_linked: false, others: &[] }
+    }
+}
+
+impl Monorepo<'_> {
+    fn tree(&self) -> Tree {
+        let mut files = vec![
+            ("package.json", r#"{"name": "root", "workspaces": ["packages/*"]}"#),
+            ("packages/core/package.json", self.core),
+            ("packages/core/tsconfig.json", r#"{"include": ["src"]}"#),
+            ("packages/core/src/index.ts", "export function run() {}"),
+            ("packages/core/src/math.ts", "export function sum() {}"),
+            ("packages/web/package.json", r#"{"name": "@x/web", "dependencies": {"@x/core": "*"}}"#),
+            ("packages/web/tsconfig.json", self.web_configuration),
+            ("packages/web/src/app.ts", WEB),
+        ];
+        files.retain(|(name, _)| self.others.iter().all(|(other, _)| other != name));
+        files.extend(self.others);
+        let mut tree = Tree::new(&files);
+        // Git ignores what a build writes.
+        tree.files.retain(|file| !file.components().any(|part| part.as_os_str() == "dist"));
+        if self.is_linked {
+            link(&tree, "node_modules/@x", "core", "../../packages/core");
+        }
+        tree
+    }
+
+    fn unresolved(&self) -> Vec<UnresolvedNames> {
+        unresolved(&self.tree(), TypescriptDocument)
+    }
+
+    /// What each cause says, with its count, its command and whether it hides uses.
+    fn causes(&self) -> Vec<(String, usize, Option<String>, bool)> {
+        causes(&self.unresolved())
+    }
+}
+
+fn link(tree: &Tree, folder: &str, name: &str, target: &str) {
+    let folder = tree.root().join(folder);
+    fs::create_dir_all(&folder).unwrap();
+    symlink(target, folder.join(name)).unwrap();
+}
+
+fn unresolved(tree: &Tree, inference: ProjectInference) -> Vec<UnresolvedNames> {
+    tree.prepare(inference).info.unresolved
+}
+
+fn causes(unresolved: &[UnresolvedNames]) -> Vec<(String, usize, Option<String>, bool)> {
+    unresolved.iter().map(|cause| (cause.what.clone(), cause.count, cause.remedy.clone(), cause.hides_uses)).collect()
+}
+
+fn cause(what: &str, count: usize, command: Option<&str>, hides_uses: bool) -> (String, usize, Option<String>, bool) {
+    (what.to_owned(), count, command.map(str::to_owned), hides_uses)
+}
+
+fn unlinked(count: usize, command: &str) -> (String, usize, Option<String>, bool) {
+    cause("`node_modules` doesn't link packages of the workspace", count, Some(command), false)
+}
+
+fn unbuilt(count: usize, command: Option<&str>) -> (String, usize, Option<String>, bool) {
+    cause("`packages/core` isn't built", count, command, true)
+}
+
+fn unmapped(count: usize) -> (String, usize, Option<String>, bool) {
+    cause("`packages/core` is built without `declarationMap`", count, None, true)
+}
+
+#[test]
+fn packages_that_nothing_links_are_counted_and_hide_no_uses() {
+    let plain = Monorepo::default();
+    assert_eq!(plain.causes(), [unlinked(2, "npm install")]);
+    assert_eq!(plain.unresolved()[0].examples, ["@x/core", "@x/core/math"]);
+    let with = |others| Monorepo { others, ..plain }.causes();
+    assert_eq!(with(&[("package-lock.json", "{}")]), [unlinked(2, "npm ci")]);
+    let pnpm = [("package.json", r#"{"name": "root"}"#), ("pnpm-workspace.yaml", "packages:\n  - packages/*\n")];
+    assert_eq!(with(&pnpm), [unlinked(2, "pnpm install")]);
+    let manager = [("package.json", r#"{"workspaces": ["packages/*"], "packageManager": "yarn@4.1.0"}"#)];
+    assert_eq!(with(&manager), [unlinked(2, "yarn install")]);
+    // A package of its own is found without a link, and so is what another configuration's `paths` lead to.
+    assert_eq!(with(&[("packages/web/src/app.ts", "import '@x/web/own';")]), []);
+    let paths = r#"{"compilerOptions": {"paths": {"@x/core": ["../core/src"], "@x/core/*": ["../core/src/*"]}}}"#;
+    assert_eq!(with(&[("packages/web/tsconfig.json", paths)]), []);
+    let base = r#"{"compilerOptions": {"baseUrl": "..", "paths": {"@x/*": ["./*/src"]}}}"#;
+    assert_eq!(with(&[("packages/web/tsconfig.json", base)]), []);
+}
+
+#[test]
+fn only_imports_that_lead_to_modules_of_an_expected_package_count() {
+    let with = |others| Monorepo { others, ..Monorepo::default() }.causes();
+    assert_eq!(with(&[("packages/web/src/app.ts", "import '@x/core/style.css';")]), []);
+    // Without a workspace, only a declared dependency is expected to be linked.
+    let root = ("package.json", r#"{"name": "root"}"#);
+    assert_eq!(with(&[root]), [unlinked(2, "npm install")]);
+    assert_eq!(with(&[root, ("packages/web/package.json", r#"{"name": "@x/web"}"#)]), []);
+    assert_eq!(with(&[("packages/web/package.json", r#"{"name": "@x/web"}"#)]), [unlinked(2, "npm install")]);
+}
+
+#[test]
+fn the_inferred_project_finds_packages_without_a_link() {
+    let alone = [("packages/web/tsconfig.json", r#"{"include": ["none"]}"#)];
+    assert_eq!(Monorepo { others: &alone, ..Monorepo::default() }.causes(), []);
+    // The server on Node has all files in that project.
+    assert_eq!(unresolved(&Monorepo::default().tree(), TypescriptExternal), []);
+    // What isn't built is looked for in the sources, below the package's name too.
+    let tree = Monorepo { core: BUILT, ..Monorepo::default() }.tree();
+    assert_eq!(causes(&unresolved(&tree, TypescriptDocument)), [unlinked(2, "npm install")]);
+    let prepared = tree.prepare(TypescriptDocument);
+    let configuration: Value = serde_json::from_str(&prepared.documents[0].text).unwrap();
+    let places = configuration["compilerOptions"]["paths"]["@x/core/math"].as_array().unwrap().clone();
+    let source = tree.root().join("packages/core/src/math");
+    assert_eq!(places.last().and_then(Value::as_str), source.to_str(), "{places:?}");
+    assert!(places.len() > 2, "{places:?}");
+}
+
+#[test]
+fn a_package_without_its_build_hides_uses() {
+    let plain = Monorepo { core: BUILT, is_linked: true, ..Monorepo::default() };
+    assert_eq!(plain.causes(), [unbuilt(2, None)]);
+    // The members that lead to the types, and to a module that has none beside it.
+    for core in [
+        r#"{"name": "@x/core", "types": "dist/index.d.ts"}"#,
+        r#"{"name": "@x/core", "typings": "./dist/index.d.ts", "main": "src/index.ts"}"#,
+        r#"{"name": "@x/core", "main": "dist/index.js"}"#,
+        r#"{"name": "@x/core", "main": "dist"}"#,
+        r#"{"name": "@x/core", "exports": "./dist/index.js"}"#,
+        r#"{"name": "@x/core", "exports": {"require": "./src/index.js", "import": {"types": "./dist/index.d.mts"}}}"#,
+        r#"{"name": "@x/core", "exports": {".": {"production": "./src/index.ts", "node": ["./dist/index.mjs"]}}}"#,
+    ] {
+        assert_eq!(Monorepo { core, ..plain }.causes(), [unbuilt(1, None)], "{core}");
+    }
+    let pattern = r#"{"name": "@x/core", "exports": {".": "./src/index.ts", "./*": "./src/*.ts", "./m*": "./dist/m*.js"}}"#;
+    assert_eq!(Monorepo { core: pattern, ..plain }.causes(), [unbuilt(1, None)]);
+    // Links in the package's own `node_modules`, as pnpm makes them.
+    let tree = Monorepo { is_linked: false, ..plain }.tree();
+    link(&tree, "packages/web/node_modules/@x", "core", "../../../core");
+    assert_eq!(causes(&unresolved(&tree, TypescriptDocument)), [unbuilt(2, None)]);
+}
+
+#[test]
+fn the_remedy_is_the_build_of_the_package_manager() {
+    let script = BUILT.replace("\"name\"", "\"scripts\": {\"build\": \"tsc\"}, \"name\"");
+    let command = |others: &[(&str, &str)], core: &str| {
+        let causes = Monorepo { core, is_linked: true, others, ..Monorepo::default() }.causes();
+        assert_eq!(causes.len(), 1, "{causes:?}");
+        causes[0].2.clone().unwrap_or_default()
+    };
+    assert_eq!(command(&[], &script), "npm run build --workspaces --if-present");
+    let root = r#"{"workspaces": ["packages/*"], "scripts": {"build": "turbo build"}}"#;
+    assert_eq!(command(&[("package.json", root)], BUILT), "npm run build");
+    assert_eq!(command(&[("package.json", root), ("yarn.lock", "")], &script), "yarn run build");
+    assert_eq!(command(&[("yarn.lock", "")], &script), "yarn workspace @x/core run build");
+    assert_eq!(command(&[("pnpm-lock.yaml", "")], &script), "pnpm -r build");
+    assert_eq!(command(&[("bun.lock", "")], &script), "bun run --filter '*' build");
+    assert_eq!(command(&[("package.json", "{}")], &script), "", "there is no workspace to run it in");
+}
+
+#[test]
+fn a_build_without_maps_of_its_declarations_hides_uses() {
+    let built = [("packages/core/dist/index.d.ts", "export {};"), ("packages/core/dist/math.d.ts", "export {};")];
+    let plain = Monorepo { core: BUILT, is_linked: true, others: &built, ..Monorepo::default() };
+    assert_eq!(plain.causes(), [unmapped(2)]);
+    // The inferred project follows the same entries, so a link changes nothing there.
+    assert_eq!(Monorepo { is_linked: false, ..plain }.causes(), [unlinked(2, "npm install"), unmapped(2)]);
+    assert_eq!(causes(&unresolved(&plain.tree(), TypescriptExternal)), []);
+    let tool = [built.as_slice(), &[("tool.js", WEB)]].concat();
+    let with_tool = Monorepo { others: &tool, ..plain };
+    assert_eq!(causes(&unresolved(&with_tool.tree(), TypescriptExternal)), []);
+    let mapped = [
+        ("packages/core/dist/index.d.ts", "export {};\n//# sourceMappingURL=data:application/json;base64,e30="),
+        ("packages/core/dist/math.d.ts", "export {};\n//# sourceMappingURL=math.d.ts.map"),
+        ("packages/core/dist/math.d.ts.map", "{}"),
+    ];
+    assert_eq!(Monorepo { others: &mapped, ..plain }.causes(), []);
+    let lost = [("packages/core/dist/index.d.ts", "//# sourceMappingURL=index.d.ts.map"), built[1]];
+    assert_eq!(Monorepo { others: &lost, ..plain }.causes(), [unmapped(2)], "the map itself is missing");
+    // Beside a module of JavaScript.
+    let main = r#"{"name": "@x/core", "main": "dist/index.js"}"#;
+    let beside = [built.as_slice(), &[("packages/core/dist/index.js", "")]].concat();
+    assert_eq!(Monorepo { core: main, others: &beside, ..plain }.causes(), [unmapped(1)]);
+}
+
+#[test]
+fn declarations_in_the_tree_count_only_if_they_are_built() {
+    let built = [("packages/core/dist/index.d.ts", "export {};"), ("packages/core/dist/math.d.ts", "export {};")];
+    let mut tree = Monorepo { core: BUILT, is_linked: true, others: &built, ..Monorepo::default() }.tree();
+    tree.files.extend(built.map(|(name, _)| tree.root().join(name)));
+    tree.files.sort();
+    assert_eq!(causes(&unresolved(&tree, TypescriptDocument)), [unmapped(2)], "git holds the build too");
+    // Declarations that people write have no other source.
+    let written = [("packages/core/types/main.d.ts", "export {};"), ("packages/core/lib/main.js", "")];
+    let core = r#"{"name": "@x/core", "main": "lib/main.js", "types": "types/main.d.ts"}"#;
+    let causes = Monorepo { core, is_linked: true, others: &written, ..Monorepo::default() }.causes();
+    assert!(causes.iter().all(|cause| !cause.3), "{causes:?}");
+}
+
+#[test]
+fn references_to_the_configuration_of_a_package_replace_its_build() {
+    let web_configuration = r#"{"include": ["src"], "references": [{"path": "../core"}]}"#;
+    let plain = Monorepo { core: BUILT, is_linked: true, web_configuration, ..Monorepo::default() };
+    assert_eq!(plain.causes(), []);
+    let built = [("packages/core/dist/index.d.ts", "export {};"), ("packages/core/dist/math.d.ts", "export {};")];
+    assert_eq!(Monorepo { others: &built, ..plain }.causes(), []);
+    // A reference finds no package without a link.
+    assert_eq!(Monorepo { is_linked: false, ..plain }.causes(), [unlinked(2, "npm install")]);
+    // The inferred project has no references.
+    let tool = [built.as_slice(), &[("tool.ts", WEB)]].concat();
+    assert_eq!(Monorepo { others: &tool, ..plain }.causes(), [unmapped(2)]);
+    let other = [("packages/web/tsconfig.json", r#"{"references": [{"path": "./tsconfig.node.json"}]}"#)];
+    assert_eq!(Monorepo { others: &other, ..plain }.causes(), [unbuilt(2, None)]);
+}
+
+#[test]
+fn packages_as_they_should_be_are_not_marked() {
+    let plain = Monorepo { is_linked: true, ..Monorepo::default() };
+    assert_eq!(plain.causes(), []);
+    // JavaScript of the tree is a source too.
+    let script = [("packages/core/index.js", "")];
+    let core = r#"{"name": "@x/core", "main": "index.js"}"#;
+    let causes = Monorepo { core, others: &script, ..plain }.causes();
+    assert!(causes.iter().all(|cause| !cause.3), "{causes:?}");
+    for core in [
+        r#"{"name": "@x/core", "exports": {".": {"source": "./src/index.ts", "default": "./src/index.js"}}}"#,
+        r#"{"name": "@x/core", "exports": {"./none": "./dist/none.js"}}"#,
+        r#"{"name": "@x/core", "exports": null, "main": "src"}"#,
+        r#"{"name": "@x/core", "main": "dist/index.js", "typesVersions": {"*": {"*": ["src/*"]}}}"#,
+        r#"{"name": "@x/core", "main": "data.json"}"#,
+        r#"{"name": "@x/core"}"#,
+    ] {
+        assert_eq!(Monorepo { core, ..plain }.causes(), [], "{core}");
+    }
+    // A condition that the importing configuration sets.
+    let core = r#"{"name": "@x/core", "exports": {".": {"@x/source": "./src/index.ts", "default": "./dist/index.js"}}}"#;
+    let web_configuration = r#"{"compilerOptions": {"customConditions": ["@x/source"]}, "include": ["src"]}"#;
+    assert_eq!(Monorepo { core, web_configuration, ..plain }.causes(), []);
+    assert_eq!(Monorepo { core, ..plain }.causes(), [unbuilt(1, None)]);
+    // Nobody imports the package.
+    let own = "import { run } from '../../core/src/index';\nconst name = '@x/core';";
+    let nobody = [("packages/web/src/app.ts", own)];
+    for is_linked in [true, false] {
+        assert_eq!(Monorepo { core: BUILT, is_linked, others: &nobody, ..plain }.causes(), []);
+    }
+    // A copy from the registry isn't the package of the tree.
+    let copy = [("node_modules/@x/core/package.json", "{}")];
+    assert_eq!(Monorepo { core: BUILT, is_linked: false, others: &copy, ..plain }.causes(), []);
+}
+
+#[test]
+fn several_packages_are_one_cause() {
+    let mut others: Vec<(String, String)> = vec![];
+    for name in ["a", "b", "c"] {
+        let manifest = format!(r#"{{"name": "@x/{name}", "types": "dist/index.d.ts", "scripts": {{"build": "tsc"}}}}"#);
+        others.push((format!("packages/{name}/package.json"), manifest));
+        others.push((format!("packages/{name}/index_of.ts"), String::new()));
+        others.push((format!("packages/{name}/tsconfig.json"), "{}".into()));
+    }
+    others.push(("yarn.lock".into(), String::new()));
+    others.push(("packages/web/src/app.ts".into(), "import '@x/a'; import '@x/b'; import '@x/c';".into()));
+    let others: Vec<(&str, &str)> = others.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let tree = Monorepo { others: &others, is_linked: true, ..Monorepo::default() }.tree();
+    for name in ["a", "b", "c"] {
+        link(&tree, "node_modules/@x", name, &format!("../../packages/{name}"));
+    }
+    let what = "`packages/a` and 2 other packages aren't built";
+    assert_eq!(causes(&unresolved(&tree, TypescriptDocument)), [cause(what, 3, None, true)]);
+}
