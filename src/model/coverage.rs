@@ -219,7 +219,9 @@ pub enum AnswerScope {
         /// Whether the document is one of the files that the servers know.
         is_known: bool,
     },
-    /// The same for diagnostics, of one document or all: an import that can't be resolved may be the cause of any of them.
+    /// As [`Self::Project`], but all entries are in the document that was asked about: an import that can't be resolved may be why.
+    OwnDocument,
+    /// Diagnostics, of one document or all: an import that can't be resolved may be the cause of any of them.
     Diagnostics {
         /// Whether the servers know the document. Not all documents are known.
         is_known: bool,
@@ -258,8 +260,8 @@ impl AnswerCoverage {
     }
 
     /// Whether every import that can't be resolved may be why the answer is as it is.
-    fn all_imports_matter(&self, is_empty: bool) -> bool {
-        is_empty || matches!(self.scope, AnswerScope::Diagnostics { .. })
+    pub fn all_imports_matter(&self, is_empty: bool) -> bool {
+        is_empty || matches!(self.scope, AnswerScope::Diagnostics { .. } | AnswerScope::OwnDocument)
     }
 
     /// The sentences of [`Self::partial`], at most [`MAX_PROVIDERS_NAMED`] of them. `None` if there are none.
@@ -382,8 +384,9 @@ mod tests {
         let of_document = answer(vec![coverage], AnswerScope::Document { is_known: true });
         assert_eq!(of_document.sentences(false), None, "what one document says doesn't depend on uses elsewhere");
         assert!(of_document.sentences(true).unwrap().starts_with("9 imports"));
-        for is_known in [true, false] {
-            let of_diagnostics = AnswerCoverage { scope: AnswerScope::Diagnostics { is_known }, ..of_document.clone() };
+        let of_diagnostics = [true, false].map(|is_known| AnswerScope::Diagnostics { is_known });
+        for scope in of_diagnostics.into_iter().chain([AnswerScope::OwnDocument]) {
+            let of_diagnostics = AnswerCoverage { scope, ..of_document.clone() };
             assert_eq!(
                 of_diagnostics.sentences(false),
                 of_document.sentences(true),

@@ -5,6 +5,7 @@
 
 use codeyard_canon::Canonical;
 use codeyard_model::answer::{AnswerNotes, CappedList, DeclaredSymbols};
+use codeyard_model::coverage::AnswerScope;
 use codeyard_model::diagnostic::{Diagnostic, FileDiagnostics};
 use codeyard_model::hover::Hover;
 use codeyard_model::lsp_items::{LspItems, ResultPaths};
@@ -138,6 +139,22 @@ impl CanonicalResult {
             Self::DocumentDiagnostics(_, list) => &list.notes,
             Self::WorkspaceDiagnostics(full) => &full.notes,
             Self::Lsp(result) => &result.notes,
+        }
+    }
+
+    /// Marks the answer as one whose entries are all in `document`, if it has places and they are: an import that can't be resolved may be why.
+    pub fn mark_own_document(&mut self, document: &CanonicalUri) {
+        let is_own = |uri: &CanonicalUri| uri == document;
+        let (stays, notes) = match self {
+            Self::Definition(list) => (list.items.iter().all(|item| is_own(&item.uri)), &mut list.notes),
+            Self::References(full) => (full.items.iter().all(|item| is_own(&item.uri)), &mut full.notes),
+            Self::Lsp(LspResult { found: LspItems::Locations(places), notes, .. }) => {
+                (places.iter().all(|place| is_own(&place.uri)), notes)
+            }
+            _ => return,
+        };
+        if stays {
+            notes.known_files.scope = AnswerScope::OwnDocument;
         }
     }
 

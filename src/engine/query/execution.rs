@@ -161,6 +161,9 @@ impl Execution {
                 if let Some(error) = self.missing_identifier(&result).filter(|_| !has_target) {
                     return ExecutionOutcome::Failed(error);
                 }
+                if let Some(document) = self.query.uri() {
+                    result.mark_own_document(document);
+                }
                 self.add_previews(&mut result, &observed).await;
                 self.finish(result, observed).await
             }

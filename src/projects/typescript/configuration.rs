@@ -30,6 +30,8 @@ pub(super) struct Configuration {
     pub references: Vec<PathBuf>,
     /// By name pattern, where imports of such names are looked for, absolute: `paths` and `baseUrl`.
     pub aliases: BTreeMap<String, Vec<PathBuf>>,
+    /// The conditions of `exports` that it adds: `customConditions`.
+    pub conditions: Vec<String>,
     files: BTreeSet<PathBuf>,
     include: Vec<FilePattern>,
     exclude: Vec<FilePattern>,
@@ -44,6 +46,7 @@ struct Settings {
     out_folders: Vec<(PathBuf, String)>,
     base_url: Option<PathBuf>,
     paths: Option<(PathBuf, Map<String, Value>)>,
+    conditions: Vec<String>,
     allow_js: Option<bool>,
     check_js: Option<bool>,
 }
@@ -92,7 +95,8 @@ impl ConfigurationReader<'_> {
         };
         let files = settings.files.as_ref().map(absolute).unwrap_or_default();
         let aliases = aliases(&settings, folder);
-        Configuration { path: path.into(), allows_javascript, references, aliases, files, include, exclude }
+        let conditions = settings.conditions;
+        Configuration { path: path.into(), allows_javascript, references, aliases, conditions, files, include, exclude }
     }
 
     /// Merges the configuration `path`, after those that it extends, into `settings`. Returns its own text as a value.
@@ -123,6 +127,9 @@ impl ConfigurationReader<'_> {
         }
         if let Some(paths) = options.and_then(|options| options.get("paths")?.as_object()) {
             settings.paths = Some((folder.into(), paths.clone()));
+        }
+        if let Some(conditions) = options.and_then(|options| options.get("customConditions")) {
+            settings.conditions = strings(Some(conditions));
         }
         let out = ["outDir", "declarationDir"].iter().filter_map(|name| options?.get(*name)?.as_str());
         settings.out_folders.extend(out.map(|name| (folder.to_path_buf(), name.to_owned())));

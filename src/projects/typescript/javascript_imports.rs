@@ -38,6 +38,7 @@ pub(super) struct UnknownImports<'a> {
 pub(super) fn find<'a>(
     assigned: &'a AssignedFiles<'a>,
     packages: &'a Packages,
+    names: &ModuleNames<'a>,
     (top, disk): (&Path, &dyn MarkerFiles),
     memory: &ProjectMemory,
 ) -> UnknownImports<'a> {
@@ -52,8 +53,6 @@ pub(super) fn find<'a>(
     let files: Vec<(&'a Path, bool)> = read
         .flat_map(|(path, files)| files.iter().map(|file| (*file, leaves_javascript_out(path))).collect::<Vec<_>>())
         .collect();
-    let all = files.iter().map(|(file, _)| *file).chain(modules.iter().copied());
-    let names = ModuleNames::new(all, &assigned.aliases, packages);
     // By file, the files that import it.
     let mut importers: BTreeMap<&'a Path, Vec<&'a Path>> = BTreeMap::new();
     let mut listed: BTreeSet<&'a Path> = BTreeSet::new();

@@ -9,10 +9,15 @@ mod configuration;
 mod file_patterns;
 mod javascript_imports;
 mod module_names;
+mod package_entries;
+mod package_imports;
+#[cfg(test)]
+mod package_tests;
 mod packages;
 mod projects;
 #[cfg(test)]
 mod tests;
+mod workspaces;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,6 +28,8 @@ use serde_json::{Value, json};
 use self::javascript_imports::UnknownImports;
 use self::javascript_imports::is_javascript;
 pub(crate) use self::javascript_imports::read_specifiers;
+use self::module_names::ModuleNames;
+use self::package_imports::ImportedPackages;
 use self::projects::AssignedFiles;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
 use crate::limits::{MAX_EXAMPLES, MAX_INFERRED_FILES, MAX_OPENED_PROJECTS, MAX_UNKNOWN_FILES};
@@ -43,7 +50,8 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         assigned.by_configuration.values().filter_map(|files| representative(files)).collect();
     opened.truncate(MAX_OPENED_PROJECTS);
     let mut inferred = inferred_files(&assigned);
-    let importers = javascript_imports::find(&assigned, &packages, (request.top, &disk), request.memory);
+    let names = ModuleNames::new(request.files.iter().map(PathBuf::as_path), &assigned.aliases, &packages);
+    let importers = javascript_imports::find(&assigned, &packages, &names, (request.top, &disk), request.memory);
     let mut prepared = PreparedProject::default();
     let options = with_aliases(packages.add_to(compiler_options(), &disk), &assigned);
     match (inference, inferred_path(request.top, &disk)) {
@@ -80,6 +88,15 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
     prepared.open = opened;
     prepared.info = info(request, &assigned, &inferred);
     prepared.info.unresolved = packages.not_installed(&disk).into_iter().collect();
+    let imported = ImportedPackages {
+        assigned: &assigned,
+        packages: &packages,
+        names: &names,
+        top: request.top,
+        disk: &disk,
+        is_one_project: !prepared.commands.is_empty(),
+    };
+    prepared.info.unresolved.extend(imported.unresolved(request.root, request.memory));
     if inference == ProjectInference::TypescriptDocument {
         prepared.info.unresolved.extend(unknown_javascript(&importers, request.root));
     } else {
@@ -135,6 +152,7 @@ fn ambiguous_aliases(assigned: &AssignedFiles<'_>) -> Option<UnresolvedNames> {
 pub(crate) fn reads(file: &Path) -> bool {
     // Configurations may extend files of any name.
     file.extension().is_some_and(|extension| extension == "json")
+        || file.file_name().is_some_and(|name| name == workspaces::PNPM_WORKSPACE)
 }
 
 /// The files of the inferred project: those nearest to the root first, at most [`MAX_INFERRED_FILES`], sorted by path.

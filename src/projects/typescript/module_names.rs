@@ -5,6 +5,7 @@
 //! it is asks the language server.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::MarkerFiles;
@@ -15,7 +16,7 @@ use super::packages::Packages;
 use crate::limits::MAX_SPECIFIER_BYTES;
 
 /// Extensions of modules, in the order in which they are tried.
-const EXTENSIONS: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+pub(super) const EXTENSIONS: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 /// An extension in a specifier, and the extensions of the files that it also means.
 const WRITTEN_AS: [(&str, &[&str]); 3] = [("js", &["ts", "tsx", "jsx"]), ("mjs", &["mts"]), ("cjs", &["cts"])];
 /// Members of `package.json` that name the module of the whole package.
@@ -54,12 +55,38 @@ impl<'a> ModuleNames<'a> {
         places.iter().filter_map(|place| self.module(&normalized(place)?)).collect()
     }
 
+    /// The name of the package of the tree that a specifier names, its folder, and the path below the name.
+    pub(super) fn package<'s>(&self, specifier: &'s str) -> Option<(&'s str, &'a Path, &'s str)> {
+        let name = package_name(specifier);
+        let folder = self.by_name.get(name)?;
+        Some((name, folder, specifier[name.len()..].trim_start_matches('/')))
+    }
+
+    /// Whether a configuration gives a name a place: by a pattern for such names, or by one for all names that leads to a module.
+    pub(super) fn is_aliased(&self, specifier: &str) -> bool {
+        self.has_pattern(specifier) || aliased(self.aliases, specifier).iter().any(|place| self.module(place).is_some())
+    }
+
+    /// Whether this is one of the files.
+    pub(super) fn holds(&self, file: &Path) -> bool {
+        self.files.contains(file)
+    }
+
+    /// The files below a folder.
+    pub(super) fn below(&self, folder: &Path) -> impl Iterator<Item = &'a Path> {
+        let from = self.files.range::<Path, _>((Bound::Included(folder), Bound::Unbounded));
+        from.copied().take_while(move |file| file.starts_with(folder))
+    }
+
+    fn has_pattern(&self, specifier: &str) -> bool {
+        self.aliases.keys().any(|pattern| pattern != "*" && matched(pattern, specifier).is_some())
+    }
+
     /// Whether a specifier names a package of the tree that the file's configuration can't find: neither a pattern of names nor a
     /// `node_modules` leads there.
     pub(super) fn is_unlinked(&self, from: &Path, specifier: &str, disk: &dyn MarkerFiles) -> bool {
         let name = package_name(specifier);
-        let is_aliased = || self.aliases.keys().any(|pattern| pattern != "*" && matched(pattern, specifier).is_some());
-        let folder = from.parent().filter(|_| self.by_name.contains_key(name) && !is_aliased());
+        let folder = from.parent().filter(|_| self.by_name.contains_key(name) && !self.has_pattern(specifier));
         folder.is_some_and(|folder| !self.packages.is_installed(folder, name, disk))
     }
 
@@ -121,7 +148,7 @@ fn aliased(aliases: &BTreeMap<String, Vec<PathBuf>>, name: &str) -> Vec<PathBuf>
 }
 
 /// The targets of a name in `imports` or `exports` of a `package.json`, of all conditions.
-fn entries(map: &Value, name: &str) -> Vec<String> {
+pub(super) fn entries(map: &Value, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     let is_map = map.as_object().is_some_and(|map| map.keys().any(|key| key.starts_with(['.', '#'])));
     if !is_map {
@@ -152,7 +179,7 @@ pub(super) fn exported_paths(manifest: &Value) -> Vec<(&str, Vec<String>)> {
 }
 
 /// What `*` in a pattern stands for. Without `*` it is empty.
-fn matched<'n>(pattern: &str, name: &'n str) -> Option<&'n str> {
+pub(super) fn matched<'n>(pattern: &str, name: &'n str) -> Option<&'n str> {
     match pattern.split_once('*') {
         None => (pattern == name).then_some(""),
         Some((before, after)) => name.strip_prefix(before)?.strip_suffix(after),

@@ -100,14 +100,14 @@ fn packages_that_nothing_links_are_counted_and_hide_no_uses() {
     let plain = Monorepo::default();
     assert_eq!(plain.causes(), [unlinked(2, "npm install")]);
     assert_eq!(plain.unresolved()[0].examples, ["@x/core", "@x/core/math"]);
-    let with = |others| Monorepo { others, ..plain }.causes();
+    let with = |others: &[(&str, &str)]| Monorepo { others, ..Monorepo::default() }.causes();
     assert_eq!(with(&[("package-lock.json", "{}")]), [unlinked(2, "npm ci")]);
     let pnpm = [("package.json", r#"{"name": "root"}"#), ("pnpm-workspace.yaml", "packages:\n  - packages/*\n")];
     assert_eq!(with(&pnpm), [unlinked(2, "pnpm install")]);
     let manager = [("package.json", r#"{"workspaces": ["packages/*"], "packageManager": "yarn@4.1.0"}"#)];
     assert_eq!(with(&manager), [unlinked(2, "yarn install")]);
-    // A package of its own is found without a link, and so is what another configuration's `paths` lead to.
-    assert_eq!(with(&[("packages/web/src/app.ts", "import '@x/web/own';")]), []);
+    // A package finds itself by its name without a link, and `paths` lead to others.
+    assert_eq!(with(&[("packages/web/src/app.ts", ""), ("packages/core/src/own.ts", WEB)]), []);
     let paths = r#"{"compilerOptions": {"paths": {"@x/core": ["../core/src"], "@x/core/*": ["../core/src/*"]}}}"#;
     assert_eq!(with(&[("packages/web/tsconfig.json", paths)]), []);
     let base = r#"{"compilerOptions": {"baseUrl": "..", "paths": {"@x/*": ["./*/src"]}}}"#;
@@ -116,13 +116,30 @@ fn packages_that_nothing_links_are_counted_and_hide_no_uses() {
 
 #[test]
 fn only_imports_that_lead_to_modules_of_an_expected_package_count() {
-    let with = |others| Monorepo { others, ..Monorepo::default() }.causes();
+    let with = |others: &[(&str, &str)]| Monorepo { others, ..Monorepo::default() }.causes();
     assert_eq!(with(&[("packages/web/src/app.ts", "import '@x/core/style.css';")]), []);
-    // Without a workspace, only a declared dependency is expected to be linked.
-    let root = ("package.json", r#"{"name": "root"}"#);
-    assert_eq!(with(&[root]), [unlinked(2, "npm install")]);
-    assert_eq!(with(&[root, ("packages/web/package.json", r#"{"name": "@x/web"}"#)]), []);
+    // Members of a workspace are linked, whoever declares them; other packages only where a version is their folder.
     assert_eq!(with(&[("packages/web/package.json", r#"{"name": "@x/web"}"#)]), [unlinked(2, "npm install")]);
+    let root = ("package.json", r#"{"name": "root"}"#);
+    assert_eq!(with(&[root]), [], "the registry may have a package of the name");
+    let version =
+        ("packages/web/package.json", r#"{"name": "@x/web", "devDependencies": {"@x/core": "file:../core"}}"#);
+    assert_eq!(with(&[root, version]), [unlinked(2, "npm install")]);
+    // A package that a test reads has the name of one from the registry.
+    let read = r#"{"name": "typescript", "main": "dist/index.js"}"#;
+    let fixture = [
+        ("packages/web/test/fixtures/ts/package.json", read),
+        ("packages/web/test/fixtures/ts/index.ts", ""),
+        ("packages/web/src/app.ts", "import ts from 'typescript';"),
+        ("tool.ts", "import ts from 'typescript';"),
+    ];
+    assert_eq!(with(&fixture), []);
+    // It doesn't stand for a member of its name either.
+    let copy = [("packages/a/fixtures/core/package.json", BUILT), ("packages/a/fixtures/core/a.ts", "")];
+    assert_eq!(with(&copy), [unlinked(2, "npm install")]);
+    let tree = Monorepo { is_linked: true, others: &copy, ..Monorepo::default() }.tree();
+    assert_eq!(unresolved(&tree, TypescriptDocument), []);
+    assert_eq!(unresolved(&tree, TypescriptExternal), []);
 }
 
 #[test]
@@ -131,6 +148,9 @@ fn the_inferred_project_finds_packages_without_a_link() {
     assert_eq!(Monorepo { others: &alone, ..Monorepo::default() }.causes(), []);
     // The server on Node has all files in that project.
     assert_eq!(unresolved(&Monorepo::default().tree(), TypescriptExternal), []);
+    let tool = [("tool.js", WEB)];
+    let unbuilt = Monorepo { core: BUILT, is_linked: true, others: &tool, ..Monorepo::default() }.tree();
+    assert_eq!(unresolved(&unbuilt, TypescriptExternal), []);
     // What isn't built is looked for in the sources, below the package's name too.
     let tree = Monorepo { core: BUILT, ..Monorepo::default() }.tree();
     assert_eq!(causes(&unresolved(&tree, TypescriptDocument)), [unlinked(2, "npm install")]);
@@ -153,12 +173,13 @@ fn a_package_without_its_build_hides_uses() {
         r#"{"name": "@x/core", "main": "dist/index.js"}"#,
         r#"{"name": "@x/core", "main": "dist"}"#,
         r#"{"name": "@x/core", "exports": "./dist/index.js"}"#,
-        r#"{"name": "@x/core", "exports": {"require": "./src/index.js", "import": {"types": "./dist/index.d.mts"}}}"#,
+        r#"{"name": "@x/core", "exports": {"require": "./dist/index.cjs", "import": {"types": "./dist/index.d.mts"}}}"#,
         r#"{"name": "@x/core", "exports": {".": {"production": "./src/index.ts", "node": ["./dist/index.mjs"]}}}"#,
     ] {
         assert_eq!(Monorepo { core, ..plain }.causes(), [unbuilt(1, None)], "{core}");
     }
-    let pattern = r#"{"name": "@x/core", "exports": {".": "./src/index.ts", "./*": "./src/*.ts", "./m*": "./dist/m*.js"}}"#;
+    let pattern =
+        r#"{"name": "@x/core", "exports": {".": "./src/index.ts", "./*": "./src/*.ts", "./m*": "./dist/m*.js"}}"#;
     assert_eq!(Monorepo { core: pattern, ..plain }.causes(), [unbuilt(1, None)]);
     // Links in the package's own `node_modules`, as pnpm makes them.
     let tree = Monorepo { is_linked: false, ..plain }.tree();
@@ -191,16 +212,19 @@ fn a_build_without_maps_of_its_declarations_hides_uses() {
     assert_eq!(plain.causes(), [unmapped(2)]);
     // The inferred project follows the same entries, so a link changes nothing there.
     assert_eq!(Monorepo { is_linked: false, ..plain }.causes(), [unlinked(2, "npm install"), unmapped(2)]);
-    assert_eq!(causes(&unresolved(&plain.tree(), TypescriptExternal)), []);
     let tool = [built.as_slice(), &[("tool.js", WEB)]].concat();
-    let with_tool = Monorepo { others: &tool, ..plain };
-    assert_eq!(causes(&unresolved(&with_tool.tree(), TypescriptExternal)), []);
+    for others in [built.as_slice(), &tool] {
+        let tree = Monorepo { others, ..plain }.tree();
+        assert_eq!(causes(&unresolved(&tree, TypescriptExternal)), [unmapped(2)], "with and without its own project");
+    }
     let mapped = [
         ("packages/core/dist/index.d.ts", "export {};\n//# sourceMappingURL=data:application/json;base64,e30="),
         ("packages/core/dist/math.d.ts", "export {};\n//# sourceMappingURL=math.d.ts.map"),
         ("packages/core/dist/math.d.ts.map", "{}"),
     ];
     assert_eq!(Monorepo { others: &mapped, ..plain }.causes(), []);
+    let beside = [built[0], ("packages/core/dist/index.d.ts.map", "{}"), mapped[1], mapped[2]];
+    assert_eq!(Monorepo { others: &beside, ..plain }.causes(), [], "the declarations needn't name it");
     let lost = [("packages/core/dist/index.d.ts", "//# sourceMappingURL=index.d.ts.map"), built[1]];
     assert_eq!(Monorepo { others: &lost, ..plain }.causes(), [unmapped(2)], "the map itself is missing");
     // Beside a module of JavaScript.
@@ -216,6 +240,11 @@ fn declarations_in_the_tree_count_only_if_they_are_built() {
     tree.files.extend(built.map(|(name, _)| tree.root().join(name)));
     tree.files.sort();
     assert_eq!(causes(&unresolved(&tree, TypescriptDocument)), [unmapped(2)], "git holds the build too");
+    let mut tree = Monorepo { core: BUILT, is_linked: true, others: &built, ..Monorepo::default() }.tree();
+    let core = tree.root().join("packages/core");
+    tree.files.retain(|file| !file.starts_with(&core));
+    tree.files.push(core.join("global.d.ts"));
+    assert_eq!(unresolved(&tree, TypescriptDocument), [], "the tree has no source of it");
     // Declarations that people write have no other source.
     let written = [("packages/core/types/main.d.ts", "export {};"), ("packages/core/lib/main.js", "")];
     let core = r#"{"name": "@x/core", "main": "lib/main.js", "types": "types/main.d.ts"}"#;
@@ -250,6 +279,7 @@ fn packages_as_they_should_be_are_not_marked() {
     assert!(causes.iter().all(|cause| !cause.3), "{causes:?}");
     for core in [
         r#"{"name": "@x/core", "exports": {".": {"source": "./src/index.ts", "default": "./src/index.js"}}}"#,
+        r#"{"name": "@x/core", "exports": {"require": "./src/index.js", "import": "./dist/index.js"}}"#,
         r#"{"name": "@x/core", "exports": {"./none": "./dist/none.js"}}"#,
         r#"{"name": "@x/core", "exports": null, "main": "src"}"#,
         r#"{"name": "@x/core", "main": "dist/index.js", "typesVersions": {"*": {"*": ["src/*"]}}}"#,
@@ -259,7 +289,8 @@ fn packages_as_they_should_be_are_not_marked() {
         assert_eq!(Monorepo { core, ..plain }.causes(), [], "{core}");
     }
     // A condition that the importing configuration sets.
-    let core = r#"{"name": "@x/core", "exports": {".": {"@x/source": "./src/index.ts", "default": "./dist/index.js"}}}"#;
+    let core =
+        r#"{"name": "@x/core", "exports": {".": {"@x/source": "./src/index.ts", "default": "./dist/index.js"}}}"#;
     let web_configuration = r#"{"compilerOptions": {"customConditions": ["@x/source"]}, "include": ["src"]}"#;
     assert_eq!(Monorepo { core, web_configuration, ..plain }.causes(), []);
     assert_eq!(Monorepo { core, ..plain }.causes(), [unbuilt(1, None)]);

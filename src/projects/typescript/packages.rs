@@ -1,5 +1,6 @@
 //! The `package.json` files of a tree: packages that import each other by name, and dependencies that aren't installed.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -8,8 +9,16 @@ use serde_json::{Value, json};
 
 use super::configuration::normalized;
 use super::module_names;
+use super::workspaces::{Members, PNPM_WORKSPACE};
 use crate::info::UnresolvedNames;
 use crate::limits::{MAX_EXAMPLES, MAX_WORKSPACE_PACKAGES};
+
+/// Members of `package.json` that list dependencies.
+const DEPENDENCIES: [&str; 4] = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
+/// Package managers of Node that `packageManager` may name.
+const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
+/// Beginnings of versions that mean a folder.
+const FOLDER_VERSIONS: [&str; 4] = ["file:", "link:", "portal:", "workspace:"];
 
 /// The packages of a tree.
 #[derive(Debug, Default)]
@@ -18,7 +27,22 @@ pub(super) struct Packages {
     by_folder: BTreeMap<PathBuf, Value>,
     /// Folders that hold files, and those above them.
     folders: BTreeSet<PathBuf>,
+    /// By folder, the workspace that it is the root of.
+    workspaces: BTreeMap<PathBuf, Members>,
     top: PathBuf,
+    /// The real paths of links and packages that were asked for.
+    real: RefCell<BTreeMap<PathBuf, Option<PathBuf>>>,
+}
+
+/// What `node_modules` holds for a package of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Link {
+    /// Nothing.
+    Missing,
+    /// A link to the package.
+    Package,
+    /// Another package of the name, such as a copy.
+    Elsewhere,
 }
 
 /// Reads the `package.json` of each folder that is above one of `files`.
@@ -36,8 +60,14 @@ pub(super) fn read(files: &[PathBuf], top: &Path, disk: &dyn MarkerFiles) -> Pac
         let text = disk.exists(&path).then(|| disk.read_text(&path, top))?;
         Some((folder.clone(), parse_jsonc(&text)?))
     });
-    let by_folder = manifests.take(MAX_WORKSPACE_PACKAGES).collect();
-    Packages { by_folder, folders, top: top.into() }
+    let by_folder: BTreeMap<PathBuf, Value> = manifests.take(MAX_WORKSPACE_PACKAGES).collect();
+    let workspaces = by_folder.iter().filter_map(|(folder, manifest)| {
+        let pnpm = folder.join(PNPM_WORKSPACE);
+        let pnpm = if disk.exists(&pnpm) { disk.read_text(&pnpm, top) } else { String::new() };
+        Some((folder.clone(), Members::of(Some(manifest), &pnpm)?))
+    });
+    let workspaces = workspaces.collect();
+    Packages { by_folder, folders, workspaces, top: top.into(), real: RefCell::default() }
 }
 
 impl Packages {
@@ -48,12 +78,16 @@ impl Packages {
         Self { by_folder, top: top.into(), ..Self::default() }
     }
 
-    /// The folders of the packages, by name. If several have a name, the first folder by path has it.
+    /// The folders of the packages, by name. If several have a name, a member of a workspace has it, else the first folder by path.
     pub(super) fn by_name(&self) -> BTreeMap<&str, &Path> {
-        let mut names = BTreeMap::new();
+        let mut names: BTreeMap<&str, &Path> = BTreeMap::new();
         for (folder, manifest) in &self.by_folder {
-            if let Some(name) = manifest.get("name").and_then(Value::as_str) {
-                names.entry(name).or_insert(folder.as_path());
+            let Some(name) = manifest.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
+                continue;
+            };
+            let is_better = |known: &Path| self.workspace(known).is_none() && self.workspace(folder).is_some();
+            if names.get(name).is_none_or(|known| is_better(known)) {
+                names.insert(name, folder);
             }
         }
         names
@@ -80,18 +114,17 @@ impl Packages {
             members.insert("types".into(), json!(["*"]));
         }
         let mut paths = serde_json::Map::new();
-        for (folder, manifest) in &self.by_folder {
-            let Some(name) = manifest.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
-                continue;
-            };
-            if !paths.contains_key(name) {
-                paths.insert(name.into(), json!([folder, folder.join("src"), folder.join("src/index")]));
-                paths.insert(format!("{name}/*"), json!([folder.join("*"), folder.join("src/*")]));
-                for (path, targets) in module_names::exported_paths(manifest) {
-                    let places: Vec<PathBuf> = targets.iter().filter_map(|target| in_folder(folder, target)).collect();
-                    if !places.is_empty() {
-                        paths.insert(format!("{name}/{path}"), json!(places));
-                    }
+        for (name, folder) in self.by_name() {
+            paths.insert(name.into(), json!([folder, folder.join("src"), folder.join("src/index")]));
+            paths.insert(format!("{name}/*"), json!([folder.join("*"), folder.join("src/*")]));
+            let exported = self.manifest(folder).map(module_names::exported_paths).unwrap_or_default();
+            for (path, targets) in exported {
+                let mut places: Vec<PathBuf> = targets.iter().filter_map(|target| in_folder(folder, target)).collect();
+                if !places.is_empty() {
+                    // What it exports may not be built.
+                    let sources = [path.to_owned(), format!("src/{path}")];
+                    places.extend(sources.iter().filter_map(|source| in_folder(folder, source)));
+                    paths.insert(format!("{name}/{path}"), json!(places));
                 }
             }
         }
@@ -115,8 +148,6 @@ impl Packages {
         if missing.is_empty() {
             return None;
         }
-        let installer =
-            NODE_INSTALLERS.iter().find(|(lock, _)| self.folders.iter().any(|folder| disk.exists(&folder.join(lock))));
         Some(UnresolvedNames {
             what: if self.by_folder.keys().any(|folder| disk.exists(&folder.join("node_modules"))) {
                 "`node_modules` lacks packages".into()
@@ -125,9 +156,80 @@ impl Packages {
             },
             count: missing.len(),
             examples: missing.iter().take(MAX_EXAMPLES).map(|name| (*name).to_owned()).collect(),
-            remedy: Some(installer.map_or("npm install", |(_, command)| *command).into()),
+            remedy: Some(self.install_command(disk)),
             hides_uses: false,
         })
+    }
+
+    /// The command that installs what the manifests name: of the lock file, else of the manager that a manifest or a workspace is for.
+    pub(super) fn install_command(&self, disk: &dyn MarkerFiles) -> String {
+        let is_locked = |lock: &str| self.folders.iter().any(|folder| disk.exists(&folder.join(lock)));
+        let installer = NODE_INSTALLERS.iter().find(|(lock, _)| is_locked(lock));
+        if let Some((_, command)) = installer {
+            return (*command).into();
+        }
+        let is_pnpm =
+            || self.by_folder.keys().any(|folder| disk.exists(&folder.join(PNPM_WORKSPACE))).then_some("pnpm");
+        let manager = self.by_folder.values().find_map(manager_of).or_else(is_pnpm);
+        format!("{} install", manager.unwrap_or("npm"))
+    }
+
+    /// The command that builds packages: of the workspace that holds them all, or of every package in it. `None` if none has a script for it.
+    pub(super) fn build_command(&self, packages: &[&Path], disk: &dyn MarkerFiles) -> Option<String> {
+        let first = packages.first()?;
+        let workspace = self.workspace(first).or_else(|| (**first == *self.top).then_some(*first))?;
+        let install = self.install_command(disk);
+        let manager = install.split(' ').next()?;
+        if self.manifest(workspace).is_some_and(has_build) {
+            return Some(format!("{manager} run build"));
+        }
+        let scripts =
+            packages.iter().filter_map(|package| self.manifest(package)).filter(|manifest| has_build(manifest));
+        let name = scripts.map(|manifest| manifest.get("name").and_then(Value::as_str)).next()?;
+        match manager {
+            "pnpm" => Some("pnpm -r build".into()),
+            "bun" => Some("bun run --filter '*' build".into()),
+            // No command for all packages is the same in all its versions.
+            "yarn" => name.filter(|_| packages.len() == 1).map(|name| format!("yarn workspace {name} run build")),
+            _ => Some("npm run build --workspaces --if-present".into()),
+        }
+    }
+
+    /// The root of the workspace that a package is a member of.
+    fn workspace<'p>(&self, package: &'p Path) -> Option<&'p Path> {
+        let mut above = package.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.top));
+        above.find(|folder| {
+            let below = package.strip_prefix(folder).unwrap_or(package);
+            self.workspaces.get(*folder).is_some_and(|members| members.hold(below))
+        })
+    }
+
+    /// Whether files of one package may import another one.
+    pub(super) fn import_each_other(&self) -> bool {
+        // Files above the only package may import it too, but then nothing says that they are meant to.
+        self.by_folder.len() > 1
+    }
+
+    /// Whether an installation links a package for files in `folder`: it is a member of a workspace, or a dependency whose version is a
+    /// folder. Other packages of the tree, such as those that tests read, only have the name of the one that is meant.
+    pub(super) fn installs(&self, folder: &Path, name: &str, package: &Path) -> bool {
+        let version = |manifest: &Value| {
+            let versions = DEPENDENCIES.iter().filter_map(|key| manifest.get(key)?.get(name)?.as_str());
+            versions.into_iter().any(|version| FOLDER_VERSIONS.iter().any(|start| version.starts_with(start)))
+        };
+        let mut above = folder.ancestors().take_while(|folder| folder.starts_with(&self.top));
+        self.workspace(package).is_some() || above.any(|folder| self.manifest(folder).is_some_and(version))
+    }
+
+    /// What the nearest `node_modules` with this name above a folder holds, for the package of the tree that has the name.
+    pub(super) fn link(&self, folder: &Path, name: &str, package: &Path, disk: &dyn MarkerFiles) -> Link {
+        let folders = folder.ancestors().take_while(|folder| folder.starts_with(&self.top));
+        let mut links = folders.map(|folder| folder.join("node_modules").join(name));
+        let Some(link) = links.find(|link| disk.exists(link)) else { return Link::Missing };
+        let real =
+            |path: &Path| self.real.borrow_mut().entry(path.into()).or_insert_with(|| path.canonicalize().ok()).clone();
+        let target = real(&link);
+        if target.is_some() && target == real(package) { Link::Package } else { Link::Elsewhere }
     }
 
     /// Whether there are several packages, and one that the `node_modules` in the root doesn't hold.
@@ -141,6 +243,16 @@ impl Packages {
         let mut folders = folder.ancestors().take_while(|folder| folder.starts_with(&self.top));
         folders.any(|folder| disk.exists(&folder.join("node_modules").join(name)))
     }
+}
+
+/// The manager that `packageManager` of a `package.json` means: `pnpm@9.1.0`.
+fn manager_of(manifest: &Value) -> Option<&'static str> {
+    let (name, _) = manifest.get("packageManager")?.as_str()?.split_once('@')?;
+    MANAGERS.into_iter().find(|manager| *manager == name)
+}
+
+fn has_build(manifest: &Value) -> bool {
+    manifest.get("scripts").and_then(|scripts| scripts.get("build")).is_some_and(Value::is_string)
 }
 
 /// A path of a manifest, unless it leads out of the package.

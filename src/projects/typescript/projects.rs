@@ -25,6 +25,10 @@ pub(super) struct AssignedFiles<'a> {
     pub aliases: BTreeMap<String, Vec<PathBuf>>,
     /// The patterns that mean different places in two configurations.
     pub ambiguous_aliases: BTreeSet<String>,
+    /// By configuration that has files, the others that it references, directly or not.
+    pub references: BTreeMap<PathBuf, Vec<PathBuf>>,
+    /// By configuration that has files, the conditions of `exports` that it adds.
+    pub conditions: BTreeMap<PathBuf, Vec<String>>,
     /// Files of no project, in the order of the input.
     pub unassigned: Vec<&'a Path>,
     /// Whether there is a configuration, even if it lists no file.
@@ -67,10 +71,14 @@ pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFile
         }
     }
     for path in assigned.by_configuration.keys() {
+        let mut references = all.reached(path);
+        references.retain(|reference| reference != path);
+        assigned.references.insert(path.clone(), references);
         let Some(configuration) = all.read.get(path) else { continue };
         if !configuration.allows_javascript {
             assigned.without_javascript.insert(path.clone());
         }
+        assigned.conditions.insert(path.clone(), configuration.conditions.clone());
         for (name, places) in &configuration.aliases {
             let known = assigned.aliases.entry(name.clone()).or_default();
             if !known.is_empty() && known != places {

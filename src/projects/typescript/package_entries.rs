@@ -1,0 +1,245 @@
+//! What an import of a package of the tree leads to: its sources, or what its build writes.
+//!
+//! It follows `package.json` as TypeScript does, and looks at the disk only for the files that an entry names. In doubt an entry is taken to be
+//! usable.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use codeyard_lsp::limits::MAX_MARKER_BYTES;
+use codeyard_lsp::registry::MarkerFiles;
+use serde_json::Value;
+
+use super::configuration::normalized;
+use super::module_names::{EXTENSIONS, ModuleNames, entries, matched};
+use super::packages::Packages;
+use crate::limits::MAX_SPECIFIER_BYTES;
+
+/// Extensions of declarations, longer than what a path calls its extension.
+const DECLARATIONS: [&str; 3] = [".d.ts", ".d.mts", ".d.cts"];
+/// By extension of a target, the endings of the files that TypeScript tries in its place, in this order.
+const TRIED: [(&str, &[&str]); 8] = [
+    ("js", &["ts", "tsx", "d.ts", "js"]),
+    ("jsx", &["tsx", "ts", "d.ts", "jsx"]),
+    ("mjs", &["mts", "d.mts", "mjs"]),
+    ("cjs", &["cts", "d.cts", "cjs"]),
+    ("ts", &["ts"]),
+    ("tsx", &["tsx"]),
+    ("mts", &["mts"]),
+    ("cts", &["cts"]),
+];
+/// Endings of the files that a target without an extension means.
+const ADDED: [&str; 9] = [".ts", ".tsx", ".d.ts", ".js", ".jsx", "/index.ts", "/index.tsx", "/index.d.ts", "/index.js"];
+/// Members of `package.json` that name the module with the types of the whole package. The first one counts.
+const MAIN: [&str; 3] = ["types", "typings", "main"];
+/// The kinds of import. A file's kind isn't known.
+const IMPORT_KINDS: [&str; 2] = ["import", "require"];
+/// How deep conditions of `exports` are nested at most.
+const MAX_CONDITIONS_DEPTH: usize = 16;
+
+/// What an import leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// A source of the package, declarations that lead to it, or nothing that is known.
+    Usable,
+    /// A file that a build writes and that isn't there.
+    Unbuilt,
+    /// Declarations that a build wrote without a map to their sources.
+    Unmapped,
+}
+
+/// Looks up entries.
+pub(super) struct PackageEntries<'a> {
+    packages: &'a Packages,
+    names: &'a ModuleNames<'a>,
+    top: &'a Path,
+    disk: &'a dyn MarkerFiles,
+    /// By specifier and conditions, what a configuration finds; without conditions, what the inferred project finds.
+    known: BTreeMap<(String, Option<Vec<String>>), Entry>,
+}
+
+impl<'a> PackageEntries<'a> {
+    /// Entries of these packages.
+    pub(super) fn new(
+        packages: &'a Packages,
+        names: &'a ModuleNames<'a>,
+        (top, disk): (&'a Path, &'a dyn MarkerFiles),
+    ) -> Self {
+        Self { packages, names, top, disk, known: BTreeMap::new() }
+    }
+
+    /// What a configuration with these conditions finds for `specifier`, the path `rest` below the name of a package that is linked.
+    pub(super) fn linked(&mut self, specifier: &str, (package, rest): (&Path, &str), conditions: &[String]) -> Entry {
+        let key = (specifier.to_owned(), Some(conditions.to_vec()));
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let manifest = self.packages.manifest(package);
+        let entry = manifest.map_or(Entry::Usable, |manifest| self.by_manifest(package, manifest, rest, conditions));
+        self.known.insert(key, entry);
+        entry
+    }
+
+    /// What the inferred project finds, whose options give the package's name its folder, what it exports, and its `src`.
+    pub(super) fn inferred(&mut self, specifier: &str, (package, rest): (&Path, &str)) -> Entry {
+        let key = (specifier.to_owned(), None);
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let targets = self.packages.manifest(package).map_or_else(Vec::new, |manifest| match rest {
+            "" => main(manifest).into_iter().map(str::to_owned).collect(),
+            _ => manifest.get("exports").map(|exports| entries(exports, &format!("./{rest}"))).unwrap_or_default(),
+        });
+        let fallbacks = [package.join(rest), package.join("src").join(rest)];
+        let places = targets.iter().filter_map(|target| in_folder(package, target)).chain(fallbacks);
+        let found = places.into_iter().find_map(|place| self.found(&place));
+        let entry = match found {
+            Some(file) => self.of_file(package, &file),
+            None => self.linked(specifier, (package, rest), &[]),
+        };
+        self.known.insert(key, entry);
+        entry
+    }
+
+    fn by_manifest(&self, package: &Path, manifest: &Value, rest: &str, conditions: &[String]) -> Entry {
+        if let Some(exports) = manifest.get("exports").filter(|exports| !exports.is_null()) {
+            let name = if rest.is_empty() { ".".to_owned() } else { format!("./{rest}") };
+            let found = IMPORT_KINDS.iter().filter_map(|kind| exported(exports, &name, (kind, conditions)));
+            let all: Vec<Entry> = found.map(|target| self.of_target(package, &target)).collect();
+            let is_usable = all.contains(&Entry::Usable);
+            return all.first().copied().filter(|_| !is_usable).unwrap_or(Entry::Usable);
+        }
+        if manifest.get("typesVersions").is_some() {
+            return Entry::Usable;
+        }
+        let index = package.join(rest);
+        match main(manifest).filter(|_| rest.is_empty()) {
+            Some(target) if self.found(&index).is_none() => self.of_target(package, target),
+            Some(target) => in_folder(package, target)
+                .and_then(|place| self.found(&place))
+                .map_or(Entry::Usable, |file| self.of_file(package, &file)),
+            None => self.found(&index).map_or(Entry::Usable, |file| self.of_file(package, &file)),
+        }
+    }
+
+    fn of_target(&self, package: &Path, target: &str) -> Entry {
+        let Some(place) = in_folder(package, target) else { return Entry::Usable };
+        match self.found(&place) {
+            Some(file) => self.of_file(package, &file),
+            None if is_module(&place) && self.has_sources(package) => Entry::Unbuilt,
+            None => Entry::Usable,
+        }
+    }
+
+    fn of_file(&self, package: &Path, file: &Path) -> Entry {
+        match stem_of_declaration(file) {
+            Some(stem) if self.is_built(package, file, stem) && !self.has_map(file) => Entry::Unmapped,
+            _ => Entry::Usable,
+        }
+    }
+
+    /// The file that TypeScript takes for a target.
+    fn found(&self, place: &Path) -> Option<PathBuf> {
+        meant(place).into_iter().find(|file| self.names.holds(file) || self.disk.exists(file))
+    }
+
+    /// Whether a build wrote these declarations. Those that people write and keep in the tree have no source of TypeScript.
+    fn is_built(&self, package: &Path, file: &Path, stem: &str) -> bool {
+        if !self.names.holds(file) {
+            return self.has_sources(package);
+        }
+        self.names.below(package).any(|source| {
+            let is_typescript =
+                source.extension().is_some_and(|extension| extension.as_encoded_bytes().contains(&b't'));
+            let has_name = source.file_stem().is_some_and(|name| name == stem);
+            is_typescript && has_name
+        })
+    }
+
+    /// Whether the tree has modules of this package, other than declarations.
+    fn has_sources(&self, package: &Path) -> bool {
+        self.names.below(package).any(|source| stem_of_declaration(source).is_none())
+    }
+
+    /// Whether declarations have a map to their sources.
+    fn has_map(&self, file: &Path) -> bool {
+        if self.disk.exists(&PathBuf::from(format!("{}.map", file.display()))) {
+            return true;
+        }
+        let text = self.disk.read_text(file, self.top);
+        if text.len() as u64 >= MAX_MARKER_BYTES {
+            // The end, where the map is named, wasn't read.
+            return true;
+        }
+        let Some((_, url)) = text.rsplit_once("sourceMappingURL=") else { return false };
+        let url = url.trim();
+        let named = file.parent().and_then(|folder| normalized(&folder.join(url)));
+        url.starts_with("data:") || named.is_some_and(|map| map.starts_with(self.top) && self.disk.exists(&map))
+    }
+}
+
+/// A path of a manifest, unless it leads out of the package.
+fn in_folder(package: &Path, target: &str) -> Option<PathBuf> {
+    normalized(&package.join(target)).filter(|place| place.starts_with(package))
+}
+
+/// The member of a manifest that names the module with the types of the whole package.
+fn main(manifest: &Value) -> Option<&str> {
+    MAIN.iter().find_map(|member| manifest.get(*member)?.as_str().filter(|target| !target.is_empty()))
+}
+
+/// `index` of `index.d.ts`; `None` for other files.
+fn stem_of_declaration(file: &Path) -> Option<&str> {
+    let name = file.file_name()?.to_str()?;
+    DECLARATIONS.iter().find_map(|ending| name.strip_suffix(ending))
+}
+
+/// Whether a target names a module, with an extension or without one.
+fn is_module(place: &Path) -> bool {
+    let extension = place.extension().and_then(|extension| extension.to_str());
+    extension.is_none_or(|extension| EXTENSIONS.contains(&extension))
+}
+
+/// The files that a target may mean, in the order in which TypeScript tries them.
+fn meant(place: &Path) -> Vec<PathBuf> {
+    if stem_of_declaration(place).is_some() {
+        return vec![place.into()];
+    }
+    let extension = place.extension().and_then(|extension| extension.to_str());
+    match TRIED.iter().find(|(known, _)| Some(*known) == extension) {
+        Some((_, tried)) => tried.iter().map(|ending| place.with_extension(ending)).collect(),
+        None => ADDED.iter().map(|ending| PathBuf::from(format!("{}{ending}", place.display()))).collect(),
+    }
+}
+
+/// The target of a name in `exports` for one kind of import. `None` if it isn't exported.
+fn exported(exports: &Value, name: &str, wanted: (&str, &[String])) -> Option<String> {
+    let map = exports.as_object().filter(|map| map.keys().any(|key| key.starts_with('.')));
+    let Some(map) = map else { return (name == ".").then(|| chosen(exports, "", wanted, 0))? };
+    if let Some(target) = map.get(name).filter(|_| !name.contains('*')) {
+        return chosen(target, "", wanted, 0);
+    }
+    let patterns = map.iter().filter_map(|(pattern, target)| {
+        let before = pattern.find('*')?;
+        Some((before, matched(pattern, name)?, target))
+    });
+    let (_, middle, target) = patterns.max_by_key(|(before, ..)| *before)?;
+    chosen(target, middle, wanted, 0)
+}
+
+/// The target that conditions lead to: added ones first, then `types`, which manifests must write first, and `default` last.
+fn chosen(target: &Value, middle: &str, wanted: (&str, &[String]), depth: usize) -> Option<String> {
+    let (kind, added) = wanted;
+    let next = |target: &Value| chosen(target, middle, wanted, depth + 1);
+    match target {
+        _ if depth > MAX_CONDITIONS_DEPTH => None,
+        Value::String(path) if path.len() + path.matches('*').count() * middle.len() > MAX_SPECIFIER_BYTES => None,
+        Value::String(path) => Some(path.replace('*', middle)),
+        Value::Array(all) => all.iter().find_map(next),
+        Value::Object(conditions) => {
+            let order = added.iter().map(String::as_str).chain(["types", kind, "node", "default"]);
+            order.into_iter().find_map(|condition| next(conditions.get(condition)?))
+        }
+        _ => None,
+    }
+}
