@@ -21,6 +21,10 @@ pub const MAX_READ_PAUSE_MS: u64 = 500;
 /// Largest header block of a frame, in bytes.
 pub const MAX_FRAME_HEADER_BYTES: usize = 8 * 1024;
 
+/// Text that a language server may print to its standard output between two messages, in bytes. It is skipped. Some servers
+/// print a line for each file of a project.
+pub const MAX_STRAY_TEXT_BYTES: usize = 1024 * 1024;
+
 /// Messages that may wait to be written to one language server.
 pub const MAX_OUTGOING_QUEUE: usize = 1_024;
 

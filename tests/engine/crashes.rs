@@ -238,7 +238,7 @@ fn a_server_that_is_killed_whenever_it_starts_waits_longer_each_time_and_says_wh
 fn a_connection_that_codeyard_closes_is_reported_as_such() {
     paused(|| async {
         let site = Site::usual();
-        let fake = good(&site).on("textDocument/definition", [raw(b"a stack trace\n")]).launcher();
+        let fake = good(&site).on("textDocument/definition", [raw(&b"a stack trace\n".repeat(100_000))]).launcher();
         let yard = Plan::one(site, fake.clone()).open().await;
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
         let health = serde_json::to_value(&yard.health().await[0].servers[0]).unwrap();
@@ -253,7 +253,7 @@ fn a_connection_that_codeyard_closes_is_reported_as_such() {
 fn a_successor_starts_when_its_predecessor_has_ended() {
     paused(|| async {
         let site = Site::usual();
-        let broken = good(&site).on("textDocument/definition", [raw(b"no frame\r\n\r\n")]).ignores_closed_input();
+        let broken = good(&site).on("textDocument/definition", [raw(b"Content-Type:\r\n\r\n")]).ignores_closed_input();
         let fake = FakeLauncher::sequence([broken.dies_after(700), good(&site)]);
         let yard = Plan::one(site, fake.clone()).open().await;
         let called = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
@@ -272,7 +272,7 @@ fn a_successor_starts_when_its_predecessor_has_ended() {
 fn a_successor_does_not_wait_for_ever_for_a_process_that_cannot_be_killed() {
     paused(|| async {
         let site = Site::usual();
-        let broken = good(&site).on("textDocument/definition", [raw(b"no frame\r\n\r\n")]).ignores_closed_input();
+        let broken = good(&site).on("textDocument/definition", [raw(b"Content-Type:\r\n\r\n")]).ignores_closed_input();
         let fake = FakeLauncher::sequence([broken.dies_after(3_600_000), good(&site)]);
         let yard = Plan::one(site, fake.clone()).open().await;
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");

@@ -31,19 +31,20 @@ async fn close_reason_for(bytes: &[u8]) -> CloseReason {
 
 #[tokio::test(start_paused = true)]
 async fn each_broken_header_closes_with_its_reason() {
-    let long_name = format!("X: {}\r\n", "y".repeat(limits::MAX_FRAME_HEADER_BYTES));
-    let many = "X: y\r\n".repeat(limits::MAX_FRAME_HEADER_BYTES);
+    let long_value = format!("Content-Type: {}\r\n", "y".repeat(limits::MAX_FRAME_HEADER_BYTES));
+    let many = "Content-Type: y\r\n".repeat(limits::MAX_FRAME_HEADER_BYTES);
     let too_large = format!("Content-Length: {}\r\n\r\n", limits::MAX_FRAME_BYTES + 1);
     // A long line that is no header is garbage, whether its end has arrived or not.
-    let long_garbage = format!("\\: {}\r\n", "y".repeat(limits::MAX_FRAME_HEADER_BYTES));
-    let table: [(&str, FrameError); 20] = [
-        ("Starting the server\nContent-Length: 2\r\n\r\n{}", FrameError::Garbage),
-        ("Starting, without an end of line", FrameError::Garbage),
-        ("{\"jsonrpc\":\"2.0\"}", FrameError::Garbage),
-        ("\u{feff}Content-Length: 2\r\n\r\n{}", FrameError::Garbage),
-        (": 2\r\n\r\n{}", FrameError::Garbage),
-        ("Content Length: 2\r\n\r\n{}", FrameError::Garbage),
-        ("\r\n\r\n", FrameError::LengthMissing),
+    let long_garbage = format!("Content-Type: x\r\n\\: {}\r\n", "y".repeat(limits::MAX_FRAME_HEADER_BYTES));
+    let much_text = "Starting the server\n".repeat(limits::MAX_STRAY_TEXT_BYTES / 20 + 1);
+    let long_text = "x".repeat(limits::MAX_STRAY_TEXT_BYTES + 1);
+    let table: [(&str, FrameError); 19] = [
+        (&much_text, FrameError::Garbage),
+        (&long_text, FrameError::Garbage),
+        ("Content-Type: x\n{\"jsonrpc\":\"2.0\"}", FrameError::Garbage),
+        ("Content-Type: x\n\u{feff}Content-Length: 2\r\n\r\n{}", FrameError::Garbage),
+        ("Content-Type: x\n: 2\r\n\r\n{}", FrameError::Garbage),
+        ("Content-Type: x\nContent Length: 2\r\n\r\n{}", FrameError::Garbage),
         ("Content-Type: x\r\n\r\n{}", FrameError::LengthMissing),
         ("Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", FrameError::LengthRepeated),
         ("Content-Length: 2\r\ncontent-length: 3\r\n\r\n{}", FrameError::LengthRepeated),
@@ -53,7 +54,7 @@ async fn each_broken_header_closes_with_its_reason() {
         ("Content-Length:\r\n\r\n", FrameError::LengthInvalid),
         ("Content-Length: 99999999999999999999999999\r\n\r\n", FrameError::TooLarge),
         (&too_large, FrameError::TooLarge),
-        (&long_name, FrameError::HeaderTooLong),
+        (&long_value, FrameError::HeaderTooLong),
         (&long_garbage, FrameError::Garbage),
         (&many, FrameError::HeaderTooLong),
         ("Content-Length: 5\r\n\r\n{}", FrameError::Truncated),
@@ -70,6 +71,9 @@ async fn each_broken_header_closes_with_its_reason() {
         );
     }
     assert_eq!(close_reason_for(b"").await, CloseReason::EndOfOutput);
+    for text in ["a stack trace\n", "Starting, without an end of line", ": 2\r\n\r\n{}", "\r\n\r\n"] {
+        assert_eq!(close_reason_for(text.as_bytes()).await, CloseReason::EndOfOutput, "{text:?}");
+    }
     let large_cut = format!("Content-Length: 1000000\r\n\r\n{}", "x".repeat(200_000));
     assert_eq!(close_reason_for(large_cut.as_bytes()).await, CloseReason::Frame(FrameError::Truncated));
 }
@@ -93,6 +97,22 @@ async fn odd_but_valid_headers_are_read() {
         server.write_all(header.as_bytes()).await.unwrap();
         server.write_all(body.as_bytes()).await.unwrap();
         assert_eq!(reply.await.unwrap().get(), "\"ä\"", "{header:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn printed_text_costs_no_reply_and_is_counted() {
+    let lines = "Couldn't find package x (searching from y). Make sure it's installed.\n".repeat(2_000);
+    let (client, _events, mut server) = bare(1 << 16, options());
+    for (id, text) in ["Starting\n", &lines, "\n\r\n", "50 %\r100 %"].into_iter().enumerate() {
+        let (before, reply) = (client.counters(), client.request("x", &Value::Null).unwrap());
+        let frame = framed(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":1}}"#, id + 1));
+        server.write_all(text.as_bytes()).await.unwrap();
+        server.write_all(&frame).await.unwrap();
+        assert_eq!(reply.await.unwrap().get(), "1", "{text:.40}");
+        let after = client.counters();
+        assert_eq!(after.stray_bytes - before.stray_bytes, text.len() as u64, "{text:.40}");
+        assert_eq!((after.frames_read - before.frames_read, after.malformed), (1, 0), "{text:.40}");
     }
 }
 

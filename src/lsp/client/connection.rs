@@ -21,7 +21,7 @@ use tracing::debug;
 use super::capabilities::Capabilities;
 use super::counters::{ConnectionCounters, LiveCounters, increment};
 use super::events::{self, CloseReason, EventCloser, EventSender, ServerEvent, ServerEvents};
-use super::frame::{Frame, FrameBudget, FrameError, FrameReader};
+use super::frame::{Frame, FrameBudget, FrameError, FrameReader, stray_text};
 use super::frame_budget::FramePermit;
 use super::message::{self, ErrorObject, IncomingMessage};
 use super::outgoing_queue::{OutgoingQueue, QueueShare, write_frames};
@@ -312,7 +312,10 @@ impl MessageReader<'_> {
             if !self.pause.is_zero() {
                 tokio::time::sleep(std::mem::take(&mut self.pause)).await;
             }
-            let mut frame = match frames.next().await {
+            let before = self.shared.counters.stray_bytes.load(Relaxed);
+            let next = frames.next().await;
+            self.pace.spend(stray_text::report(&self.shared.counters, before, &self.shared.options.label));
+            let mut frame = match next {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return CloseReason::EndOfOutput,
                 Err(error) => {

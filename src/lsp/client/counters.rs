@@ -14,6 +14,8 @@ pub struct ConnectionCounters {
     pub bytes_read: u64,
     /// Whole frames read.
     pub frames_read: u64,
+    /// Bytes of text that the server printed between its frames.
+    pub stray_bytes: u64,
     /// Bytes written to the server.
     pub bytes_written: u64,
     /// Whole frames written.
@@ -55,6 +57,7 @@ macro_rules! counters {
 counters!(
     bytes_read,
     frames_read,
+    stray_bytes,
     bytes_written,
     frames_written,
     late_replies,

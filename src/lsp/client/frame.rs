@@ -1,8 +1,8 @@
 //! Frames of the LSP base protocol: a header block with `Content-Length`, then that many bytes.
 //!
 //! This module knows nothing of JSON. The reader treats its input as hostile: every fault is a typed [`FrameError`],
-//! and after one the stream is not read again. Invariants: a header block is at most 8 KiB; a body is at most
-//! `MAX_FRAME_BYTES`; the memory of a body grows with the bytes that arrived, not with the announced length; a body
+//! and after one the stream is not read again. Text that a server prints between two frames is skipped. Invariants: that text is
+//! at most `MAX_STRAY_TEXT_BYTES`; a header block is at most 8 KiB; a body is at most `MAX_FRAME_BYTES`; the memory of a body grows with the bytes that arrived, not with the announced length; a body
 //! larger than the read buffer is admitted by the [`FrameBudget`], which all connections share, before it is read. While
 //! it waits for that, nothing is read, so the server is slowed down and not blamed. A server that holds room which others
 //! wait for, and makes no progress, is.
@@ -26,10 +26,12 @@ use crate::limits;
 use codeyard_base::clock::Instant;
 use codeyard_base::seeded_faults;
 
+pub(super) mod stray_text;
+
 /// Why reading a stream of frames failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum FrameError {
-    /// Bytes that are not a header stand where a header must start, such as text printed to standard output.
+    /// Bytes that are not a header stand where a header must start: in a header block, or more printed text than is skipped.
     #[error("found bytes that are not a header where a header was expected")]
     Garbage,
     /// The header block is longer than 8 KiB.
@@ -113,7 +115,10 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 
     /// The next frame, or `None` when the stream ended between two frames.
     pub(super) async fn next(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
-        let Some(length) = self.read_header().await? else { return Ok(None) };
+        if !self.skip_stray_text().await? {
+            return Ok(None);
+        }
+        let length = self.read_header().await?;
         if length > limits::MAX_FRAME_BYTES && !seeded_faults::is_on("frame_of_any_length") {
             return Err(FrameError::TooLarge);
         }
@@ -138,8 +143,34 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Ok(Some(Frame::Small(&self.buffer[body])))
     }
 
-    /// Reads a header block. Returns the announced length, or `None` at the end of the stream.
-    async fn read_header(&mut self) -> Result<Option<usize>, FrameError> {
+    /// Skips text up to the next header block. Returns whether one comes before the end of the stream.
+    async fn skip_stray_text(&mut self) -> Result<bool, FrameError> {
+        let (mut skipped, mut is_line_start, mut is_end) = (0, true, false);
+        loop {
+            let text = &self.buffer[self.start..self.end];
+            let found = stray_text::find_header(text, is_line_start);
+            if is_end && found.is_none() && stray_text::ends_in_header(text, is_line_start) {
+                return Err(FrameError::Truncated);
+            }
+            let undecided = if is_end { 0 } else { stray_text::UNDECIDED_BYTES };
+            let stray = found.unwrap_or(text.len().saturating_sub(undecided));
+            is_line_start = text[..stray].last().map_or(is_line_start, |&last| last == b'\n');
+            self.start += stray;
+            self.counters.stray_bytes.fetch_add(stray as u64, Relaxed);
+            skipped += stray;
+            if skipped > limits::MAX_STRAY_TEXT_BYTES {
+                return Err(FrameError::Garbage);
+            }
+            if found.is_some() || is_end {
+                return Ok(found.is_some());
+            }
+            self.make_room(limits::MAX_FRAME_HEADER_BYTES);
+            is_end = self.fill().await? == 0;
+        }
+    }
+
+    /// Reads a header block. Returns the announced length.
+    async fn read_header(&mut self) -> Result<usize, FrameError> {
         let (mut line, mut seen, mut length) = (0, 0, None);
         // Whether the unfinished line has its colon.
         let mut is_named = false;
@@ -159,7 +190,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
                     return Err(FrameError::HeaderTooLong);
                 }
                 if self.fill().await? == 0 {
-                    return if seen == 0 { Ok(None) } else { Err(FrameError::Truncated) };
+                    return Err(FrameError::Truncated);
                 }
                 continue;
             };
@@ -174,7 +205,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             (line, seen, is_named) = (end + 1, end + 1, false);
             if text.is_empty() {
                 self.start += line;
-                return length.ok_or(FrameError::LengthMissing).map(Some);
+                return length.ok_or(FrameError::LengthMissing);
             }
             if let Some(found) = header_line(text)? {
                 match length {

@@ -232,8 +232,8 @@ impl<'a> Sources<'a> {
         let is_extension = RUNTIME_EXTENSIONS
             .iter()
             .any(|name| extension.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')));
-        RUNTIME.iter().any(|above| is_below(above))
-            || is_extension && !FORMER_EXTENSIONS.iter().any(|above| is_below(above))
+        RUNTIME.iter().any(is_below)
+            || is_extension && !FORMER_EXTENSIONS.iter().any(is_below)
             || package.is_empty()
             || self.packages.contains(package)
     }

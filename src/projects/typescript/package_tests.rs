@@ -104,8 +104,8 @@ fn packages_that_nothing_links_are_counted_and_hide_no_uses() {
     assert_eq!(with(&[("package-lock.json", "{}")]), [unlinked(2, "npm ci")]);
     let pnpm = [("package.json", r#"{"name": "root"}"#), ("pnpm-workspace.yaml", "packages:\n  - packages/*\n")];
     assert_eq!(with(&pnpm), [unlinked(2, "pnpm install")]);
-    let manager = [("package.json", r#"{"workspaces": ["packages/*"], "packageManager": "yarn@4.1.0"}"#)];
-    assert_eq!(with(&manager), [unlinked(2, "yarn install")]);
+    let installer = [("package.json", r#"{"workspaces": ["packages/*"], "packageManager": "yarn@4.1.0"}"#)];
+    assert_eq!(with(&installer), [unlinked(2, "yarn install")]);
     // A package finds itself by its name without a link, and `paths` lead to others.
     assert_eq!(with(&[("packages/web/src/app.ts", ""), ("packages/core/src/own.ts", WEB)]), []);
     let paths = r#"{"compilerOptions": {"paths": {"@x/core": ["../core/src"], "@x/core/*": ["../core/src/*"]}}}"#;
@@ -188,7 +188,7 @@ fn a_package_without_its_build_hides_uses() {
 }
 
 #[test]
-fn the_remedy_is_the_build_of_the_package_manager() {
+fn the_remedy_is_the_build_command_of_the_workspace() {
     let script = BUILT.replace("\"name\"", "\"scripts\": {\"build\": \"tsc\"}, \"name\"");
     let command = |others: &[(&str, &str)], core: &str| {
         let causes = Monorepo { core, is_linked: true, others, ..Monorepo::default() }.causes();

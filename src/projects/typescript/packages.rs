@@ -16,7 +16,7 @@ use crate::limits::{MAX_EXAMPLES, MAX_WORKSPACE_PACKAGES};
 /// Members of `package.json` that list dependencies.
 const DEPENDENCIES: [&str; 4] = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
 /// Package managers of Node that `packageManager` may name.
-const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
+const INSTALLERS_BY_NAME: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 /// Beginnings of versions that mean a folder.
 const FOLDER_VERSIONS: [&str; 4] = ["file:", "link:", "portal:", "workspace:"];
 
@@ -170,8 +170,8 @@ impl Packages {
         }
         let is_pnpm =
             || self.by_folder.keys().any(|folder| disk.exists(&folder.join(PNPM_WORKSPACE))).then_some("pnpm");
-        let manager = self.by_folder.values().find_map(manager_of).or_else(is_pnpm);
-        format!("{} install", manager.unwrap_or("npm"))
+        let installer = self.by_folder.values().find_map(installer_of).or_else(is_pnpm);
+        format!("{} install", installer.unwrap_or("npm"))
     }
 
     /// The command that builds packages: of the workspace that holds them all, or of every package in it. `None` if none has a script for it.
@@ -179,14 +179,14 @@ impl Packages {
         let first = packages.first()?;
         let workspace = self.workspace(first).or_else(|| (**first == *self.top).then_some(*first))?;
         let install = self.install_command(disk);
-        let manager = install.split(' ').next()?;
+        let installer = install.split(' ').next()?;
         if self.manifest(workspace).is_some_and(has_build) {
-            return Some(format!("{manager} run build"));
+            return Some(format!("{installer} run build"));
         }
         let scripts =
             packages.iter().filter_map(|package| self.manifest(package)).filter(|manifest| has_build(manifest));
         let name = scripts.map(|manifest| manifest.get("name").and_then(Value::as_str)).next()?;
-        match manager {
+        match installer {
             "pnpm" => Some("pnpm -r build".into()),
             "bun" => Some("bun run --filter '*' build".into()),
             // No command for all packages is the same in all its versions.
@@ -246,9 +246,9 @@ impl Packages {
 }
 
 /// The manager that `packageManager` of a `package.json` means: `pnpm@9.1.0`.
-fn manager_of(manifest: &Value) -> Option<&'static str> {
+fn installer_of(manifest: &Value) -> Option<&'static str> {
     let (name, _) = manifest.get("packageManager")?.as_str()?.split_once('@')?;
-    MANAGERS.into_iter().find(|manager| *manager == name)
+    INSTALLERS_BY_NAME.into_iter().find(|installer| *installer == name)
 }
 
 fn has_build(manifest: &Value) -> bool {

@@ -263,7 +263,7 @@ fn overload_and_wait_times_are_exposed() {
 fn crashes_and_malformed_messages_are_counted_by_kind_and_reason() {
     paused(|| async {
         let site = Site::usual();
-        let garbled = good(&site).on("textDocument/hover", [raw(b"surprise!\n")]);
+        let garbled = good(&site).on("textDocument/hover", [raw(&b"surprise!\n".repeat(110_000))]);
         let fake = FakeLauncher::sequence([garbled, good(&site)]);
         let measured = Measured::open(Plan::one(site, fake.clone())).await;
         let yard = &measured.yard;

@@ -63,8 +63,10 @@ impl AsyncRead for Pieces<'_> {
 fn plainly_read(mut stream: &[u8]) -> FramesRead {
     let mut bodies = Vec::new();
     loop {
-        if stream.is_empty() {
-            return FramesRead { bodies, error: None };
+        match text_before_header(stream) {
+            Ok(Some(text)) => stream = &stream[text..],
+            Ok(None) => return FramesRead { bodies, error: None },
+            Err(error) => return FramesRead { bodies, error: Some(error) },
         }
         let (length, header) = match plain_header(stream) {
             Ok(found) => found,
@@ -80,6 +82,27 @@ fn plainly_read(mut stream: &[u8]) -> FramesRead {
         bodies.push(Some(body.to_vec()));
         stream = rest;
     }
+}
+
+/// The length of the printed text before the next header block, if there is one. Streams are too short for the limit of such text.
+fn text_before_header(stream: &[u8]) -> Result<Option<usize>, FrameError> {
+    let begins_line = |at: usize| at == 0 || stream[at - 1] == b'\n';
+    let names: [&[u8]; 2] = [b"content-length:", b"content-type:"];
+    let begins_with =
+        |text: &[u8], name: &[u8]| text.len() >= name.len() && text[..name.len()].eq_ignore_ascii_case(name);
+    let is_whole_block = |text: &[u8]| {
+        let Some(end) = text.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
+        let Some(value) = text[..end].get(names[0].len()..) else { return false };
+        let digits = value.strip_prefix(b" ").unwrap_or(value);
+        begins_with(text, names[0]) && (1..=20).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
+    };
+    let found = (0..stream.len()).find(|&at| match begins_line(at) {
+        true => names.iter().any(|name| begins_with(&stream[at..], name)),
+        false => matches!(stream[at], b'c' | b'C') && is_whole_block(&stream[at..]),
+    });
+    let last = stream.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_cut = !last.is_empty() && names.iter().any(|name| begins_with(name, last));
+    if found.is_none() && is_cut { Err(FrameError::Truncated) } else { Ok(found) }
 }
 
 /// The length of the body and of the header before it.
