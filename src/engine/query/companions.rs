@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::query::plan::{Choice, PlanContext, ProgramState, program};
 use crate::server::programs::PendingLookup;
+use crate::server::registry::IndexedRegistry;
 use crate::status::server_state::Unavailable;
-use codeyard_lsp::registry::{MarkerFiles, ProjectRoot, ServerRole, place_file};
+use codeyard_lsp::registry::{MarkerFiles, ProjectRoot, ServerRole, ServerSpec, place_file};
 use codeyard_model::operation::{LspQuery, Operation};
 use codeyard_model::query::{GatedQuery, Query};
 
@@ -25,6 +26,13 @@ pub(crate) fn is_about_uses(query: &GatedQuery) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether some server uses names of documents of a language.
+pub(crate) fn may_exist(servers: &IndexedRegistry, language: &str) -> bool {
+    let uses =
+        |server: &ServerSpec| server.uses.as_ref().is_some_and(|used| used.languages.iter().any(|id| id == language));
+    servers.by_kind.values().any(|server| uses(server))
 }
 
 /// The companions for documents of a language, and the reasons why others can't be asked.

@@ -71,7 +71,8 @@ impl Workspace {
             return Err(draining().into());
         }
         let first_walk = self.prepare(ctx);
-        if let Some(first_walk) = first_walk.clone().filter(|_| !is_about_one_document(&begin.query)) {
+        let needs_files = !is_about_one_document(&begin.query) || self.may_have_companions(&begin.query);
+        if let Some(first_walk) = first_walk.clone().filter(|_| needs_files) {
             return Ok(Begun::Wait(Wait::Preparing(first_walk)));
         }
         let (query, call) = (begin.query, begin.call);
@@ -166,6 +167,14 @@ impl Workspace {
         let roots_key = self.setup.gate.root_set().key();
         let epochs = self.epochs.of(&self.epoch_scope(query));
         codeyard_paging::snapshot_key(request_key, roots_key, &epochs, query.epoch_mask())
+    }
+
+    /// Whether files of another language may belong to the answer to a query. Only the list of files shows it.
+    fn may_have_companions(&self, query: &GatedQuery) -> bool {
+        let servers = &self.setup.servers;
+        let uri = query.uri().filter(|_| companions::is_about_uses(query));
+        let language = uri.and_then(|uri| servers.index.language_of(&uri.to_path()));
+        language.is_some_and(|language| companions::may_exist(servers, language))
     }
 
     /// Whose changes count for the answer to a query. It depends on the query alone.

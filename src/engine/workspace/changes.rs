@@ -213,8 +213,6 @@ impl Handler<Subscribed> for Workspace {
             // The walk doesn't know what has changed since the last question.
             self.apply(Changes { bulk: true, incomplete: true, ..Changes::default() });
         }
-        // A plan that was made before the walk had ended knows no file of another language.
-        self.forget_plans();
         // Queries that began meanwhile may depend on changes during the walk.
         self.take_seen_changes();
         self.watch_index(ctx);

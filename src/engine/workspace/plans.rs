@@ -36,6 +36,8 @@ pub(super) struct PlanKey {
 pub(super) struct PlanJob {
     /// The revision of the plans when it was begun.
     revision: u64,
+    /// Whether the workspace's files were listed then. Without them it has no companions.
+    is_listed: bool,
     made: Arc<OnceLock<(PlanResult<Arc<Plan>>, Instant)>>,
     done: PendingLookup,
 }
@@ -107,6 +109,9 @@ impl Workspace {
             // A job that began before the last change is waited for all the same: there is only one at a time.
             return Some(Err(vec![job.done.clone()]));
         };
+        if !job.is_listed && self.slot.get().is_some() {
+            return None;
+        }
         match made {
             Ok(plan) => {
                 let is_young = || plan.is_complete() || at.elapsed() < INCOMPLETE_PLAN_LIFE;
@@ -129,6 +134,7 @@ impl Workspace {
             // They don't end when the file system hangs.
             return Err(vec![futures::future::select_all(unfinished).map(drop).boxed().shared()]);
         }
+        let is_listed = self.slot.get().is_some();
         let made = Arc::new(OnceLock::new());
         let kept = made.clone();
         let task = tokio::spawn(async move {
@@ -136,7 +142,7 @@ impl Workspace {
             drop(kept.set((plan.map(Arc::new), Instant::now())));
         });
         let done = async move { drop(task.await) }.boxed().shared();
-        self.plans.insert(key, PlanJob { revision: self.plan_revision, made, done: done.clone() });
+        self.plans.insert(key, PlanJob { revision: self.plan_revision, is_listed, made, done: done.clone() });
         Err(vec![done])
     }
 }

@@ -324,11 +324,13 @@ fn not_installed(
     paths: &SearchPaths,
     environment: &VirtualEnvironment,
 ) -> Option<UnresolvedNames> {
+    let all = || paths.foreign.iter().chain(&paths.foreign_parts);
     let (what, folder, missing) = match environment {
         VirtualEnvironment::Open => return None,
-        VirtualEnvironment::Missing => ("`.venv` is missing".to_owned(), None, paths.foreign.iter().collect()),
+        VirtualEnvironment::Missing => ("`.venv` is missing".to_owned(), None, all().collect()),
         VirtualEnvironment::Closed { folder, modules } => {
-            let missing: Vec<&String> = paths.foreign.difference(modules).collect();
+            let is_held = |name: &&String| name.split('.').next().is_some_and(|first| modules.contains(first));
+            let missing: Vec<&String> = all().filter(|name| !is_held(name)).collect();
             (format!("`{folder}` doesn't hold them"), Some(folder.as_str()), missing)
         }
     };
