@@ -1,11 +1,11 @@
 //! Callers that a server leaves out although it knows every reference: clangd has one function for each name with external linkage, so of the
 //! `main` of several programs it lists one.
 //!
-//! The calls among the references count, each with the function around it, which the grammar of the file gives. No document is opened for it.
-//! Invariant: nothing is added that the server doesn't list as a reference.
+//! The calls among the references count whose function, which the grammar of the file gives, has the name of a listed caller. No document is opened for
+//! it. Invariant: nothing is added that the server doesn't list as a reference, and no caller of another name: references of a virtual function
+//! have more calls than its callers.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::limits::MAX_CALLER_FILES;
@@ -16,15 +16,13 @@ use crate::query::provider_call::{self, ProviderFailure, RequestContext};
 use crate::server::document::DocumentInput;
 use codeyard_files::gate::{Gate, spelt_path};
 use codeyard_index::extract::extract;
-use codeyard_index::{Facts, Language, ReferenceRole};
+use codeyard_index::{Facts, Language, ReferenceRole, Symbol};
 use codeyard_lsp::convert::{RawCall, RawCallItem};
 use codeyard_lsp::text::Document;
 use codeyard_model::code::SymbolKind;
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::position::{Position, Range};
 
-/// LSP `SymbolKind` of a module.
-const MODULE: u32 = 2;
 /// LSP `SymbolKind` of a method.
 const METHOD: u32 = 6;
 /// LSP `SymbolKind` of a function.
@@ -48,6 +46,7 @@ pub(super) async fn complete(
     mut own: Vec<RawCall>,
     context: RequestContext<'_>,
 ) -> Result<CompletedCalls, ProviderFailure> {
+    let names: BTreeSet<String> = own.iter().map(|call| call.item.name.clone()).collect();
     // Of a function of the same name in another program.
     own.retain(|call| !call.from_ranges.is_empty());
     let request = references::at(document.clone(), position, false, provider.answers_opened_only);
@@ -65,15 +64,15 @@ pub(super) async fn complete(
     });
     let find = move |gate: &Gate| {
         let files = unlisted.iter().take(MAX_CALLER_FILES);
-        files.flat_map(|(uri, ranges)| calls_in(gate, uri, ranges)).collect::<Vec<_>>()
+        files.flat_map(|(uri, ranges)| calls_in(gate, (uri, ranges), &names)).collect::<Vec<_>>()
     };
     let more = context.gate.run(find).await.map_err(ProviderFailure::Failed)?;
     own.extend(more);
     Ok(CompletedCalls { calls: own, undecided })
 }
 
-/// The calls at these places of a file, by the function around them.
-fn calls_in(gate: &Gate, uri: &Arc<str>, ranges: &[Range]) -> Vec<RawCall> {
+/// The calls at these places of a file, by the function around them, if it has one of the names.
+fn calls_in(gate: &Gate, (uri, ranges): (&Arc<str>, &[Range]), names: &BTreeSet<String>) -> Vec<RawCall> {
     let Some((path, ((_, text), _))) =
         spelt_path(uri).and_then(|path| Some((path.clone(), stamped_text(gate, &path)?)))
     else {
@@ -82,16 +81,18 @@ fn calls_in(gate: &Gate, uri: &Arc<str>, ranges: &[Range]) -> Vec<RawCall> {
     let first_line = text.lines().next().unwrap_or_default();
     let Some(language) = Language::of_file(&path.to_string_lossy(), first_line.as_bytes()) else { return Vec::new() };
     let facts = extract(language, &text);
-    let mut by_caller: BTreeMap<Option<usize>, Vec<Range>> = BTreeMap::new();
+    let mut by_caller: BTreeMap<usize, Vec<Range>> = BTreeMap::new();
     for range in ranges {
         let is_here = |line: u32, column: u32| line == range.start.line + 1 && column == range.start.character;
         let call = facts.references.iter().find(|one| is_here(one.line, one.column));
-        if let Some(call) = call.filter(|call| call.role == ReferenceRole::Call) {
-            by_caller.entry(function_around(&facts, call.within)).or_default().push(*range);
+        let call = call.filter(|call| call.role == ReferenceRole::Call);
+        let caller = call.and_then(|call| function_around(&facts, call.within));
+        if let Some(caller) = caller.filter(|caller| names.contains(&facts.symbols[*caller].name)) {
+            by_caller.entry(caller).or_default().push(*range);
         }
     }
-    let call = |(caller, from_ranges)| {
-        let item = item(&facts, caller, uri, &path);
+    let call = |(caller, from_ranges): (usize, Vec<Range>)| {
+        let item = item(&facts.symbols[caller], uri);
         RawCall { item, calls_in: uri.clone(), from_ranges }
     };
     by_caller.into_iter().map(call).collect()
@@ -110,19 +111,13 @@ fn function_around(facts: &Facts, within: Option<u32>) -> Option<usize> {
     None
 }
 
-/// The caller as the server names its functions; the file for a call outside of all functions.
-fn item(facts: &Facts, caller: Option<usize>, uri: &Arc<str>, path: &Path) -> RawCallItem {
-    let json = Arc::from("null");
-    let Some(symbol) = caller.and_then(|caller| facts.symbols.get(caller)) else {
-        let start = Position { line: 0, character: 0 };
-        let range = Range { start, end: start };
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        return RawCallItem { name, kind: MODULE, uri: uri.clone(), range, selection_range: range, json };
-    };
+/// The caller as the server names its functions.
+fn item(symbol: &Symbol, uri: &Arc<str>) -> RawCallItem {
     let length = u32::try_from(symbol.name.encode_utf16().count()).unwrap_or(u32::MAX);
     let start = Position { line: symbol.name_line.saturating_sub(1), character: symbol.name_column };
     let range = Range { start, end: Position { character: start.character.saturating_add(length), ..start } };
     let kind = if symbol.kind == SymbolKind::Method { METHOD } else { FUNCTION };
+    let json = Arc::from("null");
     RawCallItem { name: symbol.name.clone(), kind, uri: uri.clone(), range, selection_range: range, json }
 }
 
