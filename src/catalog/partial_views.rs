@@ -248,6 +248,7 @@ fn unresolved_imports_are_named_when_nothing_was_found() {
             reason: "`node_modules` is missing".into(),
             command: Some("npm ci".into()),
             hides_uses: false,
+            is_used_elsewhere: false,
         };
         let known = ServerCoverage {
             server: ServerKind::new("typescript"),

@@ -64,6 +64,8 @@ pub struct UnresolvedImports {
     pub command: Option<String>,
     /// Whether files of the project define these names, so that uses of symbols of the project may be missing from an answer.
     pub hides_uses: bool,
+    /// Another project uses them. They aren't why something can't be resolved here.
+    pub is_used_elsewhere: bool,
 }
 
 /// A name with places that may be references, because the server doesn't know what the name is there.
@@ -238,6 +240,18 @@ pub struct AnswerCoverage {
 }
 
 impl AnswerCoverage {
+    /// What an answer stands on. Diagnostics don't depend on what other projects use.
+    pub fn new(mut servers: Vec<Arc<ServerCoverage>>, scope: AnswerScope) -> Self {
+        if matches!(scope, AnswerScope::Diagnostics { .. }) {
+            for server in &mut servers {
+                if server.unresolved.iter().any(|cause| cause.is_used_elsewhere) {
+                    Arc::make_mut(server).unresolved.retain(|cause| !cause.is_used_elsewhere);
+                }
+            }
+        }
+        Self { servers, scope }
+    }
+
     /// The entries that the answer must be marked with. An answer about one document that the server knows is marked only if it
     /// `is_empty`; imports that can't be resolved mark diagnostics, and others only if they hide uses.
     pub fn partial(&self, is_empty: bool) -> impl Iterator<Item = &ServerCoverage> {
@@ -364,6 +378,7 @@ mod tests {
             reason: reason.into(),
             command: command.map(str::to_owned),
             hides_uses: false,
+            is_used_elsewhere: false,
         };
         coverage.unresolved = vec![
             cause("`gen.h` is missing", None),
@@ -385,6 +400,10 @@ mod tests {
         assert_eq!(of_document.sentences(false), None, "what one document says doesn't depend on uses elsewhere");
         assert!(of_document.sentences(true).unwrap().starts_with("9 imports"));
         let of_diagnostics = [true, false].map(|is_known| AnswerScope::Diagnostics { is_known });
+        let mut elsewhere = ServerCoverage::clone(&of_document.servers[0]);
+        elsewhere.unresolved.iter_mut().for_each(|cause| cause.is_used_elsewhere = true);
+        let of_others = AnswerCoverage::new(vec![Arc::new(elsewhere)], AnswerScope::Diagnostics { is_known: true });
+        assert_eq!(of_others.sentences(true), None, "another project's imports don't change diagnostics");
         for scope in of_diagnostics.into_iter().chain([AnswerScope::OwnDocument]) {
             let of_diagnostics = AnswerCoverage { scope, ..of_document.clone() };
             assert_eq!(

@@ -76,6 +76,7 @@ impl UnresolvedNames {
             reason: self.what.clone(),
             command: self.remedy.clone(),
             hides_uses: self.hides_uses,
+            is_used_elsewhere: self.is_used_elsewhere,
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct UnresolvedNames {
     pub remedy: Option<String>,
     /// Whether files of the project define them, so that uses of its symbols may be missing from answers.
     pub hides_uses: bool,
+    /// Another project uses them. They aren't why something can't be resolved here.
+    pub is_used_elsewhere: bool,
 }
 
 impl ProjectInfo {

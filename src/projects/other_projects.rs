@@ -1,7 +1,7 @@
 //! Modules that projects of one server take from each other, and that the server doesn't connect.
 //!
-//! Each project is answered for alone, so the uses of its symbols in another project are missing from its answers. Invariant: a project is marked only if another one imports a module
-//! that it offers and that the other neither holds nor has installed.
+//! Each project is answered for alone, so the uses of its symbols in another project are missing from its answers. Invariant: a project is marked only
+//! if another one imports a module that it offers, or names it in its manifest, and neither holds it nor has it installed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -66,9 +66,10 @@ pub fn mark_uses_in_other_projects(
         project.info.unresolved.push(UnresolvedNames {
             what,
             count: names.len(),
-            examples: names.into_iter().take(MAX_EXAMPLES).collect(),
+            examples: names.iter().take(MAX_EXAMPLES).map(|name| shown(name, top)).collect(),
             remedy,
             hides_uses: true,
+            is_used_elsewhere: true,
         });
     }
 }
@@ -102,16 +103,21 @@ fn install_command<'a>(projects: impl Iterator<Item = &'a PathBuf>, top: &Path) 
 
 /// The command that joins these modules of Go.
 fn work_command(modules: &[&PathBuf], top: &Path) -> Option<String> {
-    let (verb, more) = if DiskFiles.exists(&top.join("go.work")) { ("use", 1) } else { ("init", 0) };
+    let verb = if DiskFiles.exists(&top.join("go.work")) { "use" } else { "init" };
+    // The folder of a `go.work` may hold no module.
+    let modules = modules.iter().filter(|module| DiskFiles.exists(&module.join("go.mod")));
     let paths: Vec<String> = modules
-        .iter()
-        .skip(more)
         .map(|module| match relative(module, top).as_str() {
             "." => ".".to_owned(),
             path => format!("./{path}"),
         })
         .collect();
-    (modules.len() <= MAX_EXAMPLES).then(|| format!("go work {verb} {}", paths.join(" ")))
+    (paths.len() <= MAX_EXAMPLES).then(|| format!("go work {verb} {}", paths.join(" ")))
+}
+
+/// A name as people know it; packages of Cargo are named by their folders.
+fn shown(name: &str, top: &Path) -> String {
+    if name.starts_with('/') { relative(Path::new(name), top) } else { name.to_owned() }
 }
 
 fn relative(project: &Path, top: &Path) -> String {

@@ -31,7 +31,7 @@ pub(crate) fn modules(request: &ProjectRequest<'_>, inference: ProjectInference)
     let mut found = ProjectModules::default();
     for folder in folders_with(request, name) {
         let text = DiskFiles.read_text(&folder.join(name), request.top);
-        if is_go { add_go(&text, &mut found) } else { add_cargo(&text, &folder, request.top, &mut found) }
+        if is_go { add_go(&text, &mut found) } else { add_cargo(&text, &folder, &mut found) }
     }
     found.wanted.retain(|wanted| !found.offered.contains(wanted));
     found
@@ -59,7 +59,10 @@ fn folders_with(request: &ProjectRequest<'_>, name: &str) -> Vec<PathBuf> {
 fn add_go(text: &str, found: &mut ProjectModules) {
     let mut block = "";
     for line in text.lines() {
-        let line = line.split("//").next().unwrap_or_default().trim();
+        let (line, comment) = line.split_once("//").unwrap_or((line, ""));
+        // Of the module itself only what it requires directly is imported.
+        let is_indirect = comment.trim() == "indirect";
+        let line = line.trim();
         let (directive, rest) = match line.split_once(|c: char| c.is_whitespace() || c == '(') {
             _ if line == ")" => {
                 block = "";
@@ -76,18 +79,17 @@ fn add_go(text: &str, found: &mut ProjectModules) {
         let name = rest.split_whitespace().next().unwrap_or_default().trim_matches(['"', '`']);
         match directive {
             "module" if !name.is_empty() => drop(found.offered.insert(name.to_owned())),
-            "require" if !name.is_empty() => drop(found.wanted.insert(name.to_owned())),
+            "require" if !name.is_empty() && !is_indirect => drop(found.wanted.insert(name.to_owned())),
             _ => {}
         }
     }
 }
 
-/// The folder of a package of Cargo, and the folders of its path dependencies, relative to `top`.
-fn add_cargo(text: &str, folder: &Path, top: &Path, found: &mut ProjectModules) {
+/// The folder of a package of Cargo, and the folders of its path dependencies.
+fn add_cargo(text: &str, folder: &Path, found: &mut ProjectModules) {
     let Ok(manifest) = text.parse::<Table>() else { return };
-    let name_of = |folder: &Path| Some(folder.strip_prefix(top).ok()?.display().to_string());
     if manifest.contains_key("package") {
-        found.offered.extend(name_of(folder));
+        found.offered.insert(folder.display().to_string());
     }
     let workspace = manifest.get("workspace").and_then(Value::as_table);
     let targets = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
@@ -96,7 +98,7 @@ fn add_cargo(text: &str, folder: &Path, top: &Path, found: &mut ProjectModules) 
         for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
             let dependencies = table.get(kind).and_then(Value::as_table).into_iter().flat_map(Table::values);
             let paths = dependencies.filter_map(|dependency| dependency.get("path")?.as_str());
-            found.wanted.extend(paths.filter_map(|path| name_of(&joined(folder, path))));
+            found.wanted.extend(paths.map(|path| joined(folder, path).display().to_string()));
         }
     }
 }
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn modules_of_go_that_no_workspace_joins_are_marked() {
-        let app = "module example.com/app\n\ngo 1.19\n\nrequire (\n\texample.com/core v0.0.0 // indirect\n\tother.org/x v1.2.3\n)\n\
+        let app = "module example.com/app\n\ngo 1.19\n\nrequire (\n\texample.com/core v0.0.0 // core\n\texample.com/lone v1.2.3 // indirect\n)\n\
                    replace example.com/core => ../core\n";
         let files = [
             ("core/go.mod", "module example.com/core // core\n"),
@@ -208,7 +210,7 @@ mod tests {
         #[test]
         fn any_manifest_is_read_without_a_panic(text in "\\PC{0,60}|(module|require|[( )a./\"\n=]|path|dependencies|\\[|\\]){0,24}") {
             add_go(&text, &mut ProjectModules::default());
-            add_cargo(&text, Path::new("/w/a"), Path::new("/w"), &mut ProjectModules::default());
+            add_cargo(&text, Path::new("/w/a"), &mut ProjectModules::default());
         }
     }
 }

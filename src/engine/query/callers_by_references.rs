@@ -51,10 +51,13 @@ pub(super) async fn complete(
     own.retain(|call| !call.from_ranges.is_empty());
     let request = references::at(document.clone(), position, false, provider.answers_opened_only);
     let references = provider_call::ask(provider, &request, context).await?;
+    let mut listed: BTreeSet<(&str, Range)> = BTreeSet::new();
+    for call in &own {
+        listed.extend(call.from_ranges.iter().map(|range| (&*call.calls_in, *range)));
+    }
     let mut unlisted: BTreeMap<Arc<str>, Vec<Range>> = BTreeMap::new();
     for reference in references {
-        let is_listed = |call: &RawCall| call.calls_in == reference.uri && call.from_ranges.contains(&reference.range);
-        if !own.iter().any(is_listed) {
+        if !listed.contains(&(&*reference.uri, reference.range)) {
             unlisted.entry(reference.uri).or_default().push(reference.range);
         }
     }
@@ -83,9 +86,11 @@ fn calls_in(gate: &Gate, (uri, ranges): (&Arc<str>, &[Range]), names: &BTreeSet<
     let facts = extract(language, &text);
     let mut by_caller: BTreeMap<usize, Vec<Range>> = BTreeMap::new();
     for range in ranges {
-        let is_here = |line: u32, column: u32| line == range.start.line + 1 && column == range.start.character;
-        let call = facts.references.iter().find(|one| is_here(one.line, one.column));
-        let call = call.filter(|call| call.role == ReferenceRole::Call);
+        // They are sorted by their places.
+        let place = (range.start.line + 1, range.start.character);
+        let from = facts.references.partition_point(|one| (one.line, one.column) < place);
+        let here = facts.references[from..].iter().take_while(|one| (one.line, one.column) == place);
+        let call = here.into_iter().find(|one| one.role == ReferenceRole::Call);
         let caller = call.and_then(|call| function_around(&facts, call.within));
         if let Some(caller) = caller.filter(|caller| names.contains(&facts.symbols[*caller].name)) {
             by_caller.entry(caller).or_default().push(*range);

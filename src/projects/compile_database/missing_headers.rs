@@ -37,6 +37,7 @@ pub(super) fn by_cause(
         examples: examples(&generated),
         remedy: build.map(str::to_owned),
         hides_uses: false,
+        is_used_elsewhere: false,
     };
     let others = UnresolvedNames {
         what: "headers that are neither in the workspace nor installed; install the packages that hold them".to_owned(),
@@ -45,6 +46,7 @@ pub(super) fn by_cause(
         // No build finds them; which package holds a header differs between systems.
         remedy: None,
         hides_uses: false,
+        is_used_elsewhere: false,
     };
     [of_build, others].into_iter().filter(|cause| cause.count > 0).collect()
 }

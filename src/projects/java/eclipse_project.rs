@@ -33,7 +33,10 @@ pub(super) fn class_path(folders: &BTreeSet<&Path>, jars: &BTreeSet<PathBuf>) ->
         let inner = inner.filter(|below| !below.as_os_str().is_empty()).map(|below| format!("{}/", escaped(below)));
         let excluded: Vec<String> = ["module-info.java".to_owned()].into_iter().chain(inner).collect();
         let (name, excluded) = (link_name(number), excluded.join("|"));
-        let _ = write!(entries, "<classpathentry kind=\"src\" path=\"{name}\" excluding=\"{excluded}\"/>");
+        let _ = write!(
+            entries,
+            "<classpathentry kind=\"src\" path=\"{name}\" including=\"**/*.java\" excluding=\"{excluded}\"/>"
+        );
     }
     for jar in jars {
         let _ = write!(entries, "<classpathentry kind=\"lib\" path=\"{}\"/>", escaped(jar));
@@ -74,9 +77,9 @@ mod tests {
         assert!(description.contains("<name>sources1</name><type>2</type><location>/w/a&amp;b/in&lt;n&gt;</location>"));
         let class_path = class_path(&folders, &BTreeSet::from(["/w/lib/x.jar".into()]));
         for entry in [
-            "kind=\"src\" path=\"sources0\" excluding=\"module-info.java|in&lt;n&gt;/\"",
-            "kind=\"src\" path=\"sources1\" excluding=\"module-info.java\"",
-            "kind=\"src\" path=\"sources2\" excluding=\"module-info.java\"",
+            "kind=\"src\" path=\"sources0\" including=\"**/*.java\" excluding=\"module-info.java|in&lt;n&gt;/\"",
+            "kind=\"src\" path=\"sources1\" including=\"**/*.java\" excluding=\"module-info.java\"",
+            "kind=\"src\" path=\"sources2\" including=\"**/*.java\" excluding=\"module-info.java\"",
             "kind=\"lib\" path=\"/w/lib/x.jar\"",
         ] {
             assert!(class_path.contains(entry), "{entry}: {class_path}");

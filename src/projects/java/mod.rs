@@ -34,7 +34,7 @@ const PROJECT: &str = "project";
 const RUNTIME: [&str; 8] =
     ["java", "jdk", "sun", "com.sun", "org.w3c.dom", "org.xml.sax", "org.ietf.jgss", "netscape.javascript"];
 /// The packages of the Java runtime below `javax`; others of that name are libraries.
-const RUNTIME_EXTENSIONS: [&str; 18] = [
+const RUNTIME_EXTENSIONS: [&str; 19] = [
     "accessibility",
     "annotation.processing",
     "crypto",
@@ -52,6 +52,7 @@ const RUNTIME_EXTENSIONS: [&str; 18] = [
     "sql",
     "swing",
     "tools",
+    "transaction.xa",
     "xml",
 ];
 /// Packages below `javax.xml` that left the runtime.
@@ -100,7 +101,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let unknown = sources.elsewhere.len();
     let missing = sources.missing_libraries(request.root).filter(|_| jars.is_empty());
     let info = ProjectInfo {
-        source: ProjectSource::Inferred { from: format!("the packages of {} files", request.files.len()) },
+        source: ProjectSource::Inferred { from: "the packages of its files".to_owned() },
         files_total: request.files.len(),
         files_known: Some(request.files.len() - unknown),
         unknown_files: sources.elsewhere.iter().take(MAX_UNKNOWN_FILES).map(|file| (*file).clone()).collect(),
@@ -128,7 +129,8 @@ pub(crate) fn read_header(file: &Path, top: &Path) -> BTreeSet<String> {
 impl<'a> Sources<'a> {
     fn of(request: &ProjectRequest<'a>) -> Self {
         let mut sources = Self::default();
-        let mut unpackaged = Vec::new();
+        let mut unpackaged: Vec<(&Path, &str)> = Vec::new();
+        let mut placed: Vec<(&Path, &Path)> = Vec::new();
         let mut classes: BTreeMap<(String, &str), usize> = BTreeMap::new();
         request.memory.with_imports(|remembered| {
             for file in request.files {
@@ -140,27 +142,49 @@ impl<'a> Sources<'a> {
                 sources.imports.extend(names().filter(|name| !name.starts_with(PACKAGE)).cloned());
                 let folder = file.parent().filter(|folder| folder.starts_with(request.root));
                 match folder.and_then(|folder| source_folder(folder, package, request.root)) {
-                    Some(folder) if package.is_empty() => unpackaged.push(folder),
+                    Some(folder) if package.is_empty() => unpackaged.push((folder, stem_of(file))),
                     Some(folder) => {
+                        placed.push((file, folder));
                         sources.folders.insert(folder);
                         sources.packages.insert(package.to_owned());
-                        if let Some(stem) = file.file_stem().and_then(|stem| stem.to_str()) {
-                            *classes.entry((package.to_owned(), stem)).or_default() += 1;
-                        }
+                        *classes.entry((package.to_owned(), stem_of(file))).or_default() += 1;
                     }
                     None => sources.elsewhere.push(file),
                 }
             }
         });
+        sources.leave_out_misplaced(&placed);
         // What is inside a folder with packages is read with it, whatever its own package is.
         let packaged = sources.folders.clone();
         let is_inside = |path: &Path| path.ancestors().skip(1).any(|above| packaged.contains(above));
-        sources.folders.extend(unpackaged.into_iter().filter(|folder| !is_inside(folder)));
+        for (folder, stem) in unpackaged.into_iter().filter(|(folder, _)| !is_inside(folder)) {
+            sources.folders.insert(folder);
+            *classes.entry((String::new(), stem)).or_default() += 1;
+        }
         sources.elsewhere.retain(|file| !is_inside(file));
         let is_class = |stem: &str| stem != "package-info" && stem != "module-info";
         let repeated = classes.into_iter().filter(|((_, stem), count)| *count > 1 && is_class(stem));
-        sources.repeated = repeated.map(|((package, stem), _)| format!("{package}.{stem}")).collect();
+        sources.repeated = repeated
+            .map(|((package, stem), _)| if package.is_empty() { stem.to_owned() } else { format!("{package}.{stem}") })
+            .collect();
         sources
+    }
+
+    /// Leaves out source folders that are inside the packages of another one, such as one of a file whose package lacks its first part. `placed` are
+    /// the files with their folders.
+    fn leave_out_misplaced(&mut self, placed: &[(&'a Path, &'a Path)]) {
+        let is_inner = |folder: &Path| folder.ancestors().skip(1).any(|above| self.folders.contains(above));
+        let inner: Vec<&Path> = self.folders.iter().copied().filter(|folder| is_inner(folder)).collect();
+        for folder in inner {
+            let below = placed.iter().filter(|(file, _)| file.starts_with(folder));
+            let (own, others) = below.fold((0, 0), |(own, others), (_, source)| match source.starts_with(folder) {
+                true => (own + 1, others),
+                false => (own, others + 1),
+            });
+            if others >= own && others > 0 {
+                self.folders.remove(folder);
+            }
+        }
     }
 
     /// Takes these folders out, and the files that are only there.
@@ -203,6 +227,7 @@ impl<'a> Sources<'a> {
             examples: self.repeated.iter().take(MAX_EXAMPLES).cloned().collect(),
             remedy: None,
             hides_uses: true,
+            is_used_elsewhere: false,
         })
     }
 
@@ -221,6 +246,7 @@ impl<'a> Sources<'a> {
             examples: missing.into_iter().take(MAX_EXAMPLES).map(str::to_owned).collect(),
             remedy: build.and_then(|(_, command)| *command).map(str::to_owned),
             hides_uses: false,
+            is_used_elsewhere: false,
         })
     }
 
@@ -237,6 +263,11 @@ impl<'a> Sources<'a> {
             || package.is_empty()
             || self.packages.contains(package)
     }
+}
+
+/// The name of the class that a file is for.
+fn stem_of(file: &Path) -> &str {
+    file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
 }
 
 /// The package of an imported name: what is before its first part that begins with a capital letter, or before its last part.

@@ -84,13 +84,14 @@ fn files_outside_the_folders_of_their_packages_are_unknown() {
     let prepared = prepared(&[
         ("src/a/B.java", "package a;"),
         ("src/a/testdata/Inside.java", "package other;"),
+        ("src/a/testdata/Short.java", "package testdata;"),
         ("src/a/NoPackage.java", "class NoPackage {}"),
         ("src/Top.java", "class Top {}"),
         ("samples/Odd.java", "package a.b;"),
         ("samples/x/NotX.java", "package y;"),
     ]);
     assert_eq!(prepared.folders, ["src"]);
-    assert_eq!((prepared.info.files_known, prepared.info.files_total), (Some(4), 6));
+    assert_eq!((prepared.info.files_known, prepared.info.files_total), (Some(5), 7));
     let unknown = prepared.info.unknown_files.iter().filter_map(|file| file.file_name()?.to_str());
     assert_eq!(unknown.collect::<Vec<_>>(), ["Odd.java", "NotX.java"]);
     assert_eq!(prepared.info.problems, ["the folders of the others don't end in their packages"]);
@@ -107,6 +108,12 @@ fn classes_of_several_modules_are_reported() {
     ]);
     let [repeated] = &prepared.info.unresolved[..] else { panic!("{:?}", prepared.info.unresolved) };
     assert_eq!((repeated.examples.as_slice(), repeated.count, repeated.hides_uses), (&["a.B".to_owned()][..], 1, true));
+}
+
+#[test]
+fn classes_without_a_package_in_several_folders_are_reported() {
+    let prepared = prepared(&[("ex1/Main.java", "class Main {}"), ("ex2/Main.java", "class Main {}")]);
+    assert_eq!(prepared.info.unresolved[0].examples, ["Main"]);
 }
 
 #[test]

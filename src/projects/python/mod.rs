@@ -124,6 +124,7 @@ fn unresolved(why: &str, names: &BTreeSet<String>) -> Option<UnresolvedNames> {
         examples: names.iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: None,
         hides_uses: true,
+        is_used_elsewhere: false,
     })
 }
 
@@ -149,7 +150,7 @@ fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPath
             }
             for name in imports.get(file).into_iter().flatten() {
                 if let Some((space, part)) = name.split_once('.') {
-                    if tree.is_namespace_without(space, part) {
+                    if !is_standard(space) && tree.is_namespace_without(space, part) {
                         found.foreign_parts.insert(name.clone());
                     }
                     continue;
@@ -340,6 +341,7 @@ fn not_installed(
         examples: missing.into_iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: Some(install_command(request.root, folder)),
         hides_uses: false,
+        is_used_elsewhere: false,
     })
 }
 

@@ -223,6 +223,12 @@ fn ambiguous_modules_and_missing_packages_are_reported() {
 }
 
 #[test]
+fn a_folder_with_the_name_of_a_standard_package_makes_nothing_missing() {
+    let (prepared, _) = prepare(&[("a.py", "import http.server\n"), ("tests/http/x.py", "")]);
+    assert_eq!(prepared.info.unresolved, []);
+}
+
+#[test]
 fn only_new_imports_affect_the_project() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();

@@ -132,6 +132,7 @@ fn unknown_javascript(importers: &UnknownImports<'_>, root: &Path) -> Option<Unr
         examples: examples.collect(),
         remedy: None,
         hides_uses: false,
+        is_used_elsewhere: false,
     })
 }
 
@@ -145,6 +146,7 @@ fn ambiguous_aliases(assigned: &AssignedFiles<'_>) -> Option<UnresolvedNames> {
         examples: names.into_iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: None,
         hides_uses: true,
+        is_used_elsewhere: false,
     })
 }
 

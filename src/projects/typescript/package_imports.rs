@@ -57,6 +57,7 @@ impl<'a> ImportedPackages<'a> {
                 remedy: Some(self.packages.install_command(self.disk)),
                 // The inferred project finds them, and has the files that import them.
                 hides_uses: false,
+                is_used_elsewhere: false,
                 ..names(&unlinked)
             });
         }
@@ -67,6 +68,7 @@ impl<'a> ImportedPackages<'a> {
                 what: format!("{subject} {} built", if is_one { "isn't" } else { "aren't" }),
                 remedy: self.packages.build_command(&folders, self.disk),
                 hides_uses: true,
+                is_used_elsewhere: false,
                 ..names(unbuilt.values().flatten())
             });
         }
@@ -76,6 +78,7 @@ impl<'a> ImportedPackages<'a> {
             causes.push(UnresolvedNames {
                 what: format!("{subject} {} built without `declarationMap`", if is_one { "is" } else { "are" }),
                 hides_uses: true,
+                is_used_elsewhere: false,
                 ..names(unmapped.values().flatten())
             });
         }
@@ -190,5 +193,6 @@ fn names<'n>(specifiers: impl IntoIterator<Item = &'n String>) -> UnresolvedName
         examples: specifiers.into_iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: None,
         hides_uses: false,
+        is_used_elsewhere: false,
     }
 }

@@ -158,6 +158,7 @@ impl Packages {
             examples: missing.iter().take(MAX_EXAMPLES).map(|name| (*name).to_owned()).collect(),
             remedy: Some(self.install_command(disk)),
             hides_uses: false,
+            is_used_elsewhere: false,
         })
     }
 

@@ -365,6 +365,7 @@ mod tests {
                 examples: vec!["config.h".into(), "version.h".into()],
                 remedy: Some("./configure".into()),
                 hides_uses: false,
+                is_used_elsewhere: false,
             }],
             remedy: Some("run `bear -- make`".into()),
             ..ProjectInfo::default()

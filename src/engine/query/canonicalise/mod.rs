@@ -51,7 +51,7 @@ pub(crate) fn canonicalise<O: QueryOperation>(
         is_partial: collected.is_partial,
         truncated: collected.is_cut,
         by_name: collected.by_name.into_iter().collect(),
-        known_files: AnswerCoverage { servers: collected.known_files, scope },
+        known_files: AnswerCoverage::new(collected.known_files, scope),
         ..AnswerNotes::default()
     };
     let (recorder, answered_by) = (GateRecorder::new(gate), collected.answered_by);
