@@ -120,6 +120,14 @@ impl Facts {
         bytes + references.map(|reference| size_of::<Reference>() + reference.name.len()).sum::<usize>()
     }
 
+    /// The symbol at `index` and all symbols that enclose it, from the inside out.
+    pub fn around(&self, index: Option<usize>) -> impl Iterator<Item = usize> {
+        // Ends, because a parent precedes its children.
+        std::iter::successors(index.filter(|index| *index < self.symbols.len()), |now| {
+            self.symbols.get(*now)?.parent.map(|parent| parent as usize).filter(|parent| parent < now)
+        })
+    }
+
     /// The names of a symbol's containers and its own name, joined with `::`.
     pub fn qualified_name(&self, index: usize) -> String {
         let mut names = Vec::new();

@@ -142,7 +142,7 @@ impl CanonicalResult {
         }
     }
 
-    /// Marks the answer as one whose entries are all in `document`, if it has places and they are: an import that can't be resolved may be why.
+    /// Marks the answer as one whose entries are all in `document`, if it is one of places: an import that can't be resolved may be why.
     pub fn mark_own_document(&mut self, document: &CanonicalUri) {
         let is_own = |uri: &CanonicalUri| uri == document;
         let (stays, notes) = match self {

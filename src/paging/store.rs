@@ -79,8 +79,8 @@ impl SnapshotStore {
         }
     }
 
-    /// Stores `result` under its snapshot key and returns it as a snapshot. `epochs` are those in the key. A paged result above the entry cap is SNAPSHOT_TOO_LARGE, because its later pages couldn't be served. An unpaged one is returned without
-    /// being stored.
+    /// Stores `result` under its snapshot key and returns it as a snapshot. `epochs` are those in the key. A paged result above the entry cap
+    /// is SNAPSHOT_TOO_LARGE, because its later pages couldn't be served. An unpaged one is returned without being stored.
     pub fn insert(
         &mut self,
         key: String,

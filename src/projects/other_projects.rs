@@ -50,18 +50,22 @@ pub fn mark_uses_in_other_projects(
     }
     for (root, (by, names)) in importers {
         let Some(project) = projects.get_mut(&root) else { continue };
-        let importers = imported_by(&by, top);
         let all: Vec<&PathBuf> = [&root].into_iter().chain(&by).collect();
+        let importers = named(&by, top);
+        let verb = |one: &str, several: &str| if by.len() == 1 { one.to_owned() } else { several.to_owned() };
+        let import = verb("imports", "import");
         let (what, remedy) = match inference {
             ProjectInference::GoModules => {
-                (format!("{importers}, and no `go.work` joins the modules"), work_command(&all, top))
+                let what = format!("{importers} {import} them, and no `go.work` joins the modules");
+                (what, work_command(&all, top))
             }
             ProjectInference::CargoPackages => {
-                let one = if by.len() == 1 { "uses" } else { "use" };
-                let importers = importers.replace(" imports them", "").replace(" import them", "");
-                (format!("{importers} {one} them from outside of the Cargo workspace"), None)
+                (format!("{importers} {} them from outside of the Cargo workspace", verb("uses", "use")), None)
             }
-            _ => (format!("{importers} without an environment that they share"), install_command(all.into_iter(), top)),
+            _ => {
+                let what = format!("{importers} {import} them without an environment that they share");
+                (what, install_command(all.into_iter(), top))
+            }
         };
         project.info.unresolved.push(UnresolvedNames {
             what,
@@ -74,14 +78,13 @@ pub fn mark_uses_in_other_projects(
     }
 }
 
-/// "packages/a, packages/b and 2 other projects import them".
-fn imported_by(projects: &BTreeSet<PathBuf>, top: &Path) -> String {
-    let named: Vec<String> = projects.iter().take(MAX_NAMED).map(|project| relative(project, top)).collect();
-    let named = named.join(", ");
+/// "packages/a, packages/b and 2 more projects".
+fn named(projects: &BTreeSet<PathBuf>, top: &Path) -> String {
+    let first: Vec<String> = projects.iter().take(MAX_NAMED).map(|project| relative(project, top)).collect();
+    let first = first.join(", ");
     match projects.len() - projects.len().min(MAX_NAMED) {
-        0 if projects.len() == 1 => format!("{named} imports them"),
-        0 => format!("{named} import them"),
-        more => format!("{named} and {more} more projects import them"),
+        0 => first,
+        more => format!("{first} and {more} more projects"),
     }
 }
 

@@ -121,10 +121,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
 
-    use codeyard_lsp::registry::Registry;
-
     use super::*;
-    use crate::{ProjectMemory, RunBuild, mark_uses_in_other_projects};
+    use crate::{ProjectMemory, mark_uses_in_other_projects};
 
     /// The mark of each project at these roots of a tree, and its remedy.
     fn marks(
@@ -148,16 +146,8 @@ mod tests {
         };
         let of = |root: &PathBuf| {
             let files: Vec<PathBuf> = sources.iter().filter(|file| innermost(file) == *root).cloned().collect();
-            let request = ProjectRequest {
-                server: &Registry::builtin().servers[kind],
-                root,
-                top: &top,
-                files: &files,
-                cache: Path::new("/nowhere"),
-                generated: Path::new("/nowhere"),
-                build: RunBuild::Never,
-                memory: &ProjectMemory::default(),
-            };
+            let memory = ProjectMemory::default();
+            let request = ProjectRequest { top: &top, ..ProjectRequest::for_test(kind, root, &files, &memory) };
             (root.clone(), prepare(&request, inference))
         };
         let mut projects: BTreeMap<PathBuf, PreparedProject> = all.iter().map(of).collect();

@@ -31,6 +31,17 @@ pub struct ProjectRequest<'a> {
     pub memory: &'a ProjectMemory,
 }
 
+#[cfg(test)]
+impl<'a> ProjectRequest<'a> {
+    /// For a server of the built-in registry whose project root is the workspace root, without builds.
+    pub(crate) fn for_test(kind: &str, root: &'a Path, files: &'a [PathBuf], memory: &'a ProjectMemory) -> Self {
+        static BUILTIN: std::sync::LazyLock<codeyard_lsp::registry::Registry> =
+            std::sync::LazyLock::new(codeyard_lsp::registry::Registry::builtin);
+        let (cache, generated, build) = (Path::new("/nowhere"), Path::new("/nowhere"), RunBuild::Never);
+        Self { server: &BUILTIN.servers[kind], root, top: root, files, cache, generated, build, memory }
+    }
+}
+
 /// Whether codeyard may run a project's build to find out how it compiles. A build is code of the project.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunBuild {

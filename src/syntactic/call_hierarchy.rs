@@ -9,7 +9,7 @@ use async_lsp::lsp_types as lsp;
 use serde::{Deserialize, Serialize};
 
 use super::conversion::{PositionConverter, lsp_kind};
-use super::cursor_context::{CursorContext, cursor_context, enclosing_symbols, is_callable};
+use super::cursor_context::{CursorContext, cursor_context, is_callable};
 use super::fact_source::SyntacticError;
 use super::handlers::HandlerContext;
 use super::name_resolution::resolve;
@@ -99,7 +99,7 @@ impl HandlerContext<'_> {
         for call in facts.references.iter().filter(|one| one.role == ReferenceRole::Call) {
             let within = call.within.map(|within| within as usize);
             let is_inside = match at {
-                Some(at) => enclosing_symbols(facts, within).any(|around| around == at),
+                Some(at) => facts.around(within).any(|around| around == at),
                 None => enclosing_function(facts, within).is_none(),
             };
             if !is_inside {
@@ -172,5 +172,5 @@ impl HandlerContext<'_> {
 
 /// The innermost enclosing function.
 fn enclosing_function(facts: &Facts, within: Option<usize>) -> Option<usize> {
-    enclosing_symbols(facts, within).find(|at| is_callable(&facts.symbols[*at]))
+    facts.around(within).find(|at| is_callable(&facts.symbols[*at]))
 }

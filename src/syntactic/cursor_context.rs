@@ -74,14 +74,6 @@ pub(crate) fn is_callable(symbol: &Symbol) -> bool {
     matches!(symbol.kind, SymbolKind::Fn | SymbolKind::Method | SymbolKind::Macro)
 }
 
-/// The symbol at `index` and all symbols that enclose it, from the inside out.
-pub(crate) fn enclosing_symbols(facts: &Facts, index: Option<usize>) -> impl Iterator<Item = usize> {
-    // Ends, because a parent precedes its children.
-    std::iter::successors(index.filter(|index| *index < facts.symbols.len()), |now| {
-        facts.symbols.get(*now)?.parent.map(|parent| parent as usize).filter(|parent| parent < now)
-    })
-}
-
 /// The innermost symbol that contains a line, counted from 1.
 pub(crate) fn innermost_symbol(facts: &Facts, line: u32) -> Option<usize> {
     let contains =

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::cursor_context::{CursorContext, enclosing_symbols};
+use super::cursor_context::CursorContext;
 use super::fact_source::{FactSource, SyntacticError, are_related};
 use crate::limits::MAX_NAMED_DEFINITIONS;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
@@ -60,7 +60,7 @@ fn resolve_name(
 ) -> Result<Vec<SymbolRef>, SyntacticError> {
     let facts = &current.facts;
     if !cursor.is_member {
-        for scope in enclosing_symbols(facts, cursor.enclosing).map(Some).chain([None]) {
+        for scope in facts.around(cursor.enclosing).map(Some).chain([None]) {
             let in_scope: Vec<SymbolRef> = in_file(current, &cursor.word)
                 .filter(|(_, at)| facts.symbols[*at].parent.map(|parent| parent as usize) == scope)
                 .collect();

@@ -16,7 +16,7 @@ use crate::query::provider_call::{self, ProviderFailure, RequestContext};
 use crate::server::document::DocumentInput;
 use codeyard_files::gate::{Gate, spelt_path};
 use codeyard_index::extract::extract;
-use codeyard_index::{Facts, Language, ReferenceRole, Symbol};
+use codeyard_index::{Language, ReferenceRole, Symbol};
 use codeyard_lsp::convert::{RawCall, RawCallItem};
 use codeyard_lsp::text::Document;
 use codeyard_model::code::SymbolKind;
@@ -89,9 +89,10 @@ fn calls_in(gate: &Gate, (uri, ranges): (&Arc<str>, &[Range]), names: &BTreeSet<
         // They are sorted by their places.
         let place = (range.start.line + 1, range.start.character);
         let from = facts.references.partition_point(|one| (one.line, one.column) < place);
-        let here = facts.references[from..].iter().take_while(|one| (one.line, one.column) == place);
-        let call = here.into_iter().find(|one| one.role == ReferenceRole::Call);
-        let caller = call.and_then(|call| function_around(&facts, call.within));
+        let mut here = facts.references[from..].iter().take_while(|one| (one.line, one.column) == place);
+        let call = here.find(|one| one.role == ReferenceRole::Call);
+        let is_function = |at: &usize| matches!(facts.symbols[*at].kind, SymbolKind::Fn | SymbolKind::Method);
+        let caller = call.and_then(|call| facts.around(call.within.map(|within| within as usize)).find(is_function));
         if let Some(caller) = caller.filter(|caller| names.contains(&facts.symbols[*caller].name)) {
             by_caller.entry(caller).or_default().push(*range);
         }
@@ -101,19 +102,6 @@ fn calls_in(gate: &Gate, (uri, ranges): (&Arc<str>, &[Range]), names: &BTreeSet<
         RawCall { item, calls_in: uri.clone(), from_ranges }
     };
     by_caller.into_iter().map(call).collect()
-}
-
-/// The innermost function around a symbol, or the symbol itself.
-fn function_around(facts: &Facts, within: Option<u32>) -> Option<usize> {
-    let mut at = within;
-    while let Some(index) = at {
-        let symbol = facts.symbols.get(index as usize)?;
-        if matches!(symbol.kind, SymbolKind::Fn | SymbolKind::Method) {
-            return Some(index as usize);
-        }
-        at = symbol.parent.filter(|parent| *parent < index);
-    }
-    None
 }
 
 /// The caller as the server names its functions.

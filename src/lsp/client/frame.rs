@@ -2,7 +2,8 @@
 //!
 //! This module knows nothing of JSON. The reader treats its input as hostile: every fault is a typed [`FrameError`],
 //! and after one the stream is not read again. Text that a server prints between two frames is skipped. Invariants: that text is
-//! at most `MAX_STRAY_TEXT_BYTES`; a header block is at most 8 KiB; a body is at most `MAX_FRAME_BYTES`; the memory of a body grows with the bytes that arrived, not with the announced length; a body
+//! at most `MAX_STRAY_TEXT_BYTES`; a header block is at most 8 KiB; a body is at most `MAX_FRAME_BYTES`; the memory of a body
+//! grows with the bytes that arrived, not with the announced length; a body
 //! larger than the read buffer is admitted by the [`FrameBudget`], which all connections share, before it is read. While
 //! it waits for that, nothing is read, so the server is slowed down and not blamed. A server that holds room which others
 //! wait for, and makes no progress, is.

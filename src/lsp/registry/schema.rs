@@ -215,7 +215,7 @@ pub enum ProjectInference {
     PythonConfiguration,
     /// The same, for a server that has no setting for the folders: imports that need them are counted.
     PythonImports,
-    /// The source folders of Java, from the packages of the files, as settings and initialization options.
+    /// The source folders of Java, from the packages of the files, as a project of Eclipse in the cache folder.
     JavaPackages,
     /// Nothing is passed to the server: modules of Go that another module takes from a folder.
     GoModules,

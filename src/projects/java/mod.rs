@@ -134,12 +134,9 @@ impl<'a> Sources<'a> {
         let mut classes: BTreeMap<(String, &str), usize> = BTreeMap::new();
         request.memory.with_imports(|remembered| {
             for file in request.files {
-                if !remembered.contains_key(file) {
-                    remembered.insert(file.clone(), read_header(file, request.top));
-                }
-                let names = || remembered.get(file).into_iter().flatten();
-                let package = names().find_map(|name| name.strip_prefix(PACKAGE)).unwrap_or_default();
-                sources.imports.extend(names().filter(|name| !name.starts_with(PACKAGE)).cloned());
+                let names = remembered.entry(file.clone()).or_insert_with(|| read_header(file, request.top));
+                let package = names.iter().find_map(|name| name.strip_prefix(PACKAGE)).unwrap_or_default();
+                sources.imports.extend(names.iter().filter(|name| !name.starts_with(PACKAGE)).cloned());
                 let folder = file.parent().filter(|folder| folder.starts_with(request.root));
                 match folder.and_then(|folder| source_folder(folder, package, request.root)) {
                     Some(folder) if package.is_empty() => unpackaged.push((folder, stem_of(file))),
@@ -170,8 +167,8 @@ impl<'a> Sources<'a> {
         sources
     }
 
-    /// Leaves out source folders that are inside the packages of another one, such as one of a file whose package lacks its first part. `placed` are
-    /// the files with their folders.
+    /// Leaves out source folders that are inside the packages of another one, such as one of a file whose package lacks its first part.
+    /// `placed` are the files with their folders.
     fn leave_out_misplaced(&mut self, placed: &[(&'a Path, &'a Path)]) {
         let is_inner = |folder: &Path| folder.ancestors().skip(1).any(|above| self.folders.contains(above));
         let inner: Vec<&Path> = self.folders.iter().copied().filter(|folder| is_inner(folder)).collect();
@@ -200,8 +197,8 @@ impl<'a> Sources<'a> {
         self.elsewhere.dedup();
     }
 
-    /// The jars beside the sources: in a folder for them in the root, or in a folder between it and a source folder. Of several with one name
-    /// the first is taken.
+    /// The jars beside the sources: in a folder for them in the root, or in a folder between it and a source folder. Of several with one
+    /// name the first is taken.
     fn jars(&self, root: &Path) -> BTreeSet<PathBuf> {
         let modules: BTreeSet<&Path> = self
             .folders
@@ -209,7 +206,7 @@ impl<'a> Sources<'a> {
             .flat_map(|folder| folder.ancestors().take_while(|above| above.starts_with(root)))
             .collect();
         let mut by_name: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for folder in [root].into_iter().chain(modules) {
+        for folder in modules {
             for libraries in LIBRARIES.map(|name| folder.join(name)) {
                 for name in DiskFiles.entries(&libraries).iter().filter(|name| name.ends_with(".jar")) {
                     by_name.entry(name.clone()).or_insert_with(|| libraries.join(name));

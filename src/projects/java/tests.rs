@@ -2,11 +2,10 @@
 
 use std::fs;
 
-use codeyard_lsp::registry::{ProjectInference, Registry};
+use codeyard_lsp::registry::ProjectInference;
 
 use super::*;
 use crate::memory::ProjectMemory;
-use crate::prepare::RunBuild;
 
 fn prepare_at(root: &Path, files: &[(&str, &str)], memory: &ProjectMemory) -> PreparedProject {
     let mut sources = Vec::new();
@@ -17,17 +16,8 @@ fn prepare_at(root: &Path, files: &[(&str, &str)], memory: &ProjectMemory) -> Pr
         sources.extend(name.ends_with(".java").then_some(path));
     }
     sources.sort();
-    let request = ProjectRequest {
-        server: &Registry::builtin().servers["jdtls"],
-        root,
-        top: root,
-        files: &sources,
-        cache: &root.join(".cache"),
-        generated: Path::new("/nowhere"),
-        build: RunBuild::Never,
-        memory,
-    };
-    prepare(&request).unwrap()
+    let request = ProjectRequest::for_test("jdtls", root, &sources, memory);
+    prepare(&ProjectRequest { cache: &root.join(".cache"), ..request }).unwrap()
 }
 
 /// What was prepared, and the values of an attribute or element in the project's files, relative to the root.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{ProjectInference, Registry};
+use codeyard_lsp::registry::ProjectInference;
 use serde_json::json;
 
 use crate::memory::ProjectMemory;
-use crate::prepare::{PreparedProject, ProjectRequest, RunBuild};
+use crate::prepare::{PreparedProject, ProjectRequest};
 
 /// Prepares the tree of these files; returns the search paths relative to the root, too.
 fn prepare(files: &[(&str, &str)]) -> (PreparedProject, Vec<String>) {
@@ -34,17 +34,9 @@ fn prepare_at(root: &Path, files: &[(&str, &str)], inference: ProjectInference) 
         sources.extend(is_source.then_some(path));
     }
     sources.sort();
-    let request = ProjectRequest {
-        server: &Registry::builtin().servers["ty"],
-        root,
-        top: root,
-        files: &sources,
-        cache: &root.join(".cache"),
-        generated: Path::new("/nowhere"),
-        build: RunBuild::Never,
-        memory: &ProjectMemory::default(),
-    };
-    super::prepare(&request, inference).unwrap()
+    let memory = ProjectMemory::default();
+    let request = ProjectRequest::for_test("ty", root, &sources, &memory);
+    super::prepare(&ProjectRequest { cache: &root.join(".cache"), ..request }, inference).unwrap()
 }
 
 #[test]
@@ -235,16 +227,7 @@ fn only_new_imports_affect_the_project() {
     let file = root.join("a.py");
     fs::write(&file, "import os\n").unwrap();
     let memory = ProjectMemory::default();
-    let request = ProjectRequest {
-        server: &Registry::builtin().servers["ty"],
-        root: &root,
-        top: &root,
-        files: std::slice::from_ref(&file),
-        cache: Path::new("/nowhere"),
-        generated: Path::new("/nowhere"),
-        build: RunBuild::Never,
-        memory: &memory,
-    };
+    let request = ProjectRequest::for_test("ty", &root, std::slice::from_ref(&file), &memory);
     super::prepare(&request, ProjectInference::PythonPaths).unwrap();
     let affected = || memory.is_affected_by_text(ProjectInference::PythonPaths, &file, &root);
     fs::write(&file, "import os\nx = 1\n").unwrap();

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use codeyard_lsp::registry::pnpm_packages;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ impl Members {
         let workspaces = manifest.and_then(|manifest| manifest.get("workspaces"));
         let list = workspaces.and_then(|list| list.as_array().or_else(|| list.get("packages")?.as_array()));
         let texts = list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-        let patterns: Vec<String> = texts.chain(pnpm_patterns(pnpm)).collect();
+        let patterns: Vec<String> = texts.chain(pnpm_packages(pnpm).unwrap_or_default()).collect();
         if patterns.is_empty() {
             return None;
         }
@@ -47,25 +48,6 @@ fn set(patterns: &[&str]) -> GlobSet {
         }
     }
     set.build().unwrap_or_default()
-}
-
-/// The items of the list `packages`, one a line or between brackets.
-fn pnpm_patterns(text: &str) -> Vec<String> {
-    let mut patterns = Vec::new();
-    let mut is_inside = false;
-    let unquoted = |item: &str| item.trim().trim_matches(['\'', '"']).to_owned();
-    for line in text.lines().map(|line| line.split(" #").next().unwrap_or(line).trim_end()) {
-        if let Some(rest) = line.strip_prefix("packages:") {
-            is_inside = true;
-            let items = rest.trim().trim_start_matches('[').trim_end_matches(']').split(',');
-            patterns.extend(items.map(unquoted).filter(|item| !item.is_empty()));
-        } else if let Some(item) = line.trim_start().strip_prefix('-').filter(|_| is_inside) {
-            patterns.push(unquoted(item));
-        } else if !line.is_empty() && !line.trim_start().starts_with('#') {
-            is_inside = false;
-        }
-    }
-    patterns
 }
 
 #[cfg(test)]

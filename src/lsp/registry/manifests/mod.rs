@@ -17,6 +17,7 @@ mod tsconfig;
 
 pub(super) use context::{ManifestContext, Membership};
 pub use jsonc::parse_object as parse_jsonc;
+pub use node::pnpm_packages;
 pub use python::{PACKAGE_FILES as PYTHON_PACKAGE_FILES, environment as python_environment};
 
 use super::schema::ManifestKind;

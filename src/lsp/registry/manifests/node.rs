@@ -57,7 +57,7 @@ fn list(context: &ManifestContext<'_>, folder: &Path) -> Option<PackageList> {
 /// The `packages` of a `pnpm-workspace.yaml`; `None` without the key, which means all folders. Only the two YAML
 /// notations of a list of strings are read, so no YAML parser is needed, and an error elsewhere in the file doesn't hide
 /// the list.
-fn pnpm_packages(text: &str) -> Option<Vec<String>> {
+pub fn pnpm_packages(text: &str) -> Option<Vec<String>> {
     let mut lines = text.lines().map(|line| without_comment(line).trim_end()).filter(|line| !line.is_empty());
     let first = lines.find_map(|line| line.strip_prefix("packages:"))?.trim();
     let unquoted = |item: &str| item.trim().trim_matches(['"', '\'']).to_owned();
