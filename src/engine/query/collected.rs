@@ -16,7 +16,7 @@ pub(crate) struct Collected<A> {
     pub answered_by: Option<ServerKind>,
     /// The providers that gave no answer, and why.
     pub skipped: Vec<Unavailable>,
-    /// Whether a provider gave no answer only because time ran out.
+    /// Whether a provider gave no answer only because time ran out. Failures that may pass are known from `skipped`.
     pub is_partial: bool,
     /// Whether a server reached its own maximum of entries and may have more.
     pub is_cut: bool,

@@ -49,8 +49,8 @@ pub(crate) async fn add(
     let shared: Arc<Mutex<Vec<Option<Preview>>>> = Arc::new(Mutex::new(vec![None; count]));
     let into = shared.clone();
     let reading = gate.run(move |gate| read(gate, &files, &into, max_bytes));
-    // Without an answer in time, the lines that were read until then are used.
-    drop(timeout_at(until, reading).await);
+    // Without an answer in time, the lines that were read until then are used, and the next question reads them again.
+    result.notes.is_partial |= timeout_at(until, reading).await.is_err();
     let lines = std::mem::take(&mut *shared.lock());
     result.notes.without_preview = result.found.len() - lines.iter().flatten().count();
     let mut lines = lines.into_iter();
@@ -235,7 +235,7 @@ mod tests {
             .collect();
         assert_eq!(tokio::task::spawn_blocking(move || reaches.iter().take(count).count()).await.unwrap(), count);
         add(&folder.gate, &mut result, &[(uri, seen)], Instant::now(), 1_000).await;
-        assert_eq!(result.notes.without_preview, 1);
+        assert_eq!((result.notes.without_preview, result.notes.is_partial), (1, true), "the next question may have them");
         drop(end);
         for one in busy {
             one.await.unwrap().unwrap();

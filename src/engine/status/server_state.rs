@@ -162,6 +162,11 @@ impl Unavailable {
         matches!(self.reason, CRASHED | QUARANTINED)
     }
 
+    /// Whether the same question may be answered at the next try, although nothing changes that raises an epoch.
+    pub fn may_pass(&self) -> bool {
+        matches!(self.reason, "overloaded" | "server_error" | "timeout")
+    }
+
     /// The same, of a cause that passes.
     pub fn retry_after(self, ms: u64) -> Self {
         Self { retry_after_ms: Some(ms), ..self }
