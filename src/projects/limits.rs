@@ -40,6 +40,9 @@ pub const MAX_DATABASE_BYTES: u64 = 256 * 1024 * 1024;
 /// Include directories of one source in an inferred compile database.
 pub const MAX_INCLUDE_DIRS: usize = 256;
 
+/// Files of a project that get a compile command with the file that includes them; further ones are compiled alone.
+pub const MAX_FRAGMENTS: usize = 2_000;
+
 /// Names that are shown as examples of what can't be resolved.
 pub const MAX_EXAMPLES: usize = 5;
 

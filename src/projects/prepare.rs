@@ -65,6 +65,9 @@ pub struct PreparedProject {
     pub initialization_options: Option<Value>,
     /// Members to merge into the settings.
     pub settings: Option<Value>,
+    /// Settings to send as soon as the process is ready, before its first request: what would begin work at a start that looks like the end of
+    /// its indexing.
+    pub settings_when_ready: Option<Value>,
     /// Documents to open after the start, besides the anchors.
     pub open: Vec<PathBuf>,
     /// Documents that exist only at the server, to open before all others.

@@ -130,6 +130,69 @@ fn an_include_of_another_directory_is_followed_when_it_appears() {
     yard.stop();
 }
 
+/// Files that are compiled only inside of another one, such as the definitions of templates below a header.
+#[test]
+fn a_question_in_a_fragment_is_answered_and_leaves_other_answers_whole() {
+    let files = [
+        (
+            "CMakeLists.txt",
+            "project(p CXX)\nadd_executable(t src/t.cpp src/v.cpp)\ntarget_include_directories(t PUBLIC include)\n",
+        ),
+        (
+            "include/vec/vec.h",
+            "#pragma once\nnamespace v {\ntemplate <class T> struct Vec {\n  T sum() const;\n  T one;\n};\nint plain(int n);\n}\n#include \"vec/vec.inl\"\n",
+        ),
+        (
+            "include/vec/vec.inl",
+            "namespace v {\ntemplate <class T> T Vec<T>::sum() const { return one + plain(1); }\n}\n#include \"vec/more.tcc\"\n",
+        ),
+        ("include/vec/more.tcc", "namespace v {\ninline int more() { return plain(3); }\n}\n"),
+        // The most similar name of a header without a command of its own.
+        ("include/vec/more.h", "#pragma once\n#include \"vec/vec.h\"\ninline int again() { return v::more(); }\n"),
+        (
+            "src/t.cpp",
+            "#include \"vec/more.h\"\nint main() {\n  v::Vec<int> x;\n  return x.sum() + v::plain(2) + x.one + again();\n}\n",
+        ),
+        (
+            "src/v.cpp",
+            "#include \"vec/vec.h\"\nnamespace v {\nint plain(int n) { return n; }\n}\n#include \"part.cpp\"\n",
+        ),
+        ("src/part.cpp", "int part() { return v::plain(4); }\n"),
+    ];
+    let plain =
+        places(&[("include/vec/vec.inl", 2), ("include/vec/more.tcc", 2), ("src/t.cpp", 4), ("src/part.cpp", 1)]);
+    let sum = places(&[("src/t.cpp", 4)]);
+    let one = places(&[("include/vec/vec.inl", 2), ("src/t.cpp", 4)]);
+    // Each file comes first once: the first question decides what the server reads before all others.
+    let questions = [
+        ("include/vec/vec.inl", "plain", &plain),
+        ("include/vec/more.tcc", "plain", &plain),
+        ("src/part.cpp", "plain", &plain),
+        ("include/vec/vec.inl", "sum", &sum),
+        ("include/vec/vec.inl", "one", &one),
+        ("include/vec/vec.h", "plain", &plain),
+        ("include/vec/vec.h", "sum", &sum),
+    ];
+    for (with_database, first) in [(false, 0), (true, 1), (false, 2)] {
+        let sources = Sources::new(&files);
+        if with_database {
+            let command = |file: &str| json!({"directory": sources.root, "file": file, "arguments": ["c++", "-Iinclude", "-c", file]});
+            let commands = [command("src/t.cpp"), command("src/v.cpp")];
+            sources.write("build/compile_commands.json", &json!(commands).to_string());
+        }
+        let yard = Yard::serve(&sources.configuration());
+        let client = &mut yard.client("c");
+        for (file, word, expected) in questions.iter().cycle().skip(first).take(questions.len() + 1) {
+            assert_eq!(&sources.users(client, file, word), *expected, "{word} in {file}, first {first}");
+        }
+        for file in files[1..].iter().map(|(file, _)| *file) {
+            assert_eq!(sources.diagnostics(client, file), [""; 0], "{file}");
+        }
+        assert_eq!(&sources.users(client, "include/vec/vec.h", "plain"), &plain, "after all files were open");
+        yard.stop();
+    }
+}
+
 #[test]
 fn flags_come_from_build_files_that_are_not_run() {
     let sources = Sources::new(&[

@@ -145,6 +145,9 @@ impl LanguageServer {
         let is_ready = matches!(next, ServerState::Ready);
         if is_ready {
             session.document_requests.server_is_ready();
+            if let Err(error) = session.send_settings_when_ready(&self.projects) {
+                return self.on_send_error(&error, ctx);
+            }
         }
         self.set_state(next);
         if is_ready && !was_ready {

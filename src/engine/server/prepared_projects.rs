@@ -165,12 +165,16 @@ impl PreparedProjects {
         for (root, project) in &now.0 {
             // A project that joined is announced on its own; its settings are asked for then.
             let Some(before) = self.0.get(root) else {
+                if project.settings_when_ready.is_some() {
+                    return ProjectUpdate::Restart;
+                }
                 update = ProjectUpdate::Send;
                 continue;
             };
             let is_started_alike = before.args == project.args
                 && before.initialization_options == project.initialization_options
                 && before.settings == project.settings
+                && before.settings_when_ready == project.settings_when_ready
                 && before.digest == project.digest;
             if !is_started_alike {
                 return ProjectUpdate::Restart;
@@ -308,6 +312,18 @@ impl LiveServer {
         Ok(replies)
     }
 
+    /// Sends the settings that the projects have for a process that is ready; once.
+    pub(super) fn send_settings_when_ready(&mut self, projects: &PreparedProjects) -> Result<(), RequestError> {
+        if std::mem::replace(&mut self.has_settings_when_ready, true) {
+            return Ok(());
+        }
+        let all = projects.0.values().filter_map(|project| project.settings_when_ready.as_ref());
+        match all.fold(None, |base, own| merged(base, Some(own))) {
+            Some(settings) => self.client.notify("workspace/didChangeConfiguration", &json!({"settings": settings})),
+            None => Ok(()),
+        }
+    }
+
     /// A version that no document of a project has had at this process.
     fn next_project_version(&mut self) -> i32 {
         self.project_versions = self.project_versions.saturating_add(1);
@@ -332,6 +348,8 @@ mod tests {
         assert_eq!(before.update_to(&projects(|project| project.open = vec!["/w/a".into()])), ProjectUpdate::Send);
         assert_eq!(before.update_to(&projects(|project| project.info.files_total = 1)), ProjectUpdate::Send);
         assert_eq!(before.update_to(&projects(|project| project.settings = Some(json!({})))), ProjectUpdate::Restart);
+        let when_ready = projects(|project| project.settings_when_ready = Some(json!({})));
+        assert_eq!(before.update_to(&when_ready), ProjectUpdate::Restart);
         assert_eq!(before.update_to(&projects(|project| project.args = vec!["-x".into()])), ProjectUpdate::Restart);
         assert_eq!(before.update_to(&projects(|project| project.digest = [1; 32])), ProjectUpdate::Restart);
         assert_eq!(before.update_to(&PreparedProjects::default()), ProjectUpdate::Send, "a project left");

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::build_hints::{BuildFlags, BuildHints};
 use super::conditions::Branch;
 use super::database::CompileCommand;
+use super::fragments::{self, Fragment};
 use super::generated_headers::GeneratedHeaders;
 use super::include_graph::{GraphInputs, IncludeGraph};
 use super::language::{FileRole, SourceLanguage, role};
@@ -36,6 +37,10 @@ const CONFIGURED: &str = "HAVE_CONFIG_H";
 pub(super) struct InferredCommands {
     /// One command for each source and for each header that no source includes, sorted by file.
     pub commands: Vec<InferredCommand>,
+    /// One command for each file that is compiled after the file that includes it, sorted by file.
+    pub fragments: Vec<InferredCommand>,
+    /// Such files that have no command, because there are too many.
+    pub more_fragments: usize,
     /// Listed files that the commands reach.
     pub known: usize,
     /// The graph of includes.
@@ -57,6 +62,8 @@ pub(super) struct InferredCommand {
     pub include_options: Vec<String>,
     /// Definitions, standard, forced headers.
     pub other_options: Vec<String>,
+    /// The file that must be included first, relative to the root.
+    pub includer: Option<Box<str>>,
 }
 
 /// Infers the commands of `listed`, the sorted relative paths of sources and headers.
@@ -80,7 +87,7 @@ pub(super) fn infer(
             units.push((at, language, false));
         }
     }
-    let collections = compiled_once(&mut units, &graph);
+    let (collections, parts) = compiled_once(&mut units, &graph);
     let reached = graph.reachable(units.iter().map(|(at, ..)| *at));
     let included = graph.included();
     for (at, path) in listed.iter().enumerate().filter(|(at, _)| !reached[*at] && !included[*at]) {
@@ -98,8 +105,11 @@ pub(super) fn infer(
     units.sort_unstable();
     let known = graph.reachable(units.iter().map(|(at, ..)| *at));
     let known = known[..listed.len()].iter().filter(|known| **known).count() + collections;
-    let wanted: Vec<usize> = units.iter().map(|(at, ..)| *at).collect();
+    let (fragments, more_fragments) = fragments::find(&graph, listed.len(), &parts);
+    let includers = fragments.iter().map(|fragment| fragment.includer);
+    let wanted: Vec<usize> = units.iter().map(|(at, ..)| *at).chain(includers).collect();
     let dirs = graph.include_dirs(&wanted, hints);
+    let (dirs, dirs_of_fragments) = dirs.split_at(units.len());
     let mut options = OptionsByDir {
         tree,
         hints,
@@ -107,31 +117,40 @@ pub(super) fn infer(
         cpp_standard: languages.cpp_standard,
         after: HashMap::new(),
     };
-    let most_bytes = (MAX_DATABASE_BYTES as usize / units.len().max(1)).max(MIN_COMMAND_BYTES);
+    let most_bytes = (MAX_DATABASE_BYTES as usize / wanted.len().max(1)).max(MIN_COMMAND_BYTES);
     let mut shortened = 0;
-    let commands = units.iter().zip(dirs).map(|((at, language, is_header), dirs)| InferredCommand {
-        file: listed[*at].clone(),
-        language: *language,
-        is_header: *is_header,
-        include_options: options.include_options(parent(&listed[*at]), &dirs),
-        other_options: {
-            let needs = graph.scanned[*at].needs.as_deref().filter(|_| !is_header);
-            let has_configuration = dirs.iter().any(|dir| generated.is_configuration(dir));
-            let needs: Vec<&str> = needs.into_iter().chain(has_configuration.then_some(CONFIGURED)).collect();
-            options.other_options(parent(&listed[*at]), *language, &needs)
-        },
-    });
-    let commands = commands.map(|mut command| {
+    // The options of a command for `file` are those that the file `of` needs.
+    let mut command = |file: usize, language, is_header: bool, of: usize, dirs: &[String]| {
+        let from = parent(&graph.files[of]);
+        let needs = graph.scanned[of].needs.as_deref().filter(|_| !is_header);
+        let has_configuration = dirs.iter().any(|dir| generated.is_configuration(dir));
+        let needs: Vec<&str> = needs.into_iter().chain(has_configuration.then_some(CONFIGURED)).collect();
+        let mut command = InferredCommand {
+            file: listed[file].clone(),
+            language,
+            is_header,
+            include_options: options.include_options(from, dirs),
+            other_options: options.other_options(from, language, &needs),
+            includer: (of != file).then(|| graph.files[of].clone()),
+        };
         shortened += usize::from(command.shorten(most_bytes));
         command
+    };
+    let commands =
+        units.iter().zip(dirs).map(|((at, language, is_header), dirs)| command(*at, *language, *is_header, *at, dirs));
+    let commands = commands.collect();
+    let fragments = fragments.iter().zip(dirs_of_fragments).map(|(fragment, dirs)| {
+        let language = languages.of_fragment(&graph, *fragment);
+        command(fragment.at, language, true, fragment.includer, dirs)
     });
-    InferredCommands { commands: commands.collect(), known, shortened, graph }
+    let fragments = fragments.collect();
+    InferredCommands { commands, fragments, more_fragments, known, shortened, graph }
 }
 
 /// Leaves each source that others include with one command, because a server that indexes a file twice keeps what it read first: a source
 /// without an include of its own is compiled as a part of those that include it; one with includes by itself, so a file that only collects
-/// such sources is left out. Returns the number of these; they hold nothing that a server could know.
-fn compiled_once(units: &mut Vec<(usize, SourceLanguage, bool)>, graph: &IncludeGraph) -> usize {
+/// such sources is left out. Returns the number of these, which hold nothing that a server could know, and the sources that are parts of others.
+fn compiled_once(units: &mut Vec<(usize, SourceLanguage, bool)>, graph: &IncludeGraph) -> (usize, BTreeSet<usize>) {
     let sources: BTreeSet<usize> = units.iter().map(|(at, ..)| *at).collect();
     let included = |at: usize| graph.includes_of(at).filter(move |part| *part != at);
     let is_whole = |at: usize| !graph.scanned[at].includes.is_empty();
@@ -143,7 +162,7 @@ fn compiled_once(units: &mut Vec<(usize, SourceLanguage, bool)>, graph: &Include
     let whole = sources.iter().filter(|at| is_whole(**at) && !collections.contains(at));
     let parts: BTreeSet<usize> = whole.flat_map(|at| included(*at)).filter(|part| !is_whole(*part)).collect();
     units.retain(|(at, ..)| !collections.contains(at) && !parts.contains(at));
-    collections.len()
+    (collections.len(), parts)
 }
 
 /// An `.m` file may be something else than Objective-C; then it includes nothing.
@@ -179,6 +198,16 @@ impl Languages {
     fn of_header(&self, graph: &IncludeGraph, at: usize) -> SourceLanguage {
         let is_cpp = graph.scanned[at].is_cpp || self.has_cpp && !self.has_c;
         if is_cpp { SourceLanguage::Cpp } else { SourceLanguage::C }
+    }
+
+    /// The language of a file that is compiled after its includer: that of the includer.
+    fn of_fragment(&self, graph: &IncludeGraph, fragment: Fragment) -> SourceLanguage {
+        let known = |at: usize| match role(&graph.files[at])? {
+            FileRole::Source(language) | FileRole::Header(Some(language)) => Some(language),
+            FileRole::Header(None) => None,
+        };
+        let known = known(fragment.includer).or_else(|| known(fragment.at));
+        known.unwrap_or_else(|| self.of_header(graph, fragment.includer))
     }
 }
 
@@ -280,6 +309,7 @@ impl InferredCommand {
         let mut arguments = vec![driver(self.language)];
         arguments.extend(self.other_options.iter().cloned());
         arguments.extend(self.include_options.iter().cloned());
+        arguments.extend(self.includer.iter().flat_map(|includer| fragments::include_first(root, includer)));
         self.finish(arguments, root, &self.file)
     }
 
@@ -291,6 +321,7 @@ impl InferredCommand {
             // Behind those of the model: they only find what the model's don't.
             arguments.extend([pair[0].clone(), dir]);
         }
+        arguments.extend(self.includer.iter().flat_map(|includer| fragments::include_first(root, includer)));
         let file = root.join(&*self.file).to_string_lossy().into_owned();
         self.finish(arguments, &model.directory, &file)
     }

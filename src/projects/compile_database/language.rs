@@ -55,7 +55,7 @@ pub(super) fn role(path: &str) -> Option<FileRole> {
             "m" => Source(ObjectiveC),
             "mm" => Source(ObjectiveCpp),
             "h" => Header(None),
-            "hpp" | "hh" | "hxx" | "h++" | "ipp" | "tpp" | "inl" => Header(Some(Cpp)),
+            "hpp" | "hh" | "hxx" | "h++" | "ipp" | "tpp" | "inl" | "tcc" | "txx" => Header(Some(Cpp)),
             "cuh" => Header(Some(Cuda)),
             _ => return None,
         },

@@ -17,6 +17,7 @@ mod conditions;
 mod database;
 mod dir_order;
 mod flag_filter;
+mod fragments;
 mod generated_headers;
 mod grammar_headers;
 mod header_templates;
@@ -59,7 +60,7 @@ use self::scan_cache::ScanCache;
 use self::system_headers::SystemHeaders;
 pub(crate) use self::watch::CompileWatch;
 use crate::info::{ProjectInfo, ProjectSource};
-use crate::limits::MAX_DATABASE_BYTES;
+use crate::limits::{MAX_DATABASE_BYTES, MAX_FRAGMENTS};
 use crate::prepare::{PreparedProject, ProjectRequest};
 use crate::tree::{Tree, distance};
 
@@ -95,6 +96,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let generated = GeneratedHeaders::new(request.root, &tree, &system, request.generated);
     let inferred = inference::infer(request.root, &tree, &hints, &system, &generated, &listed, &mut cache);
     let headers = generated.finish()?;
+    let mut of_fragments = fragment_commands(&inferred, built.as_ref(), request.root);
     cache.store(&scans, inferred.graph.files.iter().map(|path| &**path))?;
     let mut commands = match built {
         Some(built) => complete(built, &inferred, request, &mut info),
@@ -114,6 +116,13 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
             "the definitions and include directories of {count} files were left out in part: all together are larger than {limit} MiB"
         ));
     }
+    if inferred.more_fragments > 0 {
+        info.problems.push(format!(
+            "{} files that others include are compiled alone: there are more than {MAX_FRAGMENTS} of them",
+            inferred.more_fragments
+        ));
+    }
+    flag_filter::filter(&mut of_fragments, request.top);
     let removed = flag_filter::filter(&mut commands, request.top);
     if removed > 0 {
         info.problems.push(format!(
@@ -131,7 +140,28 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     database::write(&target, &commands)?;
     info.cache_files.push(target);
     let digest = watch::digest(&commands, headers);
-    Ok(PreparedProject { info, args, digest, ..PreparedProject::default() })
+    let settings_when_ready = fragments::settings(&of_fragments);
+    Ok(PreparedProject { info, args, settings_when_ready, digest, ..PreparedProject::default() })
+}
+
+/// The commands of fragments. In a project with a database, that of the includer or of the nearest source is their model.
+fn fragment_commands(inferred: &InferredCommands, built: Option<&BuiltDatabase>, root: &Path) -> Vec<CompileCommand> {
+    let Some(BuiltDatabase { commands, .. }) = built else {
+        return inferred.fragments.iter().map(|command| command.to_command(root)).collect();
+    };
+    let mut models = Models::of(commands, root);
+    let includers = inferred.fragments.iter().filter_map(|command| command.includer.as_deref());
+    let includers: BTreeSet<PathBuf> = includers.map(|path| root.join(path)).collect();
+    let listed = commands.iter().map(|command| (command.path(), command));
+    let own: HashMap<PathBuf, &CompileCommand> = listed.filter(|(path, _)| includers.contains(path)).collect();
+    let of_model = |command: &InferredCommand| {
+        let own = command.includer.as_deref().and_then(|path| own.get(&root.join(path)).copied());
+        match own.or_else(|| models.nearest(command, commands)) {
+            Some(model) => command.modelled_on(model, root),
+            None => command.to_command(root),
+        }
+    };
+    inferred.fragments.iter().map(of_model).collect()
 }
 
 /// Whether a `.clangd` in the project's folders, or above them in the workspace, names what commands must not name.

@@ -22,6 +22,8 @@ pub(super) struct Project {
 pub(super) struct Prepared {
     pub(super) info: ProjectInfo,
     pub(super) arguments: BTreeMap<String, Vec<String>>,
+    /// Those of files that are compiled after the file that includes them.
+    fragments: BTreeMap<String, Vec<String>>,
     digest: [u8; 32],
     memory: ProjectMemory,
 }
@@ -78,7 +80,14 @@ impl Project {
             let file = file.strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned();
             (file, words.collect())
         });
-        Prepared { info: prepared.info, arguments: arguments.collect(), digest: prepared.digest, memory }
+        let changes = prepared.settings_when_ready.as_ref().map(|options| &options["compilationDatabaseChanges"]);
+        let fragments = changes.and_then(Value::as_object).into_iter().flatten().map(|(path, command)| {
+            let words = command["compilationCommand"].as_array().unwrap().iter();
+            let file = Path::new(path).strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned();
+            (file, words.map(|word| word.as_str().unwrap().to_owned()).collect())
+        });
+        let (fragments, arguments) = (fragments.collect(), arguments.collect());
+        Prepared { info: prepared.info, arguments, fragments, digest: prepared.digest, memory }
     }
 }
 
@@ -93,6 +102,76 @@ impl Prepared {
     fn unresolved(&self) -> Vec<(usize, Vec<String>)> {
         self.info.unresolved.iter().map(|names| (names.count, names.examples.clone())).collect()
     }
+}
+
+/// The file that is included first, and the include directories.
+fn first_and_dirs(words: &[String]) -> (Option<&str>, Vec<&str>) {
+    let value_of =
+        |option: &str| words.windows(2).filter(|pair| pair[0] == option).map(|pair| pair[1].as_str()).collect();
+    let first: Vec<&str> = value_of("-include");
+    (first.first().map(|path| path.rsplit_once("ro ot ü/").unwrap().1), value_of("-I"))
+}
+
+#[test]
+fn a_fragment_is_compiled_after_its_includer() {
+    let files = [
+        ("src/a.cpp", "#include <lib/vec.h>\n"),
+        ("include/lib/base.h", "struct Base {};\n"),
+        (
+            "include/lib/vec.h",
+            "#pragma once\n#include \"base.h\"\nstruct Vec : Base {};\n#include \"detail/vec.inl\"\n",
+        ),
+        ("include/lib/other.h", "#pragma once\n#include \"detail/vec.inl\"\n"),
+        // A part of a part, and one that no header includes by itself.
+        ("include/lib/detail/vec.inl", "#include \"more.IPP\"\n"),
+        ("include/lib/detail/more.IPP", "inline Vec more() { return {}; }\n"),
+        // Includes its includer, so it can be compiled alone.
+        ("include/lib/whole.h", "#pragma once\n#include \"whole.tcc\"\n"),
+        ("include/lib/whole.tcc", "#pragma once\n#include \"whole.h\"\n"),
+        // Nothing includes it.
+        ("include/lib/lone.tpp", "int x;\n"),
+        // Include each other in a circle, and nothing else does.
+        ("circle/a.inl", "#include \"b.inl\"\n"),
+        ("circle/b.inl", "#include \"a.inl\"\n"),
+        // A source that is a part of another one.
+        ("src/main.c", "#include <stdio.h>\n#include \"part.c\"\n"),
+        ("src/part.c", "static int part(void) { return 1; }\n"),
+    ];
+    let project = Project::new(&files);
+    let prepared = project.prepare();
+    let fragments = prepared.fragments.iter().map(|(file, words)| (file.as_str(), first_and_dirs(words)));
+    assert_eq!(
+        fragments.collect::<Vec<_>>(),
+        [
+            ("include/lib/detail/more.IPP", (Some("include/lib/vec.h"), vec![])),
+            ("include/lib/detail/vec.inl", (Some("include/lib/vec.h"), vec![])),
+            ("src/part.c", (Some("src/main.c"), vec![])),
+        ]
+    );
+    let words = &prepared.fragments["include/lib/detail/vec.inl"];
+    assert!(words.contains(&"-xc++-header".to_owned()), "clang takes unknown extensions for objects: {words:?}");
+    assert!(
+        !prepared.arguments.contains_key("include/lib/detail/vec.inl"),
+        "a header could get the entry of a fragment"
+    );
+    // The commands of a database are the model.
+    let directory = project.root.to_str().unwrap();
+    let database = serde_json::json!([
+        {"directory": directory, "file": "src/a.cpp", "arguments": ["g++", "-DA", "-Iinclude", "-c", "src/a.cpp", "-o", "a.o"]},
+        {"directory": directory, "file": "src/main.c", "arguments": ["gcc", "-DMAIN", "-c", "src/main.c"]},
+    ]);
+    project.write(DATABASE, &database.to_string());
+    let prepared = project.prepare();
+    let has = |file: &str, word: &str| prepared.fragments[file].contains(&word.to_owned());
+    assert!(has("include/lib/detail/vec.inl", "-DA") && has("src/part.c", "-DMAIN"), "{:?}", prepared.fragments);
+    assert!(!has("src/part.c", "-DA") && !has("include/lib/detail/vec.inl", "-o"), "{:?}", prepared.fragments);
+    assert_eq!(first_and_dirs(&prepared.fragments["src/part.c"]).0, Some("src/main.c"));
+    // Another includer is another command, with which a running server must be started again.
+    project.write("include/lib/vec.h", "#pragma once\n");
+    assert_eq!(
+        first_and_dirs(&project.prepare().fragments["include/lib/detail/vec.inl"]).0,
+        Some("include/lib/other.h")
+    );
 }
 
 #[test]

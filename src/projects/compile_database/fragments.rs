@@ -1,0 +1,108 @@
+//! Files that are no unit of their own: another file includes them after declarations that they use (`.inl`, `.ipp`, `.tcc`, a source that only
+//! others include).
+//!
+//! Compiled alone, such a file knows nothing of those declarations, and a server that has opened it once answers from that reading ever after.
+//! So the server gets a command for each, which includes the includer first; a compiler doesn't read a file into itself. These commands aren't
+//! written into the database, because a server takes the entry with the most similar name for a header without one; they are sent when the server
+//! is ready, because it indexes these files at once, and the end of that isn't the end of its indexing. Invariants: a fragment
+//! doesn't reach its includer by its own includes; the includer is no fragment; the choice depends only on the graph.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::database::CompileCommand;
+use super::include_graph::IncludeGraph;
+use crate::limits::MAX_FRAGMENTS;
+use crate::tree::{distance, file_name, parent};
+
+/// Extensions of files that are meant to be included at the end or in the middle of a header.
+const EXTENSIONS: [&str; 5] = ["inl", "ipp", "tpp", "tcc", "txx"];
+
+/// A fragment, as positions in the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fragment {
+    /// The file.
+    pub at: usize,
+    /// A file that includes it, itself or by other fragments.
+    pub includer: usize,
+}
+
+/// The fragments among the first `listed` files of the graph, and how many more there are than [`MAX_FRAGMENTS`]. `parts` are sources that are
+/// compiled only as parts of others.
+pub(super) fn find(graph: &IncludeGraph, listed: usize, parts: &BTreeSet<usize>) -> (Vec<Fragment>, usize) {
+    let is_meant = |at: usize| {
+        let extension =
+            file_name(&graph.files[at]).rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+        parts.contains(&at) || extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+    };
+    let meant: BTreeSet<usize> = (0..listed).filter(|at| is_meant(*at)).collect();
+    if meant.is_empty() {
+        return (vec![], 0);
+    }
+    let mut included_by: HashMap<usize, Vec<usize>> = HashMap::new();
+    for node in 0..graph.files.len() {
+        for target in graph.includes_of(node).filter(|target| *target != node && meant.contains(target)) {
+            included_by.entry(target).or_default().push(node);
+        }
+    }
+    let mut all = meant.iter().filter_map(|at| {
+        let includer = nearest_includer(graph, *at, &included_by)?;
+        (!reaches(graph, *at, includer)).then_some(Fragment { at: *at, includer })
+    });
+    let found: Vec<Fragment> = all.by_ref().take(MAX_FRAGMENTS).collect();
+    (found, all.count())
+}
+
+/// The file outside of all fragments that includes this one: over as few fragments as possible, then with the name of one of these, then the
+/// nearest.
+fn nearest_includer(graph: &IncludeGraph, at: usize, included_by: &HashMap<usize, Vec<usize>>) -> Option<usize> {
+    let stem = |at: usize| file_name(&graph.files[at]).split('.').next();
+    let dir = |at: usize| parent(&graph.files[at]);
+    let mut seen = BTreeSet::from([at]);
+    let mut level = vec![at];
+    while !level.is_empty() {
+        let above: BTreeSet<usize> = level.iter().filter_map(|at| included_by.get(at)).flatten().copied().collect();
+        let whole = above.iter().copied().filter(|one| !included_by.contains_key(one));
+        let stems: Vec<_> = seen.iter().map(|one| stem(*one)).collect();
+        let order =
+            |one: &usize| (!stems.contains(&stem(*one)), distance(dir(*one), dir(at)), graph.files[*one].clone());
+        if let Some(nearest) = whole.min_by_key(order) {
+            return Some(nearest);
+        }
+        level = above.into_iter().filter(|one| seen.insert(*one)).collect();
+    }
+    None
+}
+
+/// Whether the includes of `from` lead to `to`.
+fn reaches(graph: &IncludeGraph, from: usize, to: usize) -> bool {
+    let mut seen = BTreeSet::from([from]);
+    let mut waiting = vec![from];
+    while let Some(node) = waiting.pop() {
+        if node == to {
+            return true;
+        }
+        waiting.extend(graph.includes_of(node).filter(|target| seen.insert(*target)));
+    }
+    false
+}
+
+/// The commands as clangd takes them in a change of its settings, over those of the database.
+pub(super) fn settings(commands: &[CompileCommand]) -> Option<Value> {
+    let entry = |command: &CompileCommand| {
+        let of_file = json!({
+            "workingDirectory": command.directory.to_string_lossy(),
+            "compilationCommand": command.arguments,
+        });
+        (command.path().to_string_lossy().into_owned(), of_file)
+    };
+    let changes: Map<String, Value> = commands.iter().map(entry).collect();
+    (!changes.is_empty()).then(|| json!({"compilationDatabaseChanges": changes}))
+}
+
+/// The option that includes a file first.
+pub(super) fn include_first(root: &Path, includer: &str) -> [String; 2] {
+    ["-include".to_owned(), root.join(includer).to_string_lossy().into_owned()]
+}
