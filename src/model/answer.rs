@@ -62,12 +62,14 @@ impl AnswerNotes {
 }
 
 /// How many source files the workspace diagnostics cover.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiagnosticsCoverage {
-    /// Covered files.
+    /// Files that every server has reported which serves them.
     pub covered: usize,
     /// All source files.
     pub total: usize,
+    /// How many files the servers of each kind have reported, if some have reported less than others. Sorted by kind.
+    pub by_server: Vec<(ServerKind, usize)>,
 }
 
 /// A list without paging.

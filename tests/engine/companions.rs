@@ -104,3 +104,20 @@ fn a_server_that_can_not_be_asked_is_named() {
         assert_eq!(companion.launches(), 0);
     });
 }
+
+#[test]
+fn a_component_of_another_kind_is_named() {
+    paused(|| async {
+        let site = Site::new(&[("a.fake", "alpha\nbeta\n"), ("page.other", "alpha\n"), ("page.go", "alpha\n")]);
+        let (pages, other) = (referring(json!([site.location("page.other", 0)])), referring(json!([])));
+        let entry = "uses = { languages = [\"fake\"], answers = true }";
+        let plan = Plan::new(site).kind(Entry::new("pages", pages).other().entry(entry));
+        let yard = plan.kind(Entry::new("cards", other.clone()).of("go").entry(entry)).open().await;
+        let answer = yard.call(REFERENCES, yard.site().at("page.other", 0, 0)).await;
+        assert!(answer.summary().contains("Passed over cards: uncovered."), "{}", answer.summary());
+        assert_eq!(other.launches(), 0, "it can't be asked about a file of the first one");
+        yard.site().remove("page.go");
+        let answer = yard.call(REFERENCES, yard.site().at("page.other", 0, 0)).await;
+        assert!(!answer.summary().contains("cards"), "without such files: {}", answer.summary());
+    });
+}

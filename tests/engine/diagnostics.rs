@@ -258,3 +258,40 @@ fn a_dead_server_is_an_error_without_failing_the_others() {
         assert_eq!(called.failed_as("PROVIDER_UNAVAILABLE", "crashed")["server"], "lint");
     });
 }
+
+#[test]
+fn a_file_is_covered_only_when_all_its_servers_have_reported_it() {
+    paused(|| async {
+        let site = Site::new(&[("a.fake", "a\n"), ("b.fake", "b\n"), ("c.other", "c\n")]);
+        let whole = |names: &[&str]| {
+            let provider = json!({"interFileDependencies": true, "workspaceDiagnostics": true});
+            let items: Vec<Value> = names
+                .iter()
+                .map(
+                    |name| json!({"uri": site.uri(name), "kind": "full", "version": null, "items": [finding(0, name)]}),
+                )
+                .collect();
+            FakeServer::new()
+                .capabilities(json!({"textDocumentSync": 1, "diagnosticProvider": provider}))
+                .answer("workspace/diagnostic", json!({"items": items}))
+                .answer("textDocument/diagnostic", json!({"kind": "full", "items": [finding(0, "one")]}))
+        };
+        let (primary, other) = (whole(&["a.fake", "b.fake"]), whole(&["c.other"]));
+        let (linter, silent) = (pulling(json!([finding(0, "style")])), pushing());
+        let plan = Plan::new(site).kind(Entry::new("fake", primary.launcher()));
+        let plan = plan.kind(Entry::new("lint", linter.launcher()).linter());
+        // A server without any diagnostics isn't waited for.
+        let without = Entry::new("mute", silent.launcher()).linter().entry("quirks.no_diagnostics = true");
+        let yard = plan.kind(without).kind(Entry::new("pages", other.launcher()).other()).open().await;
+        let summary = yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.summary().to_owned();
+        assert!(summary.ends_with(" 1 of 3 source files covered: 2 by fake, 0 by lint, 1 by pages."), "{summary}");
+        for (document, expected) in [
+            ("a.fake", " 2 of 3 source files covered: 2 by fake, 1 by lint, 1 by pages."),
+            ("b.fake", " 3 of 3 source files covered."),
+        ] {
+            yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of(document)).await.ok();
+            let summary = yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.summary().to_owned();
+            assert!(summary.ends_with(expected), "{summary}");
+        }
+    });
+}

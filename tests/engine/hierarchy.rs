@@ -110,9 +110,55 @@ fn callers_that_a_server_leaves_out_are_taken_from_its_references() {
         let expected = vec![(item("main", "a.go", 1, 5), 1), (item("main", "b.go", 2, 5), 2)];
         let asked = json!({"operation": "incomingCalls", "filePath": "lib.go", "line": 2, "character": 6});
         let plan = Plan::new(site);
-        let entry = Entry::new("fake", fake).of("go").entry("quirks.callers_by_references = true");
+        let entry = Entry::new("fake", fake).of("go").entry("quirks.callers_by_references = \"same-name\"");
         let yard = plan.kind(entry).open().await;
         assert_eq!(callers(&lsp(&yard, asked).await.whole()), expected);
+    });
+}
+
+#[test]
+fn code_of_a_component_in_no_function_is_a_caller() {
+    paused(|| async {
+        let page = "x\nalpha(1); alpha\nfunction f() { alpha(2) }\n{{ alpha<T>(3) }}\n";
+        let site = Site::new(&[("a.fake", "alpha\nalpha(9)\n"), ("page.other", page)]);
+        let place = |file: &str, line: u32, at: u32| {
+            let (start, end) = (json!({"line": line, "character": at}), json!({"line": line, "character": at + 5}));
+            json!({"uri": site.uri(file), "range": {"start": start, "end": end}})
+        };
+        let (own, in_page) =
+            (function(&site.uri("a.fake"), 0, json!(1)), function(&site.uri("page.other"), 2, json!(2)));
+        let uses = [
+            ("a.fake", 1, 0),
+            ("page.other", 1, 0),
+            ("page.other", 1, 10),
+            ("page.other", 2, 15),
+            ("page.other", 3, 3),
+        ];
+        let listed = json!([{"from": in_page, "fromRanges": [place("page.other", 2, 15)["range"]]}]);
+        let fake = preparing(json!([own])).answer(INCOMING, json!([])).launcher();
+        let companion = FakeServer::new()
+            .capabilities(json!({"callHierarchyProvider": true, "referencesProvider": true, "textDocumentSync": 1}))
+            .answer(PREPARE, json!([own]))
+            .answer(INCOMING, listed)
+            .answer("textDocument/references", json!(uses.map(|(file, line, at)| place(file, line, at))))
+            .launcher();
+        let entry = "uses = { languages = [\"fake\"], answers = true }\nquirks.callers_by_references = \"top-level\"";
+        let ranges = |places: &[(u32, u32)]| {
+            json!(places.iter().map(|(line, at)| place("page.other", *line, *at)["range"].clone()).collect::<Vec<_>>())
+        };
+        let (top, inner) = (ranges(&[(1, 0), (3, 3)]), ranges(&[(2, 15)]));
+        let plan = Plan::new(site).kind(Entry::new("fake", fake));
+        let yard = plan.kind(Entry::new("pages", companion).other().entry(entry)).open().await;
+        let found = at(&yard, "incomingCalls", 0, 0).await.whole();
+        let calls: Vec<_> =
+            found.as_array().unwrap().iter().map(|call| (&call["from"]["name"], &call["fromRanges"])).collect();
+        // The file of the other server is its own.
+        assert_eq!(calls, [(&json!("page.other"), &top), (&in_page["name"], &inner)]);
+        let item = &found[0]["from"];
+        assert_eq!(
+            (&item["kind"], &item["range"]["end"]["line"], &item["selectionRange"]["end"]["line"]),
+            (&json!(2), &json!(4), &json!(0))
+        );
     });
 }
 

@@ -91,8 +91,12 @@ fn with_notes(mut text: String, is_empty: bool, notes: &AnswerNotes) -> String {
         text.push(' ');
         text.push_str(&sentence);
     }
-    if let Some(coverage) = notes.coverage {
-        text.push_str(&format!(" {} of {} source files covered.", coverage.covered, coverage.total));
+    if let Some(coverage) = &notes.coverage {
+        let by_server = coverage.by_server.iter().map(|(kind, files)| format!("{files} by {kind}"));
+        let by_server = listed(&by_server.collect::<Vec<_>>(), MAX_PROVIDERS_NAMED);
+        let separator = if by_server.is_empty() { "" } else { ": " };
+        let (covered, total) = (coverage.covered, coverage.total);
+        text.push_str(&format!(" {covered} of {total} source files covered{separator}{by_server}."));
     }
     if let Some(sentences) = notes.known_files.sentences(is_empty) {
         text.push(' ');
@@ -161,7 +165,7 @@ mod tests {
             truncated: true,
             escaped: 1,
             truncated_files: 1,
-            coverage: Some(DiagnosticsCoverage { covered: 3, total: 9 }),
+            coverage: Some(DiagnosticsCoverage { covered: 3, total: 9, by_server: vec![] }),
             is_partial: false,
             without_preview: 0,
             by_name: vec!["go".into(), "ruby".into()],

@@ -143,7 +143,7 @@ fn hover(fragments: usize, text: &str) -> Answer {
 fn typical() -> Vec<(&'static str, Answer)> {
     let notes = AnswerNotes {
         skipped_providers: vec!["ruff: not_installed".into()],
-        coverage: Some(DiagnosticsCoverage { covered: 2, total: 3 }),
+        coverage: Some(DiagnosticsCoverage { covered: 2, total: 3, by_server: vec![] }),
         ..AnswerNotes::default()
     };
     let outside = vec![RawLocation { uri: "file:///x/a".into(), range: Range::new(0, 0, 0, 1) }];

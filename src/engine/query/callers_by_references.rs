@@ -1,11 +1,12 @@
 //! Callers that a server leaves out although it knows every reference: clangd has one function for each name with external linkage, so of the
-//! `main` of several programs it lists one.
+//! `main` of several programs it lists one; the servers of Vue and Astro list no code that is in no function.
 //!
-//! The calls among the references count whose function, which the grammar of the file gives, has the name of a listed caller. No document is opened for
-//! it. Invariant: nothing is added that the server doesn't list as a reference, and no caller of another name: references of a virtual function
-//! have more calls than its callers.
+//! For clangd the calls among the references count whose function, which the grammar of the file gives, has the name of a listed caller: references
+//! of a virtual function have more calls than its callers. For the others, calls in components that the server lists at no caller count as the
+//! component's. No document is opened for it. Invariant: nothing is added that the server doesn't list as a reference.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::limits::MAX_CALLER_FILES;
@@ -18,11 +19,18 @@ use codeyard_files::gate::{Gate, spelt_path};
 use codeyard_index::extract::extract;
 use codeyard_index::{Language, ReferenceRole, Symbol};
 use codeyard_lsp::convert::{RawCall, RawCallItem};
+use codeyard_lsp::registry::UnlistedCallers;
 use codeyard_lsp::text::Document;
 use codeyard_model::code::SymbolKind;
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::position::{Position, Range};
 
+/// Characters of type arguments and arguments whose end is looked for.
+const MAX_BRACKETED_CHARS: usize = 2_000;
+/// Words before the name of a method.
+const MODIFIERS: [&str; 8] = ["async", "get", "set", "static", "public", "private", "protected", "override"];
+/// LSP `SymbolKind` of a module.
+const MODULE: u32 = 2;
 /// LSP `SymbolKind` of a method.
 const METHOD: u32 = 6;
 /// LSP `SymbolKind` of a function.
@@ -42,13 +50,17 @@ pub(super) struct CompletedCalls {
 /// As of any request to the server.
 pub(super) async fn complete(
     provider: &Provider,
+    which: UnlistedCallers,
     (document, position): (&DocumentInput, Position),
     mut own: Vec<RawCall>,
     context: RequestContext<'_>,
 ) -> Result<CompletedCalls, ProviderFailure> {
-    let names: BTreeSet<String> = own.iter().map(|call| call.item.name.clone()).collect();
+    let names = match which {
+        UnlistedCallers::SameName => Some(own.iter().map(|call| call.item.name.clone()).collect::<BTreeSet<_>>()),
+        UnlistedCallers::TopLevel => None,
+    };
     // Of a function of the same name in another program.
-    own.retain(|call| !call.from_ranges.is_empty());
+    own.retain(|call| names.is_none() || !call.from_ranges.is_empty());
     let request = references::at(document.clone(), position, false, provider.answers_opened_only);
     let references = provider_call::ask(provider, &request, context).await?;
     let mut listed: BTreeSet<(&str, Range)> = BTreeSet::new();
@@ -56,7 +68,11 @@ pub(super) async fn complete(
         listed.extend(call.from_ranges.iter().map(|range| (&*call.calls_in, *range)));
     }
     let mut unlisted: BTreeMap<Arc<str>, Vec<Range>> = BTreeMap::new();
-    for reference in references {
+    let is_meant = |uri: &str| match which {
+        UnlistedCallers::SameName => true,
+        UnlistedCallers::TopLevel => provider.languages.has_language_of(uri),
+    };
+    for reference in references.into_iter().filter(|reference| is_meant(&reference.uri)) {
         if !listed.contains(&(&*reference.uri, reference.range)) {
             unlisted.entry(reference.uri).or_default().push(reference.range);
         }
@@ -67,20 +83,90 @@ pub(super) async fn complete(
     });
     let find = move |gate: &Gate| {
         let files = unlisted.iter().take(MAX_CALLER_FILES);
-        files.flat_map(|(uri, ranges)| calls_in(gate, (uri, ranges), &names)).collect::<Vec<_>>()
+        let calls = files.flat_map(|(uri, ranges)| match &names {
+            Some(names) => calls_in(gate, (uri, ranges), names),
+            None => top_level_calls(gate, (uri, ranges)).into_iter().collect(),
+        });
+        calls.collect::<Vec<_>>()
     };
     let more = context.gate.run(find).await.map_err(ProviderFailure::Failed)?;
     own.extend(more);
     Ok(CompletedCalls { calls: own, undecided })
 }
 
+/// The path of a file and its text.
+fn read(gate: &Gate, uri: &str) -> Option<(PathBuf, String)> {
+    let path = spelt_path(uri)?;
+    let ((_, text), _) = stamped_text(gate, &path)?;
+    Some((path, text))
+}
+
+/// The calls at these places of a component, as calls of the component, whose item is that of a module.
+fn top_level_calls(gate: &Gate, (uri, ranges): (&Arc<str>, &[Range])) -> Option<RawCall> {
+    let (path, text) = read(gate, uri)?;
+    let document = Document::new(text);
+    let is_call = |range: &&Range| {
+        let (start, end) = (document.offset(range.start), document.offset(range.end));
+        let (before, after) = (&document.text()[..start], &document.text()[end..]);
+        is_called(after) && !is_declared(before, after)
+    };
+    let from_ranges: Vec<Range> = ranges.iter().filter(is_call).copied().collect();
+    let start = Position { line: 0, character: 0 };
+    let last_line = u32::try_from(document.line_count()).unwrap_or(u32::MAX).saturating_sub(1);
+    let length = document.line(last_line).map_or(0, |line| line.encode_utf16().count());
+    let end = Position { line: last_line, character: u32::try_from(length).unwrap_or(u32::MAX) };
+    let item = RawCallItem {
+        name: path.file_name()?.to_string_lossy().into_owned(),
+        kind: MODULE,
+        uri: uri.clone(),
+        range: Range { start, end },
+        selection_range: Range { start, end: start },
+        json: Arc::from("null"),
+    };
+    (!from_ranges.is_empty()).then(|| RawCall { item, calls_in: uri.clone(), from_ranges })
+}
+
+/// Whether the name between these texts is declared there, as a function or a method.
+fn is_declared(before: &str, after: &str) -> bool {
+    let before_name = before.trim_end().trim_end_matches('*').trim_end();
+    let behind = behind_pair(behind_pair(after.trim_start(), '<', '>').unwrap_or(after.trim_start()), '(', ')');
+    // From the start of the line or of the member of an object.
+    let start = before.rsplit(['\n', '{', ',', '}', ';']).next().unwrap_or_default();
+    let is_first = start.trim().trim_start_matches('*').split_whitespace().all(|word| MODIFIERS.contains(&word));
+    let body = behind.map(str::trim_start);
+    before_name.ends_with("function")
+        || body.is_some_and(|body| body.starts_with('{') || body.starts_with(':') && is_first)
+}
+
+/// Whether the name before this text is called: `name(`, `name?.(`, ``name` ``, `name<T>(`.
+fn is_called(after: &str) -> bool {
+    let after = after.trim_start();
+    let after = after.strip_prefix("?.").unwrap_or(after).trim_start();
+    after.starts_with(['(', '`']) || behind_pair(after, '<', '>').is_some_and(|rest| rest.starts_with('('))
+}
+
+/// What follows the part between a pair of brackets at the start of a text.
+fn behind_pair(text: &str, open: char, close: char) -> Option<&str> {
+    let mut depth = 0_usize;
+    for (at, letter) in text.char_indices().take(MAX_BRACKETED_CHARS) {
+        match letter {
+            letter if letter == open => depth += 1,
+            // The end of an arrow.
+            '>' if text[..at].ends_with('=') => {}
+            letter if letter == close => depth = depth.checked_sub(1)?,
+            ';' if open == '<' => return None,
+            _ => {}
+        }
+        if depth == 0 {
+            return (at > 0).then(|| text[at + 1..].trim_start());
+        }
+    }
+    None
+}
+
 /// The calls at these places of a file, by the function around them, if it has one of the names.
 fn calls_in(gate: &Gate, (uri, ranges): (&Arc<str>, &[Range]), names: &BTreeSet<String>) -> Vec<RawCall> {
-    let Some((path, ((_, text), _))) =
-        spelt_path(uri).and_then(|path| Some((path.clone(), stamped_text(gate, &path)?)))
-    else {
-        return Vec::new();
-    };
+    let Some((path, text)) = read(gate, uri) else { return Vec::new() };
     let first_line = text.lines().next().unwrap_or_default();
     let Some(language) = Language::of_file(&path.to_string_lossy(), first_line.as_bytes()) else { return Vec::new() };
     let facts = extract(language, &text);
@@ -120,4 +206,39 @@ fn name_at(document: &Document, position: Position) -> String {
     let is_outside = |letter: char| !letter.is_alphanumeric() && letter != '_';
     let start = before.rsplit(is_outside).next().unwrap_or_default();
     format!("{start}{}", after.split(is_outside).next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_told_from_other_uses_by_the_text_around_the_name() {
+        for called in ["(1)", " (1)", "\n  (1)", "?.(1)", "`x`", "<T>(1)", "<A, B<C>>(1)", "<(a: A) => B>(1)"] {
+            assert!(is_called(called), "{called}");
+        }
+        for other in ["", " }", ")", ".x(1)", " < 3 && (x)", "<T>;", "<a", ", (1)", "?.x()"] {
+            assert!(!is_called(other), "{other}");
+        }
+        let declared = [
+            ("export function ", "() {}"),
+            ("async function* ", "<T>(a: T) {}"),
+            ("methods: {\n  go() {},\n  async ", "(a = (1)) { }"),
+            ("methods: { ", "(): number { }"),
+            ("  ", "(a: T): T\n {"),
+        ];
+        for (before, after) in declared {
+            assert!(is_called(after) && is_declared(before, after), "{before}|{after}");
+        }
+        let used = [
+            ("return ", "(1);"),
+            ("a ? ", "(1) : {}"),
+            ("if (", "(1)) {"),
+            ("  ", "(1)\n  other()"),
+            ("{{ ", "(1) }}"),
+        ];
+        for (before, after) in used {
+            assert!(is_called(after) && !is_declared(before, after), "{before}|{after}");
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //! modules, and the server of TypeScript doesn't know these files.
 //!
 //! A question about uses of a name is put to such a server too, if it answers about documents of that language. If it can't, or isn't available,
-//! the answer names it. Invariant: only a server with files in the project of the document counts.
+//! the answer names it. A server of `.vue` files can't be asked about a place in a `.svelte` file, although both may use one module, so it is named
+//! too. Invariant: only a server with files in the project of the document counts.
 
 use std::path::{Path, PathBuf};
 
@@ -30,9 +31,29 @@ pub(crate) fn is_about_uses(query: &GatedQuery) -> bool {
 
 /// Whether some server uses names of documents of a language.
 pub(crate) fn may_exist(servers: &IndexedRegistry, language: &str) -> bool {
-    let uses =
-        |server: &ServerSpec| server.uses.as_ref().is_some_and(|used| used.languages.iter().any(|id| id == language));
-    servers.by_kind.values().any(|server| uses(server))
+    servers.by_kind.values().any(|server| relation(servers, server, language).is_some())
+}
+
+/// How a server's files are related to documents of a language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// They use names of such documents.
+    UsesThem,
+    /// They use names of the modules that such documents use too.
+    UsesTheSame,
+}
+
+fn relation(servers: &IndexedRegistry, server: &ServerSpec, language: &str) -> Option<Relation> {
+    let used = server.uses.as_ref()?;
+    if used.languages.iter().any(|id| id == language) {
+        return Some(Relation::UsesThem);
+    }
+    let is_own = |other: &ServerSpec| other.languages.iter().any(|id| id == language);
+    let shares = |other: &ServerSpec| {
+        other.uses.as_ref().is_some_and(|theirs| theirs.languages.iter().any(|id| used.languages.contains(id)))
+    };
+    let is_related = !is_own(server) && servers.by_kind.values().any(|other| is_own(other) && shares(other));
+    is_related.then_some(Relation::UsesTheSame)
 }
 
 /// The companions for documents of a language, and the reasons why others can't be asked.
@@ -55,9 +76,7 @@ pub(crate) fn find(
 ) -> Companions {
     let mut found = Companions::default();
     for (kind, server) in &setup.servers.by_kind {
-        let Some(used) = server.uses.as_ref().filter(|used| used.languages.iter().any(|used| used == language)) else {
-            continue;
-        };
+        let (Some(used), Some(relation)) = (&server.uses, relation(setup.servers, server, language)) else { continue };
         let is_off = server.disabled || setup.selection.disabled.contains(kind) || server.role != ServerRole::Primary;
         let Some(placed) = place_file(setup.roots, &server.root, path, markers).filter(|_| !is_off) else { continue };
         let ProjectRoot::At { root, .. } = placed.root else { continue };
@@ -66,10 +85,17 @@ pub(crate) fn find(
             continue;
         }
         let uncovered = |command: &str| {
-            let message = "uses in files of this server's language aren't included; ask at a use in one of them";
+            let message = match relation {
+                Relation::UsesThem => {
+                    "uses in files of this server's language aren't included; ask at a use in one of them"
+                }
+                Relation::UsesTheSame => {
+                    "uses in files of this server's language aren't included; ask where the name is declared, if that is in another file"
+                }
+            };
             Unavailable::new(kind, UNCOVERED, message, command)
         };
-        if !used.answers {
+        if !used.answers || relation == Relation::UsesTheSame {
             found.uncovered.push(uncovered("codeyard doctor"));
             continue;
         }

@@ -235,7 +235,11 @@ mod tests {
             .collect();
         assert_eq!(tokio::task::spawn_blocking(move || reaches.iter().take(count).count()).await.unwrap(), count);
         add(&folder.gate, &mut result, &[(uri, seen)], Instant::now(), 1_000).await;
-        assert_eq!((result.notes.without_preview, result.notes.is_partial), (1, true), "the next question may have them");
+        assert_eq!(
+            (result.notes.without_preview, result.notes.is_partial),
+            (1, true),
+            "the next question may have them"
+        );
         drop(end);
         for one in busy {
             one.await.unwrap().unwrap();

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use crate::query::callers::Callers;
 use crate::query::operations::document_diagnostics::DocumentDiagnosticsRequest;
 use crate::query::plan::Plan;
-use crate::query::provider::{Provider, ProviderProjects};
+use crate::query::provider::{LanguageFiles, Provider, ProviderProjects};
 use crate::query::provider_call::RequestContext;
 use crate::query::{plan, provider_call};
 use crate::server::child_key::ChildKey;
@@ -100,6 +100,8 @@ impl Workspace {
                 is_companion: false,
                 caches_symbols: false,
                 kind: ServerKind::new(&key.kind),
+                languages: Arc::new(LanguageFiles { languages: BTreeSet::new(), servers: self.setup.servers.clone() }),
+                has_diagnostics: true,
                 server: child.actor.clone(),
                 state: child.state.clone(),
                 turns: child.turns.clone(),
@@ -109,7 +111,7 @@ impl Workspace {
                 is_linter: false,
                 symbols_max: 0,
                 links_commonjs: false,
-                callers_by_references: false,
+                unlisted_callers: None,
                 answers_opened_only: false,
                 ignores_early_opens: false,
                 fallback_for: None,

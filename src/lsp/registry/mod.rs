@@ -29,7 +29,7 @@ pub use loader::RegistryError;
 pub use manifests::{PYTHON_PACKAGE_FILES, parse_jsonc, pnpm_packages, python_environment};
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
-pub use quirks::{MissedChange, Quirks};
+pub use quirks::{MissedChange, Quirks, UnlistedCallers};
 pub use schema::{
     CheckerSpec, ConfiguredScope, LanguageSpec, ManifestKind, MultiRoot, ProjectInference, ProjectView, ReadinessRule,
     Registry, RestrictedLaunch, RootPick, RootRule, ServerRole, ServerSpec, UsedLanguages,

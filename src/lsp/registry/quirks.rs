@@ -4,6 +4,16 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Callers that a server leaves out of `callHierarchy/incomingCalls`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnlistedCallers {
+    /// Of the functions that have the same name in several programs it lists one.
+    SameName,
+    /// Code of its own languages' files that is in no function.
+    TopLevel,
+}
+
 /// Behaviour of a server kind that the client must take into account.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -20,8 +30,8 @@ pub struct Quirks {
     pub symbols_max: usize,
     /// Its references don't follow names through CommonJS (`exports`, `require`), although it knows their definitions: they are added.
     pub links_commonjs: bool,
-    /// It lists one of the callers that have the same name in several programs, although it lists their references: the others are added.
-    pub callers_by_references: bool,
+    /// Callers that it leaves out, although it lists their references: they are added.
+    pub callers_by_references: Option<UnlistedCallers>,
     /// Its answers depend on which documents are open.
     pub open_set_matters: bool,
     /// Of the documents that are opened before it is ready, it diagnoses only the last: none is opened until then.

@@ -80,9 +80,9 @@ impl ToolOperation for IncomingCalls {
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
         let mut own = calls(provider, &self.request, context, IncomingCallsRequest).await?;
         let DocumentPosition { document, position, .. } = &self.request.0;
-        if let (CallsAnswer::Calls(listed), true) = (&mut own, provider.callers_by_references) {
-            let at = (document, *position);
-            let completed = callers_by_references::complete(provider, at, std::mem::take(listed), context).await?;
+        if let (CallsAnswer::Calls(listed), Some(which)) = (&mut own, provider.unlisted_callers) {
+            let (at, listed) = ((document, *position), std::mem::take(listed));
+            let completed = callers_by_references::complete(provider, which, at, listed, context).await?;
             return Ok(Callers { answer: CallsAnswer::Calls(completed.calls), undecided: completed.undecided });
         }
         let asked = AskedSymbol { document, position: *position, include_declaration: true };

@@ -1,18 +1,21 @@
 //! All diagnostics that language servers have reported for a workspace, with fresh pulls of the open documents.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use crate::query::canonicalise::context::CanonicalContext;
-use crate::query::provider::Provider;
+use crate::query::provider::{LanguageFiles, Provider};
 use crate::query::provider_call::{Attempt, ProviderCall, ProviderFailure, RequestContext, internal};
 use crate::query::query_operation::{ProviderRule, QueryOperation};
 use crate::server::messages::{PendingAnswer, ProjectReport};
 use crate::server::request::{Exchange, LspRequest, SessionView};
+use codeyard_base::ids::ServerKind;
 use codeyard_canon::Canonical;
-use codeyard_lsp::convert::{self, ConvertError, DocumentDiagnosticReport, FileDiagnosticReport};
+use codeyard_files::gate::spelt_path;
+use codeyard_lsp::convert::{self, ConvertError, DocumentDiagnosticReport, FileDiagnosticReport, ReplyEntries};
 use codeyard_lsp::methods::{self, WorkspaceDiagnosticParams};
 use codeyard_model::answer::DiagnosticsCoverage;
 use codeyard_model::diagnostic::{FileDiagnostics, RawFileDiagnostics};
@@ -56,7 +59,7 @@ impl WorkspaceDiagnostics {
 
 impl QueryOperation for WorkspaceDiagnostics {
     type Request = WorkspaceDiagnosticsRequest;
-    type Answer = Vec<RawFileDiagnostics>;
+    type Answer = ReportedFiles;
     /// The files, and how many of them had their diagnostics cut to the cap.
     type Canonical = (Canonical<FileDiagnostics>, usize);
 
@@ -69,7 +72,13 @@ impl QueryOperation for WorkspaceDiagnostics {
     }
 
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        reported(provider, &self.request, context).await
+        let files = reported(provider, &self.request, context).await?;
+        let reporter = (provider.has_diagnostics && provider.fallback_for.is_none()).then(|| Reporter {
+            kind: provider.kind.clone(),
+            languages: provider.languages.clone(),
+            roots: provider.projects.roots.clone(),
+        });
+        Ok(ReportedFiles { reporter, files })
     }
 
     fn canonicalise(
@@ -77,9 +86,9 @@ impl QueryOperation for WorkspaceDiagnostics {
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<Self::Canonical, ToolError> {
-        let files: Vec<_> = answers.into_iter().flatten().map(|file| context.cleaned(file)).collect();
-        let covered = files.iter().map(|file| &file.uri).collect::<BTreeSet<_>>().len().min(context.source_files);
-        context.notes.coverage = Some(DiagnosticsCoverage { covered, total: context.source_files });
+        context.notes.coverage = Some(coverage(&answers, context.source_files));
+        let files = answers.into_iter().flat_map(|answer| answer.files);
+        let files: Vec<_> = files.map(|file| context.cleaned(file)).collect();
         let (cap, per_file) = (context.limits.max_workspace_diagnostics_items_total, context.limits.max_items_nonpaged);
         codeyard_canon::workspace_diagnostics(files, &mut context.recorder, cap, per_file)
     }
@@ -87,6 +96,54 @@ impl QueryOperation for WorkspaceDiagnostics {
     fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
         Ok(CanonicalResult::workspace_diagnostics(canonical, context.notes))
     }
+}
+
+/// What one server has reported.
+pub(super) struct ReportedFiles {
+    /// The server; `None` if it has no diagnostics.
+    reporter: Option<Reporter>,
+    files: Vec<RawFileDiagnostics>,
+}
+
+/// Which files a server reports.
+struct Reporter {
+    kind: ServerKind,
+    languages: Arc<LanguageFiles>,
+    /// Its project roots.
+    roots: BTreeSet<PathBuf>,
+}
+
+impl ReplyEntries for ReportedFiles {
+    fn entries(&self) -> usize {
+        self.files.len()
+    }
+}
+
+impl Reporter {
+    fn serves(&self, file: &Path) -> bool {
+        self.languages.has_language_of(file) && file.ancestors().any(|folder| self.roots.contains(folder))
+    }
+}
+
+/// The files that every kind of server reports which serves them. The servers of a kind count as one, because each has projects of its own.
+fn coverage(answers: &[ReportedFiles], total: usize) -> DiagnosticsCoverage {
+    let mut by_kind: BTreeMap<&ServerKind, (Vec<&Reporter>, BTreeSet<PathBuf>)> = BTreeMap::new();
+    for ReportedFiles { reporter, files } in answers {
+        let Some(reporter) = reporter else { continue };
+        let (reporters, reported) = by_kind.entry(&reporter.kind).or_default();
+        reporters.push(reporter);
+        reported.extend(files.iter().filter_map(|file| spelt_path(&file.uri)));
+    }
+    let all: BTreeSet<&PathBuf> = by_kind.values().flat_map(|(_, reported)| reported).collect();
+    let is_due = |(reporters, reported): &(Vec<&Reporter>, BTreeSet<PathBuf>), file: &Path| {
+        !reported.contains(file) && reporters.iter().any(|reporter| reporter.serves(file))
+    };
+    let covered = all.iter().filter(|file| !by_kind.values().any(|kind| is_due(kind, file))).count();
+    let count = |(kind, (_, reported)): (&&ServerKind, &(Vec<&Reporter>, BTreeSet<PathBuf>))| {
+        ((*kind).clone(), reported.len().min(total))
+    };
+    let by_server = if covered < all.len() { by_kind.iter().map(count).collect() } else { vec![] };
+    DiagnosticsCoverage { covered: covered.min(total), total, by_server }
 }
 
 /// Everything that `provider` has reported, with fresh pulls of its open documents. A file without findings is in it too.
