@@ -160,7 +160,8 @@ fn compiled_once(units: &mut Vec<(usize, SourceLanguage, bool)>, graph: &Include
     };
     let collections: BTreeSet<usize> = sources.iter().copied().filter(|at| is_collection(*at)).collect();
     let whole = sources.iter().filter(|at| is_whole(**at) && !collections.contains(at));
-    let parts: BTreeSet<usize> = whole.flat_map(|at| included(*at)).filter(|part| !is_whole(*part)).collect();
+    let is_part = |part: &usize| sources.contains(part) && !is_whole(*part);
+    let parts: BTreeSet<usize> = whole.flat_map(|at| included(*at)).filter(is_part).collect();
     units.retain(|(at, ..)| !collections.contains(at) && !parts.contains(at));
     (collections.len(), parts)
 }

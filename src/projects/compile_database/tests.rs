@@ -115,7 +115,9 @@ fn first_and_dirs(words: &[String]) -> (Option<&str>, Vec<&str>) {
 #[test]
 fn a_fragment_is_compiled_after_its_includer() {
     let files = [
-        ("src/a.cpp", "#include <lib/vec.h>\n"),
+        ("src/a.cpp", "#include \"plain.h\"\n#include <lib/vec.h>\n"),
+        // A header, although it includes nothing.
+        ("src/plain.h", "int plain();\n"),
         ("include/lib/base.h", "struct Base {};\n"),
         (
             "include/lib/vec.h",
