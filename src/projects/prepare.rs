@@ -72,6 +72,9 @@ pub struct PreparedProject {
     pub open: Vec<PathBuf>,
     /// Documents that exist only at the server, to open before all others.
     pub documents: Vec<ProjectDocument>,
+    /// Configurations that the server must read again when names can be resolved that couldn't before, because it doesn't look again for what it
+    /// once didn't find.
+    pub configurations: Vec<PathBuf>,
     /// Requests to send after the start, before documents are opened.
     pub commands: Vec<ProjectCommand>,
     /// What it and the other projects of its server may import from each other.

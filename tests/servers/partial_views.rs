@@ -229,6 +229,53 @@ fn projects_of_typescript_beyond_those_that_are_loaded() {
     served.yard.stop();
 }
 
+/// What the mark advises helps while the service runs, although git ignores what the commands write.
+#[test]
+fn packages_of_typescript_are_found_after_they_are_built() {
+    let declarations = "export declare function price(n: number): number;\n//# sourceMappingURL=index.d.ts.map\n";
+    let map = r#"{"version":3,"file":"index.d.ts","sourceRoot":"","sources":["../src/index.ts"],"names":[],"mappings":"AAAA,wBAAgB,KAAK,CAAC,CAAC,EAAE,MAAM,GAAG,MAAM,CAEvC"}"#;
+    let mut served = Served::new(&[
+        (".gitignore", "node_modules\ndist\n"),
+        ("package.json", r#"{"private": true, "workspaces": ["packages/*"], "scripts": {"build": "tsc -b"}}"#),
+        ("packages/core/package.json", r#"{"name": "@x/core", "main": "dist/index.js", "types": "dist/index.d.ts"}"#),
+        (
+            "packages/core/tsconfig.json",
+            r#"{"include": ["src"], "compilerOptions": {"outDir": "dist", "rootDir": "src"}}"#,
+        ),
+        ("packages/core/src/index.ts", "export function price(n: number): number {\n  return n;\n}\n"),
+        ("packages/web/package.json", r#"{"name": "web", "dependencies": {"@x/core": "*"}}"#),
+        ("packages/web/tsconfig.json", r#"{"include": ["src"], "compilerOptions": {"module": "nodenext"}}"#),
+        ("packages/web/src/use.ts", "import { price } from \"@x/core\";\nprice(1);\n"),
+    ]);
+    fs::create_dir_all(served.root.join("node_modules/@x")).expect("a folder");
+    std::os::unix::fs::symlink("../../packages/core", served.root.join("node_modules/@x/core")).expect("a link");
+    let file = "packages/core/src/index.ts";
+    let mark = "`packages/core` isn't built; run `npm run build`.";
+    for round in 0..2 {
+        let mut last = (vec![], String::new());
+        let is_marked = until(MENDED_MS, || {
+            last = served.references(file, "price");
+            last.0.is_empty() && last.1.ends_with(mark)
+        });
+        assert!(is_marked, "round {round}: {last:?}");
+        write(&served.root.join("packages/core/dist/index.d.ts"), declarations);
+        write(&served.root.join("packages/core/dist/index.d.ts.map"), map);
+        // The mark and the gap end together.
+        for i in 0..20 {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            println!("{i} {:?}", served.references(file, "price"));
+        }
+        let (files, summary) = served.references(file, "price");
+        assert_eq!(
+            (files, summary.contains("isn't built")),
+            (vec!["packages/web/src/use.ts".to_owned()], false),
+            "{summary}"
+        );
+        fs::remove_dir_all(served.root.join("packages/core/dist")).expect("a folder");
+    }
+    served.yard.stop();
+}
+
 #[test]
 fn complete_projects_without_any_configuration_are_not_marked() {
     for (files, path) in [

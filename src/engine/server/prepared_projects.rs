@@ -26,9 +26,12 @@ use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
 use codeyard_lsp::registry::{CachedFiles, MultiRoot, ProjectPlacement, ProjectRoot, place_file};
 use codeyard_model::uri::{encode_path, percent_decode};
 use codeyard_projects::{
-    PreparedProject, ProjectDocument, ProjectInference, ProjectMemory, ProjectRequest, RunBuild,
+    PreparedProject, ProjectDocument, ProjectInference, ProjectMemory, ProjectRequest, RunBuild, UnresolvedNames,
     mark_uses_in_other_projects, modules, prepare,
 };
+
+/// LSP `FileChangeType` of a changed file.
+const FILE_CHANGED: u8 = 2;
 
 /// What the preparation of a server's projects needs besides its registry entry.
 #[derive(Default)]
@@ -294,6 +297,7 @@ impl LiveServer {
                 }
             }
         }
+        self.notify_of_resolution(before, now)?;
         let mut replies = Vec::new();
         for (root, project) in &now.0 {
             if before.0.get(root).is_none_or(|before| before.commands != project.commands) {
@@ -310,6 +314,24 @@ impl LiveServer {
             self.open_pinned(loaded)?;
         }
         Ok(replies)
+    }
+
+    /// Notifies the server of a change of the configurations of projects in which names can be resolved that couldn't before.
+    fn notify_of_resolution(&self, before: &PreparedProjects, now: &PreparedProjects) -> Result<(), RequestError> {
+        let is_changed = |root: &PathBuf, project: &PreparedProject| {
+            let remains = |cause: &UnresolvedNames| {
+                project.info.unresolved.iter().any(|now| now.what == cause.what && now.count >= cause.count)
+            };
+            before.0.get(root).is_some_and(|before| !before.info.unresolved.iter().all(remains))
+        };
+        let changed = now.0.iter().filter(|(root, project)| is_changed(root, project));
+        let paths: BTreeSet<&PathBuf> = changed.flat_map(|(_, project)| &project.configurations).collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let events: Vec<Value> =
+            paths.into_iter().map(|path| json!({"uri": encode_path(path), "type": FILE_CHANGED})).collect();
+        self.client.notify("workspace/didChangeWatchedFiles", &json!({"changes": events}))
     }
 
     /// Sends the settings that the projects have for a process that is ready; once.

@@ -32,9 +32,22 @@ pub(super) struct Configuration {
     pub aliases: BTreeMap<String, Vec<PathBuf>>,
     /// The conditions of `exports` that it adds: `customConditions`.
     pub conditions: Vec<String>,
+    /// Where its build writes declarations.
+    pub outputs: Outputs,
     files: BTreeSet<PathBuf>,
     include: Vec<FilePattern>,
     exclude: Vec<FilePattern>,
+}
+
+/// Where the build of a configuration writes the declarations of its sources.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Outputs {
+    /// The folder of the declarations: `declarationDir`, else `outDir`, else that of the configuration.
+    pub folder: PathBuf,
+    /// The folder of the sources that this one stands for: `rootDir`.
+    pub root: Option<PathBuf>,
+    /// Whether it is `composite`, so that without `rootDir` the folder of the configuration is meant.
+    pub is_composite: bool,
 }
 
 /// The settings that are inherited, with the folder that their paths are relative to.
@@ -44,6 +57,10 @@ struct Settings {
     include: Option<(PathBuf, Vec<String>)>,
     exclude: Option<(PathBuf, Vec<String>)>,
     out_folders: Vec<(PathBuf, String)>,
+    out_dir: Option<(PathBuf, String)>,
+    declaration_dir: Option<(PathBuf, String)>,
+    root_dir: Option<(PathBuf, String)>,
+    composite: Option<bool>,
     base_url: Option<PathBuf>,
     paths: Option<(PathBuf, Map<String, Value>)>,
     conditions: Vec<String>,
@@ -95,8 +112,10 @@ impl ConfigurationReader<'_> {
         };
         let files = settings.files.as_ref().map(absolute).unwrap_or_default();
         let aliases = aliases(&settings, folder);
+        let outputs = outputs(&settings, folder);
         let conditions = settings.conditions;
-        Configuration { path: path.into(), allows_javascript, references, aliases, conditions, files, include, exclude }
+        let path = path.to_path_buf();
+        Configuration { path, allows_javascript, references, aliases, conditions, outputs, files, include, exclude }
     }
 
     /// Merges the configuration `path`, after those that it extends, into `settings`. Returns its own text as a value.
@@ -130,6 +149,16 @@ impl ConfigurationReader<'_> {
         }
         if let Some(conditions) = options.and_then(|options| options.get("customConditions")) {
             settings.conditions = strings(Some(conditions));
+        }
+        settings.composite = flag("composite").or(settings.composite);
+        for (name, place) in [
+            ("outDir", &mut settings.out_dir),
+            ("declarationDir", &mut settings.declaration_dir),
+            ("rootDir", &mut settings.root_dir),
+        ] {
+            if let Some(named) = options.and_then(|options| options.get(name)?.as_str()) {
+                *place = Some((folder.to_path_buf(), named.to_owned()));
+            }
         }
         let out = ["outDir", "declarationDir"].iter().filter_map(|name| options?.get(*name)?.as_str());
         settings.out_folders.extend(out.map(|name| (folder.to_path_buf(), name.to_owned())));
@@ -173,6 +202,19 @@ impl Configuration {
         has_extension
             && self.include.iter().any(|pattern| file.starts_with(pattern.base()) && pattern.matches(file))
             && !self.exclude.iter().any(|pattern| pattern.matches(file))
+    }
+}
+
+fn outputs(settings: &Settings, folder: &Path) -> Outputs {
+    let absolute = |place: &Option<(PathBuf, String)>| {
+        let (base, name) = place.as_ref()?;
+        normalized(&base.join(with_folder(name, folder)))
+    };
+    let written = absolute(&settings.declaration_dir).or_else(|| absolute(&settings.out_dir));
+    Outputs {
+        folder: written.unwrap_or_else(|| folder.into()),
+        root: absolute(&settings.root_dir),
+        is_composite: settings.composite.unwrap_or_default(),
     }
 }
 

@@ -84,6 +84,9 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         }
         _ => inferred.clear(),
     }
+    if inference == ProjectInference::TypescriptDocument {
+        prepared.configurations = assigned.by_configuration.keys().cloned().collect();
+    }
     opened.sort();
     prepared.open = opened;
     prepared.info = info(request, &assigned, &inferred);
@@ -95,6 +98,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         top: request.top,
         disk: &disk,
         is_one_project: !prepared.commands.is_empty(),
+        is_older: inference == ProjectInference::TypescriptExternal,
     };
     prepared.info.unresolved.extend(imported.unresolved(request.root, request.memory));
     if inference == ProjectInference::TypescriptDocument {

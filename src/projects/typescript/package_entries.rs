@@ -34,6 +34,8 @@ const ADDED: [&str; 9] = [".ts", ".tsx", ".d.ts", ".js", ".jsx", "/index.ts", "/
 const MAIN: [&str; 3] = ["types", "typings", "main"];
 /// The kinds of import. A file's kind isn't known.
 const IMPORT_KINDS: [&str; 2] = ["import", "require"];
+/// Folders of a build in each other, `dist/esm/`, that stand for the folder of the sources.
+const MAX_BUILD_FOLDERS: usize = 3;
 /// How deep conditions of `exports` are nested at most.
 const MAX_CONDITIONS_DEPTH: usize = 16;
 
@@ -46,6 +48,8 @@ pub(super) enum Entry {
     Unbuilt,
     /// Declarations that a build wrote without a map to their sources.
     Unmapped,
+    /// Declarations with a map, but where no configuration says that a build writes them: the server doesn't follow their maps.
+    Misplaced,
 }
 
 /// Looks up entries.
@@ -54,6 +58,8 @@ pub(super) struct PackageEntries<'a> {
     names: &'a ModuleNames<'a>,
     top: &'a Path,
     disk: &'a dyn MarkerFiles,
+    /// The folders to which builds write declarations, each with the folder of their sources.
+    written: Vec<(PathBuf, PathBuf)>,
     /// By specifier and conditions, what a configuration finds; without conditions, what the inferred project finds.
     known: BTreeMap<(String, Option<Vec<String>>), Entry>,
 }
@@ -64,8 +70,9 @@ impl<'a> PackageEntries<'a> {
         packages: &'a Packages,
         names: &'a ModuleNames<'a>,
         (top, disk): (&'a Path, &'a dyn MarkerFiles),
+        written: Vec<(PathBuf, PathBuf)>,
     ) -> Self {
-        Self { packages, names, top, disk, known: BTreeMap::new() }
+        Self { packages, names, top, disk, written, known: BTreeMap::new() }
     }
 
     /// What a configuration with these conditions finds for `specifier`, the path `rest` below the name of a package that is linked.
@@ -80,7 +87,7 @@ impl<'a> PackageEntries<'a> {
         entry
     }
 
-    /// What the inferred project finds, whose options give the package's name its folder, what it exports, and its `src`.
+    /// What the inferred project finds, whose options give the package's name its sources, its folder, what it exports, and its `src`.
     pub(super) fn inferred(&mut self, specifier: &str, (package, rest): (&Path, &str)) -> Entry {
         let key = (specifier.to_owned(), None);
         if let Some(known) = self.known.get(&key) {
@@ -91,7 +98,9 @@ impl<'a> PackageEntries<'a> {
             _ => manifest.get("exports").map(|exports| entries(exports, &format!("./{rest}"))).unwrap_or_default(),
         });
         let fallbacks = [package.join(rest), package.join("src").join(rest)];
-        let places = targets.iter().filter_map(|target| in_folder(package, target)).chain(fallbacks);
+        let sources = targets.iter().flat_map(|target| sources_of(target));
+        let named = sources.chain(targets.iter().cloned()).filter_map(|target| in_folder(package, &target));
+        let places = named.chain(fallbacks);
         let found = places.into_iter().find_map(|place| self.found(&place));
         let entry = match found {
             Some(file) => self.of_file(package, &file),
@@ -133,9 +142,26 @@ impl<'a> PackageEntries<'a> {
 
     fn of_file(&self, package: &Path, file: &Path) -> Entry {
         match stem_of_declaration(file) {
-            Some(stem) if self.is_built(package, file, stem) && !self.has_map(file) => Entry::Unmapped,
+            Some(stem) if self.is_built(package, file, stem) => match self.has_map(file) {
+                false => Entry::Unmapped,
+                true if self.is_expected(file) => Entry::Usable,
+                true => Entry::Misplaced,
+            },
             _ => Entry::Usable,
         }
+    }
+
+    /// Whether a configuration says that a source of the tree is written to these declarations.
+    fn is_expected(&self, file: &Path) -> bool {
+        self.written.iter().any(|(folder, root)| {
+            let below = file.strip_prefix(folder).ok().and_then(Path::to_str);
+            let endings = DECLARATIONS.iter().zip([["ts", "tsx"], ["mts", "mts"], ["cts", "cts"]]);
+            let mut sources = endings.flat_map(|(ending, sources)| {
+                let stem = below.and_then(|below| below.strip_suffix(ending));
+                sources.map(move |source| stem.map(|stem| root.join(format!("{stem}.{source}"))))
+            });
+            sources.any(|source| source.is_some_and(|source| self.names.holds(&source)))
+        })
     }
 
     /// The file that TypeScript takes for a target.
@@ -184,8 +210,17 @@ fn in_folder(package: &Path, target: &str) -> Option<PathBuf> {
 }
 
 /// The member of a manifest that names the module with the types of the whole package.
-fn main(manifest: &Value) -> Option<&str> {
+pub(super) fn main(manifest: &Value) -> Option<&str> {
     MAIN.iter().find_map(|member| manifest.get(*member)?.as_str().filter(|target| !target.is_empty()))
+}
+
+/// Where the source of a target may be that a build writes: `src/esm/index` and `src/index` for `dist/esm/index.d.ts`. Without an extension.
+pub(super) fn sources_of(target: &str) -> Vec<String> {
+    let target = target.strip_prefix("./").unwrap_or(target);
+    let endings = DECLARATIONS.iter().copied().chain(TRIED.iter().map(|(extension, _)| *extension));
+    let stem = endings.filter_map(|ending| target.strip_suffix(ending)).map(|stem| stem.trim_end_matches('.')).next();
+    let parts: Vec<&str> = stem.unwrap_or(target).split('/').collect();
+    (1..parts.len().min(MAX_BUILD_FOLDERS + 1)).map(|built| format!("src/{}", parts[built..].join("/"))).collect()
 }
 
 /// `index` of `index.d.ts`; `None` for other files.
@@ -241,5 +276,20 @@ fn chosen(target: &Value, middle: &str, wanted: (&str, &[String]), depth: usize)
             order.into_iter().find_map(|condition| next(conditions.get(condition)?))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_of_what_a_build_writes() {
+        assert_eq!(sources_of("./dist/esm/index.d.ts"), ["src/esm/index", "src/index"]);
+        assert_eq!(sources_of("lib/*.js"), ["src/*"]);
+        assert_eq!(sources_of("build/main"), ["src/main"]);
+        assert_eq!(sources_of("src/index.ts"), ["src/index"]);
+        assert_eq!((sources_of("index.js"), sources_of("")), (vec![], vec![]));
+        assert_eq!(sources_of("a/b/c/d/e/f.mjs").len(), MAX_BUILD_FOLDERS);
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct ImportedPackages<'a> {
     pub disk: &'a dyn MarkerFiles,
     /// Whether the server has all files in the inferred project, so that their configurations don't count.
     pub is_one_project: bool,
+    /// Whether the server is of a version before 6.
+    pub is_older: bool,
 }
 
 /// The specifiers that can't be followed.
@@ -44,12 +46,14 @@ struct Unfollowed<'a> {
     unbuilt: BTreeMap<&'a Path, BTreeSet<String>>,
     /// By the folder of a package whose declarations have no maps.
     unmapped: BTreeMap<&'a Path, BTreeSet<String>>,
+    /// By the folder of a package whose declarations are where no configuration writes them.
+    misplaced: BTreeMap<&'a Path, BTreeSet<String>>,
 }
 
 impl<'a> ImportedPackages<'a> {
     /// The imports that can't be followed, by cause. Paths are shown relative to `root`.
     pub(super) fn unresolved(self, root: &Path, memory: &ProjectMemory) -> Vec<UnresolvedNames> {
-        let Unfollowed { unlinked, unbuilt, unmapped } = self.unfollowed(memory);
+        let Unfollowed { unlinked, unbuilt, unmapped, misplaced } = self.unfollowed(memory);
         let mut causes = Vec::new();
         if !unlinked.is_empty() {
             causes.push(UnresolvedNames {
@@ -82,6 +86,17 @@ impl<'a> ImportedPackages<'a> {
                 ..names(unmapped.values().flatten())
             });
         }
+        if !misplaced.is_empty() {
+            let folders: Vec<&Path> = misplaced.keys().copied().collect();
+            let (subject, is_one) = self.subject(&folders, root);
+            let verb = if is_one { "is" } else { "are" };
+            causes.push(UnresolvedNames {
+                what: format!("{subject} {verb} built to where `outDir` and `rootDir` of no tsconfig.json lead to"),
+                hides_uses: true,
+                is_used_elsewhere: false,
+                ..names(misplaced.values().flatten())
+            });
+        }
         causes
     }
 
@@ -90,7 +105,12 @@ impl<'a> ImportedPackages<'a> {
         if !self.packages.import_each_other() {
             return found;
         }
-        let mut entries = PackageEntries::new(self.packages, self.names, (self.top, self.disk));
+        let mut entries = PackageEntries::new(
+            self.packages,
+            self.names,
+            (self.top, self.disk),
+            self.assigned.written_folders(self.is_older),
+        );
         let configured = self.assigned.by_configuration.iter();
         let listed = configured.flat_map(|(path, files)| {
             let configuration = (!self.is_one_project).then_some(path.as_path());
@@ -179,6 +199,7 @@ impl<'a> Unfollowed<'a> {
             Entry::Usable => return,
             Entry::Unbuilt => &mut self.unbuilt,
             Entry::Unmapped => &mut self.unmapped,
+            Entry::Misplaced => &mut self.misplaced,
         };
         by_package.entry(package).or_default().insert(specifier.to_owned());
     }

@@ -16,6 +16,8 @@ const BUILT: &str = r#"{"name": "@x/core", "main": "dist/index.js", "types": "di
 const SOURCE: &str =
     r#"{"name": "@x/core", "types": "src/index.ts", "exports": {".": "./src/index.ts", "./math": "./src/math.ts"}}"#;
 
+const CORE_CONFIGURATION: &str = r#"{"include": ["src"], "compilerOptions": {"outDir": "dist", "rootDir": "src"}}"#;
+
 /// What a monorepo with two packages of TypeScript has besides them.
 #[derive(Clone, Copy)]
 struct Monorepo<'a> {
@@ -37,7 +39,7 @@ impl Monorepo<'_> {
         let mut files = vec![
             ("package.json", r#"{"name": "root", "workspaces": ["packages/*"]}"#),
             ("packages/core/package.json", self.core),
-            ("packages/core/tsconfig.json", r#"{"include": ["src"]}"#),
+            ("packages/core/tsconfig.json", CORE_CONFIGURATION),
             ("packages/core/src/index.ts", "export function run() {}"),
             ("packages/core/src/math.ts", "export function sum() {}"),
             ("packages/web/package.json", r#"{"name": "@x/web", "dependencies": {"@x/core": "*"}}"#),
@@ -210,13 +212,17 @@ fn a_build_without_maps_of_its_declarations_hides_uses() {
     let built = [("packages/core/dist/index.d.ts", "export {};"), ("packages/core/dist/math.d.ts", "export {};")];
     let plain = Monorepo { core: BUILT, is_linked: true, others: &built, ..Monorepo::default() };
     assert_eq!(plain.causes(), [unmapped(2)]);
-    // The inferred project follows the same entries, so a link changes nothing there.
-    assert_eq!(Monorepo { is_linked: false, ..plain }.causes(), [unlinked(2, "npm install"), unmapped(2)]);
+    // The inferred project takes the sources, built or not.
+    assert_eq!(Monorepo { is_linked: false, ..plain }.causes(), [unlinked(2, "npm install")]);
     let tool = [built.as_slice(), &[("tool.js", WEB)]].concat();
-    for others in [built.as_slice(), &tool] {
-        let tree = Monorepo { others, ..plain }.tree();
-        assert_eq!(causes(&unresolved(&tree, TypescriptExternal)), [unmapped(2)], "with and without its own project");
-    }
+    let external = |others| causes(&unresolved(&Monorepo { others, ..plain }.tree(), TypescriptExternal));
+    assert_eq!(external(&tool), []);
+    assert_eq!(external(&built), [unmapped(2)], "without files of its own there is no inferred project");
+    // Unless they aren't where the entries lead to.
+    let elsewhere = r#"{"name": "@x/core", "main": "dist/core.js"}"#;
+    let built_elsewhere = [("packages/core/dist/core.d.ts", "export {};")];
+    let moved = Monorepo { core: elsewhere, is_linked: false, others: &built_elsewhere, ..plain };
+    assert_eq!(moved.causes(), [unlinked(2, "npm install"), unmapped(1)]);
     let mapped = [
         ("packages/core/dist/index.d.ts", "export {};\n//# sourceMappingURL=data:application/json;base64,e30="),
         ("packages/core/dist/math.d.ts", "export {};\n//# sourceMappingURL=math.d.ts.map"),
@@ -231,6 +237,57 @@ fn a_build_without_maps_of_its_declarations_hides_uses() {
     let main = r#"{"name": "@x/core", "main": "dist/index.js"}"#;
     let beside = [built.as_slice(), &[("packages/core/dist/index.js", "")]].concat();
     assert_eq!(Monorepo { core: main, others: &beside, ..plain }.causes(), [unmapped(1)]);
+}
+
+#[test]
+fn declarations_that_no_configuration_writes_hide_uses() {
+    let misplaced = (
+        "`packages/core` is built to where `outDir` and `rootDir` of no tsconfig.json lead to".to_owned(),
+        1,
+        None,
+        true,
+    );
+    let main = r#"{"name": "@x/core", "types": "dist/index.d.ts"}"#;
+    let deep = r#"{"name": "@x/core", "types": "dist/src/index.d.ts"}"#;
+    let is_marked = |core, declarations: &str, options: &str, inference| {
+        let configuration = format!(r#"{{"include": ["src"], "compilerOptions": {options}}}"#);
+        let map = format!("{declarations}.map");
+        let others = [
+            ("packages/core/tsconfig.json", &*configuration),
+            (declarations, "export {};\n//# sourceMappingURL=index.d.ts.map"),
+            (&*map, "{}"),
+        ];
+        let tree = Monorepo { core, is_linked: true, others: &others, ..Monorepo::default() }.tree();
+        let found = causes(&unresolved(&tree, inference));
+        assert!(found.is_empty() || found == [misplaced.clone()], "{options}: {found:?}");
+        !found.is_empty()
+    };
+    let (flat, nested) = ("packages/core/dist/index.d.ts", "packages/core/dist/src/index.d.ts");
+    // As measured with TypeScript 7 and TypeScript 5.
+    for (core, declarations, options, expected) in [
+        (main, flat, r#"{"outDir": "dist", "rootDir": "src"}"#, [false, false]),
+        (main, flat, r#"{"declarationDir": "dist", "outDir": "js", "rootDir": "./src/"}"#, [false, false]),
+        (main, flat, r#"{"rootDir": "src"}"#, [true, true]),
+        (main, flat, r#"{"outDir": "dist"}"#, [true, false]),
+        (main, flat, r#"{"outDir": "dist", "composite": true}"#, [true, true]),
+        (deep, nested, r#"{"outDir": "dist"}"#, [false, true]),
+        (main, flat, "{}", [true, true]),
+    ] {
+        let marked =
+            [TypescriptDocument, TypescriptExternal].map(|which| is_marked(core, declarations, options, which));
+        assert_eq!(marked, expected, "{options}");
+    }
+    // The options are inherited.
+    let base = [
+        (
+            "tsconfig.base.json",
+            r#"{"compilerOptions": {"outDir": "${configDir}/dist", "rootDir": "${configDir}/src"}}"#,
+        ),
+        ("packages/core/tsconfig.json", r#"{"extends": "../../tsconfig.base.json", "include": ["src"]}"#),
+        ("packages/core/dist/index.d.ts", "export {};"),
+        ("packages/core/dist/index.d.ts.map", "{}"),
+    ];
+    assert_eq!(Monorepo { core: main, is_linked: true, others: &base, ..Monorepo::default() }.causes(), []);
 }
 
 #[test]
@@ -261,9 +318,9 @@ fn references_to_the_configuration_of_a_package_replace_its_build() {
     assert_eq!(Monorepo { others: &built, ..plain }.causes(), []);
     // A reference finds no package without a link.
     assert_eq!(Monorepo { is_linked: false, ..plain }.causes(), [unlinked(2, "npm install")]);
-    // The inferred project has no references.
+    // The inferred project has no references, and takes the sources.
     let tool = [built.as_slice(), &[("tool.ts", WEB)]].concat();
-    assert_eq!(Monorepo { others: &tool, ..plain }.causes(), [unmapped(2)]);
+    assert_eq!(Monorepo { others: &tool, ..plain }.causes(), []);
     let other = [("packages/web/tsconfig.json", r#"{"references": [{"path": "./tsconfig.node.json"}]}"#)];
     assert_eq!(Monorepo { others: &other, ..plain }.causes(), [unbuilt(2, None)]);
 }

@@ -8,8 +8,8 @@ use codeyard_lsp::registry::{MarkerFiles, NODE_INSTALLERS, parse_jsonc};
 use serde_json::{Value, json};
 
 use super::configuration::normalized;
-use super::module_names;
 use super::workspaces::{Members, PNPM_WORKSPACE};
+use super::{module_names, package_entries};
 use crate::info::UnresolvedNames;
 use crate::limits::{MAX_EXAMPLES, MAX_WORKSPACE_PACKAGES};
 
@@ -115,11 +115,18 @@ impl Packages {
         }
         let mut paths = serde_json::Map::new();
         for (name, folder) in self.by_name() {
-            paths.insert(name.into(), json!([folder, folder.join("src"), folder.join("src/index")]));
+            let manifest = self.manifest(folder);
+            // Sources come before what a build writes, so that it doesn't matter whether it has run.
+            let main = manifest.and_then(package_entries::main).map(package_entries::sources_of).unwrap_or_default();
+            let mut places: Vec<PathBuf> = main.iter().filter_map(|source| in_folder(folder, source)).collect();
+            places.extend([folder.to_path_buf(), folder.join("src"), folder.join("src/index")]);
+            paths.insert(name.into(), json!(places));
             paths.insert(format!("{name}/*"), json!([folder.join("*"), folder.join("src/*")]));
-            let exported = self.manifest(folder).map(module_names::exported_paths).unwrap_or_default();
+            let exported = manifest.map(module_names::exported_paths).unwrap_or_default();
             for (path, targets) in exported {
-                let mut places: Vec<PathBuf> = targets.iter().filter_map(|target| in_folder(folder, target)).collect();
+                let sources = targets.iter().flat_map(|target| package_entries::sources_of(target));
+                let named = sources.chain(targets.iter().cloned());
+                let mut places: Vec<PathBuf> = named.filter_map(|target| in_folder(folder, &target)).collect();
                 if !places.is_empty() {
                     // What it exports may not be built.
                     let sources = [path.to_owned(), format!("src/{path}")];

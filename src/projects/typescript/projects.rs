@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::MarkerFiles;
 
-use super::configuration::{Configuration, ConfigurationReader};
+use super::configuration::{Configuration, ConfigurationReader, Outputs};
 use crate::limits::MAX_CONFIGURATIONS;
 
 /// The names that a server looks for, the first one wins in a folder.
@@ -29,6 +29,8 @@ pub(super) struct AssignedFiles<'a> {
     pub references: BTreeMap<PathBuf, Vec<PathBuf>>,
     /// By configuration that has files, the conditions of `exports` that it adds.
     pub conditions: BTreeMap<PathBuf, Vec<String>>,
+    /// By configuration that has files, where its build writes declarations.
+    pub outputs: BTreeMap<PathBuf, Outputs>,
     /// Files of no project, in the order of the input.
     pub unassigned: Vec<&'a Path>,
     /// Whether there is a configuration, even if it lists no file.
@@ -79,6 +81,7 @@ pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFile
             assigned.without_javascript.insert(path.clone());
         }
         assigned.conditions.insert(path.clone(), configuration.conditions.clone());
+        assigned.outputs.insert(path.clone(), configuration.outputs.clone());
         for (name, places) in &configuration.aliases {
             let known = assigned.aliases.entry(name.clone()).or_default();
             if !known.is_empty() && known != places {
@@ -91,6 +94,27 @@ pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFile
     assigned.has_configuration = !all.read.is_empty();
     assigned.skipped = all.skipped.len();
     assigned
+}
+
+impl AssignedFiles<'_> {
+    /// The folders to which builds write declarations, each with the folder of their sources. Without `rootDir`, TypeScript takes the folder of the
+    /// configuration; before version 6 (`is_older`) it took the folder that all sources are in.
+    pub(super) fn written_folders(&self, is_older: bool) -> Vec<(PathBuf, PathBuf)> {
+        let folders = self.outputs.iter().filter_map(|(configuration, outputs)| {
+            let default = || match is_older && !outputs.is_composite {
+                true => common_folder(self.by_configuration.get(configuration)?),
+                false => configuration.parent().map(Path::to_path_buf),
+            };
+            Some((outputs.folder.clone(), outputs.root.clone().or_else(default)?))
+        });
+        folders.collect()
+    }
+}
+
+/// The innermost folder that holds all of these files.
+fn common_folder(files: &[&Path]) -> Option<PathBuf> {
+    let mut folders = files.first()?.ancestors().skip(1);
+    folders.find(|folder| files.iter().all(|file| file.starts_with(folder))).map(Path::to_path_buf)
 }
 
 impl Configurations<'_> {
