@@ -26,6 +26,7 @@ mod prepare;
 mod python;
 mod tree;
 mod typescript;
+mod unwatched_folder;
 mod views;
 
 pub use build_report::BuildReport;
@@ -37,3 +38,4 @@ pub use other_projects::{mark_uses_in_other_projects, modules};
 pub use prepare::{
     PreparedProject, ProjectCommand, ProjectDocument, ProjectModules, ProjectRequest, RunBuild, prepare,
 };
+pub use unwatched_folder::UnwatchedFolder;

@@ -43,6 +43,9 @@ pub const MAX_INCLUDE_DIRS: usize = 256;
 /// Files of a project that get a compile command with the file that includes them; further ones are compiled alone.
 pub const MAX_FRAGMENTS: usize = 2_000;
 
+/// Folders of a project that no watcher follows and that are looked at from time to time.
+pub const MAX_UNWATCHED_FOLDERS: usize = 3_000;
+
 /// Names that are shown as examples of what can't be resolved.
 pub const MAX_EXAMPLES: usize = 5;
 

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use codeyard_lsp::registry::{ProjectInference, ServerSpec};
 use serde_json::Value;
 
 use crate::info::ProjectInfo;
 use crate::memory::ProjectMemory;
+use crate::unwatched_folder::UnwatchedFolder;
 use crate::{compile_database, java, packages, python, typescript, views};
 
 /// Whose project is prepared.
@@ -75,6 +77,8 @@ pub struct PreparedProject {
     /// Configurations that the server must read again when names can be resolved that couldn't before, because it doesn't look again for what it
     /// once didn't find.
     pub configurations: Vec<PathBuf>,
+    /// Folders whose files count for it and that no watcher follows.
+    pub unwatched: Arc<[UnwatchedFolder]>,
     /// Requests to send after the start, before documents are opened.
     pub commands: Vec<ProjectCommand>,
     /// What it and the other projects of its server may import from each other.

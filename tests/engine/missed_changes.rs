@@ -87,3 +87,34 @@ fn a_cache_of_the_last_search_is_passed_by() {
         assert!(asked[0] != asked[1] && asked[1] == "\"alpha\"", "{asked:?}");
     });
 }
+
+#[test]
+fn jars_that_a_build_copies_into_its_output_restart_the_server_of_java() {
+    paused(|| async {
+        let site = Site::new(&[
+            (".gitignore", "target\n"),
+            ("pom.xml", "<project/>"),
+            ("src/a/A.java", "package a;\nimport org.x.B;\n"),
+        ]);
+        let capabilities = json!({"definitionProvider": true, "textDocumentSync": 1});
+        let fake = FakeServer::new().capabilities(capabilities).answer(DEFINE, json!([])).launcher();
+        let entry = Entry::new("fake", fake.clone()).of("java").entry("project = \"java-packages\"");
+        let yard = Plan::new(site).kind(entry).open().await;
+        let summary = || async {
+            let at = json!({"uri": yard.site().uri("src/a/A.java"), "position": {"line": 0, "character": 8}});
+            yard.call(DEFINITION, at).await.summary().to_owned()
+        };
+        assert!(summary().await.ends_with("run `mvn dependency:copy-dependencies`."), "{}", summary().await);
+        pass(60_000).await;
+        assert_eq!(fake.launches(), 1, "nothing changed");
+        yard.site().write("target/dependency/b.jar", "");
+        for _ in 0..100 {
+            pass(1_000).await;
+            if fake.launches() == 2 {
+                break;
+            }
+        }
+        assert_eq!(fake.launches(), 2, "the folder is looked at");
+        assert_eq!(summary().await, "No definitions found.");
+    });
+}

@@ -27,7 +27,7 @@ use codeyard_lsp::registry::{CachedFiles, MultiRoot, ProjectPlacement, ProjectRo
 use codeyard_model::uri::{encode_path, percent_decode};
 use codeyard_projects::{
     PreparedProject, ProjectDocument, ProjectInference, ProjectMemory, ProjectRequest, RunBuild, UnresolvedNames,
-    mark_uses_in_other_projects, modules, prepare,
+    UnwatchedFolder, mark_uses_in_other_projects, modules, prepare,
 };
 
 /// LSP `FileChangeType` of a changed file.
@@ -149,6 +149,11 @@ impl PreparedProjects {
     /// Their roots.
     pub(super) fn roots(&self) -> BTreeSet<PathBuf> {
         self.0.keys().cloned().collect()
+    }
+
+    /// The folders that no watcher follows.
+    pub(super) fn unwatched(&self) -> Vec<Arc<[UnwatchedFolder]>> {
+        self.0.values().map(|project| project.unwatched.clone()).filter(|folders| !folders.is_empty()).collect()
     }
 
     /// The arguments to add to the server's command.

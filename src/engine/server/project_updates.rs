@@ -21,6 +21,7 @@ use codeyard_base::blocking;
 use codeyard_files::watch::Changes;
 use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
 use codeyard_lsp::registry::MultiRoot;
+use codeyard_projects::UnwatchedFolder;
 
 /// A preparation in progress.
 pub(super) struct RunningPreparation {
@@ -38,19 +39,24 @@ struct PreparationCause {
     changes: Changes,
     /// Projects joined or left.
     is_certain: bool,
+    /// Folders that no watcher follows, to look at.
+    unwatched: Vec<Arc<[UnwatchedFolder]>>,
 }
 
 impl PreparationCause {
     fn merge(&mut self, later: &Self) {
         self.changes.merge(&later.changes);
         self.is_certain |= later.is_certain;
+        self.unwatched.extend(later.unwatched.iter().cloned());
     }
 
     /// Whether the projects must be prepared again. Reads changed files.
     fn holds(&self, context: &ServerContext) -> bool {
         // What is known of the files is updated in any case.
         let may_change = !self.changes.is_empty() && prepared_projects::may_change(context, &self.changes);
-        may_change || self.is_certain
+        may_change
+            || self.is_certain
+            || self.unwatched.iter().flat_map(|folders| &**folders).any(UnwatchedFolder::has_changed)
     }
 }
 
@@ -68,7 +74,15 @@ impl LanguageServer {
     /// Prepares the projects again if these changes may change them.
     pub(super) fn on_project_changes(&mut self, changes: &Changes, ctx: &mut Context<Self>) {
         if self.session.is_some() && self.context.server.project.is_some() && !changes.is_empty() {
-            self.prepare_again(PreparationCause { changes: changes.clone(), is_certain: false }, ctx);
+            self.prepare_again(PreparationCause { changes: changes.clone(), ..PreparationCause::default() }, ctx);
+        }
+    }
+
+    /// Prepares the projects again if folders changed that no watcher follows.
+    pub(super) fn look_at_unwatched(&mut self, ctx: &mut Context<Self>) {
+        let unwatched = self.projects.unwatched();
+        if !unwatched.is_empty() && !self.is_preparing() {
+            self.prepare_again(PreparationCause { unwatched, ..PreparationCause::default() }, ctx);
         }
     }
 

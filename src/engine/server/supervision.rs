@@ -1,8 +1,8 @@
 //! Supervises a running server process: detects a hang, and notices stability and idleness.
 //!
-//! One timer is set for the next thing that can be due, so a server that nobody uses costs nothing until it is idle for long enough.
-//! Invariant: while a session runs and something can become due, the timer is set; only while requests are in flight does it fire every
-//! second.
+//! One timer is set for the next thing that can be due, so a server that nobody uses costs nothing until it is idle for long enough, except
+//! a look at folders that no watcher follows. Invariant: while a session runs and something can become due, the timer is set; only while
+//! requests are in flight does it fire every second.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -26,28 +26,35 @@ const WORK_PART: u32 = 100;
 /// Time between two checks while requests are in flight.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Time between two looks at folders that no watcher follows, at least.
+const UNWATCHED_INTERVAL: Duration = Duration::from_secs(5);
+
 /// The timer of the next check.
 #[derive(Default)]
-pub(super) struct SupervisionTimer(Option<(Instant, SpawnHandle)>);
+pub(super) struct SupervisionTimer {
+    next: Option<(Instant, SpawnHandle)>,
+    /// When the folders that no watcher follows were looked at last.
+    looked_at: Option<Instant>,
+}
 
 impl LanguageServer {
     /// Sets the timer for the next check, unless it is set for an earlier one.
     pub(super) fn supervise_later(&mut self, ctx: &mut Context<Self>) {
         let now = Instant::now();
         let Some(due) = self.session.as_ref().and_then(|session| self.next_check(session, now)) else { return };
-        if let Some((at, timer)) = self.supervision.0.take() {
+        if let Some((at, timer)) = self.supervision.next.take() {
             if at <= due {
-                self.supervision.0 = Some((at, timer));
+                self.supervision.next = Some((at, timer));
                 return;
             }
             ctx.cancel_future(timer);
         }
         let timer = ctx.run_later(due.saturating_duration_since(now), |server, ctx| {
-            server.supervision.0 = None;
+            server.supervision.next = None;
             server.supervise(ctx);
             server.supervise_later(ctx);
         });
-        self.supervision.0 = Some((due, timer));
+        self.supervision.next = Some((due, timer));
     }
 
     /// When something can be due that no event announces.
@@ -61,10 +68,17 @@ impl LanguageServer {
             (session.expired.load(Ordering::Relaxed) >= limits::HUNG_AFTER_EXPIRED)
                 .then(|| (session.client.last_byte_at() + self.silence_limit()).max(soon)),
             later(session.started_at + SETTLES_WITHIN),
+            self.next_look(session).map(|at| at.max(now)),
             later(session.started_at + self.history.rule().window),
             (!idle.is_zero()).then(|| (self.last_used + idle).max(soon)),
         ];
         checks.into_iter().flatten().min()
+    }
+
+    /// When the folders that no watcher follows are looked at next.
+    fn next_look(&self, session: &LiveServer) -> Option<Instant> {
+        let last = self.supervision.looked_at.unwrap_or(session.started_at).max(session.started_at);
+        (!self.projects.unwatched().is_empty()).then(|| last + UNWATCHED_INTERVAL)
     }
 
     /// Silence after which a server with expired requests counts as hung.
@@ -123,6 +137,10 @@ impl LanguageServer {
         }
         if runs_for >= self.history.rule().window {
             self.history.on_stable();
+        }
+        if self.next_look(session).is_some_and(|at| at <= now) {
+            self.supervision.looked_at = Some(now);
+            self.look_at_unwatched(ctx);
         }
         let (unused, idle) = (now.saturating_duration_since(self.last_used), self.context.times.idle);
         if !idle.is_zero() && unused >= idle && is_idle && !self.stopping {

@@ -20,8 +20,9 @@ use serde_json::json;
 use self::source_header::SourceHeader;
 use crate::changed_file::write_if_changed;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
-use crate::limits::{MAX_EXAMPLES, MAX_SOURCE_FOLDERS, MAX_UNKNOWN_FILES};
+use crate::limits::{MAX_EXAMPLES, MAX_SOURCE_FOLDERS, MAX_UNKNOWN_FILES, MAX_UNWATCHED_FOLDERS};
 use crate::prepare::{PreparedProject, ProjectRequest};
+use crate::unwatched_folder::UnwatchedFolder;
 
 /// Files that describe a build, and the command that copies the project's dependencies to one of [`LIBRARIES`].
 const BUILD_FILES: [(&str, Option<&str>); 3] =
@@ -75,6 +76,17 @@ struct Sources<'a> {
     repeated: BTreeSet<String>,
 }
 
+/// The jars in these folders. Of several with one name the first is taken.
+fn jars(libraries: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let mut by_name: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for folder in libraries {
+        for name in DiskFiles.entries(folder).iter().filter(|name| name.ends_with(".jar")) {
+            by_name.entry(name.clone()).or_insert_with(|| folder.join(name));
+        }
+    }
+    by_name.into_values().collect()
+}
+
 /// Prepares the project. Reads the files; blocks.
 ///
 /// # Errors
@@ -89,7 +101,10 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     } else if !sources.elsewhere.is_empty() {
         problems.push("the folders of the others don't end in their packages".to_owned());
     }
-    let jars = sources.jars(request.root);
+    let libraries = sources.libraries(request.root);
+    // Before they are read, so that no later change is missed.
+    let unwatched = libraries.iter().take(MAX_UNWATCHED_FOLDERS).cloned().map(UnwatchedFolder::look).collect();
+    let jars = jars(&libraries);
     let project = request.cache.join(PROJECT);
     let files = [
         (".project", eclipse_project::description(&sources.folders)),
@@ -114,6 +129,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
         info,
         // They come before the project root, which isn't looked at then.
         initialization_options: Some(json!({"workspaceFolders": [encode_path(&project)]})),
+        unwatched,
         digest: sha256(files.map(|(_, text)| text).concat().as_bytes()),
         ..PreparedProject::default()
     })
@@ -197,23 +213,14 @@ impl<'a> Sources<'a> {
         self.elsewhere.dedup();
     }
 
-    /// The jars beside the sources: in a folder for them in the root, or in a folder between it and a source folder. Of several with one
-    /// name the first is taken.
-    fn jars(&self, root: &Path) -> BTreeSet<PathBuf> {
+    /// The folders that may hold jars beside the sources: those in the root, and in folders between it and a source folder.
+    fn libraries(&self, root: &Path) -> Vec<PathBuf> {
         let modules: BTreeSet<&Path> = self
             .folders
             .iter()
             .flat_map(|folder| folder.ancestors().take_while(|above| above.starts_with(root)))
             .collect();
-        let mut by_name: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for folder in modules {
-            for libraries in LIBRARIES.map(|name| folder.join(name)) {
-                for name in DiskFiles.entries(&libraries).iter().filter(|name| name.ends_with(".jar")) {
-                    by_name.entry(name.clone()).or_insert_with(|| libraries.join(name));
-                }
-            }
-        }
-        by_name.into_values().collect()
+        modules.into_iter().flat_map(|folder| LIBRARIES.map(|name| folder.join(name))).collect()
     }
 
     /// Classes whose uses the server finds of one of several only.
