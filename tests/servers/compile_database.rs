@@ -155,19 +155,19 @@ fn a_question_in_a_fragment_is_answered_and_leaves_other_answers_whole() {
         ),
         (
             "src/v.cpp",
-            "#include \"vec/vec.h\"\nnamespace v {\nint plain(int n) { return n; }\n}\n#include \"part.cpp\"\n",
+            "#include \"vec/vec.h\"\nnamespace v {\nint plain(int n) { return n; }\n}\n#include \"part.txx\"\n",
         ),
-        ("src/part.cpp", "int part() { return v::plain(4); }\n"),
+        ("src/part.txx", "int part() { return v::plain(4); }\n"),
     ];
     let plain =
-        places(&[("include/vec/vec.inl", 2), ("include/vec/more.tcc", 2), ("src/t.cpp", 4), ("src/part.cpp", 1)]);
+        places(&[("include/vec/vec.inl", 2), ("include/vec/more.tcc", 2), ("src/t.cpp", 4), ("src/part.txx", 1)]);
     let sum = places(&[("src/t.cpp", 4)]);
     let one = places(&[("include/vec/vec.inl", 2), ("src/t.cpp", 4)]);
     // Each file comes first once: the first question decides what the server reads before all others.
     let questions = [
         ("include/vec/vec.inl", "plain", &plain),
         ("include/vec/more.tcc", "plain", &plain),
-        ("src/part.cpp", "plain", &plain),
+        ("src/part.txx", "plain", &plain),
         ("include/vec/vec.inl", "sum", &sum),
         ("include/vec/vec.inl", "one", &one),
         ("include/vec/vec.h", "plain", &plain),

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_told_from_other_uses_by_the_text_around_the_name() {
+    fn the_text_around_a_name_shows_whether_it_is_called() {
         for called in ["(1)", " (1)", "\n  (1)", "?.(1)", "`x`", "<T>(1)", "<A, B<C>>(1)", "<(a: A) => B>(1)"] {
             assert!(is_called(called), "{called}");
         }

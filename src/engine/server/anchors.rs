@@ -41,9 +41,13 @@ pub(crate) fn choose(server: &ServerSpec, root: &Path, files: &[PathBuf], server
     anchors.into_iter().collect()
 }
 
-/// Whether a file has the extension of a header.
+/// Extensions of files that are included besides those that begin with `h`.
+const INCLUDED: [&str; 5] = ["inl", "ipp", "tpp", "tcc", "txx"];
+
+/// Whether a file has the extension of a header, or of another file that is meant to be included.
 pub(crate) fn is_header(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.to_string_lossy().starts_with('h'))
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    ending.is_some_and(|ending| ending.starts_with('h') || INCLUDED.contains(&ending.as_str()))
 }
 
 fn best(files: &[&PathBuf], servers: &IndexedRegistry, server: &ServerSpec) -> Option<PathBuf> {

@@ -113,7 +113,9 @@ impl LanguageServer {
                 let loaded = session.open_projects(&projects, &documents);
                 self.projects = projects;
                 let anchored = session.open_anchors(&self.context, &documents);
-                let opened = anchored.and_then(|_| session.open_all(&self.reopen, &documents));
+                // Documents are read with the settings that it has then. Those that aren't opened here are when they are asked about.
+                let reopened: &[_] = if self.projects.have_settings_when_ready() { &[] } else { &self.reopen };
+                let opened = anchored.and_then(|_| session.open_all(reopened, &documents));
                 if incarnation > 1 {
                     self.notify_workspace(NoticeKind::Replaced, ctx);
                 }

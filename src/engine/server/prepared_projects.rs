@@ -151,6 +151,11 @@ impl PreparedProjects {
         self.0.keys().cloned().collect()
     }
 
+    /// Whether a process has other settings once it is ready. Until then documents are read without them.
+    pub(super) fn have_settings_when_ready(&self) -> bool {
+        self.0.values().any(|project| project.settings_when_ready.is_some())
+    }
+
     /// The folders that no watcher follows.
     pub(super) fn unwatched(&self) -> Vec<Arc<[UnwatchedFolder]>> {
         self.0.values().map(|project| project.unwatched.clone()).filter(|folders| !folders.is_empty()).collect()

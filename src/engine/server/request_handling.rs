@@ -173,6 +173,9 @@ impl LanguageServer {
         if !self.update_folders(&files.anchors, ctx) {
             return Err(SendOutcome::NotReady.into());
         }
+        if !matches!(*self.state.borrow(), ServerState::Ready) && self.projects.have_settings_when_ready() {
+            return Err(SendOutcome::NotReady.into());
+        }
         // An update may have closed the document and anchors.
         self.require(message, files)?;
         // Opening a document may crash the server too.

@@ -1,5 +1,4 @@
-//! Files that are no unit of their own: another file includes them after declarations that they use (`.inl`, `.ipp`, `.tcc`, a source that only
-//! others include).
+//! Files that are no unit of their own: another file includes them after declarations that they use (`.inl`, `.ipp`, `.tcc`).
 //!
 //! Compiled alone, such a file knows nothing of those declarations, and a server that has opened it once answers from that reading ever after.
 //! So the server gets a command for each, which includes the includer first; a compiler doesn't read a file into itself. These commands aren't
@@ -29,13 +28,12 @@ pub(super) struct Fragment {
     pub includer: usize,
 }
 
-/// The fragments among the first `listed` files of the graph, and how many more there are than [`MAX_FRAGMENTS`]. `parts` are sources that are
-/// compiled only as parts of others.
-pub(super) fn find(graph: &IncludeGraph, listed: usize, parts: &BTreeSet<usize>) -> (Vec<Fragment>, usize) {
+/// The fragments among the first `listed` files of the graph, and how many more there are than [`MAX_FRAGMENTS`].
+pub(super) fn find(graph: &IncludeGraph, listed: usize) -> (Vec<Fragment>, usize) {
     let is_meant = |at: usize| {
         let extension =
             file_name(&graph.files[at]).rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-        parts.contains(&at) || extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+        extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
     };
     let meant: BTreeSet<usize> = (0..listed).filter(|at| is_meant(*at)).collect();
     if meant.is_empty() {

@@ -87,7 +87,7 @@ pub(super) fn infer(
             units.push((at, language, false));
         }
     }
-    let (collections, parts) = compiled_once(&mut units, &graph);
+    let collections = compiled_once(&mut units, &graph);
     let reached = graph.reachable(units.iter().map(|(at, ..)| *at));
     let included = graph.included();
     for (at, path) in listed.iter().enumerate().filter(|(at, _)| !reached[*at] && !included[*at]) {
@@ -105,7 +105,7 @@ pub(super) fn infer(
     units.sort_unstable();
     let known = graph.reachable(units.iter().map(|(at, ..)| *at));
     let known = known[..listed.len()].iter().filter(|known| **known).count() + collections;
-    let (fragments, more_fragments) = fragments::find(&graph, listed.len(), &parts);
+    let (fragments, more_fragments) = fragments::find(&graph, listed.len());
     let includers = fragments.iter().map(|fragment| fragment.includer);
     let wanted: Vec<usize> = units.iter().map(|(at, ..)| *at).chain(includers).collect();
     let dirs = graph.include_dirs(&wanted, hints);
@@ -149,8 +149,8 @@ pub(super) fn infer(
 
 /// Leaves each source that others include with one command, because a server that indexes a file twice keeps what it read first: a source
 /// without an include of its own is compiled as a part of those that include it; one with includes by itself, so a file that only collects
-/// such sources is left out. Returns the number of these, which hold nothing that a server could know, and the sources that are parts of others.
-fn compiled_once(units: &mut Vec<(usize, SourceLanguage, bool)>, graph: &IncludeGraph) -> (usize, BTreeSet<usize>) {
+/// such sources is left out. Returns the number of these; they hold nothing that a server could know.
+fn compiled_once(units: &mut Vec<(usize, SourceLanguage, bool)>, graph: &IncludeGraph) -> usize {
     let sources: BTreeSet<usize> = units.iter().map(|(at, ..)| *at).collect();
     let included = |at: usize| graph.includes_of(at).filter(move |part| *part != at);
     let is_whole = |at: usize| !graph.scanned[at].includes.is_empty();
@@ -160,10 +160,9 @@ fn compiled_once(units: &mut Vec<(usize, SourceLanguage, bool)>, graph: &Include
     };
     let collections: BTreeSet<usize> = sources.iter().copied().filter(|at| is_collection(*at)).collect();
     let whole = sources.iter().filter(|at| is_whole(**at) && !collections.contains(at));
-    let is_part = |part: &usize| sources.contains(part) && !is_whole(*part);
-    let parts: BTreeSet<usize> = whole.flat_map(|at| included(*at)).filter(is_part).collect();
+    let parts: BTreeSet<usize> = whole.flat_map(|at| included(*at)).filter(|part| !is_whole(*part)).collect();
     units.retain(|(at, ..)| !collections.contains(at) && !parts.contains(at));
-    (collections.len(), parts)
+    collections.len()
 }
 
 /// An `.m` file may be something else than Objective-C; then it includes nothing.

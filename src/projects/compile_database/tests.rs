@@ -135,9 +135,12 @@ fn a_fragment_is_compiled_after_its_includer() {
         // Include each other in a circle, and nothing else does.
         ("circle/a.inl", "#include \"b.inl\"\n"),
         ("circle/b.inl", "#include \"a.inl\"\n"),
-        // A source that is a part of another one.
+        // A source that is a part of another one, in a way that its name doesn't show.
         ("src/main.c", "#include <stdio.h>\n#include \"part.c\"\n"),
         ("src/part.c", "static int part(void) { return 1; }\n"),
+        // Of a source of C++, with its options.
+        ("src/b.cc", "#include \"b.txx\"\n"),
+        ("src/b.txx", "int b;\n"),
     ];
     let project = Project::new(&files);
     let prepared = project.prepare();
@@ -147,7 +150,7 @@ fn a_fragment_is_compiled_after_its_includer() {
         [
             ("include/lib/detail/more.IPP", (Some("include/lib/vec.h"), vec![])),
             ("include/lib/detail/vec.inl", (Some("include/lib/vec.h"), vec![])),
-            ("src/part.c", (Some("src/main.c"), vec![])),
+            ("src/b.txx", (Some("src/b.cc"), vec![])),
         ]
     );
     let words = &prepared.fragments["include/lib/detail/vec.inl"];
@@ -160,14 +163,14 @@ fn a_fragment_is_compiled_after_its_includer() {
     let directory = project.root.to_str().unwrap();
     let database = serde_json::json!([
         {"directory": directory, "file": "src/a.cpp", "arguments": ["g++", "-DA", "-Iinclude", "-c", "src/a.cpp", "-o", "a.o"]},
-        {"directory": directory, "file": "src/main.c", "arguments": ["gcc", "-DMAIN", "-c", "src/main.c"]},
+        {"directory": directory, "file": "src/b.cc", "arguments": ["g++", "-DMAIN", "-c", "src/b.cc"]},
     ]);
     project.write(DATABASE, &database.to_string());
     let prepared = project.prepare();
     let has = |file: &str, word: &str| prepared.fragments[file].contains(&word.to_owned());
-    assert!(has("include/lib/detail/vec.inl", "-DA") && has("src/part.c", "-DMAIN"), "{:?}", prepared.fragments);
-    assert!(!has("src/part.c", "-DA") && !has("include/lib/detail/vec.inl", "-o"), "{:?}", prepared.fragments);
-    assert_eq!(first_and_dirs(&prepared.fragments["src/part.c"]).0, Some("src/main.c"));
+    assert!(has("include/lib/detail/vec.inl", "-DA") && has("src/b.txx", "-DMAIN"), "{:?}", prepared.fragments);
+    assert!(!has("src/b.txx", "-DA") && !has("include/lib/detail/vec.inl", "-o"), "{:?}", prepared.fragments);
+    assert_eq!(first_and_dirs(&prepared.fragments["src/b.txx"]).0, Some("src/b.cc"));
     // Another includer is another command, with which a running server must be started again.
     project.write("include/lib/vec.h", "#pragma once\n");
     assert_eq!(
