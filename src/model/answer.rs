@@ -34,9 +34,10 @@ pub struct AnswerNotes {
     pub without_preview: usize,
     /// How many source files the workspace diagnostics cover.
     pub coverage: Option<DiagnosticsCoverage>,
-    /// The same question may find more at the next try although nothing changes: a provider that could have added entries hadn't answered
-    /// at the deadline or failed, or the source lines weren't read in time. Such a result isn't retained for later questions.
+    /// A provider that could have added entries had not answered at the deadline.
     pub is_partial: bool,
+    /// The same question may find more at the next try although nothing changes: a provider failed, or the source lines weren't read in time.
+    pub may_improve: bool,
     /// Languages whose entries were found by name, without a language server. Sorted.
     pub by_name: Vec<String>,
     /// The servers that the answer stands on, and how many files each of them knows.

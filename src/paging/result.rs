@@ -142,6 +142,19 @@ impl CanonicalResult {
         }
     }
 
+    /// If all entries are in the document of the question ([`Self::mark_own_document`]), leaves out the providers that were skipped for `reason`.
+    pub fn drop_skipped_in_own_document(&mut self, reason: &str) {
+        let notes = match self {
+            Self::Definition(list) => &mut list.notes,
+            Self::References(full) => &mut full.notes,
+            Self::Lsp(result) => &mut result.notes,
+            _ => return,
+        };
+        if notes.known_files.scope == AnswerScope::OwnDocument {
+            notes.skipped_providers.retain(|skipped| !skipped.ends_with(&format!(": {reason}")));
+        }
+    }
+
     /// Marks the answer as one whose entries are all in `document`, if it is one of places: an import that can't be resolved may be why.
     pub fn mark_own_document(&mut self, document: &CanonicalUri) {
         let is_own = |uri: &CanonicalUri| uri == document;

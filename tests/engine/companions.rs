@@ -109,7 +109,8 @@ fn a_server_that_can_not_be_asked_is_named() {
 fn a_component_of_another_kind_is_named() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "alpha\nbeta\n"), ("page.other", "alpha\n"), ("page.go", "alpha\n")]);
-        let (pages, other) = (referring(json!([site.location("page.other", 0)])), referring(json!([])));
+        let (pages, other) =
+            (referring(json!([site.location("page.other", 0), site.location("a.fake", 0)])), referring(json!([])));
         let entry = "uses = { languages = [\"fake\"], answers = true }";
         let plan = Plan::new(site).kind(Entry::new("pages", pages).other().entry(entry));
         let yard = plan.kind(Entry::new("cards", other.clone()).of("go").entry(entry)).open().await;

@@ -73,6 +73,37 @@ fn an_answer_that_comes_between_two_calls_is_retained() {
 }
 
 #[test]
+fn a_long_question_is_answered_once_though_another_server_always_fails() {
+    for seconds in [1, 3, 7] {
+        paused(move || async move {
+            const REFER: &str = "textDocument/references";
+            let site = Site::new(&[("a.fake", "alpha\n"), ("page.other", "alpha\n")]);
+            let capabilities = json!({"referencesProvider": true, "textDocumentSync": 1});
+            let places = json!([site.location("a.fake", 0)]);
+            let server = || FakeServer::new().capabilities(capabilities.clone());
+            let slow = server().works().on(REFER, [wait_ms(seconds * 1_000), reply(places)]).launcher();
+            let failing = server().on(REFER, [fail(-32603, "no")]).launcher();
+            let entry = "uses = { languages = [\"fake\"], answers = true }";
+            let plan = Plan::new(site).kind(Entry::new("fake", slow.clone()));
+            let yard = plan.kind(Entry::new("pages", failing).other().entry(entry)).open().await;
+            let at = yard.site().at("a.fake", 0, 0);
+            for _ in 0..6 {
+                // Calls that join another one's question get its answer, too.
+                let (one, other) = tokio::join!(yard.call(REFERENCES, at.clone()), yard.call(REFERENCES, at.clone()));
+                assert_eq!(one.is_answered(), other.is_answered());
+                if one.is_answered() {
+                    assert!(one.summary().contains("Passed over pages: server_error."), "{}", one.summary());
+                    assert_eq!(slow.record().count(REFER), 1, "{seconds} s");
+                    return;
+                }
+                pass(one.timed_out("answering")["retryAfterMs"].as_u64().unwrap()).await;
+            }
+            panic!("{seconds} s: never answered");
+        });
+    }
+}
+
+#[test]
 fn the_error_says_that_the_work_goes_on_and_when_to_ask() {
     paused(|| async {
         let site = Site::usual();

@@ -261,10 +261,6 @@ fn packages_of_typescript_are_found_after_they_are_built() {
         write(&served.root.join("packages/core/dist/index.d.ts"), declarations);
         write(&served.root.join("packages/core/dist/index.d.ts.map"), map);
         // The mark and the gap end together.
-        for i in 0..20 {
-            std::thread::sleep(std::time::Duration::from_millis(100));
-            println!("{i} {:?}", served.references(file, "price"));
-        }
         let (files, summary) = served.references(file, "price");
         assert_eq!(
             (files, summary.contains("isn't built")),

@@ -132,10 +132,11 @@ fn is_declared(before: &str, after: &str) -> bool {
     let behind = behind_pair(behind_pair(after.trim_start(), '<', '>').unwrap_or(after.trim_start()), '(', ')');
     // From the start of the line or of the member of an object.
     let start = before.rsplit(['\n', '{', ',', '}', ';']).next().unwrap_or_default();
-    let is_first = start.trim().trim_start_matches('*').split_whitespace().all(|word| MODIFIERS.contains(&word));
+    let line_before = before[..before.len() - start.len()].trim_end();
+    let is_first = start.trim().trim_start_matches('*').split_whitespace().all(|word| MODIFIERS.contains(&word))
+        && !line_before.ends_with(['?', ':', '=', '|', '&']);
     let body = behind.map(str::trim_start);
-    before_name.ends_with("function")
-        || body.is_some_and(|body| body.starts_with('{') || body.starts_with(':') && is_first)
+    before_name.ends_with("function") || is_first && body.is_some_and(|body| body.starts_with(['{', ':']))
 }
 
 /// Whether the name before this text is called: `name(`, `name?.(`, ``name` ``, `name<T>(`.
@@ -231,6 +232,8 @@ mod tests {
             assert!(is_called(after) && is_declared(before, after), "{before}|{after}");
         }
         let used = [
+            ("class A extends ", "(B) {"),
+            ("a ?\n  ", "(1) :\n  b()"),
             ("return ", "(1);"),
             ("a ? ", "(1) : {}"),
             ("if (", "(1)) {"),

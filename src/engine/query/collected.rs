@@ -7,6 +7,7 @@ use crate::status::server_state::{UNSUPPORTED, Unavailable};
 use codeyard_base::ids::ServerKind;
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::error::ToolError;
+use codeyard_paging::CanonicalResult;
 
 /// The raw answers of the providers that gave one, in the registry's order.
 pub(crate) struct Collected<A> {
@@ -16,7 +17,7 @@ pub(crate) struct Collected<A> {
     pub answered_by: Option<ServerKind>,
     /// The providers that gave no answer, and why.
     pub skipped: Vec<Unavailable>,
-    /// Whether a provider gave no answer only because time ran out. Failures that may pass are known from `skipped`.
+    /// Whether a provider gave no answer only because time ran out.
     pub is_partial: bool,
     /// Whether a server reached its own maximum of entries and may have more.
     pub is_cut: bool,
@@ -60,5 +61,14 @@ pub(crate) fn none_available(skipped: &[Unavailable]) -> ToolError {
             "no language server is known for the files of this workspace",
             "codeyard servers list",
         ),
+    }
+}
+
+/// Whether a list of a kind in which a failed provider may hide everything is empty.
+pub(crate) fn has_nothing(result: &CanonicalResult) -> bool {
+    match result {
+        CanonicalResult::Lsp(result) => result.found.is_empty(),
+        CanonicalResult::WorkspaceSymbols(list) => list.items.is_empty(),
+        _ => false,
     }
 }

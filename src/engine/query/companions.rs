@@ -16,7 +16,7 @@ use codeyard_model::operation::{LspQuery, Operation};
 use codeyard_model::query::{GatedQuery, Query};
 
 /// The reason of a server that can't be asked about the document.
-const UNCOVERED: &str = "uncovered";
+pub(crate) const UNCOVERED: &str = "uncovered";
 
 /// Whether the answer to a query includes uses of a name, which may be in files of other languages.
 pub(crate) fn is_about_uses(query: &GatedQuery) -> bool {
@@ -32,6 +32,11 @@ pub(crate) fn is_about_uses(query: &GatedQuery) -> bool {
 /// Whether some server uses names of documents of a language.
 pub(crate) fn may_exist(servers: &IndexedRegistry, language: &str) -> bool {
     servers.by_kind.values().any(|server| relation(servers, server, language).is_some())
+}
+
+/// Whether files of a language use names of documents of another one.
+pub(crate) fn is_component(servers: &IndexedRegistry, language: &str) -> bool {
+    servers.by_kind.values().any(|server| server.uses.is_some() && server.languages.iter().any(|id| id == language))
 }
 
 /// How a server's files are related to documents of a language.

@@ -14,7 +14,7 @@ use futures::future::{BoxFuture, FutureExt};
 use crate::limits::MAX_PREVIEW_BYTES;
 use crate::query::callers::Callers;
 use crate::query::canonicalise::{Canonicalised, canonicalise};
-use crate::query::collected::{Collected, none_available};
+use crate::query::collected::{Collected, has_nothing, none_available};
 use crate::query::commonjs::{ModuleCache, WorkspaceFiles};
 use crate::query::file_looks::ObservedFile;
 use crate::query::gather::OperationOutcome;
@@ -23,11 +23,12 @@ use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::query::query_operation::{OperationHandler, ProviderRule, QueryOperation};
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
-use crate::query::{coverage, gather, operations, position_check, previews};
+use crate::query::{companions, coverage, gather, operations, position_check, previews};
 use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::LspRequest;
 use crate::status::server_state::Unavailable;
+use codeyard_base::clock::Instant;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::ReplyEntries;
 use codeyard_model::coverage::AnswerScope;
@@ -82,6 +83,8 @@ pub struct Execution {
     pub seen: Epochs,
     /// The calls that wait for it.
     pub callers: Callers,
+    /// When it began.
+    pub began: Instant,
 }
 
 /// Why no answers were collected.
@@ -163,11 +166,20 @@ impl Execution {
                 }
                 if let Some(document) = self.query.uri() {
                     result.mark_own_document(document);
+                    self.drop_other_components(&mut result);
                 }
                 self.add_previews(&mut result, &observed).await;
                 self.finish(result, observed).await
             }
             Err(error) => ExecutionOutcome::Failed(error),
+        }
+    }
+
+    /// Names of a component that are used nowhere else aren't known to components of other kinds.
+    fn drop_other_components(&self, result: &mut CanonicalResult) {
+        let language = self.document.as_ref().map(|document| document.language.as_str());
+        if language.is_some_and(|language| companions::is_component(&self.servers, language)) {
+            result.drop_skipped_in_own_document(companions::UNCOVERED);
         }
     }
 
@@ -206,8 +218,9 @@ impl Execution {
             Some(document) if !is_watched => self.gate.run(move |gate| document.source.now(gate)).await.ok(),
             _ => None,
         };
+        let began = self.began;
         let (query, snapshot_key, epochs, seen) = (self.query, self.snapshot_key, self.epochs, self.seen);
-        let finish = Finish { query, snapshot_key, epochs, seen, result, observed, document_now };
+        let finish = Finish { query, snapshot_key, epochs, seen, result, began, observed, document_now };
         self.workspace.send(finish).await.unwrap_or_else(|_| ExecutionOutcome::Failed(ToolError::internal()))
     }
 
@@ -378,13 +391,5 @@ impl Execution {
             return Err(none_available(&collected.skipped).into());
         }
         Ok(collected)
-    }
-}
-
-fn has_nothing(result: &CanonicalResult) -> bool {
-    match result {
-        CanonicalResult::Lsp(result) => result.found.is_empty(),
-        CanonicalResult::WorkspaceSymbols(list) => list.items.is_empty(),
-        _ => false,
     }
 }

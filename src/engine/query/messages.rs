@@ -7,6 +7,7 @@ use futures::future::{BoxFuture, Shared, WeakShared};
 
 use crate::query::file_looks::ObservedFile;
 use crate::server::document::DocumentNow;
+use codeyard_base::clock::Instant;
 use codeyard_model::epoch::{Epochs, ResultEpochs};
 use codeyard_model::error::ToolError;
 use codeyard_model::query::GatedQuery;
@@ -49,6 +50,8 @@ pub struct Finish {
     pub seen: Epochs,
     /// The complete canonical result.
     pub result: CanonicalResult,
+    /// When the execution began.
+    pub began: Instant,
     /// The stamps of the result's files.
     pub observed: Vec<(CanonicalUri, ObservedFile)>,
     /// The document of the query as it is on disk at the end, if nothing watches the files.

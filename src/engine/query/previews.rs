@@ -50,7 +50,7 @@ pub(crate) async fn add(
     let into = shared.clone();
     let reading = gate.run(move |gate| read(gate, &files, &into, max_bytes));
     // Without an answer in time, the lines that were read until then are used, and the next question reads them again.
-    result.notes.is_partial |= timeout_at(until, reading).await.is_err();
+    result.notes.may_improve |= timeout_at(until, reading).await.is_err();
     let lines = std::mem::take(&mut *shared.lock());
     result.notes.without_preview = result.found.len() - lines.iter().flatten().count();
     let mut lines = lines.into_iter();
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(tokio::task::spawn_blocking(move || reaches.iter().take(count).count()).await.unwrap(), count);
         add(&folder.gate, &mut result, &[(uri, seen)], Instant::now(), 1_000).await;
         assert_eq!(
-            (result.notes.without_preview, result.notes.is_partial),
+            (result.notes.without_preview, result.notes.may_improve),
             (1, true),
             "the next question may have them"
         );

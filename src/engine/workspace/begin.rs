@@ -253,6 +253,7 @@ impl Workspace {
             snapshot_key: snapshot_key.clone(),
             seen: seen.epochs,
             callers: callers.clone(),
+            began: Instant::now(),
         };
         let run = execution.share();
         let awaited = AwaitedExecution {

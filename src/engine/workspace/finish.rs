@@ -1,5 +1,7 @@
 //! Handles [`Finish`], the second step of a query: accepts the result only if nothing has changed since the query began.
 
+use std::time::Duration;
+
 use actix::prelude::*;
 
 use crate::query::file_looks::FileCheck;
@@ -17,6 +19,9 @@ impl Handler<Finish> for Workspace {
         MessageResult(self.finish(finish))
     }
 }
+
+/// An execution that took this long is retained although another one might find more.
+const RETAINED_AFTER: Duration = Duration::from_millis(1_500);
 
 /// Between the key of a query and the number of a partial result, in the key of that result.
 const PARTIAL: &str = "-partial";
@@ -44,7 +49,10 @@ impl Workspace {
             return ExecutionOutcome::Changed;
         }
         let mut key = finish.snapshot_key;
-        if finish.result.notes().is_partial && !seeded_faults::is_on("partial_retained") {
+        let notes = finish.result.notes();
+        // A question that takes long would never be answered if its result were given to nobody who asks later.
+        let may_improve = notes.may_improve && finish.began.elapsed() < RETAINED_AFTER;
+        if (notes.is_partial || may_improve) && !seeded_faults::is_on("partial_retained") {
             // A later execution may find more: a partial result answers the waiting callers, and is retained for their next pages alone.
             self.partial_results += 1;
             key = format!("{key}{PARTIAL}{}", self.partial_results);

@@ -6,26 +6,36 @@
 //! is ready, because it indexes these files at once, and the end of that isn't the end of its indexing. Invariants: a fragment
 //! doesn't reach its includer by its own includes; the includer is no fragment; the choice depends only on the graph.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::database::CompileCommand;
 use super::include_graph::IncludeGraph;
+use super::language::{FileRole, SourceLanguage, role};
 use crate::limits::MAX_FRAGMENTS;
 use crate::tree::{distance, file_name, parent};
 
 /// Extensions of files that are meant to be included at the end or in the middle of a header.
 const EXTENSIONS: [&str; 5] = ["inl", "ipp", "tpp", "tcc", "txx"];
 
+/// Fragments that include each other, at most.
+const MAX_NESTED_FRAGMENTS: usize = 8;
+/// Files that are looked at to find whether a fragment includes its includer.
+const MAX_REACHED: usize = 256;
+/// Bytes of all commands together.
+const MAX_SETTINGS_BYTES: usize = 16 * 1024 * 1024;
+
 /// A fragment, as positions in the graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Fragment {
     /// The file.
     pub at: usize,
     /// A file that includes it, itself or by other fragments.
     pub includer: usize,
+    /// The language of the nearest source that includes it.
+    pub language: Option<SourceLanguage>,
 }
 
 /// The fragments among the first `listed` files of the graph, and how many more there are than [`MAX_FRAGMENTS`].
@@ -41,32 +51,42 @@ pub(super) fn find(graph: &IncludeGraph, listed: usize) -> (Vec<Fragment>, usize
     }
     let mut included_by: HashMap<usize, Vec<usize>> = HashMap::new();
     for node in 0..graph.files.len() {
-        for target in graph.includes_of(node).filter(|target| *target != node && meant.contains(target)) {
+        for target in graph.includes_of(node).filter(|target| *target != node) {
             included_by.entry(target).or_default().push(node);
         }
     }
-    let mut all = meant.iter().filter_map(|at| {
-        let includer = nearest_includer(graph, *at, &included_by)?;
-        (!reaches(graph, *at, includer)).then_some(Fragment { at: *at, includer })
-    });
-    let found: Vec<Fragment> = all.by_ref().take(MAX_FRAGMENTS).collect();
-    (found, all.count())
+    let mut found = Vec::new();
+    let mut waiting = meant.iter();
+    for at in waiting.by_ref() {
+        if let Some(includer) = nearest_includer(graph, *at, (&included_by, &meant))
+            && !reaches(graph, *at, includer)
+        {
+            found.push(Fragment { at: *at, includer, language: source_above(graph, includer, &included_by) });
+            if found.len() == MAX_FRAGMENTS {
+                break;
+            }
+        }
+    }
+    (found, waiting.count())
 }
 
 /// The file outside of all fragments that includes this one: over as few fragments as possible, then with the name of one of these, then the
 /// nearest.
-fn nearest_includer(graph: &IncludeGraph, at: usize, included_by: &HashMap<usize, Vec<usize>>) -> Option<usize> {
+fn nearest_includer(
+    graph: &IncludeGraph,
+    at: usize,
+    (included_by, meant): (&HashMap<usize, Vec<usize>>, &BTreeSet<usize>),
+) -> Option<usize> {
     let stem = |at: usize| file_name(&graph.files[at]).split('.').next();
     let dir = |at: usize| parent(&graph.files[at]);
     let mut seen = BTreeSet::from([at]);
     let mut level = vec![at];
-    while !level.is_empty() {
+    for _ in 0..MAX_NESTED_FRAGMENTS {
         let above: BTreeSet<usize> = level.iter().filter_map(|at| included_by.get(at)).flatten().copied().collect();
-        let whole = above.iter().copied().filter(|one| !included_by.contains_key(one));
-        let stems: Vec<_> = seen.iter().map(|one| stem(*one)).collect();
-        let order =
-            |one: &usize| (!stems.contains(&stem(*one)), distance(dir(*one), dir(at)), graph.files[*one].clone());
-        if let Some(nearest) = whole.min_by_key(order) {
+        let whole = above.iter().copied().filter(|one| !meant.contains(one));
+        let stems: BTreeSet<_> = seen.iter().map(|one| stem(*one)).collect();
+        let order = |one: &usize| (!stems.contains(&stem(*one)), distance(dir(*one), dir(at)), &graph.files[*one]);
+        if let Some(nearest) = whole.min_by(|a, b| order(a).cmp(&order(b))) {
             return Some(nearest);
         }
         level = above.into_iter().filter(|one| seen.insert(*one)).collect();
@@ -74,11 +94,24 @@ fn nearest_includer(graph: &IncludeGraph, at: usize, included_by: &HashMap<usize
     None
 }
 
-/// Whether the includes of `from` lead to `to`.
+/// The language of the nearest source that includes a file, itself or over at most [`MAX_REACHED`] files.
+fn source_above(graph: &IncludeGraph, at: usize, included_by: &HashMap<usize, Vec<usize>>) -> Option<SourceLanguage> {
+    let mut seen = HashSet::from([at]);
+    let mut waiting = VecDeque::from([at]);
+    while let Some(node) = waiting.pop_front().filter(|_| seen.len() <= MAX_REACHED) {
+        if let Some(FileRole::Source(language)) = role(&graph.files[node]) {
+            return Some(language);
+        }
+        waiting.extend(included_by.get(&node).into_iter().flatten().copied().filter(|above| seen.insert(*above)));
+    }
+    None
+}
+
+/// Whether the includes of `from` lead to `to`, over at most [`MAX_REACHED`] files. Beyond that the answer is no, which costs only a command.
 fn reaches(graph: &IncludeGraph, from: usize, to: usize) -> bool {
-    let mut seen = BTreeSet::from([from]);
-    let mut waiting = vec![from];
-    while let Some(node) = waiting.pop() {
+    let mut seen = HashSet::from([from]);
+    let mut waiting = VecDeque::from([from]);
+    while let Some(node) = waiting.pop_front().filter(|_| seen.len() <= MAX_REACHED) {
         if node == to {
             return true;
         }
@@ -96,8 +129,21 @@ pub(super) fn settings(commands: &[CompileCommand]) -> Option<Value> {
         });
         (command.path().to_string_lossy().into_owned(), of_file)
     };
-    let changes: Map<String, Value> = commands.iter().map(entry).collect();
+    let mut left = MAX_SETTINGS_BYTES;
+    let fits = |command: &&CompileCommand| {
+        let size = command.arguments.iter().map(String::len).sum::<usize>();
+        left.checked_sub(size).map(|rest| left = rest).is_some()
+    };
+    let changes: Map<String, Value> = commands.iter().take_while(fits).map(entry).collect();
     (!changes.is_empty()).then(|| json!({"compilationDatabaseChanges": changes}))
+}
+
+/// Whether the driver takes the options of cl, which has no `-include`.
+pub(super) fn is_like_cl(command: &CompileCommand) -> bool {
+    let driver = command.arguments.first().and_then(|driver| driver.rsplit(['/', '\\']).next()).unwrap_or_default();
+    let name = driver.to_ascii_lowercase();
+    matches!(name.trim_end_matches(".exe"), "cl" | "clang-cl")
+        || command.arguments.iter().any(|argument| argument == "--driver-mode=cl")
 }
 
 /// The option that includes a file first.

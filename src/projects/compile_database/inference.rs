@@ -122,7 +122,8 @@ pub(super) fn infer(
     // The options of a command for `file` are those that the file `of` needs.
     let mut command = |file: usize, language, is_header: bool, of: usize, dirs: &[String]| {
         let from = parent(&graph.files[of]);
-        let needs = graph.scanned[of].needs.as_deref().filter(|_| !is_header);
+        let is_of_source = matches!(role(&graph.files[of]), Some(FileRole::Source(_)));
+        let needs = graph.scanned[of].needs.as_deref().filter(|_| is_of_source);
         let has_configuration = dirs.iter().any(|dir| generated.is_configuration(dir));
         let needs: Vec<&str> = needs.into_iter().chain(has_configuration.then_some(CONFIGURED)).collect();
         let mut command = InferredCommand {
@@ -202,12 +203,11 @@ impl Languages {
 
     /// The language of a file that is compiled after its includer: that of the includer.
     fn of_fragment(&self, graph: &IncludeGraph, fragment: Fragment) -> SourceLanguage {
-        let known = |at: usize| match role(&graph.files[at])? {
-            FileRole::Source(language) | FileRole::Header(Some(language)) => Some(language),
-            FileRole::Header(None) => None,
-        };
-        let known = known(fragment.includer).or_else(|| known(fragment.at));
-        known.unwrap_or_else(|| self.of_header(graph, fragment.includer))
+        match role(&graph.files[fragment.includer]) {
+            Some(FileRole::Source(language) | FileRole::Header(Some(language))) => language,
+            _ if graph.scanned[fragment.at].is_cpp || graph.scanned[fragment.includer].is_cpp => SourceLanguage::Cpp,
+            _ => fragment.language.unwrap_or_else(|| self.of_header(graph, fragment.includer)),
+        }
     }
 }
 

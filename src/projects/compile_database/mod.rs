@@ -154,14 +154,18 @@ fn fragment_commands(inferred: &InferredCommands, built: Option<&BuiltDatabase>,
     let includers: BTreeSet<PathBuf> = includers.map(|path| root.join(path)).collect();
     let listed = commands.iter().map(|command| (command.path(), command));
     let own: HashMap<PathBuf, &CompileCommand> = listed.filter(|(path, _)| includers.contains(path)).collect();
+    // One that the database lists has a command of its own.
+    let known = database::listed_files(commands);
+    let unlisted = inferred.fragments.iter().filter(|command| !known.contains(&root.join(&*command.file)));
     let of_model = |command: &InferredCommand| {
         let own = command.includer.as_deref().and_then(|path| own.get(&root.join(path)).copied());
         match own.or_else(|| models.nearest(command, commands)) {
-            Some(model) => command.modelled_on(model, root),
-            None => command.to_command(root),
+            Some(model) if fragments::is_like_cl(model) => None,
+            Some(model) => Some(command.modelled_on(model, root)),
+            None => Some(command.to_command(root)),
         }
     };
-    inferred.fragments.iter().map(of_model).collect()
+    unlisted.filter_map(of_model).collect()
 }
 
 /// Whether a `.clangd` in the project's folders, or above them in the workspace, names what commands must not name.

@@ -180,6 +180,38 @@ fn a_fragment_is_compiled_after_its_includer() {
 }
 
 #[test]
+fn fragments_of_c_and_those_with_a_command_are_left_as_they_are() {
+    let project = Project::new(&[
+        ("src/list.h", "#include \"list.inl\"\n"),
+        ("src/list.inl", "static int new(void) { return 1; }\n"),
+        (
+            "src/main.c",
+            "#ifdef WITH_LIST\n#include \"list.h\"\n#include \"more.inl\"\nint main(void) { return new(); }\n#endif\n",
+        ),
+        ("src/more.inl", "int more;\n"),
+    ]);
+    let prepared = project.prepare();
+    let has = |prepared: &Prepared, file: &str, word: &str| prepared.fragments[file].contains(&word.to_owned());
+    assert!(has(&prepared, "src/list.inl", "-xc-header"), "{:?}", prepared.fragments);
+    assert!(has(&prepared, "src/more.inl", "-DWITH_LIST"), "the includer is empty without: {:?}", prepared.fragments);
+    let directory = project.root.to_str().unwrap();
+    let listed = serde_json::json!([
+        {"directory": directory, "file": "src/main.c", "arguments": ["cc", "-c", "src/main.c"]},
+        {"directory": directory, "file": "src/list.inl", "arguments": ["cc", "-xc", "-c", "src/list.inl"]},
+    ]);
+    project.write(DATABASE, &listed.to_string());
+    assert_eq!(project.prepare().fragments.keys().collect::<Vec<_>>(), ["src/more.inl"], "the other is listed");
+    for arguments in [
+        serde_json::json!(["C:/llvm/bin/clang-cl.exe", "/c", "src/main.c"]),
+        serde_json::json!(["clang", "--driver-mode=cl", "src/main.c"]),
+    ] {
+        let of_cl = serde_json::json!([{"directory": directory, "file": "src/main.c", "arguments": arguments}]);
+        project.write(DATABASE, &of_cl.to_string());
+        assert!(project.prepare().fragments.is_empty(), "cl has no -include");
+    }
+}
+
+#[test]
 fn every_source_gets_the_directories_that_its_includes_need() {
     let project = Project::new(&[
         ("src/main.c", "#include \"util.h\"\n#include <net/socket.h>\r\n#include <stdio.h>\n"),

@@ -53,7 +53,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
     let names = ModuleNames::new(request.files.iter().map(PathBuf::as_path), &assigned.aliases, &packages);
     let importers = javascript_imports::find(&assigned, &packages, &names, (request.top, &disk), request.memory);
     let mut prepared = PreparedProject::default();
-    let options = with_aliases(packages.add_to(compiler_options(), &disk), &assigned);
+    let options = with_aliases(packages.add_to(compiler_options(), &names, &disk), &assigned);
     match (inference, inferred_path(request.top, &disk)) {
         _ if inferred.is_empty() && importers.files.is_empty() => {}
         (ProjectInference::TypescriptDocument, Some(path)) => {

@@ -16,7 +16,7 @@ use super::packages::Packages;
 use crate::limits::MAX_SPECIFIER_BYTES;
 
 /// Extensions of declarations, longer than what a path calls its extension.
-const DECLARATIONS: [&str; 3] = [".d.ts", ".d.mts", ".d.cts"];
+pub(super) const DECLARATIONS: [&str; 3] = [".d.ts", ".d.mts", ".d.cts"];
 /// By extension of a target, the endings of the files that TypeScript tries in its place, in this order.
 const TRIED: [(&str, &[&str]); 8] = [
     ("js", &["ts", "tsx", "d.ts", "js"]),
@@ -94,11 +94,11 @@ impl<'a> PackageEntries<'a> {
             return *known;
         }
         let targets = self.packages.manifest(package).map_or_else(Vec::new, |manifest| match rest {
-            "" => main(manifest).into_iter().map(str::to_owned).collect(),
+            "" => whole_package(manifest),
             _ => manifest.get("exports").map(|exports| entries(exports, &format!("./{rest}"))).unwrap_or_default(),
         });
         let fallbacks = [package.join(rest), package.join("src").join(rest)];
-        let sources = targets.iter().flat_map(|target| sources_of(target));
+        let sources = targets.iter().flat_map(|target| self.names.sources_of_built(package, target, rest.is_empty()));
         let named = sources.chain(targets.iter().cloned()).filter_map(|target| in_folder(package, &target));
         let places = named.chain(fallbacks);
         let found = places.into_iter().find_map(|place| self.found(&place));
@@ -210,17 +210,26 @@ fn in_folder(package: &Path, target: &str) -> Option<PathBuf> {
 }
 
 /// The member of a manifest that names the module with the types of the whole package.
-pub(super) fn main(manifest: &Value) -> Option<&str> {
+fn main(manifest: &Value) -> Option<&str> {
     MAIN.iter().find_map(|member| manifest.get(*member)?.as_str().filter(|target| !target.is_empty()))
 }
 
 /// Where the source of a target may be that a build writes: `src/esm/index` and `src/index` for `dist/esm/index.d.ts`. Without an extension.
 pub(super) fn sources_of(target: &str) -> Vec<String> {
     let target = target.strip_prefix("./").unwrap_or(target);
-    let endings = DECLARATIONS.iter().copied().chain(TRIED.iter().map(|(extension, _)| *extension));
-    let stem = endings.filter_map(|ending| target.strip_suffix(ending)).map(|stem| stem.trim_end_matches('.')).next();
+    let of_declaration = DECLARATIONS.iter().find_map(|ending| target.strip_suffix(ending));
+    let mut extensions = TRIED.iter().map(|(extension, _)| extension);
+    let stem =
+        of_declaration.or_else(|| extensions.find_map(|extension| target.strip_suffix(extension)?.strip_suffix('.')));
     let parts: Vec<&str> = stem.unwrap_or(target).split('/').collect();
     (1..parts.len().min(MAX_BUILD_FOLDERS + 1)).map(|built| format!("src/{}", parts[built..].join("/"))).collect()
+}
+
+/// What the name of a whole package may lead to.
+pub(super) fn whole_package(manifest: &Value) -> Vec<String> {
+    let exports = manifest.get("exports").filter(|exports| !exports.is_null());
+    let exported = exports.and_then(|exports| exported(exports, ".", (IMPORT_KINDS[0], &[])));
+    main(manifest).map(str::to_owned).into_iter().chain(exported).collect()
 }
 
 /// `index` of `index.d.ts`; `None` for other files.
@@ -236,7 +245,7 @@ fn is_module(place: &Path) -> bool {
 }
 
 /// The files that a target may mean, in the order in which TypeScript tries them.
-fn meant(place: &Path) -> Vec<PathBuf> {
+pub(super) fn meant(place: &Path) -> Vec<PathBuf> {
     if stem_of_declaration(place).is_some() {
         return vec![place.into()];
     }
@@ -288,6 +297,7 @@ mod tests {
         assert_eq!(sources_of("./dist/esm/index.d.ts"), ["src/esm/index", "src/index"]);
         assert_eq!(sources_of("lib/*.js"), ["src/*"]);
         assert_eq!(sources_of("build/main"), ["src/main"]);
+        assert_eq!(sources_of("dist/events"), ["src/events"]);
         assert_eq!(sources_of("src/index.ts"), ["src/index"]);
         assert_eq!((sources_of("index.js"), sources_of("")), (vec![], vec![]));
         assert_eq!(sources_of("a/b/c/d/e/f.mjs").len(), MAX_BUILD_FOLDERS);

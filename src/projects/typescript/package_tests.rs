@@ -277,6 +277,15 @@ fn declarations_that_no_configuration_writes_hide_uses() {
             [TypescriptDocument, TypescriptExternal].map(|which| is_marked(core, declarations, options, which));
         assert_eq!(marked, expected, "{options}");
     }
+    // Declarations aren't sources that the folder of all must hold.
+    let beside = [
+        ("packages/core/tsconfig.json", r#"{"include": ["src", "*.d.ts"], "compilerOptions": {"outDir": "dist"}}"#),
+        ("packages/core/env.d.ts", "declare const ENV: string;"),
+        (flat, "export {};"),
+        ("packages/core/dist/index.d.ts.map", "{}"),
+    ];
+    let tree = Monorepo { core: main, is_linked: true, others: &beside, ..Monorepo::default() }.tree();
+    assert_eq!(causes(&unresolved(&tree, TypescriptExternal)), []);
     // The options are inherited.
     let base = [
         (
@@ -288,6 +297,32 @@ fn declarations_that_no_configuration_writes_hide_uses() {
         ("packages/core/dist/index.d.ts.map", "{}"),
     ];
     assert_eq!(Monorepo { core: main, is_linked: true, others: &base, ..Monorepo::default() }.causes(), []);
+}
+
+#[test]
+fn only_what_a_build_writes_is_looked_for_in_the_sources() {
+    let core = r#"{"name": "@x/core", "main": "lib/index.js", "exports": {
+        "./testing": "./testing/index.js", "./client": "./dist/client/index.js", "./deep": "./dist/esm/deep.js"}}"#;
+    let others = [
+        ("packages/core/lib/index.js", "export function run() {}"),
+        ("packages/core/testing/index.js", "export function sum() {}"),
+        ("tool.ts", WEB),
+    ];
+    let tree = Monorepo { core, others: &others, ..Monorepo::default() }.tree();
+    let configuration: Value = serde_json::from_str(&tree.prepare(TypescriptDocument).documents[0].text).unwrap();
+    let first = |name: &str| {
+        let place = configuration["compilerOptions"]["paths"][name][0].as_str().unwrap();
+        std::path::Path::new(place).strip_prefix(tree.root().join("packages/core")).unwrap().display().to_string()
+    };
+    assert_eq!(first("@x/core"), "", "the folder, whose `main` is a file of the tree, not `src/index`");
+    assert_eq!(first("@x/core/testing"), "testing/index.js");
+    assert_eq!(first("@x/core/client"), "src/client/index", "and no shorter guess");
+    assert_eq!(first("@x/core/deep"), "src/esm/deep");
+    let exported = r#"{"name": "@x/core", "exports": {".": "./dist/core.js"}}"#;
+    let tree = Monorepo { core: exported, others: &[("tool.ts", WEB)], ..Monorepo::default() }.tree();
+    let configuration: Value = serde_json::from_str(&tree.prepare(TypescriptDocument).documents[0].text).unwrap();
+    let first = configuration["compilerOptions"]["paths"]["@x/core"][0].as_str().unwrap();
+    assert!(first.ends_with("packages/core/src/core"), "{first}");
 }
 
 #[test]

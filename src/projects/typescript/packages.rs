@@ -8,8 +8,9 @@ use codeyard_lsp::registry::{MarkerFiles, NODE_INSTALLERS, parse_jsonc};
 use serde_json::{Value, json};
 
 use super::configuration::normalized;
+use super::module_names::{self, ModuleNames};
+use super::package_entries;
 use super::workspaces::{Members, PNPM_WORKSPACE};
-use super::{module_names, package_entries};
 use crate::info::UnresolvedNames;
 use crate::limits::{MAX_EXAMPLES, MAX_WORKSPACE_PACKAGES};
 
@@ -105,7 +106,7 @@ impl Packages {
     }
 
     /// Adds to compiler options where packages of the tree and installed types are.
-    pub(super) fn add_to(&self, mut options: Value, disk: &dyn MarkerFiles) -> Value {
+    pub(super) fn add_to(&self, mut options: Value, names: &ModuleNames<'_>, disk: &dyn MarkerFiles) -> Value {
         let Some(members) = options.as_object_mut() else { return options };
         let type_roots: Vec<PathBuf> = self.folders.iter().map(|folder| folder.join("node_modules/@types")).collect();
         let type_roots: Vec<PathBuf> = type_roots.into_iter().filter(|folder| disk.exists(folder)).collect();
@@ -117,14 +118,15 @@ impl Packages {
         for (name, folder) in self.by_name() {
             let manifest = self.manifest(folder);
             // Sources come before what a build writes, so that it doesn't matter whether it has run.
-            let main = manifest.and_then(package_entries::main).map(package_entries::sources_of).unwrap_or_default();
-            let mut places: Vec<PathBuf> = main.iter().filter_map(|source| in_folder(folder, source)).collect();
+            let main = manifest.map(package_entries::whole_package).unwrap_or_default();
+            let sources = main.iter().flat_map(|target| names.sources_of_built(folder, target, true));
+            let mut places: Vec<PathBuf> = sources.filter_map(|source| in_folder(folder, &source)).collect();
             places.extend([folder.to_path_buf(), folder.join("src"), folder.join("src/index")]);
             paths.insert(name.into(), json!(places));
             paths.insert(format!("{name}/*"), json!([folder.join("*"), folder.join("src/*")]));
             let exported = manifest.map(module_names::exported_paths).unwrap_or_default();
             for (path, targets) in exported {
-                let sources = targets.iter().flat_map(|target| package_entries::sources_of(target));
+                let sources = targets.iter().flat_map(|target| names.sources_of_built(folder, target, false));
                 let named = sources.chain(targets.iter().cloned());
                 let mut places: Vec<PathBuf> = named.filter_map(|target| in_folder(folder, &target)).collect();
                 if !places.is_empty() {

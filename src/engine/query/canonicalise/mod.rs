@@ -48,7 +48,8 @@ pub(crate) fn canonicalise<O: QueryOperation>(
     skipped_providers.dedup();
     let notes = AnswerNotes {
         skipped_providers,
-        is_partial: collected.is_partial || collected.skipped.iter().any(Unavailable::may_pass),
+        is_partial: collected.is_partial,
+        may_improve: collected.skipped.iter().any(Unavailable::may_pass),
         truncated: collected.is_cut,
         by_name: collected.by_name.into_iter().collect(),
         known_files: AnswerCoverage::new(collected.known_files, scope),
