@@ -30,6 +30,9 @@ pub const MAX_OPEN_DOCUMENTS: usize = 256;
 /// Documents that one language server keeps open as anchors, whatever the number of its projects.
 pub const MAX_SERVER_ANCHORS: usize = 128;
 
+/// Time that the source lines of a result may take to read, in milliseconds, however late the result is.
+pub const MIN_PREVIEW_MS: u64 = 500;
+
 /// Files whose references are looked at for callers that a server leaves out.
 pub const MAX_CALLER_FILES: usize = 256;
 

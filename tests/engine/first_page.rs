@@ -118,6 +118,20 @@ fn slow_references_are_not_delayed_by_the_declaration() {
 }
 
 #[test]
+fn a_result_that_comes_just_before_the_end_of_the_call_has_its_source_lines() {
+    paused(|| async {
+        for ms in [1_870, 1_960] {
+            let site = site();
+            let places = json!([site.location("a.fake", 0)]);
+            let fake = capable(&site).on(REFER, [wait_ms(ms), reply(places)]).launcher();
+            let yard = open(site, fake).await;
+            let found = lsp(&yard, ask_references(json!({}))).await.whole();
+            assert!(found.as_array().unwrap().iter().all(|one| one.get("preview").is_some()), "{ms} ms: {found}");
+        }
+    });
+}
+
+#[test]
 fn source_lines_are_of_the_same_content_as_the_answer() {
     for watched in [true, false] {
         paused(|| async move {

@@ -7,11 +7,12 @@
 //! execution.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::Recipient;
 use futures::future::{BoxFuture, FutureExt};
 
-use crate::limits::MAX_PREVIEW_BYTES;
+use crate::limits::{MAX_PREVIEW_BYTES, MIN_PREVIEW_MS};
 use crate::query::callers::Callers;
 use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::{Collected, has_nothing, none_available};
@@ -187,7 +188,9 @@ impl Execution {
     async fn add_previews(&self, result: &mut CanonicalResult, observed: &[(CanonicalUri, ObservedFile)]) {
         if let CanonicalResult::Lsp(result) = result {
             let max_bytes = MAX_PREVIEW_BYTES.min(self.limits.max_snapshot_bytes / 4);
-            let until = gather::linter_cutoff(self.callers.deadline());
+            // A result that is late has lines, too: if the call can't wait for them, a later one gets the result.
+            let until = gather::linter_cutoff(self.callers.deadline())
+                .max(Instant::now() + Duration::from_millis(MIN_PREVIEW_MS));
             previews::add(&self.gate, result, observed, until, max_bytes).await;
         }
     }
