@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::corpus::{C, Corpus, PYTHON, TYPESCRIPT};
 use crate::e2e::Yard;
+use crate::mcp::until;
 use crate::starts::references;
 
 /// Room for one to three of the servers, which need 15 to 110 MiB each with their guards.
@@ -37,8 +38,13 @@ fn the_budget_holds_and_stopped_servers_come_back() {
         for (at, (name, corpus)) in names.iter().zip(&corpora).enumerate() {
             let answer = references(&yard, name, corpus);
             assert!(answer.len() > 1, "{name}: {answer:?}");
-            let used = children_mib(&mut yard);
-            assert!(used <= BUDGET_MIB + BUDGET_MIB / 10, "{used} MiB of {BUDGET_MIB} MiB after {name}");
+            // Between two measurements servers may take more; one of them is stopped then.
+            let mut used = 0;
+            let holds = until(30_000, || {
+                used = children_mib(&mut yard);
+                used <= BUDGET_MIB + BUDGET_MIB / 10
+            });
+            assert!(holds, "{used} MiB of {BUDGET_MIB} MiB after {name}");
             match round {
                 0 => first.push(answer),
                 _ => assert_eq!(answer, first[at], "{name}: the same answer after its server came back"),
