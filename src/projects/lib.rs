@@ -31,6 +31,7 @@ mod views;
 
 pub use build_report::BuildReport;
 pub use codeyard_lsp::registry::ProjectInference;
+pub use compile_database::is_fragment;
 pub use coverage::CoverageOwner;
 pub use info::{ProjectInfo, ProjectSource, UnresolvedNames};
 pub use memory::ProjectMemory;

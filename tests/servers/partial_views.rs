@@ -68,18 +68,7 @@ impl Served {
     fn lsp(&mut self, operation: &str, path: &str, word: &str) -> agent::Answer {
         let (line, character) = self.at(path, word);
         let arguments = json!({"operation": operation, "filePath": path, "line": line + 1, "character": character + 1, "query": word});
-        // A page that is made just before the end of the call's time has entries without their source line, and says so: the next one has
-        // all of them.
-        let mut answer = None;
-        let has_lines = until(MENDED_MS, || {
-            let asked = agent::ask(&mut self.client, &arguments);
-            let page = asked.unwrap_or_else(|refusal| panic!("{operation}: {refusal:?}"));
-            let has_lines = !page.output.contains("no source line");
-            answer = Some(page);
-            has_lines
-        });
-        assert!(has_lines, "{operation}: {answer:?}");
-        answer.expect("an answer")
+        agent::ask(&mut self.client, &arguments).unwrap_or_else(|refusal| panic!("{operation}: {refusal:?}"))
     }
 
     /// What the doctor says about the first project: as a start would find it, and as the running server knows it.

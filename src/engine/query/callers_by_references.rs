@@ -6,7 +6,7 @@
 //! component's. No document is opened for it. Invariant: nothing is added that the server doesn't list as a reference.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::limits::MAX_CALLER_FILES;
@@ -61,7 +61,7 @@ pub(super) async fn complete(
     };
     // Of a function of the same name in another program.
     own.retain(|call| names.is_none() || !call.from_ranges.is_empty());
-    let request = references::at(document.clone(), position, false, provider.answers_opened_only);
+    let request = references::at(document.clone(), position, false, provider.spec.quirks.open_set_matters);
     let references = provider_call::ask(provider, &request, context).await?;
     let mut listed: BTreeSet<(&str, Range)> = BTreeSet::new();
     for call in &own {
@@ -70,7 +70,8 @@ pub(super) async fn complete(
     let mut unlisted: BTreeMap<Arc<str>, Vec<Range>> = BTreeMap::new();
     let is_meant = |uri: &str| match which {
         UnlistedCallers::SameName => true,
-        UnlistedCallers::TopLevel => provider.languages.has_language_of(uri),
+        // The file name decides the language, and it is the end of a URI as of a path.
+        UnlistedCallers::TopLevel => provider.servers.serves(&provider.spec, Path::new(uri)),
     };
     for reference in references.into_iter().filter(|reference| is_meant(&reference.uri)) {
         if !listed.contains(&(&*reference.uri, reference.range)) {

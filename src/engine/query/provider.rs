@@ -14,7 +14,7 @@ use crate::server::request_turns::ServerTurns;
 use crate::status::project_cell::ProjectCell;
 use crate::status::state_watch;
 use codeyard_base::ids::ServerKind;
-use codeyard_lsp::registry::UnlistedCallers;
+use codeyard_lsp::registry::ServerSpec;
 use codeyard_telemetry::Metrics;
 
 /// A language server that takes part in a query.
@@ -24,8 +24,10 @@ pub struct Provider {
     pub kind: ServerKind,
     /// Its actor.
     pub server: Addr<LanguageServer>,
-    /// The files of its languages.
-    pub languages: Arc<LanguageFiles>,
+    /// Its registry entry.
+    pub spec: Arc<ServerSpec>,
+    /// Maps files to languages.
+    pub servers: Arc<IndexedRegistry>,
     /// Its state.
     pub state: state_watch::Receiver,
     /// Its turns among all servers.
@@ -36,26 +38,12 @@ pub struct Provider {
     pub begun: Arc<AtomicBool>,
     /// Counts the requests that its server doesn't get.
     pub metrics: Arc<dyn Metrics>,
-    /// Whether its kind has diagnostics.
-    pub has_diagnostics: bool,
     /// Whether it is a linter: it adds diagnostics to those of a main server.
     pub is_linter: bool,
     /// Whether it is asked about a document of another server's language: its answer adds to that server's.
     pub is_companion: bool,
-    /// The most symbols that it lists for a workspace; 0 means all.
-    pub symbols_max: usize,
-    /// Whether it answers a search like the one before from a cache.
-    pub caches_symbols: bool,
-    /// Whether references through CommonJS are added to its own.
-    pub links_commonjs: bool,
-    /// The callers that it leaves out, which are taken from its references.
-    pub unlisted_callers: Option<UnlistedCallers>,
-    /// Whether it answers only for documents that are open.
-    pub answers_opened_only: bool,
-    /// No document is opened before it is ready.
-    pub ignores_early_opens: bool,
     /// The languages for which it is only a fallback; `None`: it is not a fallback.
-    pub fallback_for: Option<Arc<LanguageFiles>>,
+    pub fallback_for: Option<Arc<FallbackFor>>,
     /// The projects of it that the query is about, and how many of their files it knows.
     pub projects: ProviderProjects,
 }
@@ -66,7 +54,7 @@ pub struct ProviderProjects {
     /// All its projects.
     pub cell: ProjectCell,
     /// The roots of those that the plan of the query names.
-    pub roots: BTreeSet<PathBuf>,
+    pub roots: Arc<BTreeSet<PathBuf>>,
     /// The roots of those that the query is about; `None`: all of them.
     pub asked: Option<Arc<BTreeSet<PathBuf>>>,
 }
@@ -83,19 +71,19 @@ impl Provider {
     }
 }
 
-/// Languages, and which files are in them.
-pub struct LanguageFiles {
+/// The languages that a fallback answers for.
+pub struct FallbackFor {
     /// Language ids.
     pub languages: BTreeSet<String>,
     /// Maps files to languages.
     pub servers: Arc<IndexedRegistry>,
 }
 
-impl LanguageFiles {
-    /// Whether the file with this URI, or at this path, is in one of the languages.
-    pub(crate) fn has_language_of(&self, file: impl AsRef<Path>) -> bool {
+impl FallbackFor {
+    /// Whether the file with this URI is in one of the languages.
+    pub(crate) fn has_language_of(&self, uri: &str) -> bool {
         // The file name decides the language, and it is the end of a URI as of a path.
-        let language = self.servers.index.language_of(file.as_ref());
+        let language = self.servers.index.language_of(Path::new(uri));
         language.is_some_and(|language| self.languages.contains(language))
     }
 }

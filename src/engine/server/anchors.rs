@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::server::registry::IndexedRegistry;
 use codeyard_lsp::registry::ServerSpec;
+use codeyard_projects::is_fragment;
 
 /// Largest number of anchors of one server.
 const MAX_ANCHORS: usize = 32;
@@ -41,13 +42,10 @@ pub(crate) fn choose(server: &ServerSpec, root: &Path, files: &[PathBuf], server
     anchors.into_iter().collect()
 }
 
-/// Extensions of files that are included besides those that begin with `h`.
-const INCLUDED: [&str; 5] = ["inl", "ipp", "tpp", "tcc", "txx"];
-
 /// Whether a file has the extension of a header, or of another file that is meant to be included.
 pub(crate) fn is_header(path: &Path) -> bool {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-    ending.is_some_and(|ending| ending.starts_with('h') || INCLUDED.contains(&ending.as_str()))
+    path.extension().is_some_and(|ending| ending.to_string_lossy().to_ascii_lowercase().starts_with('h'))
+        || is_fragment(path)
 }
 
 fn best(files: &[&PathBuf], servers: &IndexedRegistry, server: &ServerSpec) -> Option<PathBuf> {

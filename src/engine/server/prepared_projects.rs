@@ -156,9 +156,14 @@ impl PreparedProjects {
         self.0.values().any(|project| project.settings_when_ready.is_some())
     }
 
-    /// The folders that no watcher follows.
+    /// Whether there are folders that no watcher follows.
+    pub(super) fn have_unwatched(&self) -> bool {
+        self.0.values().any(|project| !project.unwatched.is_empty())
+    }
+
+    /// The folders that no watcher follows, of each project.
     pub(super) fn unwatched(&self) -> Vec<Arc<[UnwatchedFolder]>> {
-        self.0.values().map(|project| project.unwatched.clone()).filter(|folders| !folders.is_empty()).collect()
+        self.0.values().map(|project| project.unwatched.clone()).collect()
     }
 
     /// The arguments to add to the server's command.

@@ -80,8 +80,8 @@ impl LanguageServer {
 
     /// Prepares the projects again if folders changed that no watcher follows.
     pub(super) fn look_at_unwatched(&mut self, ctx: &mut Context<Self>) {
-        let unwatched = self.projects.unwatched();
-        if !unwatched.is_empty() && !self.is_preparing() {
+        if !self.is_preparing() {
+            let unwatched = self.projects.unwatched();
             self.prepare_again(PreparationCause { unwatched, ..PreparationCause::default() }, ctx);
         }
     }

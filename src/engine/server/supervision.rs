@@ -77,8 +77,8 @@ impl LanguageServer {
 
     /// When the folders that no watcher follows are looked at next.
     fn next_look(&self, session: &LiveServer) -> Option<Instant> {
-        let last = self.supervision.looked_at.unwrap_or(session.started_at).max(session.started_at);
-        (!self.projects.unwatched().is_empty()).then(|| last + UNWATCHED_INTERVAL)
+        let last = self.supervision.looked_at.map_or(session.started_at, |at| at.max(session.started_at));
+        self.projects.have_unwatched().then(|| last + UNWATCHED_INTERVAL)
     }
 
     /// Silence after which a server with expired requests counts as hung.

@@ -71,8 +71,8 @@ impl Workspace {
             return Err(draining().into());
         }
         let first_walk = self.prepare(ctx);
-        let needs_files = !is_about_one_document(&begin.query) || self.may_have_companions(&begin.query);
-        if let Some(first_walk) = first_walk.clone().filter(|_| needs_files) {
+        let needs_files = |query: &GatedQuery| !is_about_one_document(query) || self.may_have_companions(query);
+        if let Some(first_walk) = first_walk.clone().filter(|_| needs_files(&begin.query)) {
             return Ok(Begun::Wait(Wait::Preparing(first_walk)));
         }
         let (query, call) = (begin.query, begin.call);
@@ -231,7 +231,7 @@ impl Workspace {
         call.update(|record| record.cache = Some(CacheUse::Fresh));
         let servers: Vec<_> = providers.iter().map(|provider| provider.state.clone()).collect();
         let asked = providers.iter().map(|provider| provider.server.clone()).collect();
-        let callers = Callers::one(deadline);
+        let (callers, began) = (Callers::one(deadline), Instant::now());
         let execution = Execution {
             query,
             origin: RequestOrigin::Call(call.clone()),
@@ -253,7 +253,7 @@ impl Workspace {
             snapshot_key: snapshot_key.clone(),
             seen: seen.epochs,
             callers: callers.clone(),
-            began: Instant::now(),
+            began,
         };
         let run = execution.share();
         let awaited = AwaitedExecution {
@@ -261,7 +261,7 @@ impl Workspace {
             key: snapshot_key.clone(),
             servers: asked,
             epochs: seen,
-            began: Instant::now(),
+            began,
             questions: self.is_watched().then(|| self.long_questions.clone()),
             runtime: Handle::current(),
         };
@@ -322,7 +322,7 @@ impl Workspace {
         deadline: Deadline,
     ) {
         let indexing = matches!(&*provider.state.borrow(), ServerState::Indexing { .. });
-        let opens = indexing && document.is_some() && !provider.ignores_early_opens;
+        let opens = indexing && document.is_some() && !provider.spec.quirks.ignores_early_opens;
         if let (true, Some(request)) = (opens, operations::first_request(query, document.cloned())) {
             drop(provider.server.try_send(SendRequest { request, deadline }));
         }

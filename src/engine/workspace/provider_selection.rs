@@ -7,7 +7,7 @@ use actix::prelude::*;
 
 use crate::query::gather::is_symbol_search;
 use crate::query::plan::{Choice, Plan};
-use crate::query::provider::{LanguageFiles, Provider, ProviderProjects};
+use crate::query::provider::{FallbackFor, Provider, ProviderProjects};
 use crate::query::{fallback, gather, operations};
 use crate::server::document::DocumentInput;
 use crate::status::server_state::{ServerState, Unavailable};
@@ -115,7 +115,7 @@ impl Workspace {
         ctx: &mut Context<Self>,
     ) -> Provider {
         let (servers, metrics) = (self.setup.servers.clone(), self.setup.shared.metrics.clone());
-        let language_files = |languages| Arc::new(LanguageFiles { languages, servers: servers.clone() });
+        let roots = Arc::new(choice.projects.clone());
         let is_linter = choice.is_linter();
         let child = self.child(choice, ctx);
         child.state.start().need();
@@ -124,8 +124,7 @@ impl Workspace {
         child.status.set_wanted(!is_linter);
         Provider {
             kind: ServerKind::new(&choice.key.kind),
-            languages: language_files(choice.server.languages.iter().cloned().collect()),
-            has_diagnostics: !choice.server.quirks.no_diagnostics,
+            spec: choice.server.clone(),
             server: child.actor.clone(),
             state: child.state.clone(),
             turns: child.turns.clone(),
@@ -134,18 +133,13 @@ impl Workspace {
             metrics,
             is_linter,
             is_companion: choice.is_companion,
-            symbols_max: choice.server.quirks.symbols_max,
-            caches_symbols: choice.server.quirks.caches_symbols,
-            links_commonjs: choice.server.quirks.links_commonjs,
-            unlisted_callers: choice.server.quirks.callers_by_references,
-            answers_opened_only: choice.server.quirks.open_set_matters,
-            ignores_early_opens: choice.server.quirks.ignores_early_opens,
-            fallback_for: fallback_for.map(language_files),
+            fallback_for: fallback_for.map(|languages| Arc::new(FallbackFor { languages, servers: servers.clone() })),
+            servers,
             projects: ProviderProjects {
                 cell: child.status.projects().clone(),
-                roots: choice.projects.clone(),
                 // Such a server answers across its projects.
-                asked: (choice.multi_root != MultiRoot::ByFile).then(|| Arc::new(choice.projects.clone())),
+                asked: (choice.multi_root != MultiRoot::ByFile).then(|| roots.clone()),
+                roots,
             },
         }
     }

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use crate::query::callers::Callers;
 use crate::query::operations::document_diagnostics::DocumentDiagnosticsRequest;
 use crate::query::plan::Plan;
-use crate::query::provider::{LanguageFiles, Provider, ProviderProjects};
+use crate::query::provider::{Provider, ProviderProjects};
 use crate::query::provider_call::RequestContext;
 use crate::query::{plan, provider_call};
 use crate::server::child_key::ChildKey;
@@ -96,12 +96,12 @@ impl Workspace {
         while self.sweeping.running < AT_ONCE && !self.draining {
             let Some((key, path)) = self.sweeping.pending.pop_first() else { return };
             let Some(child) = self.children.get(&key) else { continue };
+            let Some(spec) = self.setup.servers.by_kind.get(&key.kind) else { continue };
             let provider = Provider {
                 is_companion: false,
-                caches_symbols: false,
                 kind: ServerKind::new(&key.kind),
-                languages: Arc::new(LanguageFiles { languages: BTreeSet::new(), servers: self.setup.servers.clone() }),
-                has_diagnostics: true,
+                spec: spec.clone(),
+                servers: self.setup.servers.clone(),
                 server: child.actor.clone(),
                 state: child.state.clone(),
                 turns: child.turns.clone(),
@@ -109,11 +109,6 @@ impl Workspace {
                 begun: Arc::new(true.into()),
                 metrics: self.setup.shared.metrics.clone(),
                 is_linter: false,
-                symbols_max: 0,
-                links_commonjs: false,
-                unlisted_callers: None,
-                answers_opened_only: false,
-                ignores_early_opens: false,
                 fallback_for: None,
                 projects: ProviderProjects::default(),
             };

@@ -22,7 +22,7 @@ const EXTENSIONS: [&str; 5] = ["inl", "ipp", "tpp", "tcc", "txx"];
 
 /// Fragments that include each other, at most.
 const MAX_NESTED_FRAGMENTS: usize = 8;
-/// Files that are looked at to find whether a fragment includes its includer.
+/// Files that are looked at to find the source above a fragment, and whether it includes its includer.
 const MAX_REACHED: usize = 256;
 /// Bytes of all commands together.
 const MAX_SETTINGS_BYTES: usize = 16 * 1024 * 1024;
@@ -38,14 +38,16 @@ pub(super) struct Fragment {
     pub language: Option<SourceLanguage>,
 }
 
+/// Whether the name of a file says that it is meant to be included below declarations.
+pub fn is_fragment(path: &Path) -> bool {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+}
+
 /// The fragments among the first `listed` files of the graph, and how many more there are than [`MAX_FRAGMENTS`].
 pub(super) fn find(graph: &IncludeGraph, listed: usize) -> (Vec<Fragment>, usize) {
-    let is_meant = |at: usize| {
-        let extension =
-            file_name(&graph.files[at]).rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-        extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
-    };
-    let meant: BTreeSet<usize> = (0..listed).filter(|at| is_meant(*at)).collect();
+    let is_meant = |at: &usize| is_fragment(Path::new(&*graph.files[*at]));
+    let meant: BTreeSet<usize> = (0..listed).filter(is_meant).collect();
     if meant.is_empty() {
         return (vec![], 0);
     }
@@ -94,30 +96,35 @@ fn nearest_includer(
     None
 }
 
-/// The language of the nearest source that includes a file, itself or over at most [`MAX_REACHED`] files.
+/// The language of the nearest source that includes a file, itself or over others.
 fn source_above(graph: &IncludeGraph, at: usize, included_by: &HashMap<usize, Vec<usize>>) -> Option<SourceLanguage> {
-    let mut seen = HashSet::from([at]);
-    let mut waiting = VecDeque::from([at]);
-    while let Some(node) = waiting.pop_front().filter(|_| seen.len() <= MAX_REACHED) {
-        if let Some(FileRole::Source(language)) = role(&graph.files[node]) {
-            return Some(language);
-        }
-        waiting.extend(included_by.get(&node).into_iter().flatten().copied().filter(|above| seen.insert(*above)));
-    }
-    None
+    let above = |node| included_by.get(&node).into_iter().flatten().copied();
+    nearest(at, above, |node| match role(&graph.files[node]) {
+        Some(FileRole::Source(language)) => Some(language),
+        _ => None,
+    })
 }
 
-/// Whether the includes of `from` lead to `to`, over at most [`MAX_REACHED`] files. Beyond that the answer is no, which costs only a command.
+/// Whether the includes of `from` lead to `to`. In doubt the answer is no, which costs only a command.
 fn reaches(graph: &IncludeGraph, from: usize, to: usize) -> bool {
-    let mut seen = HashSet::from([from]);
-    let mut waiting = VecDeque::from([from]);
+    nearest(from, |node| graph.includes_of(node), |node| (node == to).then_some(())).is_some()
+}
+
+/// What `find` gives for the nearest file to which the steps from `start` lead, itself included, among at most [`MAX_REACHED`] files.
+fn nearest<I: Iterator<Item = usize>, T>(
+    start: usize,
+    steps: impl Fn(usize) -> I,
+    find: impl Fn(usize) -> Option<T>,
+) -> Option<T> {
+    let mut seen = HashSet::from([start]);
+    let mut waiting = VecDeque::from([start]);
     while let Some(node) = waiting.pop_front().filter(|_| seen.len() <= MAX_REACHED) {
-        if node == to {
-            return true;
+        if let Some(found) = find(node) {
+            return Some(found);
         }
-        waiting.extend(graph.includes_of(node).filter(|target| seen.insert(*target)));
+        waiting.extend(steps(node).filter(|next| seen.insert(*next)));
     }
-    false
+    None
 }
 
 /// The commands as clangd takes them in a change of its settings, over those of the database.

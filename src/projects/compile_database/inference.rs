@@ -309,8 +309,7 @@ impl InferredCommand {
         let mut arguments = vec![driver(self.language)];
         arguments.extend(self.other_options.iter().cloned());
         arguments.extend(self.include_options.iter().cloned());
-        arguments.extend(self.includer.iter().flat_map(|includer| fragments::include_first(root, includer)));
-        self.finish(arguments, root, &self.file)
+        self.finish(arguments, root, (root, &self.file))
     }
 
     /// The command for a database, modelled on that of another source.
@@ -321,12 +320,12 @@ impl InferredCommand {
             // Behind those of the model: they only find what the model's don't.
             arguments.extend([pair[0].clone(), dir]);
         }
-        arguments.extend(self.includer.iter().flat_map(|includer| fragments::include_first(root, includer)));
         let file = root.join(&*self.file).to_string_lossy().into_owned();
-        self.finish(arguments, &model.directory, &file)
+        self.finish(arguments, root, (&model.directory, &file))
     }
 
-    fn finish(&self, mut arguments: Vec<String>, directory: &Path, file: &str) -> CompileCommand {
+    fn finish(&self, mut arguments: Vec<String>, root: &Path, (directory, file): (&Path, &str)) -> CompileCommand {
+        arguments.extend(self.includer.iter().flat_map(|includer| fragments::include_first(root, includer)));
         if self.is_header {
             arguments.push(format!("-x{}", self.language.header_option()));
         }

@@ -53,6 +53,7 @@ use std::path::{Path, PathBuf};
 
 use self::build_hints::{BuildHints, read_text};
 use self::database::CompileCommand;
+pub use self::fragments::is_fragment;
 use self::generated_headers::GeneratedHeaders;
 use self::inference::{InferredCommand, InferredCommands};
 use self::language::{FileRole, role};
@@ -96,13 +97,17 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let generated = GeneratedHeaders::new(request.root, &tree, &system, request.generated);
     let inferred = inference::infer(request.root, &tree, &hints, &system, &generated, &listed, &mut cache);
     let headers = generated.finish()?;
-    let mut of_fragments = fragment_commands(&inferred, built.as_ref(), request.root);
     cache.store(&scans, inferred.graph.files.iter().map(|path| &**path))?;
-    let mut commands = match built {
-        Some(built) => complete(built, &inferred, request, &mut info),
+    let (mut commands, mut of_fragments) = match built {
+        Some(built) => {
+            let mut models = Models::of(&built.commands, request.root);
+            let of_fragments = fragment_commands(&inferred, &built.commands, &mut models, request.root);
+            (complete(built, &inferred, &mut models, request, &mut info), of_fragments)
+        }
         None => {
             describe_inferred(&inferred, &hints, &generated, (request.root, &tree), listed.len(), &mut info);
-            inferred.commands.iter().map(|command| command.to_command(request.root)).collect()
+            let plain = |command: &InferredCommand| command.to_command(request.root);
+            (inferred.commands.iter().map(plain).collect(), inferred.fragments.iter().map(plain).collect())
         }
     };
     request.memory.set_compiled(CompileWatch::new(request.root, &inferred.graph));
@@ -144,19 +149,23 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     Ok(PreparedProject { info, args, settings_when_ready, digest, ..PreparedProject::default() })
 }
 
-/// The commands of fragments. In a project with a database, that of the includer or of the nearest source is their model.
-fn fragment_commands(inferred: &InferredCommands, built: Option<&BuiltDatabase>, root: &Path) -> Vec<CompileCommand> {
-    let Some(BuiltDatabase { commands, .. }) = built else {
-        return inferred.fragments.iter().map(|command| command.to_command(root)).collect();
-    };
-    let mut models = Models::of(commands, root);
+/// The commands of fragments in a project with a database: that of the includer or of the nearest source is their model.
+fn fragment_commands(
+    inferred: &InferredCommands,
+    commands: &[CompileCommand],
+    models: &mut Models,
+    root: &Path,
+) -> Vec<CompileCommand> {
+    if inferred.fragments.is_empty() {
+        return vec![];
+    }
     let includers = inferred.fragments.iter().filter_map(|command| command.includer.as_deref());
     let includers: BTreeSet<PathBuf> = includers.map(|path| root.join(path)).collect();
     let listed = commands.iter().map(|command| (command.path(), command));
     let own: HashMap<PathBuf, &CompileCommand> = listed.filter(|(path, _)| includers.contains(path)).collect();
     // One that the database lists has a command of its own.
-    let known = database::listed_files(commands);
-    let unlisted = inferred.fragments.iter().filter(|command| !known.contains(&root.join(&*command.file)));
+    let unlisted: Vec<_> =
+        inferred.fragments.iter().filter(|command| !models.listed.contains(&root.join(&*command.file))).collect();
     let of_model = |command: &InferredCommand| {
         let own = command.includer.as_deref().and_then(|path| own.get(&root.join(path)).copied());
         match own.or_else(|| models.nearest(command, commands)) {
@@ -165,7 +174,7 @@ fn fragment_commands(inferred: &InferredCommands, built: Option<&BuiltDatabase>,
             None => Some(command.to_command(root)),
         }
     };
-    unlisted.filter_map(of_model).collect()
+    unlisted.into_iter().filter_map(of_model).collect()
 }
 
 /// Whether a `.clangd` in the project's folders, or above them in the workspace, names what commands must not name.
@@ -236,17 +245,16 @@ fn built_database(request: &ProjectRequest<'_>, tree: &Tree, info: &mut ProjectI
 fn complete(
     built: BuiltDatabase,
     inferred: &InferredCommands,
+    models: &mut Models,
     request: &ProjectRequest<'_>,
     info: &mut ProjectInfo,
 ) -> Vec<CompileCommand> {
     let BuiltDatabase { source, commands } = built;
-    let known = database::listed_files(&commands);
-    let mut models = Models::of(&commands, request.root);
     // Headers that no source includes need a command too, or the server wouldn't know them.
-    let is_missing = |command: &&InferredCommand| !known.contains(&request.root.join(&*command.file));
+    let is_missing = |command: &&InferredCommand| !models.listed.contains(&request.root.join(&*command.file));
     let missing: Vec<&InferredCommand> = inferred.commands.iter().filter(is_missing).collect();
     let sources = missing.iter().filter(|command| !command.is_header).count();
-    let listed = request.files.iter().filter(|path| known.contains(path.as_path())).count();
+    let listed = request.files.iter().filter(|path| models.listed.contains(path.as_path())).count();
     if sources > 0 {
         info.problems.push(format!(
             "{source} lists {listed} of {} sources; the commands of the others are inferred",
@@ -273,6 +281,8 @@ fn unusable(info: &ProjectInfo, inferred: &InferredCommands) -> usize {
 
 /// Finds the listed source that is nearest to another one.
 struct Models {
+    /// The listed files, as real paths.
+    listed: BTreeSet<PathBuf>,
     /// By directory relative to the root, the first command of C and of C++.
     by_dir: BTreeMap<String, [Option<usize>; 2]>,
     found: HashMap<(String, bool), Option<usize>>,
@@ -288,7 +298,7 @@ impl Models {
             let places = by_dir.entry(crate::tree::parent(path).to_owned()).or_default();
             places[usize::from(language.is_cpp())].get_or_insert(at);
         }
-        Self { by_dir, found: HashMap::new() }
+        Self { listed: database::listed_files(commands), by_dir, found: HashMap::new() }
     }
 
     fn nearest<'a>(&mut self, command: &InferredCommand, commands: &'a [CompileCommand]) -> Option<&'a CompileCommand> {

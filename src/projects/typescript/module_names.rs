@@ -12,7 +12,6 @@ use codeyard_lsp::registry::MarkerFiles;
 use serde_json::Value;
 
 use super::configuration::normalized;
-use super::package_entries;
 use super::packages::Packages;
 use crate::limits::MAX_SPECIFIER_BYTES;
 
@@ -71,20 +70,6 @@ impl<'a> ModuleNames<'a> {
     /// Whether this is one of the files.
     pub(super) fn holds(&self, file: &Path) -> bool {
         self.files.contains(file)
-    }
-
-    /// Where the source of a target may be that a build writes: none if the target is a file of the tree. Of the `whole` package it may be in a folder
-    /// less deep.
-    pub(super) fn sources_of_built(&self, folder: &Path, target: &str, whole: bool) -> Vec<String> {
-        let place = normalized(&folder.join(target));
-        if place.is_none_or(|place| package_entries::meant(&place).iter().any(|file| self.holds(file))) {
-            return vec![];
-        }
-        let mut sources = package_entries::sources_of(target);
-        if !whole {
-            sources.truncate(1);
-        }
-        sources
     }
 
     /// The files below a folder.

@@ -16,7 +16,7 @@ use super::packages::Packages;
 use crate::limits::MAX_SPECIFIER_BYTES;
 
 /// Extensions of declarations, longer than what a path calls its extension.
-pub(super) const DECLARATIONS: [&str; 3] = [".d.ts", ".d.mts", ".d.cts"];
+const DECLARATIONS: [&str; 3] = [".d.ts", ".d.mts", ".d.cts"];
 /// By extension of a target, the endings of the files that TypeScript tries in its place, in this order.
 const TRIED: [(&str, &[&str]); 8] = [
     ("js", &["ts", "tsx", "d.ts", "js"]),
@@ -98,7 +98,7 @@ impl<'a> PackageEntries<'a> {
             _ => manifest.get("exports").map(|exports| entries(exports, &format!("./{rest}"))).unwrap_or_default(),
         });
         let fallbacks = [package.join(rest), package.join("src").join(rest)];
-        let sources = targets.iter().flat_map(|target| self.names.sources_of_built(package, target, rest.is_empty()));
+        let sources = targets.iter().flat_map(|target| sources_of_built(self.names, package, target, rest.is_empty()));
         let named = sources.chain(targets.iter().cloned()).filter_map(|target| in_folder(package, &target));
         let places = named.chain(fallbacks);
         let found = places.into_iter().find_map(|place| self.found(&place));
@@ -155,10 +155,10 @@ impl<'a> PackageEntries<'a> {
     fn is_expected(&self, file: &Path) -> bool {
         self.written.iter().any(|(folder, root)| {
             let below = file.strip_prefix(folder).ok().and_then(Path::to_str);
-            let endings = DECLARATIONS.iter().zip([["ts", "tsx"], ["mts", "mts"], ["cts", "cts"]]);
+            let endings = DECLARATIONS.iter().zip([&["ts", "tsx"][..], &["mts"], &["cts"]]);
             let mut sources = endings.flat_map(|(ending, sources)| {
                 let stem = below.and_then(|below| below.strip_suffix(ending));
-                sources.map(move |source| stem.map(|stem| root.join(format!("{stem}.{source}"))))
+                sources.iter().map(move |source| stem.map(|stem| root.join(format!("{stem}.{source}"))))
             });
             sources.any(|source| source.is_some_and(|source| self.names.holds(&source)))
         })
@@ -205,7 +205,7 @@ impl<'a> PackageEntries<'a> {
 }
 
 /// A path of a manifest, unless it leads out of the package.
-fn in_folder(package: &Path, target: &str) -> Option<PathBuf> {
+pub(super) fn in_folder(package: &Path, target: &str) -> Option<PathBuf> {
     normalized(&package.join(target)).filter(|place| place.starts_with(package))
 }
 
@@ -214,8 +214,22 @@ fn main(manifest: &Value) -> Option<&str> {
     MAIN.iter().find_map(|member| manifest.get(*member)?.as_str().filter(|target| !target.is_empty()))
 }
 
+/// Where the source of a target may be that a build writes: none if the target is a file of the tree. Of the `whole` package it may be in a folder
+/// less deep.
+pub(super) fn sources_of_built(names: &ModuleNames<'_>, package: &Path, target: &str, whole: bool) -> Vec<String> {
+    let is_in_tree = |place: PathBuf| meant(&place).iter().any(|file| names.holds(file));
+    if normalized(&package.join(target)).is_none_or(is_in_tree) {
+        return vec![];
+    }
+    let mut sources = sources_of(target);
+    if !whole {
+        sources.truncate(1);
+    }
+    sources
+}
+
 /// Where the source of a target may be that a build writes: `src/esm/index` and `src/index` for `dist/esm/index.d.ts`. Without an extension.
-pub(super) fn sources_of(target: &str) -> Vec<String> {
+fn sources_of(target: &str) -> Vec<String> {
     let target = target.strip_prefix("./").unwrap_or(target);
     let of_declaration = DECLARATIONS.iter().find_map(|ending| target.strip_suffix(ending));
     let mut extensions = TRIED.iter().map(|(extension, _)| extension);
@@ -233,7 +247,7 @@ pub(super) fn whole_package(manifest: &Value) -> Vec<String> {
 }
 
 /// `index` of `index.d.ts`; `None` for other files.
-fn stem_of_declaration(file: &Path) -> Option<&str> {
+pub(super) fn stem_of_declaration(file: &Path) -> Option<&str> {
     let name = file.file_name()?.to_str()?;
     DECLARATIONS.iter().find_map(|ending| name.strip_suffix(ending))
 }
@@ -245,7 +259,7 @@ fn is_module(place: &Path) -> bool {
 }
 
 /// The files that a target may mean, in the order in which TypeScript tries them.
-pub(super) fn meant(place: &Path) -> Vec<PathBuf> {
+fn meant(place: &Path) -> Vec<PathBuf> {
     if stem_of_declaration(place).is_some() {
         return vec![place.into()];
     }

@@ -61,40 +61,24 @@ impl<'a> ImportedPackages<'a> {
                 remedy: Some(self.packages.install_command(self.disk)),
                 // The inferred project finds them, and has the files that import them.
                 hides_uses: false,
-                is_used_elsewhere: false,
                 ..names(&unlinked)
             });
         }
-        if !unbuilt.is_empty() {
-            let folders: Vec<&Path> = unbuilt.keys().copied().collect();
+        for (by_package, (one, several), how, has_remedy) in [
+            (unbuilt, ("isn't", "aren't"), "built", true),
+            (unmapped, ("is", "are"), "built without `declarationMap`", false),
+            (misplaced, ("is", "are"), "built to where `outDir` and `rootDir` of no tsconfig.json lead to", false),
+        ] {
+            if by_package.is_empty() {
+                continue;
+            }
+            let folders: Vec<&Path> = by_package.keys().copied().collect();
             let (subject, is_one) = self.subject(&folders, root);
             causes.push(UnresolvedNames {
-                what: format!("{subject} {} built", if is_one { "isn't" } else { "aren't" }),
-                remedy: self.packages.build_command(&folders, self.disk),
+                what: format!("{subject} {} {how}", if is_one { one } else { several }),
+                remedy: if has_remedy { self.packages.build_command(&folders, self.disk) } else { None },
                 hides_uses: true,
-                is_used_elsewhere: false,
-                ..names(unbuilt.values().flatten())
-            });
-        }
-        if !unmapped.is_empty() {
-            let folders: Vec<&Path> = unmapped.keys().copied().collect();
-            let (subject, is_one) = self.subject(&folders, root);
-            causes.push(UnresolvedNames {
-                what: format!("{subject} {} built without `declarationMap`", if is_one { "is" } else { "are" }),
-                hides_uses: true,
-                is_used_elsewhere: false,
-                ..names(unmapped.values().flatten())
-            });
-        }
-        if !misplaced.is_empty() {
-            let folders: Vec<&Path> = misplaced.keys().copied().collect();
-            let (subject, is_one) = self.subject(&folders, root);
-            let verb = if is_one { "is" } else { "are" };
-            causes.push(UnresolvedNames {
-                what: format!("{subject} {verb} built to where `outDir` and `rootDir` of no tsconfig.json lead to"),
-                hides_uses: true,
-                is_used_elsewhere: false,
-                ..names(misplaced.values().flatten())
+                ..names(by_package.values().flatten())
             });
         }
         causes

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use codeyard_lsp::registry::{MarkerFiles, NODE_INSTALLERS, parse_jsonc};
 use serde_json::{Value, json};
 
-use super::configuration::normalized;
 use super::module_names::{self, ModuleNames};
-use super::package_entries;
+use super::package_entries::{in_folder, sources_of_built, whole_package};
 use super::workspaces::{Members, PNPM_WORKSPACE};
 use crate::info::UnresolvedNames;
 use crate::limits::{MAX_EXAMPLES, MAX_WORKSPACE_PACKAGES};
@@ -118,15 +117,15 @@ impl Packages {
         for (name, folder) in self.by_name() {
             let manifest = self.manifest(folder);
             // Sources come before what a build writes, so that it doesn't matter whether it has run.
-            let main = manifest.map(package_entries::whole_package).unwrap_or_default();
-            let sources = main.iter().flat_map(|target| names.sources_of_built(folder, target, true));
+            let main = manifest.map(whole_package).unwrap_or_default();
+            let sources = main.iter().flat_map(|target| sources_of_built(names, folder, target, true));
             let mut places: Vec<PathBuf> = sources.filter_map(|source| in_folder(folder, &source)).collect();
             places.extend([folder.to_path_buf(), folder.join("src"), folder.join("src/index")]);
             paths.insert(name.into(), json!(places));
             paths.insert(format!("{name}/*"), json!([folder.join("*"), folder.join("src/*")]));
             let exported = manifest.map(module_names::exported_paths).unwrap_or_default();
             for (path, targets) in exported {
-                let sources = targets.iter().flat_map(|target| names.sources_of_built(folder, target, false));
+                let sources = targets.iter().flat_map(|target| sources_of_built(names, folder, target, false));
                 let named = sources.chain(targets.iter().cloned());
                 let mut places: Vec<PathBuf> = named.filter_map(|target| in_folder(folder, &target)).collect();
                 if !places.is_empty() {
@@ -263,9 +262,4 @@ fn installer_of(manifest: &Value) -> Option<&'static str> {
 
 fn has_build(manifest: &Value) -> bool {
     manifest.get("scripts").and_then(|scripts| scripts.get("build")).is_some_and(Value::is_string)
-}
-
-/// A path of a manifest, unless it leads out of the package.
-fn in_folder(folder: &Path, path: &str) -> Option<PathBuf> {
-    normalized(&folder.join(path)).filter(|place| place.starts_with(folder))
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use codeyard_lsp::registry::MarkerFiles;
 
 use super::configuration::{Configuration, ConfigurationReader, Outputs};
-use super::package_entries::DECLARATIONS;
+use super::package_entries::stem_of_declaration;
 use crate::limits::MAX_CONFIGURATIONS;
 
 /// The names that a server looks for, the first one wins in a folder.
@@ -114,9 +114,7 @@ impl AssignedFiles<'_> {
 
 /// The innermost folder that holds all of these files; declarations don't count.
 fn common_folder(files: &[&Path]) -> Option<PathBuf> {
-    let is_declaration =
-        |file: &&Path| file.to_str().is_some_and(|name| DECLARATIONS.iter().any(|end| name.ends_with(end)));
-    let sources: Vec<&Path> = files.iter().copied().filter(|file| !is_declaration(file)).collect();
+    let sources: Vec<&Path> = files.iter().copied().filter(|file| stem_of_declaration(file).is_none()).collect();
     let mut folders = sources.first()?.ancestors().skip(1);
     folders.find(|folder| sources.iter().all(|file| file.starts_with(folder))).map(Path::to_path_buf)
 }

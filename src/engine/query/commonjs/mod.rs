@@ -127,9 +127,9 @@ async fn linked<'a>(
     context: RequestContext<'a>,
 ) -> Result<(Linker<'a>, bool), ProviderFailure> {
     let questions = ServerQuestions { provider, context };
-    let words = if provider.links_commonjs { sources::words(context).await } else { Arc::default() };
+    let words = if provider.spec.quirks.links_commonjs { sources::words(context).await } else { Arc::default() };
     let mut linker = Linker::new(questions, words);
-    if !provider.links_commonjs || !linker.may_link(asked.document) {
+    if !provider.spec.quirks.links_commonjs || !linker.may_link(asked.document) {
         return Ok((linker, false));
     }
     if !linker.is_commonjs(asked).await? && !linker.is_required().await? {

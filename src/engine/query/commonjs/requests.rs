@@ -25,7 +25,7 @@ impl ServerQuestions<'_> {
         document: &DocumentInput,
         position: Position,
     ) -> Result<Vec<RawLocation>, ProviderFailure> {
-        let request = definition::at(document.clone(), position, self.provider.answers_opened_only);
+        let request = definition::at(document.clone(), position, self.provider.spec.quirks.open_set_matters);
         provider_call::ask(self.provider, &request, self.context).await
     }
 
@@ -49,7 +49,7 @@ impl ServerQuestions<'_> {
         position: Position,
         include_declaration: bool,
     ) -> Result<Vec<RawLocation>, ProviderFailure> {
-        let is_opened = self.provider.answers_opened_only;
+        let is_opened = self.provider.spec.quirks.open_set_matters;
         let request = references::at(document.clone(), position, include_declaration, is_opened);
         provider_call::ask(self.provider, &request, self.context).await
     }

@@ -80,7 +80,7 @@ impl ToolOperation for IncomingCalls {
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
         let mut own = calls(provider, &self.request, context, IncomingCallsRequest).await?;
         let DocumentPosition { document, position, .. } = &self.request.0;
-        if let (CallsAnswer::Calls(listed), Some(which)) = (&mut own, provider.unlisted_callers) {
+        if let (CallsAnswer::Calls(listed), Some(which)) = (&mut own, provider.spec.quirks.callers_by_references) {
             let (at, listed) = ((document, *position), std::mem::take(listed));
             let completed = callers_by_references::complete(provider, which, at, listed, context).await?;
             return Ok(Callers { answer: CallsAnswer::Calls(completed.calls), undecided: completed.undecided });

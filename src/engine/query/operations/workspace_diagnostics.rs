@@ -7,16 +7,18 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::query::canonicalise::context::CanonicalContext;
-use crate::query::provider::{LanguageFiles, Provider};
+use crate::query::provider::Provider;
 use crate::query::provider_call::{Attempt, ProviderCall, ProviderFailure, RequestContext, internal};
 use crate::query::query_operation::{ProviderRule, QueryOperation};
 use crate::server::messages::{PendingAnswer, ProjectReport};
+use crate::server::registry::IndexedRegistry;
 use crate::server::request::{Exchange, LspRequest, SessionView};
 use codeyard_base::ids::ServerKind;
 use codeyard_canon::Canonical;
 use codeyard_files::gate::spelt_path;
 use codeyard_lsp::convert::{self, ConvertError, DocumentDiagnosticReport, FileDiagnosticReport, ReplyEntries};
 use codeyard_lsp::methods::{self, WorkspaceDiagnosticParams};
+use codeyard_lsp::registry::ServerSpec;
 use codeyard_model::answer::DiagnosticsCoverage;
 use codeyard_model::diagnostic::{FileDiagnostics, RawFileDiagnostics};
 use codeyard_model::error::ToolError;
@@ -73,9 +75,11 @@ impl QueryOperation for WorkspaceDiagnostics {
 
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
         let files = reported(provider, &self.request, context).await?;
-        let reporter = (provider.has_diagnostics && provider.fallback_for.is_none()).then(|| Reporter {
+        let has_diagnostics = !provider.spec.quirks.no_diagnostics && provider.fallback_for.is_none();
+        let reporter = has_diagnostics.then(|| Reporter {
             kind: provider.kind.clone(),
-            languages: provider.languages.clone(),
+            spec: provider.spec.clone(),
+            servers: provider.servers.clone(),
             roots: provider.projects.roots.clone(),
         });
         Ok(ReportedFiles { reporter, files })
@@ -108,9 +112,10 @@ pub(super) struct ReportedFiles {
 /// Which files a server reports.
 struct Reporter {
     kind: ServerKind,
-    languages: Arc<LanguageFiles>,
+    spec: Arc<ServerSpec>,
+    servers: Arc<IndexedRegistry>,
     /// Its project roots.
-    roots: BTreeSet<PathBuf>,
+    roots: Arc<BTreeSet<PathBuf>>,
 }
 
 impl ReplyEntries for ReportedFiles {
@@ -121,7 +126,7 @@ impl ReplyEntries for ReportedFiles {
 
 impl Reporter {
     fn serves(&self, file: &Path) -> bool {
-        self.languages.has_language_of(file) && file.ancestors().any(|folder| self.roots.contains(folder))
+        self.servers.serves(&self.spec, file) && file.ancestors().any(|folder| self.roots.contains(folder))
     }
 }
 

@@ -49,7 +49,7 @@ impl WorkspaceSymbolsRequest {
         provider: &Provider,
         context: RequestContext<'_>,
     ) -> Result<Vec<RawWorkspaceSymbol>, ProviderFailure> {
-        if provider.caches_symbols {
+        if provider.spec.quirks.caches_symbols {
             // No name ends like this, so it finds nothing; the server forgets its last answer.
             let other = Self { name: format!("{}\u{feff}", self.name) };
             provider_call::ask(provider, &other, context).await?;
@@ -147,6 +147,7 @@ impl ToolOperation for SymbolsByName {
     }
 
     fn is_capped(provider: &Provider, answer: &Self::Answer) -> bool {
-        provider.symbols_max > 0 && answer.len() >= provider.symbols_max
+        let max = provider.spec.quirks.symbols_max;
+        max > 0 && answer.len() >= max
     }
 }
