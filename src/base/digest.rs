@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// The lower-case hex SHA-256 of `text` (64 characters); `sha256hex` of `docs/contract-lsp-v1.md`.
+/// The lower-case hex SHA-256 of `text` (64 characters); `sha256hex` of `docs/internals/reference/contract-lsp-v1.md`.
 pub fn sha256hex(text: impl AsRef<[u8]>) -> String {
     hex(&Sha256::digest(text.as_ref()))
 }

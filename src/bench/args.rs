@@ -15,7 +15,7 @@ pub struct BenchArgs {
     /// Public repository to measure on; fetched once with the client of its registry. Can be repeated.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub corpus: Vec<CorpusName>,
-    /// Measure all scenarios on django, rxjs and zstd, as in docs/benchmarks.md.
+    /// Measure all scenarios on django, rxjs and zstd, as in docs/internals/benchmarks.md.
     #[arg(long)]
     pub all: bool,
     /// Scenario to measure; can be repeated [default: all except `leak`, `fleet`, `groups` and `runs`].
@@ -48,7 +48,7 @@ pub struct BenchArgs {
     /// Print the tables as Markdown.
     #[arg(long)]
     pub markdown: bool,
-    /// Write the tables between the markers of a Markdown file, such as docs/benchmarks.md.
+    /// Write the tables between the markers of a Markdown file, such as docs/internals/benchmarks.md.
     #[arg(long, value_name = "FILE")]
     pub write_docs: Option<PathBuf>,
     /// Exit with code 1 if a target is missed or an answer is wrong.

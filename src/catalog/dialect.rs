@@ -1,4 +1,4 @@
-//! Errors as JSON-RPC errors whose `data` has a namespaced code (`docs/contract-lsp-v1.md#errors`).
+//! Errors as JSON-RPC errors whose `data` has a namespaced code (`docs/internals/reference/contract-lsp-v1.md#errors`).
 //!
 //! Invariants: `data` always has the code, however small the cap; messages and details are bounded; the members come in the
 //! order code, message, details, and the details in the order of their keys.
@@ -21,7 +21,7 @@ pub(crate) const INVALID_PARAMS: i32 = -32602;
 /// JSON-RPC "Internal error".
 pub(crate) const INTERNAL_ERROR: i32 = -32603;
 
-/// The JSON-RPC number of `code` (`docs/contract-lsp-v1.md#errors`).
+/// The JSON-RPC number of `code` (`docs/internals/reference/contract-lsp-v1.md#errors`).
 pub fn json_rpc_number(code: ErrorCode) -> i32 {
     match code {
         ErrorCode::InvalidParams

@@ -1,6 +1,6 @@
 //! The limits of this crate: sizes and counts of arguments, answers and errors.
 
-/// Levels of an outline in an answer (`docs/contract-code.md#what-doesnt-fit`).
+/// Levels of an outline in an answer (`docs/internals/reference/contract-code.md#what-doesnt-fit`).
 pub const MAX_OUTLINE_LEVELS: usize = 32;
 
 /// Longest message of an error, in code points.
@@ -12,7 +12,7 @@ pub const MAX_ERROR_TEXT_CHARS: usize = 6_000;
 /// Largest `data` of a JSON-RPC error, in bytes. Larger details are omitted.
 pub const MAX_ERROR_DATA_BYTES: usize = 16 * 1024;
 
-/// Most rows of an answer of the catalog `code` (`docs/contract-code.md#arguments`).
+/// Most rows of an answer of the catalog `code` (`docs/internals/reference/contract-code.md#arguments`).
 pub const MAX_CODE_ROWS: usize = 200;
 
 /// Most lines of context on each side of a matching line.
@@ -30,7 +30,7 @@ pub const MAX_LAUNCH_TEXT_CHARS: usize = 2_048;
 /// Longest idempotency key, in code points.
 pub const MAX_LAUNCH_KEY_CHARS: usize = 200;
 
-/// Most runs of a list (`docs/contract-launch.md#lists`).
+/// Most runs of a list (`docs/internals/reference/contract-launch.md#lists`).
 pub const MAX_LAUNCH_RUNS: usize = 200;
 
 /// Longest time that a call waits for a run, in milliseconds. The run goes on.

@@ -10,13 +10,13 @@ use codeyard_model::limits::{Limits, MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES, REQU
 use crate::dialect::{INTERNAL_ERROR, INVALID_PARAMS};
 
 /// The permission of the operations that show what code says: navigation, symbols, outlines, diagnostics, search. All catalogs
-/// name it for tools that do one of them (`docs/decisions/permissions.md`).
+/// name it for tools that do one of them (`docs/internals/decisions/permissions.md`).
 pub(crate) const CODE_INTELLIGENCE: &str = "lsp";
 
 /// What happens to the work of a call when its client disconnects or cancels the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDeparture {
-    /// The work is cancelled, down to the language server (`docs/protocol.md#answers-over-http`).
+    /// The work is cancelled, down to the language server (`docs/internals/protocol.md#answers-over-http`).
     Cancel,
     /// The work continues until it ends or its deadline passes. Nobody receives its answer.
     ///
@@ -64,7 +64,7 @@ pub struct CallPolicy {
     pub outcomes: OutcomeCodes,
 }
 
-/// Outcomes as JSON-RPC errors (`docs/contract-lsp-v1.md#errors`).
+/// Outcomes as JSON-RPC errors (`docs/internals/reference/contract-lsp-v1.md#errors`).
 const JSON_RPC_OUTCOMES: OutcomeCodes = OutcomeCodes {
     timeout: OutcomeCode::json_rpc(ErrorCode::CapExceeded, INTERNAL_ERROR),
     overloaded: OutcomeCode::json_rpc(ErrorCode::CapExceeded, INTERNAL_ERROR),
@@ -72,7 +72,7 @@ const JSON_RPC_OUTCOMES: OutcomeCodes = OutcomeCodes {
     too_large: OutcomeCode::json_rpc(ErrorCode::CapExceeded, INTERNAL_ERROR),
 };
 
-/// Outcomes as tool results (`docs/contract-agent.md#errors`, `docs/contract-code.md#errors`).
+/// Outcomes as tool results (`docs/internals/reference/contract-agent.md#errors`, `docs/internals/reference/contract-code.md#errors`).
 const TOOL_RESULT_OUTCOMES: OutcomeCodes = OutcomeCodes {
     timeout: OutcomeCode::tool_result(ErrorCode::CapExceeded),
     overloaded: OutcomeCode::tool_result(ErrorCode::CapExceeded),
@@ -81,7 +81,7 @@ const TOOL_RESULT_OUTCOMES: OutcomeCodes = OutcomeCodes {
 };
 
 impl CallPolicy {
-    /// The policy of interactive tools whose errors are JSON-RPC errors. Values: `docs/contract-lsp-v1.md#caps`.
+    /// The policy of interactive tools whose errors are JSON-RPC errors. Values: `docs/internals/reference/contract-lsp-v1.md#caps`.
     pub(crate) const INTERACTIVE_JSON_RPC: Self = Self {
         deadline_ms: REQUEST_TIMEOUT_MS,
         on_departure: OnDeparture::Cancel,
@@ -91,8 +91,8 @@ impl CallPolicy {
         outcomes: JSON_RPC_OUTCOMES,
     };
 
-    /// The policy of interactive tools whose errors are tool results. Values: `docs/contract-lsp-v1.md#caps`, which
-    /// `docs/contract-agent.md#pages` and `docs/contract-code.md#what-doesnt-fit` refer to.
+    /// The policy of interactive tools whose errors are tool results. Values: `docs/internals/reference/contract-lsp-v1.md#caps`, which
+    /// `docs/internals/reference/contract-agent.md#pages` and `docs/internals/reference/contract-code.md#what-doesnt-fit` refer to.
     pub(crate) const INTERACTIVE_TOOL_RESULT: Self =
         Self { outcomes: TOOL_RESULT_OUTCOMES, ..Self::INTERACTIVE_JSON_RPC };
 

@@ -84,7 +84,7 @@ pub struct Config {
     pub index: IndexSection,
     /// Defaults for calls of the catalog `code`.
     pub query: QuerySection,
-    /// Weights of the factors that order ranked results. Only their ratios matter. See docs/ranking.md.
+    /// Weights of the factors that order ranked results. Only their ratios matter. See docs/internals/ranking.md.
     pub ranking: Weights,
     /// Workspaces whose code index is read into memory when the service starts.
     pub warmset: WarmsetSection,

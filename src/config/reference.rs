@@ -1,4 +1,4 @@
-//! The table of all keys in `docs/configuration.md`, generated from the JSON schema.
+//! The table of all keys in `docs/internals/reference/configuration.md`, generated from the JSON schema.
 //!
 //! Invariant: each key of the schema has one row; names, defaults and descriptions come from the code.
 

@@ -436,7 +436,7 @@ fn the_schema_agrees_with_the_parser() {
 
 #[test]
 fn the_documented_keys_match_the_code() {
-    let path = "docs/configuration.md";
+    let path = "docs/internals/reference/configuration.md";
     let text =
         fs::read_to_string(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)).expect("the document");
     let (head, rest) = text.split_once("<!-- keys: begin -->").expect("the text has a begin mark");

@@ -68,8 +68,8 @@ pub(super) fn record_state(answer: &CodeAnswer, call: &CallTrace) {
     }
 }
 
-/// The error of a call whose `workspace` is neither the name nor a root of the workspace `here` (`docs/contract-code.md#errors`). Paths
-/// are compared as text, so the error reveals nothing about files outside the roots.
+/// The error of a call whose `workspace` is neither the name nor a root of the workspace `here`
+/// (`docs/internals/reference/contract-code.md#errors`). Paths are compared as text, so the error reveals nothing about files outside the roots.
 pub(super) fn other_workspace(
     directory: &Directory,
     here: &WorkspaceHandle,

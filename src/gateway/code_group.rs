@@ -2,8 +2,8 @@
 //! once on a few blocking threads. Dropping the future cancels this work.
 //!
 //! Invariants: a workspace that fails, drains, hangs or isn't reached in time is named in the answer and disturbs no other; shortly before
-//! its deadline a query returns what has been found by then, also if a thread is in a call of the system (`docs/decisions/slow-files.md`);
-//! no call waits for a first index while another workspace has one.
+//! its deadline a query returns what has been found by then, also if a thread is in a call of the system
+//! (`docs/internals/decisions/slow-files.md`); no call waits for a first index while another workspace has one.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;

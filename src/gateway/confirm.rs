@@ -1,5 +1,5 @@
-//! Confirmation of code index rows by language servers (`confirm: true`, `docs/contract-code.md#confirmed-rows`): it queries the
-//! declarations of each symbol's file, all files at once.
+//! Confirmation of code index rows by language servers (`confirm: true`, `docs/internals/reference/contract-code.md#confirmed-rows`): it
+//! queries the declarations of each symbol's file, all files at once.
 //!
 //! It sets `confirmed_by` and warnings and changes nothing else. Invariants: no row is lost, whatever servers do: a row without an
 //! answer at the deadline stays unconfirmed, and a warning says why; a fallback for a language server confirms nothing; a server that

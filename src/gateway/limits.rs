@@ -16,10 +16,10 @@ pub const RESPONSE_ENVELOPE_BYTES: usize = 1_024;
 /// Longest message of a progress notification, in bytes.
 pub const MAX_PROGRESS_MESSAGE_BYTES: usize = 512;
 
-/// Longest time for a person to answer a permission prompt, in milliseconds (`docs/protocol.md#questions-to-a-person`).
+/// Longest time for a person to answer a permission prompt, in milliseconds (`docs/internals/protocol.md#questions-to-a-person`).
 pub const PERMISSION_WAIT_MS: u64 = 120_000;
 
-/// Open prompts of one session (`docs/protocol.md#questions-to-a-person`).
+/// Open prompts of one session (`docs/internals/protocol.md#questions-to-a-person`).
 pub const MAX_OPEN_PROMPTS: usize = 8;
 
 /// Results that ask a person for permission and whose calls haven't come again yet, of all principals together. Beyond it, a call that needs
@@ -33,7 +33,7 @@ pub const MAX_REQUEST_STATES_PER_PRINCIPAL: usize = 64;
 pub const MAX_OVERDUE_PROMPTS: usize = 8;
 
 /// Most symbols of one answer that language servers are asked to confirm: the first ones
-/// (`docs/contract-code.md#confirmed-rows`).
+/// (`docs/internals/reference/contract-code.md#confirmed-rows`).
 pub const MAX_CONFIRMED_ROWS: usize = 5;
 
 /// Longest wait for the first index of a workspace, in milliseconds. Then the query is answered from what is indexed.

@@ -3,7 +3,7 @@
 //!
 //! It runs after decoding and before the path check, so a denied caller learns nothing about files. Invariants: the
 //! configuration's `deny` has precedence, also over a later answer; only an offered word grants a call; a call that waits for a
-//! person holds no slot, and its deadline has not started. See `docs/decisions/permissions.md`.
+//! person holds no slot, and its deadline has not started. See `docs/internals/decisions/permissions.md`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ const DENY: &str = "deny";
 /// The key of the question in a result that asks for input.
 const INPUT: &str = "permission";
 
-/// The choices of the prompt (`docs/protocol.md#questions-to-a-person`).
+/// The choices of the prompt (`docs/internals/protocol.md#questions-to-a-person`).
 const CHOICES: &[Choice] = &[
     Choice { word: ONCE, title: "Allow once" },
     Choice { word: ALWAYS, title: "Always allow in this workspace" },

@@ -1,5 +1,6 @@
-//! The path check and the engine's part of a call as one future (rows 5 and 7 to 11 of `docs/architecture.md`): queries of the code index go
-//! through [`code`] or, for a group, [`code_group`](super::code_group); calls about runs through [`launch`]; all others through [`language_servers`].
+//! The path check and the engine's part of a call as one future (rows 5 and 7 to 11 of `docs/internals/architecture.md`): queries of the code
+//! index go through [`code`] or, for a group, [`code_group`](super::code_group); calls about runs through [`launch`]; all others through
+//! [`language_servers`].
 //!
 //! It has no deadline of its own. Invariant: dropping the future cancels everything it waits for.
 

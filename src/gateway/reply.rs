@@ -1,4 +1,4 @@
-//! From a call's outcome to its reply and its telemetry record (row 12 of `docs/architecture.md`).
+//! From a call's outcome to its reply and its telemetry record (row 12 of `docs/internals/architecture.md`).
 //!
 //! Invariant: a reply stays below the response cap of the tool's policy by the size of the JSON-RPC envelope.
 

@@ -1,4 +1,4 @@
-//! The path check of a query (row 5 of `docs/architecture.md`).
+//! The path check of a query (row 5 of `docs/internals/architecture.md`).
 //!
 //! Invariants: a resolved query names an existing file inside the roots, or no file; the check of a file runs on the blocking pool, within
 //! the deadline of its call.

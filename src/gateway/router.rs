@@ -1,5 +1,5 @@
 //! The [`Gateway`]: endpoints, tool lists, and calls from decoding to encoding (rows 4 to 6, and 12, of
-//! `docs/architecture.md`).
+//! `docs/internals/architecture.md`).
 //!
 //! Time, bytes, permission and error codes of a call come from the [`CallPolicy`] of its tool, lowered to the workspace's limits.
 

@@ -1,7 +1,8 @@
 //! Which files of the site a run may write: the entries of `allowed_paths`, and the checks of a path against them.
 //!
 //! It doesn't write files. Invariants: a path is compared by its bytes, after every link in it has been resolved; nothing outside the site's
-//! folder and nothing of git's own folder is ever allowed, whatever the entries say. Source: `docs/contract-launch.md#allowed-paths`.
+//! folder and nothing of git's own folder is ever allowed, whatever the entries say. Source:
+//! `docs/internals/reference/contract-launch.md#allowed-paths`.
 
 use std::fs;
 use std::io;

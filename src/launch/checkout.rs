@@ -3,7 +3,7 @@
 //! It clones with real `git`, which runs nothing that the repository brings: no hook, filter, submodule or line-end conversion, so the files hold
 //! exactly the bytes of the commit; links become small files with their target. Invariants: the folder appears as a whole, with the record of what it
 //! holds, or not at all, also after a power loss, so a repetition after a crash finds the same without network; a clone over its bounds is stopped; a repository
-//! that needs a password is refused at once. Source: `docs/contract-launch.md#clones`.
+//! that needs a password is refused at once. Source: `docs/internals/reference/contract-launch.md#clones`.
 
 use std::cell::Cell;
 use std::fs;

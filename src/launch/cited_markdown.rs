@@ -2,7 +2,7 @@
 //!
 //! Templates mark a block with [`cite`], which uses characters that no page holds; models write `[[claim:ID]]`, which [`from_model`] turns into the
 //! same. A mark belongs to the block that it stands in, or to the one before it. Invariants: a clean page has no mark; each of its blocks is listed once,
-//! in its order. Source: `docs/contract-launch.md#claims`.
+//! in its order. Source: `docs/internals/reference/contract-launch.md#claims`.
 
 use std::collections::BTreeSet;
 

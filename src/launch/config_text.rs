@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn every_example_of_the_documentation_is_a_valid_configuration() {
-        let page = include_str!("../../docs/how-to/write-a-run-config.md");
+        let page = include_str!("../../docs/use/write-a-run-config.md");
         let mut checked = 0;
         for (name, form) in [("yaml", ConfigForm::Yaml), ("toml", ConfigForm::Toml), ("json", ConfigForm::Json)] {
             for example in page.split(&format!("```{name}\n")).skip(1) {

@@ -1,7 +1,8 @@
 //! Repairs one issue: the edit of the gate that found it, applied to one file of the working copy, and undone if it doesn't help.
 //!
 //! Invariants: a fix changes the file of its issue alone; what a file was before is durable before the file changes, so a fix that nobody recorded is
-//! undone, also after a crash; a block keeps its claims only if it had them before. Source: `docs/contract-launch.md#gates-and-fixes`.
+//! undone, also after a crash; a block keeps its claims only if it had them before. Source:
+//! `docs/internals/reference/contract-launch.md#gates-and-fixes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

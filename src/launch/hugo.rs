@@ -3,7 +3,7 @@
 //! The site's own security policy is overridden from outside. A site's configuration can make Hugo read folders anywhere, so mounts and folders are
 //! checked before. What is built is a copy without links, so no link leads out and no setting makes Hugo write into the site. Invariants: the build
 //! ends within its time, its size and its memory, or is ended, even when codeyard is killed; it writes only into the folder that it is given.
-//! Source: `docs/contract-launch.md#the-build-of-the-site`.
+//! Source: `docs/internals/reference/contract-launch.md#the-build-of-the-site`.
 
 use std::cell::Cell;
 use std::ffi::OsStr;

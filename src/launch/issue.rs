@@ -2,7 +2,7 @@
 //!
 //! It doesn't find or fix anything. Invariants: an issue has the same identifier in every report in which it occurs; which one is next depends on
 //! the report and the failed attempts alone; a report is good if no blocker and no error is open. Source:
-//! `docs/contract-launch.md#gates-and-fixes`.
+//! `docs/internals/reference/contract-launch.md#gates-and-fixes`.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 //! It decides nothing about pages: the gate [`external_links`](crate::gates) does. Invariants: a request goes to public addresses alone, or to hosts that
 //! the operator has listed, also after a redirect and whatever a name resolves to; no content is kept and no cookie or token is sent; the number, time
 //! and size of requests are bounded; one run asks for one address once in a while, so that validations that follow each other agree. Source:
-//! `docs/contract-launch.md#links-out-of-the-site`.
+//! `docs/internals/reference/contract-launch.md#links-out-of-the-site`.
 
 mod public_address;
 

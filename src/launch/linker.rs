@@ -2,7 +2,7 @@
 //!
 //! It decides nothing about the content. Invariants: no path is written that the run isn't allowed to write, by its text and after its links were
 //! resolved; a file appears as a whole; the same bundle again changes nothing; the repository's own index isn't touched. Source:
-//! `docs/contract-launch.md#allowed-paths`.
+//! `docs/internals/reference/contract-launch.md#allowed-paths`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -2,7 +2,7 @@
 //!
 //! The template's page is the skeleton: front matter, headings, tables, code and links stay, and so does each block for which the model has nothing
 //! that is proven. Invariants: a model that fails costs its wording and never the run; equal answers give equal bytes; no key, prompt or text of the
-//! service is in an event. Source: `docs/contract-launch.md#writers`.
+//! service is in an event. Source: `docs/internals/reference/contract-launch.md#writers`.
 
 mod candidates;
 mod endpoint;

@@ -1,7 +1,7 @@
 //! The blocks of a page: headings, paragraphs, list items, rows of tables, code. Claims belong to blocks.
 //!
 //! A block is known by the digest of its text without markup. Invariants: every visible text of a page is in exactly one block; a changed list marker
-//! or link target leaves a block the same, a changed word doesn't. Source: `docs/contract-launch.md#claims`.
+//! or link target leaves a block the same, a changed word doesn't. Source: `docs/internals/reference/contract-launch.md#claims`.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! The front matter of a page: what the site's pages of its section have, filled in.
 //!
 //! Invariants: every key that the section needs is there with the type that it needs; dates are those of the product's commit; equal inputs give equal
-//! keys. Source: `docs/contract-launch.md#front-matter`.
+//! keys. Source: `docs/internals/reference/contract-launch.md#front-matter`.
 
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! Where a page of the product lies on the site, and what its address is.
 //!
 //! It follows the site's own folders. Invariants: equal inputs give equal paths; two pages never share a path, whatever the case of its letters; a page
-//! that exists keeps its path and its address. Source: `docs/contract-launch.md#pages`.
+//! that exists keeps its path and its address. Source: `docs/internals/reference/contract-launch.md#pages`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

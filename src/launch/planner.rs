@@ -1,7 +1,7 @@
 //! Which pages a run writes: for each required section and language, from what is known of the product.
 //!
 //! It writes no text. Invariants: equal inputs give equal plans; every path is allowed; identifiers, paths and addresses are unique. Source:
-//! `docs/contract-launch.md#pages`.
+//! `docs/internals/reference/contract-launch.md#pages`.
 
 use codeyard_runs::stage::StageError;
 

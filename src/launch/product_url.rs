@@ -1,7 +1,7 @@
 //! From the URL of a product page to what it says about a run: site, product, platform and language.
 //!
 //! It doesn't fetch the page. Invariants: the text is taken as it is, never normalised: what has a dot segment, an escape, a user name or a port isn't
-//! the URL of a page. Source: `docs/contract-launch.md#product-urls`.
+//! the URL of a page. Source: `docs/internals/reference/contract-launch.md#product-urls`.
 
 use serde::Serialize;
 

@@ -1,7 +1,8 @@
 //! Which product family and platform a repository is for, from its name, its manifests and its README.
 //!
 //! It reads nothing itself: the caller gives it names and text. Invariants: scores are whole hundredths, so they compare exactly; equal inputs
-//! give equal candidates in an equal order; what isn't clear is never chosen. Source: `docs/contract-launch.md#repository-inference`.
+//! give equal candidates in an equal order; what isn't clear is never chosen. Source:
+//! `docs/internals/reference/contract-launch.md#repository-inference`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

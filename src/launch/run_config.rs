@@ -2,7 +2,8 @@
 //!
 //! It contacts nothing: a branch is pinned and a repository is cloned later. Invariants: a configuration that is accepted has every value, the
 //! defaults included; equal configurations have equal digests, however they are written; a refusal names every fault with its path and repeats no
-//! value, which could be a secret in the wrong place. Source: `docs/contract-launch.md#run-configuration`, `schemas/run_config.schema.json`.
+//! value, which could be a secret in the wrong place. Source: `docs/internals/reference/contract-launch.md#run-configuration`,
+//! `schemas/run_config.schema.json`.
 
 use std::sync::LazyLock;
 

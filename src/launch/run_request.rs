@@ -2,7 +2,8 @@
 //! repeated starts comparable.
 //!
 //! It contacts nothing: what a repository says was read before. Invariants: the digest doesn't depend on where a branch points at the moment;
-//! a configuration that is returned names a site; a refusal names everything that is missing. Source: `docs/contract-launch.md#starts`.
+//! a configuration that is returned names a site; a refusal names everything that is missing. Source:
+//! `docs/internals/reference/contract-launch.md#starts`.
 
 use codeyard_base::digest::sha256hex;
 use codeyard_base::stable_json;

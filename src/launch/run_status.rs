@@ -1,7 +1,7 @@
 //! What callers see of a run: its status, the report of a validation, the result of a fix.
 //!
 //! It is made from the run's view, which follows from its events. Invariants: equal views give equal answers; what a run waits for and why it
-//! failed is always said. Source: `docs/contract-launch.md#tools`.
+//! failed is always said. Source: `docs/internals/reference/contract-launch.md#tools`.
 
 use codeyard_runs::machine::Activity;
 use codeyard_runs::observer::RunStatus;
@@ -105,7 +105,7 @@ pub fn progress_text(status: &RunStatus, position: Option<usize>) -> String {
     }
 }
 
-/// The state of each required section (`docs/contract-launch.md#sections`).
+/// The state of each required section (`docs/internals/reference/contract-launch.md#sections`).
 fn section_states(view: &RunView, config: &RunConfig) -> Map<String, Value> {
     let has_finished = |worker: &str| last(view, worker).is_some_and(|item| item.state == WorkItemState::Finished);
     let (is_planned, is_linked) = (has_finished(workers::PLANNER), has_finished(workers::LINKER));

@@ -1,7 +1,7 @@
 //! Writes pages from templates: what is known of the product, each block with its claims.
 //!
 //! It finds nothing out and asks nobody. Invariants: equal inputs give equal bytes; what comes from the repository is shown as text and never run; each
-//! block of a draft is in its list of claims. Source: `docs/contract-launch.md#pages`.
+//! block of a draft is in its list of claims. Source: `docs/internals/reference/contract-launch.md#pages`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -1,7 +1,7 @@
 //! What the operator of a process allows its runs, and where their tools are.
 //!
 //! It comes from the section `[runs]` of the configuration. Invariant: what a run names itself, an address or an environment variable, is used only
-//! if the operator has listed it. Source: `docs/contract-launch.md#what-an-operator-allows`.
+//! if the operator has listed it. Source: `docs/internals/reference/contract-launch.md#what-an-operator-allows`.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What a run needs to know of a documentation site: where its pages lie, what their addresses are, and how they are written.
 //!
 //! It reads the files of the pinned commit and builds nothing; templates aren't run. Invariants: a file is opened strictly below the folder, never
-//! through a link; equal commits give equal contexts; counts and sizes are bounded. Source: `docs/contract-launch.md#sites`.
+//! through a link; equal commits give equal contexts; counts and sizes are bounded. Source: `docs/internals/reference/contract-launch.md#sites`.
 
 mod addresses;
 mod front_matter_rules;

@@ -1,6 +1,6 @@
 //! The states of a launch run, as the table that the state machine interprets and the documentation draws.
 //!
-//! Source: `docs/contract-launch.md#states`.
+//! Source: `docs/internals/reference/contract-launch.md#states`.
 
 use codeyard_runs::workflow::{Role, State, Workflow};
 
@@ -139,7 +139,7 @@ mod tests {
 
     /// The arrows of the diagram in the documentation, as it is printed there.
     fn documented_arrows() -> BTreeSet<Arrow> {
-        let contract = include_str!("../../docs/contract-launch.md");
+        let contract = include_str!("../../docs/internals/reference/contract-launch.md");
         let diagram = contract.split("stateDiagram-v2").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         let arrow = |line: &'static str| {
             let (from, rest) = line.trim().split_once(" --> ")?;

@@ -1,7 +1,8 @@
 //! Runs the gates and makes their report.
 //!
 //! It repairs nothing. Invariants: the gates run in their order; one that fails, hangs or finds no end is an issue, never the end of a validation; equal
-//! working copies have equal reports, if the servers of their links answer the same. Source: `docs/contract-launch.md#gates-and-fixes`.
+//! working copies have equal reports, if the servers of their links answer the same. Source:
+//! `docs/internals/reference/contract-launch.md#gates-and-fixes`.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,8 +1,8 @@
 //! Coverage: how many files of a project a language server knows, why not all of them, and what mends it.
 //!
-//! The engine attaches it to every answer; the catalogs render the servers with a partial view (`docs/contract-lsp-v1.md#partial-views`). Invariants:
-//! a server whose number of known files isn't known counts as partial, never as complete; a sentence names no path outside the roots and
-//! is bounded; the same coverage gives the same sentences.
+//! The engine attaches it to every answer; the catalogs render the servers with a partial view
+//! (`docs/internals/reference/contract-lsp-v1.md#partial-views`). Invariants: a server whose number of known files isn't known counts as
+//! partial, never as complete; a sentence names no path outside the roots and is bounded; the same coverage gives the same sentences.
 
 use std::sync::Arc;
 

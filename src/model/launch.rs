@@ -1,4 +1,4 @@
-//! Requests and answers of the catalog `launch`, independent of its encoding (`docs/contract-launch.md#tools`).
+//! Requests and answers of the catalog `launch`, independent of its encoding (`docs/internals/reference/contract-launch.md#tools`).
 //!
 //! They carry JSON where the workflow alone knows the form: a run's configuration, a report. Invariant: an error's message and details hold no
 //! token and no path outside the run.
@@ -139,7 +139,7 @@ pub struct ArtifactPart {
     pub length: Option<u64>,
 }
 
-/// An error of the catalog `launch` (`docs/contract-launch.md#errors`).
+/// An error of the catalog `launch` (`docs/internals/reference/contract-launch.md#errors`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchRefusal {
     /// The run, if there is one.

@@ -1,4 +1,4 @@
-//! Errors of messages that can't be served (`docs/protocol.md#messages-that-cant-be-served`). Errors of tools are in the catalogs.
+//! Errors of messages that can't be served (`docs/internals/protocol.md#messages-that-cant-be-served`). Errors of tools are in the catalogs.
 //!
 //! Invariant: an error's message is constant text and holds nothing of the request's body.
 

@@ -1,4 +1,4 @@
-//! Messages of JSON-RPC 2.0 and of the revisions of MCP: bytes to typed messages, and back (`docs/protocol.md`).
+//! Messages of JSON-RPC 2.0 and of the revisions of MCP: bytes to typed messages, and back (`docs/internals/protocol.md`).
 //!
 //! The crate is pure: no I/O and no clock. Tools belong to the catalogs, callers to the transports. Invariants: an id is echoed byte
 //! for byte; every malformed message has one typed error; an error never repeats text of a request's body.

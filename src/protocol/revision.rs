@@ -1,4 +1,4 @@
-//! The MCP revisions that this server speaks, and in what they differ (`docs/protocol.md#revisions`).
+//! The MCP revisions that this server speaks, and in what they differ (`docs/internals/protocol.md#revisions`).
 //!
 //! Which endpoint speaks which of them is decided by the gateway. Invariants: a set is listed newest first; `initialize` never
 //! negotiates a stateless revision, and an unknown revision is answered with [`Revision::DEFAULT`].

@@ -1,5 +1,5 @@
 //! What requests and results of the stateless revision carry beside their own members: `_meta`, `resultType`, caching hints, and
-//! the results that ask the client for input (`docs/protocol.md#the-stateless-revision`).
+//! the results that ask the client for input (`docs/internals/protocol.md#the-stateless-revision`).
 //!
 //! HTTP headers belong to the transport. Invariants: nothing is taken from an earlier request; a result is JSON text of an object
 //! into which members are inserted, so its own members must not have these names.

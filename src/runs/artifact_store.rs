@@ -84,7 +84,8 @@ impl ArtifactStore {
             && bytes.iter().all(is_inner)
     }
 
-    /// The content type that the name means (`docs/contract-launch.md#artifacts`). Content that isn't UTF-8 is sent as base64.
+    /// The content type that the name means (`docs/internals/reference/contract-launch.md#artifacts`). Content that isn't UTF-8 is sent as
+    /// base64.
     pub fn content_type(name: &str) -> &'static str {
         match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
             "json" => "application/json",

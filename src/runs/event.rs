@@ -9,7 +9,7 @@ use serde_json::Value;
 use codeyard_base::digest::sha256hex;
 use codeyard_base::stable_json;
 
-/// An event as the log has it (`docs/contract-launch.md#events`).
+/// An event as the log has it (`docs/internals/reference/contract-launch.md#events`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// The place in the log, `e_000001` for the first one.
@@ -36,7 +36,7 @@ pub struct Event {
     pub event_hash: String,
 }
 
-/// What can happen to a run (`docs/contract-launch.md#events`).
+/// What can happen to a run (`docs/internals/reference/contract-launch.md#events`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum EventType {

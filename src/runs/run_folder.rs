@@ -1,6 +1,7 @@
 //! Where the files of a run are.
 //!
-//! Invariant: all of them are below one folder, which is named after the run. Source: `docs/contract-launch.md#where-a-run-lives`.
+//! Invariant: all of them are below one folder, which is named after the run. Source:
+//! `docs/internals/reference/contract-launch.md#where-a-run-lives`.
 
 use std::fmt::Display;
 use std::fs;

@@ -6,7 +6,7 @@ use std::fmt;
 
 use codeyard_base::clock;
 
-/// `r_2026-01-21T10-00-00Z_3f9a01bc` (`docs/contract-launch.md#where-a-run-lives`). Later runs sort after earlier ones.
+/// `r_2026-01-21T10-00-00Z_3f9a01bc` (`docs/internals/reference/contract-launch.md#where-a-run-lives`). Later runs sort after earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
 pub struct RunId(String);

@@ -19,7 +19,7 @@ pub struct RunStore {
     store: StoreHandle,
 }
 
-/// What a list shows of a run (`docs/contract-launch.md#lists`).
+/// What a list shows of a run (`docs/internals/reference/contract-launch.md#lists`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// The run.

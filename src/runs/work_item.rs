@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::run_id::RunId;
 
-/// `{run_id}:{worker}:{attempt}:{scope}` (`docs/contract-launch.md#work-items`).
+/// `{run_id}:{worker}:{attempt}:{scope}` (`docs/internals/reference/contract-launch.md#work-items`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkItemId(String);
 

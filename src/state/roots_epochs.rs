@@ -1,5 +1,5 @@
 //! The floor of each workspace's `rootsEpoch`: a number that rises with every start and every change of roots. A cursor of an
-//! earlier process therefore never matches a new result (`docs/decisions/epochs.md`).
+//! earlier process therefore never matches a new result (`docs/internals/decisions/epochs.md`).
 //!
 //! Invariant: for one workspace every number is higher than all before, also after `kill -9`, and, as long as the clock isn't set
 //! back, after the database was lost: a new counter starts with the clock.

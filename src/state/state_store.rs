@@ -67,7 +67,7 @@ pub struct ChangeStamp {
 
 /// Durable storage for what codeyard keeps besides code indexes.
 ///
-/// SQLite is the embedded implementation ([`crate::SqliteStore`]). `docs/decisions/state-store.md` says how another one fits.
+/// SQLite is the embedded implementation ([`crate::SqliteStore`]). `docs/internals/decisions/state-store.md` says how another one fits.
 pub trait StateStore: fmt::Debug + Send + Sync {
     /// Where the store lies, for errors.
     fn location(&self) -> &Path;

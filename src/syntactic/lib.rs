@@ -2,7 +2,7 @@
 //!
 //! It runs as its own process (`codeyard syntactic`), speaks the Language Server Protocol on standard input and output, and is started
 //! and supervised like any other language server. It isn't a type checker: if several symbols have the name, it returns all of them.
-//! `docs/decisions/syntactic.md` says when it answers and how a name is resolved.
+//! `docs/internals/decisions/syntactic.md` says when it answers and how a name is resolved.
 //!
 //! - `server`, `progress`, `text_changes`: the protocol.
 //! - `worker`: the thread that owns the index and the open documents, and handles messages in order.

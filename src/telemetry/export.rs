@@ -1,8 +1,8 @@
 //! Export by OTLP: the spans of finished calls, and the metrics of one provider.
 //!
 //! It runs on one thread, `codeyard-telemetry`, with a runtime of its own, which starts only if the environment names a receiver.
-//! `docs/decisions/telemetry-export.md` says why the SDK's processors aren't used. Invariants: a call never waits for an export; queues
-//! are bounded; losses are counted and logged at most once a minute; the end is bounded too, whatever the receiver does.
+//! `docs/internals/decisions/telemetry-export.md` says why the SDK's processors aren't used. Invariants: a call never waits for an export;
+//! queues are bounded; losses are counted and logged at most once a minute; the end is bounded too, whatever the receiver does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

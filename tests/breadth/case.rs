@@ -1,4 +1,4 @@
-//! The case of a kind: a small project and what each operation must answer about it. `docs/testing.md` describes the format.
+//! The case of a kind: a small project and what each operation must answer about it. `docs/internals/testing.md` describes the format.
 //!
 //! Places are written as `file: text`, so that they stay right when a change moves them: the text is looked up in the file as it is.
 

@@ -1,7 +1,7 @@
 //! Every kind of language server with a small project of its language: all operations cold, warm and after changes on disk, through the product.
 //!
 //! `cases/KIND/case.toml` says what each operation must answer. Fetching and building the servers takes long, so these tests run by a command of their own
-//! (`docs/testing.md`). Without it, only the cases themselves are checked, and one kind is run.
+//! (`docs/internals/testing.md`). Without it, only the cases themselves are checked, and one kind is run.
 
 #[path = "../servers/agent.rs"]
 #[expect(dead_code, reason = "shared with the tests of real servers")]

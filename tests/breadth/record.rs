@@ -1,4 +1,4 @@
-//! What a run has shown of a kind, and the file of all records, from which `docs/language-servers.md` takes its table.
+//! What a run has shown of a kind, and the file of all records, from which `docs/internals/reference/language-servers.md` takes its table.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -6,7 +6,7 @@ use crate::real_servers::servers_dir;
 #[test]
 fn documented_calls_find_what_they_name() {
     let top = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = std::fs::read_to_string(top.join("docs/command-line.md")).unwrap();
+    let page = std::fs::read_to_string(top.join("docs/use/command-line.md")).unwrap();
     let sandbox = Sandbox::new();
     let help = sandbox.run(&["call", "--help"]).code(0).stdout;
     let calls: Vec<(&str, &str)> = page

@@ -1,5 +1,5 @@
 //! The catalog `agent`: its listing, its arguments and their description in
-//! `docs/contract-agent.md`.
+//! `docs/internals/reference/contract-agent.md`.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,10 @@ fn listing() -> Value {
 }
 
 fn document() -> String {
-    std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/contract-agent.md")).unwrap()
+    std::fs::read_to_string(
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/internals/reference/contract-agent.md"),
+    )
+    .unwrap()
 }
 
 fn table(head: &str) -> Vec<Vec<String>> {

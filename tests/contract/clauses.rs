@@ -1,4 +1,4 @@
-//! Maps each section of `docs/contract-lsp-v1.md` to the tests that prove it.
+//! Maps each section of `docs/internals/reference/contract-lsp-v1.md` to the tests that prove it.
 //!
 //! A row fails if its heading is missing, or its test is missing, ignored or without an assertion. A heading without a row fails too.
 
@@ -206,7 +206,7 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
     ("tools", "payloads fit the output schemas", "src/catalog/lsp_v1/tests.rs", "payloads_fit_their_output_schemas"),
 ];
 
-const PAGE: &str = include_str!("../../docs/contract-lsp-v1.md");
+const PAGE: &str = include_str!("../../docs/internals/reference/contract-lsp-v1.md");
 
 /// The anchors of the page's sections.
 fn anchors() -> BTreeSet<String> {

@@ -1,5 +1,5 @@
 //! The catalog `code`: its listing, its arguments and their description in
-//! `docs/contract-code.md`.
+//! `docs/internals/reference/contract-code.md`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ fn tool(name: &str) -> Value {
 }
 
 fn table(head: &str) -> Vec<Vec<String>> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/contract-code.md");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/internals/reference/contract-code.md");
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().skip_while(|line| *line != head).skip(2).peekable();
     assert!(lines.peek().is_some(), "no table {head}");

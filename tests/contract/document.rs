@@ -1,4 +1,4 @@
-//! `docs/contract-lsp-v1.md` matches the code: its tables of tools, fields, codes, reasons and caps.
+//! `docs/internals/reference/contract-lsp-v1.md` matches the code: its tables of tools, fields, codes, reasons and caps.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// The rows of the table under the header `head`, cells without their backticks.
 fn table(head: &str) -> Vec<Vec<String>> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/contract-lsp-v1.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/internals/reference/contract-lsp-v1.md");
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().skip_while(|line| *line != head).skip(2).peekable();
     assert!(lines.peek().is_some(), "no table {head}");

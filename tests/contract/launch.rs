@@ -1,4 +1,4 @@
-//! `docs/contract-launch.md`: its diagram and its tables are those of the code.
+//! `docs/internals/reference/contract-launch.md`: its diagram and its tables are those of the code.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ fn read(path: &str) -> String {
 }
 
 fn page() -> String {
-    read("docs/contract-launch.md")
+    read("docs/internals/reference/contract-launch.md")
 }
 
 /// The rows of the table under the header `head` below `heading`, cells as they are written.

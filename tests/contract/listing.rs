@@ -1,4 +1,4 @@
-//! `tools/list` of all catalogs: golden files, metadata, schemas as committed (`docs/contract-lsp-v1.md#tools`).
+//! `tools/list` of all catalogs: golden files, metadata, schemas as committed (`docs/internals/reference/contract-lsp-v1.md#tools`).
 
 use std::path::PathBuf;
 
@@ -47,9 +47,9 @@ fn the_pages_say_how_much_of_a_context_a_listing_takes() {
     let (agent, lsp) = (size("agent"), size("lsp-v1"));
     let without_unit = lsp.trim_end_matches(" KB");
     let wanted = format!("in {agent} of context instead of {without_unit}");
-    assert!(read("README.md").contains(&wanted), "README.md has no `{wanted}`");
+    assert!(read("docs/use/connect-an-agent.md").contains(&wanted), "docs/use/connect-an-agent.md has no `{wanted}`");
     let wanted = format!("input schemas of a listing: {agent}, and {lsp} of `lsp-v1`");
-    assert!(read("docs/serving.md").contains(&wanted), "docs/serving.md has no `{wanted}`");
+    assert!(read("docs/use/serving.md").contains(&wanted), "docs/use/serving.md has no `{wanted}`");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `docs/query-language.md`: every example is read as the page says.
+//! `docs/internals/reference/query-language.md`: every example is read as the page says.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use codeyard_model::code::{ParsedSearch, SearchQuery, TermSubject};
 
 /// The rows of all tables with this head.
 fn tables(head: &str) -> Vec<(String, String)> {
-    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/query-language.md");
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/internals/reference/query-language.md");
     let text = std::fs::read_to_string(page).unwrap();
     let mut rows = Vec::new();
     let mut lines = text.lines();

@@ -395,7 +395,7 @@ fn the_documented_example_equals_the_doctor_output() {
     let mut many = Repository::serve(TYPESCRIPT, "");
     assert_eq!(many.definition("all/app/app.ts", "root", 1), ["all/core/core.ts:0"]);
     let printed = many.doctor_prints("all/app/app.ts").replace(many.root.to_str().expect("a name"), "/home/me/code");
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/language-servers.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/internals/reference/language-servers.md");
     let page = fs::read_to_string(page).expect("the page");
     let example = page.split("$ codeyard doctor all/app/app.ts\n").nth(1).and_then(|rest| rest.split("```").next());
     assert_eq!(blurred(&printed), blurred(example.expect("the example")));

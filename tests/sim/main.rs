@@ -1,6 +1,6 @@
 //! The simulation runs supervisor, workspaces, language servers and clients in one thread on paused time, driven by a seed.
 //!
-//! `docs/simulation.md` describes it. A failing seed is printed and replays byte for byte.
+//! `docs/internals/simulation.md` describes it. A failing seed is printed and replays byte for byte.
 
 mod answers;
 mod call;

@@ -1,4 +1,4 @@
-//! The README's table of agent hosts, made from what the host lab found (`tests/world/hosts/facts.json`).
+//! The table of agent hosts in `docs/use/connect-an-agent.md`, made from what the host lab found (`tests/world/hosts/facts.json`).
 //!
 //! `UPDATE_DOCS=1 cargo test --test examples hosts` writes it.
 
@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+const PAGE: &str = "docs/use/connect-an-agent.md";
 const BEGIN: &str = "<!-- hosts:begin -->\n";
 const END: &str = "<!-- hosts:end -->";
 const HEAD: &str = "| host | revision of MCP | `agent`: the model sees | 160 references | waits, errors, nothing found | question to a person | `lsp-v1-safe`: \
@@ -20,20 +21,20 @@ const SENTENCES: [(&str, &str, &str); 4] = [
     ("nowhere", "sentence", "no identifier"),
 ];
 
-/// Compares the block of the README, or writes it.
+/// Compares the block of the page, or writes it.
 pub(crate) fn check() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     let facts = fs::read_to_string(project.join("tests/world/hosts/facts.json")).expect("the lab's facts");
     let facts: Map<String, Value> = serde_json::from_str(&facts).expect("JSON");
-    let readme = fs::read_to_string(project.join("README.md")).expect("the README");
-    let (before, rest) = readme.split_once(BEGIN).expect("the README has the beginning of the block");
-    let (found, after) = rest.split_once(END).expect("the README has the end of the block");
+    let page = fs::read_to_string(project.join(PAGE)).expect("the page");
+    let (before, rest) = page.split_once(BEGIN).expect("the page has the beginning of the block");
+    let (found, after) = rest.split_once(END).expect("the page has the end of the block");
     let hosts = fs::read_to_string(project.join("tests/world/hosts/hosts.toml")).expect("the lab's hosts");
     let wanted = table(&facts, &toml::from_str(&hosts).expect("TOML"));
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(project.join("README.md"), format!("{before}{BEGIN}{wanted}{END}{after}")).expect("the README");
+        fs::write(project.join(PAGE), format!("{before}{BEGIN}{wanted}{END}{after}")).expect("the page");
     } else {
-        assert!(found == wanted, "the README's table of hosts is out of date; run with UPDATE_DOCS=1");
+        assert!(found == wanted, "{PAGE} is out of date; run with UPDATE_DOCS=1");
     }
 }
 

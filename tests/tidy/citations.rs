@@ -27,7 +27,7 @@ fn anchor(heading: &str) -> String {
 }
 
 /// The anchors of a document's headings.
-fn anchors(document: &str) -> BTreeSet<String> {
+pub(crate) fn anchors(document: &str) -> BTreeSet<String> {
     let mut in_code = false;
     let mut anchors = BTreeSet::new();
     for line in document.lines() {

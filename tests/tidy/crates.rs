@@ -1,4 +1,4 @@
-//! The crates keep the order of `docs/architecture.md`, use what they declare, and the pure ones have no effects.
+//! The crates keep the order of `docs/internals/architecture.md`, use what they declare, and the pure ones have no effects.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ const IMPURE_ALLOWED: [(&str, &str, &str); 8] = [
 
 /// The crates table of the architecture document: name, and the foreign crates that only it has.
 fn documented() -> Vec<(String, Vec<String>)> {
-    let document = std::fs::read_to_string(project().join("docs/architecture.md")).unwrap();
+    let document = std::fs::read_to_string(project().join("docs/internals/architecture.md")).unwrap();
     rows(&document, "Crates").iter().map(|row| (names(&row[0]).remove(0), names(&row[2]))).collect()
 }
 

@@ -16,7 +16,7 @@ fn declared() -> BTreeSet<(String, String)> {
 
 #[test]
 fn the_page_lists_every_fuzz_target() {
-    let page = std::fs::read_to_string(project().join("docs/reliability.md")).unwrap();
+    let page = std::fs::read_to_string(project().join("docs/internals/reliability.md")).unwrap();
     let listed: Vec<String> = rows(&page, "Fuzzing").iter().flat_map(|row| names(&row[0])).collect();
     let declared: Vec<String> = declared().into_iter().map(|(name, _)| name).collect();
     assert_eq!(listed, declared, "sorted, each once");

@@ -1,4 +1,4 @@
-//! Identifiers contain no word that `docs/glossary.md` refuses.
+//! Identifiers contain no word that `docs/internals/glossary.md` refuses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::source::{files_below, project, relative};
 use crate::table::{names, rows};
 
-const PAGE: &str = "docs/glossary.md";
+const PAGE: &str = "docs/internals/glossary.md";
 
 /// Each refused word, with the term to use.
 fn refused() -> BTreeMap<String, String> {

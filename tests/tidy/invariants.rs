@@ -1,11 +1,11 @@
-//! `docs/invariants.md` names a test for each line, and the tests are there.
+//! `docs/internals/invariants.md` names a test for each line, and the tests are there.
 
 use crate::named_test::check_test;
 use crate::source::project;
 
 #[test]
 fn every_invariant_names_a_test_that_checks_it() {
-    let text = std::fs::read_to_string(project().join("docs/invariants.md")).unwrap();
+    let text = std::fs::read_to_string(project().join("docs/internals/invariants.md")).unwrap();
     let named: Vec<(String, String)> = text
         .lines()
         .filter_map(|line| line.split("| `").nth(1))

@@ -1,4 +1,4 @@
-//! Limits: each has a comment and a use, and `docs/limits.md` lists them all as the source has them.
+//! Limits: each has a comment and a use, and `docs/internals/limits.md` lists them all as the source has them.
 //!
 //! `UPDATE_DOCS=1 cargo test --test tidy limits` writes the page.
 
@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use crate::manifest::manifests;
 use crate::source::{project, sources};
 
-const PAGE: &str = "docs/limits.md";
-const HEAD: &str = "# Limits\n\nEvery hard limit of codeyard: what it bounds, and its value. Units are in the names: `_BYTES`, `_MS` (milliseconds), `_S`\n(seconds), `_CHARS` (code points); without a unit it is a count. The source of this page is `src/*/limits.rs`; a test keeps it true,\nand `UPDATE_DOCS=1 cargo test --test tidy limits` writes it. A configuration may tighten the limits of\n[its section `limits`](configuration.md), never widen them.\n";
+const PAGE: &str = "docs/internals/limits.md";
+const HEAD: &str = "# Limits\n\nEvery hard limit of codeyard: what it bounds, and its value. Units are in the names: `_BYTES`, `_MS` (milliseconds), `_S`\n(seconds), `_CHARS` (code points); without a unit it is a count. The source of this page is `src/*/limits.rs`; a test keeps it true,\nand `UPDATE_DOCS=1 cargo test --test tidy limits` writes it. A configuration may tighten the limits of\n[its section `limits`](reference/configuration.md), never widen them.\n";
 
 struct Limit {
     name: String,

@@ -1,4 +1,4 @@
-//! The table of refusals in `docs/protocol.md` equals the server's behaviour.
+//! The table of refusals in `docs/internals/protocol.md` equals the server's behaviour.
 
 use codeyard_protocol::error::Fault;
 use codeyard_server::transport::http::refusal::RefusalReason;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::refusals::{reason_of, violate};
 use crate::wire::server;
 
-const PAGE: &str = include_str!("../../docs/protocol.md");
+const PAGE: &str = include_str!("../../docs/internals/protocol.md");
 
 /// The cells of the rows whose first cell is a number.
 fn numbered_rows() -> Vec<Vec<String>> {

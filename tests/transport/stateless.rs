@@ -274,7 +274,7 @@ async fn an_answer_that_comes_too_late_asks_again() {
     let state = requested(&server, json!({})).await;
     let more = [("requestState", &state), ("inputResponses", &answered("once"))];
     assert_eq!(outcome(&server.send(&guarded(&server, json!({}), &more)).await.json()), "input_required");
-    assert_eq!(PERMISSION_WAIT_MS, 120_000, "docs/protocol.md has the time");
+    assert_eq!(PERMISSION_WAIT_MS, 120_000, "docs/internals/protocol.md has the time");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The protocol's conformance suite: exactly the scenarios that `docs/testing.md` lists as passing pass.
+//! The protocol's conformance suite: exactly the scenarios that `docs/internals/testing.md` lists as passing pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +27,8 @@ enum Outcome {
 
 /// Rows of the table. Failing ones have a reason.
 fn documented() -> BTreeMap<String, Outcome> {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/testing.md")).expect("the document");
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/internals/testing.md"))
+        .expect("the document");
     let (_, below) = text.split_once("| scenario | passes | because |").expect("the table");
     let rows = below.lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|row| {
@@ -91,7 +92,7 @@ fn every_scenario_passes_or_has_a_documented_reason() {
     assert!(names.contains("tools-list") && names.contains("server-stateless"), "{listed}");
 
     let documented = documented();
-    assert_eq!(documented.keys().map(String::as_str).collect::<BTreeSet<_>>(), names, "docs/testing.md");
+    assert_eq!(documented.keys().map(String::as_str).collect::<BTreeSet<_>>(), names, "docs/internals/testing.md");
     let url = format!("http://{}/mcp/python/agent", yard.address);
     let mut run_names = BTreeSet::new();
     for revision in REVISIONS.into_iter().map(Some).chain([None]) {
@@ -101,7 +102,11 @@ fn every_scenario_passes_or_has_a_documented_reason() {
         all.args(revision.iter().flat_map(|revision| ["--spec-version", revision]));
         let output = run(&mut all).stdout;
         for (name, outcome) in outcomes(results.path()) {
-            assert_eq!(Some(&outcome), documented.get(&name), "{name} in {revision:?}, docs/testing.md:\n{output}");
+            assert_eq!(
+                Some(&outcome),
+                documented.get(&name),
+                "{name} in {revision:?}, docs/internals/testing.md:\n{output}"
+            );
             run_names.insert(name);
         }
     }

@@ -1,6 +1,6 @@
 //! Agent hosts of other projects, unmodified, each driven through turns with a fake model on loopback: what the model sees.
 //!
-//! `tests/world/hosts/` has the lab, in Python. Its facts are compared with `facts.json` there, from which the README's table is
+//! `tests/world/hosts/` has the lab, in Python. Its facts are compared with `facts.json` there, from which the table of `docs/use/connect-an-agent.md` is
 //! made. `CODEYARD_UPDATE_GOLDEN=1` writes what was found into that file instead.
 
 use std::fs;

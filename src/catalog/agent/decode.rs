@@ -1,7 +1,7 @@
 //! Decodes the arguments of the tool `lsp`.
 //!
-//! Invariants: an argument that the operation doesn't need is accepted and ignored (`docs/contract-agent.md#operations`); null for an
-//! optional argument counts as none; a missing or wrong argument is an error that names the operation and the argument.
+//! Invariants: an argument that the operation doesn't need is accepted and ignored (`docs/internals/reference/contract-agent.md#operations`);
+//! null for an optional argument counts as none; a missing or wrong argument is an error that names the operation and the argument.
 
 use serde_json::value::RawValue;
 

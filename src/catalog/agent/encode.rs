@@ -1,4 +1,4 @@
-//! Encodes answers and errors as tool results (`docs/contract-agent.md#results`).
+//! Encodes answers and errors as tool results (`docs/internals/reference/contract-agent.md#results`).
 //!
 //! Invariants: the text is `metadata.result` (JSON indented by 2, or compact lines) or a sentence; what the text says below the result also
 //! is in `metadata.hint`, and the text of an error in `metadata.error.message`, because many hosts show only one of the two; a reply never
@@ -121,7 +121,7 @@ fn partial(notes: &AnswerNotes, is_empty: bool) -> Vec<PartialEntry<'_>> {
     views.chain(failed.map(|(server, unavailable)| PartialEntry::Failed { server, unavailable })).collect()
 }
 
-/// A server and project with a partial view (`docs/contract-agent.md#partial-views`).
+/// A server and project with a partial view (`docs/internals/reference/contract-agent.md#partial-views`).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PartialView<'a> {

@@ -1,4 +1,4 @@
-//! The catalog `agent`: the tool `lsp` with nine operations, for coding agents (`docs/contract-agent.md`).
+//! The catalog `agent`: the tool `lsp` with nine operations, for coding agents (`docs/internals/reference/contract-agent.md`).
 //!
 //! Invariants: lines and characters of arguments count from 1, those of results from 0 as in LSP; every outcome is a tool result, errors
 //! too; an empty answer and a failure are always distinguishable.
@@ -29,7 +29,7 @@ pub(super) static AGENT: Agent = Agent;
 /// The catalog with the tool `lsp`.
 pub(super) struct Agent;
 
-/// The policy of the tool. The permission is described in `docs/contract-agent.md#permission`.
+/// The policy of the tool. The permission is described in `docs/internals/reference/contract-agent.md#permission`.
 const POLICY: CallPolicy = CallPolicy { permission: Some(CODE_INTELLIGENCE), ..CallPolicy::INTERACTIVE_TOOL_RESULT };
 
 /// The tool.

@@ -1,4 +1,4 @@
-//! The sentences of the tool `lsp`: those of `docs/contract-agent.md#errors`.
+//! The sentences of the tool `lsp`: those of `docs/internals/reference/contract-agent.md#errors`.
 //!
 //! Invariant: "No results found" occurs in answers only, never in an error.
 

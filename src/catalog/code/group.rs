@@ -1,4 +1,4 @@
-//! The JSON forms of the answers of a group that have one entry for each workspace (`docs/contract-code.md#groups`).
+//! The JSON forms of the answers of a group that have one entry for each workspace (`docs/internals/reference/contract-code.md#groups`).
 //!
 //! Invariant: an entry has its workspace, and either the members of a single workspace's answer or `error`.
 

@@ -1,4 +1,4 @@
-//! The catalog `code`: seven tools of the code index (`docs/contract-code.md`).
+//! The catalog `code`: seven tools of the code index (`docs/internals/reference/contract-code.md`).
 //!
 //! Invariants: every outcome is a tool result, errors too; its only text is the JSON of its `structuredContent`, which has `metadata`; an
 //! answer that was cut to fit says so.

@@ -1,4 +1,4 @@
-//! Messages of the catalog `code`: the gateway's errors, and notes on omitted rows (`docs/contract-code.md#errors`).
+//! Messages of the catalog `code`: the gateway's errors, and notes on omitted rows (`docs/internals/reference/contract-code.md#errors`).
 //!
 //! Invariant: every message names the next step.
 

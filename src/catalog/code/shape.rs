@@ -1,4 +1,5 @@
-//! The JSON forms of rows, outlines and metadata, with the members in the contract's order (`docs/contract-code.md#answers`).
+//! The JSON forms of rows, outlines and metadata, with the members in the contract's order
+//! (`docs/internals/reference/contract-code.md#answers`).
 //!
 //! Invariants: an unknown value is omitted, never null; a row has its handles at every detail level, compact or not; line rows have one
 //! detail level.
@@ -11,7 +12,7 @@ use codeyard_model::code::{
     RankingReasons, RelatedSymbol, ResultRow, ResultType,
 };
 
-/// The version of the metadata (`docs/contract-code.md#metadata`).
+/// The version of the metadata (`docs/internals/reference/contract-code.md#metadata`).
 const PROTOCOL_VERSION: &str = "1.0";
 
 /// The metadata of an answer.

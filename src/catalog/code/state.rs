@@ -1,4 +1,4 @@
-//! The JSON forms of `health_check`, `index_status` and jobs (`docs/contract-code.md#answers`).
+//! The JSON forms of `health_check`, `index_status` and jobs (`docs/internals/reference/contract-code.md#answers`).
 //!
 //! Invariant: `active_job`, `interrupted_recovery_report` and a check's `message` are null if there is none; any other unknown value is
 //! omitted.

@@ -1,4 +1,4 @@
-//! The catalog `launch`: runs from a repository to a validated pull request (`docs/contract-launch.md#tools`).
+//! The catalog `launch`: runs from a repository to a validated pull request (`docs/internals/reference/contract-launch.md#tools`).
 //!
 //! It doesn't know what a run does. Invariants: every outcome is a tool result whose object has `ok`, and whose only text is the same JSON;
 //! errors have the contract's shape; what doesn't fit is cut at the end of a list or of a part, and the answer says so.

@@ -1,4 +1,4 @@
-//! Decodes the arguments of the seven tools (`docs/contract-lsp-v1.md#arguments`).
+//! Decodes the arguments of the seven tools (`docs/internals/reference/contract-lsp-v1.md#arguments`).
 //!
 //! Invariant: arguments are accepted exactly if they fit the tool's schema, with two exceptions: a query of white space and a duplicate member
 //! are rejected.

@@ -1,4 +1,4 @@
-//! Encodes answers as tool results (`docs/contract-lsp-v1.md#payloads`).
+//! Encodes answers as tool results (`docs/internals/reference/contract-lsp-v1.md#payloads`).
 //!
 //! Invariants: equal answers give equal bytes; a reply never exceeds its cap: bytes are counted while they are written, and a longer answer is
 //! CAP_EXCEEDED. A hover is truncated instead.

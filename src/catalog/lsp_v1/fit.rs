@@ -1,8 +1,8 @@
 //! Fitting answers to the byte cap: truncated hovers, and the hinted page size of a page that is too large.
 //!
-//! The form of a cursor is part of the contract (`docs/contract-lsp-v1.md#paging`), so its length is computed here; `paging` makes the cursors.
-//! Invariants: a page of the hinted size from the same offset fits, and a page with one more entry doesn't; a hover is truncated between code
-//! points, and no more than necessary.
+//! The form of a cursor is part of the contract (`docs/internals/reference/contract-lsp-v1.md#paging`), so its length is computed here;
+//! `paging` makes the cursors. Invariants: a page of the hinted size from the same offset fits, and a page with one more entry doesn't; a
+//! hover is truncated between code points, and no more than necessary.
 
 use std::io;
 

@@ -1,5 +1,5 @@
 //! The catalogs `lsp-v1` and `lsp-v1-safe`: the same seven read-only tools under two spellings of their names
-//! (`docs/contract-lsp-v1.md`).
+//! (`docs/internals/reference/contract-lsp-v1.md`).
 //!
 //! Invariant: only the names differ; schemas, request keys, cursors and payloads are the same.
 

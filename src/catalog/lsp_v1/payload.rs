@@ -1,4 +1,4 @@
-//! The payloads and their envelope, with the members in the contract's order (`docs/contract-lsp-v1.md#payloads`).
+//! The payloads and their envelope, with the members in the contract's order (`docs/internals/reference/contract-lsp-v1.md#payloads`).
 //!
 //! Invariants: `content` is empty; a missing optional member is omitted, except `nextCursor`, which is null on the last page.
 

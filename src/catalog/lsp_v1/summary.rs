@@ -1,4 +1,4 @@
-//! The one-line summaries: a sentence with the count, then the notes in a fixed order (`docs/contract-lsp-v1.md#summaries`).
+//! The one-line summaries: a sentence with the count, then the notes in a fixed order (`docs/internals/reference/contract-lsp-v1.md#summaries`).
 //!
 //! Invariant: a summary depends on the answer alone, names no path but those of projects inside the roots, and is short.
 

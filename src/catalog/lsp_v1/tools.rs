@@ -1,4 +1,4 @@
-//! The declarations of the seven tools, in the order of `docs/contract-lsp-v1.md#tools`.
+//! The declarations of the seven tools, in the order of `docs/internals/reference/contract-lsp-v1.md#tools`.
 //!
 //! Invariant: lines and columns count from 0, as the schemas say.
 

@@ -1,6 +1,6 @@
 //! What an answer stands on: the servers that gave it, how many files each of them knows, and whether that matters for the query.
 //!
-//! `docs/contract-lsp-v1.md#partial-views` says when catalogs show it.
+//! `docs/internals/reference/contract-lsp-v1.md#partial-views` says when catalogs show it.
 
 use std::path::Path;
 use std::sync::Arc;

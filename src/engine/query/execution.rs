@@ -1,5 +1,5 @@
 //! Executes one query: sends it to the providers, makes the answers canonical, and sends the result to the workspace. These are rows 8 to
-//! 10 of `docs/architecture.md#the-path-of-a-request`.
+//! 10 of `docs/internals/architecture.md#the-path-of-a-request`.
 //!
 //! An execution is a shared future. All calls with the same query at the same epochs hold a clone, and one that takes longer than they wait
 //! is held by [`long_questions`](crate::workspace::long_questions). Dropping the last clone drops the execution and cancels its requests at

@@ -1,4 +1,5 @@
-//! Sends an operation of the tool `lsp` to all servers of a file or of the workspace at once (`docs/contract-agent.md#several-servers`).
+//! Sends an operation of the tool `lsp` to all servers of a file or of the workspace at once
+//! (`docs/internals/reference/contract-agent.md#several-servers`).
 //!
 //! Invariants: the answers keep the order of the servers. A server that gives no answer is named. A linter that hasn't answered shortly
 //! before the deadline of a call is left out if another server has answered; such an answer is marked partial and not retained as complete. A main

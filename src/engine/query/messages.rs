@@ -36,7 +36,7 @@ pub type SharedExecution = Shared<BoxFuture<'static, ExecutionOutcome>>;
 /// The workspace's reference to an execution; it doesn't keep it alive.
 pub type WeakExecution = WeakShared<BoxFuture<'static, ExecutionOutcome>>;
 
-/// Sends the result of an execution to the workspace; row 10 of `docs/architecture.md#the-path-of-a-request`.
+/// Sends the result of an execution to the workspace; row 10 of `docs/internals/architecture.md#the-path-of-a-request`.
 #[derive(Message)]
 #[rtype(result = "ExecutionOutcome")]
 pub struct Finish {

@@ -1,4 +1,4 @@
-//! The source lines in results of the tool `lsp` (`docs/contract-agent.md#source-lines`).
+//! The source lines in results of the tool `lsp` (`docs/internals/reference/contract-agent.md#source-lines`).
 //!
 //! They are read once, when a result is made, and retained with it, so every page and every repetition has the same ones. Invariants: a line
 //! comes from the same content as the observation of its file with which the page is compared before it is served; files are read through

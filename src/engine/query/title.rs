@@ -7,8 +7,8 @@ use codeyard_model::uri::CanonicalUri;
 /// Most characters of a name in a title.
 const MAX_TITLE_NAME_CHARS: usize = 200;
 
-/// The title of every page of the result (`docs/contract-agent.md#results`): the operation, then the path relative to its root and the
-/// position, counted from 1, or the name.
+/// The title of every page of the result (`docs/internals/reference/contract-agent.md#results`): the operation, then the path relative to its
+/// root and the position, counted from 1, or the name.
 pub(crate) fn title(query: &LspQuery<CanonicalUri>, gate: &Gate) -> String {
     let operation = query.operation.as_str();
     let relative = |uri: &CanonicalUri| {

@@ -1,5 +1,5 @@
 //! The order of locations and calls in a result of the tool `lsp`, by which its first page is the useful one: declarations, then the file of
-//! the query, then its folder, then everything else (`docs/contract-agent.md#results`).
+//! the query, then its folder, then everything else (`docs/internals/reference/contract-agent.md#results`).
 //!
 //! Invariants: the order depends only on the entries, the query and the declarations; entries of one group keep their canonical order.
 

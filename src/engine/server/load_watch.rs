@@ -2,7 +2,7 @@
 //!
 //! After `initialize` a server reads its project: by itself, or for the first requests. It loads as long as its processes use a processor.
 //! The place is free when they yield, or after [`limits::MAX_LOAD_MS`], whichever is first. Where processor time is unknown, a server has
-//! loaded when it is ready. `docs/decisions/start-admission.md` has the measurements.
+//! loaded when it is ready. `docs/internals/decisions/start-admission.md` has the measurements.
 
 use std::time::Duration;
 

@@ -44,7 +44,7 @@ pub enum ServerState {
 /// Why a language server doesn't run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Down {
-    /// `crashed`, `quarantined`, `not_installed` or `stopped`; see `docs/contract-lsp-v1.md#errors`.
+    /// `crashed`, `quarantined`, `not_installed` or `stopped`; see `docs/internals/reference/contract-lsp-v1.md#errors`.
     pub reason: &'static str,
     /// One sentence for people, without paths.
     pub message: String,
@@ -112,7 +112,7 @@ fn millis(time: Duration) -> u64 {
 pub struct Unavailable {
     /// The server's kind; empty if no kind is known for the language.
     pub kind: String,
-    /// The reason of `docs/contract-lsp-v1.md#errors`.
+    /// The reason of `docs/internals/reference/contract-lsp-v1.md#errors`.
     pub reason: &'static str,
     /// One sentence for people, without paths.
     pub message: String,

@@ -31,7 +31,7 @@ use codeyard_runs::run_host::{StartError, StartKey};
 use codeyard_runs::run_id::RunId;
 use codeyard_telemetry::CallTrace;
 
-/// A query begins (row 7 of `docs/architecture.md#the-path-of-a-request`).
+/// A query begins (row 7 of `docs/internals/architecture.md#the-path-of-a-request`).
 #[derive(Message)]
 #[rtype(result = "Result<Begun, ToolError>")]
 pub struct Begin {

@@ -1,4 +1,4 @@
-//! Errors of runs as the catalog `launch` answers them (`docs/contract-launch.md#errors`).
+//! Errors of runs as the catalog `launch` answers them (`docs/internals/reference/contract-launch.md#errors`).
 //!
 //! Invariant: an INTERNAL error has `details.cause_class`.
 

@@ -2,7 +2,7 @@
 //!
 //! The work of a run belongs to its actor, so a call that ends early changes nothing. What the stages do, `codeyard-launch` knows. Invariants: a
 //! command is durable before its call answers; a call that repeats one in progress attaches to that; a call whose run is cancelled answers
-//! CANCELLED (`docs/contract-launch.md#tools`).
+//! CANCELLED (`docs/internals/reference/contract-launch.md#tools`).
 
 mod commands;
 mod errors;

@@ -284,7 +284,7 @@ impl Project {
         self.check_freshness(context, (manifest.commit, current), policy, requested)
     }
 
-    /// Refuses a stale answer if the policy is `strict` (`docs/contract-code.md#when-the-index-is-behind`). `commits`:
+    /// Refuses a stale answer if the policy is `strict` (`docs/internals/reference/contract-code.md#when-the-index-is-behind`). `commits`:
     /// the indexed one and the present one.
     fn check_freshness(
         &self,

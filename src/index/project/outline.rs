@@ -11,7 +11,7 @@ impl Project {
     /// `get_file_outline`.
     ///
     /// # Errors
-    /// Those of `docs/contract-code.md#errors`.
+    /// Those of `docs/internals/reference/contract-code.md#errors`.
     pub fn outline(&self, query: &OutlineQuery) -> Result<Outline, Box<CodeRefusal>> {
         let context = self.query_context(query.reference.as_deref(), query.freshness)?;
         let Some(path) = self.relative_path(&query.path) else { return Err(outside(&context)) };

@@ -27,7 +27,7 @@ impl Project {
     /// `search_code`.
     ///
     /// # Errors
-    /// Those of `docs/contract-code.md#errors`.
+    /// Those of `docs/internals/reference/contract-code.md#errors`.
     pub fn search(&self, query: &SearchQuery, is_cancelled: CancelCheck<'_>) -> Result<ResultRows, Box<CodeRefusal>> {
         let context = self.query_context(query.shape.reference.as_deref(), query.shape.freshness)?;
         let language = language(&query.shape, &context)?;

@@ -7,7 +7,7 @@
 //!   manifest's contents. [`SymbolIndexView::search`] and [`SymbolIndexView::locate`] answer queries; [`SymbolIndexView::list`] lists symbols.
 //! - [`classify`] returns the intent of a query. [`Weights`] are the configurable part of the formula.
 //!
-//! It isn't a text search: messages and string literals aren't symbols. `docs/ranking.md` has the formula.
+//! It isn't a text search: messages and string literals aren't symbols. `docs/internals/ranking.md` has the formula.
 //!
 //! Invariants: an answer depends on the manifest, the facts of its contents and the weights only, not on the order in
 //! which contents were added, on threads, or on tantivy's segments; each `final_score` can be computed from the other

@@ -73,7 +73,7 @@ const ERROR_WORDS: &[&str] = &[
     "wrong",
 ];
 
-/// The intent of a query, the `query_intent` of `docs/contract-code.md`.
+/// The intent of a query, the `query_intent` of `docs/internals/reference/contract-code.md`.
 pub fn classify(text: &str) -> QueryIntent {
     ParsedQuery::parse(text).intent
 }

@@ -256,7 +256,7 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// The score that follows from the factors (`docs/ranking.md`).
+/// The score that follows from the factors (`docs/internals/ranking.md`).
 pub(super) fn final_score(reasons: &RankingReasons, weights: &Weights) -> f64 {
     let bm25 = reasons.bm25_score / (reasons.bm25_score + weights.bm25_half);
     let sum = weights.exact_match * reasons.exact_match_boost

@@ -4,7 +4,7 @@
 //! contents that contain it. A [`Pattern`] is a compiled text or regular expression. Its [`plan::GramPlan`] says which grams a part must
 //! contain so that the pattern can match in it. [`search`] runs the pattern over the remaining files, with the code that ripgrep uses.
 //!
-//! It stores no text and knows nothing about paths but their order. `docs/decisions/text-index.md` says why it is built this way.
+//! It stores no text and knows nothing about paths but their order. `docs/internals/decisions/text-index.md` says why it is built this way.
 //!
 //! Invariants: a plan never excludes a content that has a match. A segment's bytes depend only on its contents and their texts, not
 //! on the order of insertion or on threads. A damaged segment gives an error, never a wrong answer. Search results are the same for

@@ -1,7 +1,8 @@
 //! The artifacts of a launch run: their forms, as they are written, read, and checked by the gate `Schema`.
 //!
 //! They hold no clock, no duration and no identifier of a run, so equal inputs give equal bytes; `pr.json` is the exception. Lists are
-//! sorted, maps are ordered. The schemas in `schemas/launch` are made from these types (`docs/contract-launch.md#artifacts`).
+//! sorted, maps are ordered. The schemas in `schemas/launch` are made from these types
+//! (`docs/internals/reference/contract-launch.md#artifacts`).
 
 pub mod facts;
 pub mod page_claims;

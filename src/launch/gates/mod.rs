@@ -1,7 +1,7 @@
 //! The gates: each looks for faults of one kind in the run's working copy, and knows how to repair some of them.
 //!
 //! They change nothing. Invariants: equal working copies give equal findings; a page that can't be read is a finding, not a failure; a finding with an
-//! edit is one that the edit removes. Source: `docs/contract-launch.md#gates-and-fixes`.
+//! edit is one that the edit removes. Source: `docs/internals/reference/contract-launch.md#gates-and-fixes`.
 
 mod build_settings;
 pub(crate) mod consistency;

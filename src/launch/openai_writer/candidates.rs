@@ -174,8 +174,8 @@ fn marker(source: &str) -> Option<&str> {
     (spaces > 0).then(|| &source[..digits + 1 + spaces])
 }
 
-/// What a model wrote for `candidate`, with its marks, as a block of the page; or the word of `docs/contract-launch.md#writers` that says
-/// why it can't be one.
+/// What a model wrote for `candidate`, with its marks, as a block of the page; or the word of
+/// `docs/internals/reference/contract-launch.md#writers` that says why it can't be one.
 pub(super) fn reworded(candidate: &Candidate, written: &str, proofs: &Proofs<'_>) -> Result<Reworded, &'static str> {
     if written.len() > MAX_WRITTEN_BLOCK_BYTES {
         return Err("too_long");

@@ -42,7 +42,7 @@ pub(super) struct Answer {
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallFailure {
-    /// A word of `docs/contract-launch.md#writers`.
+    /// A word of `docs/internals/reference/contract-launch.md#writers`.
     pub(super) reason: &'static str,
     /// The status of the last response.
     pub(super) status: Option<u16>,

@@ -2,7 +2,7 @@
 //!
 //! Invariants: before a branch or a pull request is made it is looked for, and again after each answer that was lost, so a repetition makes no second
 //! one; git's names of contents and trees are compared with ours, so the service has exactly what was validated; an existing branch with
-//! anything else is never moved. Source: `docs/commit-services.md#github`.
+//! anything else is never moved. Source: `docs/internals/reference/commit-services.md#github`.
 
 use codeyard_base::base64_text;
 use codeyard_runs::stage::{StageError, StopFlag};

@@ -1,7 +1,8 @@
 //! The commit service `http`: two requests, one for the commit and one for the pull request.
 //!
 //! Invariants: each request has a key that depends on the run and on what is published, so that a repetition, after a lost answer or a crash, is
-//! the same request to the service; an answer is believed only if it has the described form. Source: `docs/commit-services.md#http`.
+//! the same request to the service; an answer is believed only if it has the described form. Source:
+//! `docs/internals/reference/commit-services.md#http`.
 
 use codeyard_base::base64_text;
 use codeyard_base::digest::sha256hex;

@@ -2,7 +2,7 @@
 //!
 //! What is published was validated before; the paths are checked once more. Invariants: a repetition makes no second commit, branch or pull
 //! request; equal working copies make equal commits; a token is read from the variable that the operator lists and is never shown. Source:
-//! `docs/contract-launch.md#commit-services`.
+//! `docs/internals/reference/contract-launch.md#commit-services`.
 
 mod changed_files;
 mod commit;

@@ -1,7 +1,8 @@
 //! Requests to a commit service, in JSON.
 //!
 //! It knows neither service. Invariants: a request that may have changed something is only repeated by this module if the caller says that a
-//! repetition changes nothing more; the token goes to the listed address alone and is in no error. Source: `docs/commit-services.md#failures`.
+//! repetition changes nothing more; the token goes to the listed address alone and is in no error. Source:
+//! `docs/internals/reference/commit-services.md#failures`.
 
 use std::time::Duration;
 

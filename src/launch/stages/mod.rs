@@ -2,7 +2,7 @@
 //!
 //! It connects the run engine with the workers and decides nothing about pages. Invariants: an item reads artifacts and the run's folder alone,
 //! so it can be done again; what an item leaves behind is durable before it ends; a fix that wasn't recorded is rolled back before the next.
-//! Source: `docs/contract-launch.md#work-items`.
+//! Source: `docs/internals/reference/contract-launch.md#work-items`.
 
 mod checks;
 mod inputs;

@@ -1,4 +1,4 @@
-//! Renders the registry as the page `docs/language-servers.md`, which a test compares.
+//! Renders the registry as the page `docs/internals/reference/language-servers.md`, which a test compares.
 //!
 //! The text is in `docs_page.md`; only its lists and tables are generated.
 
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_page_of_languages_is_up_to_date() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language-coverage.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/use/languages.md");
         let there = std::fs::read_to_string(path).unwrap();
         let mut wanted = there.clone();
         let heads = ["## Installed by `codeyard servers install`", "`codeyard doctor` names the command."];
@@ -239,17 +239,20 @@ mod tests {
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(path, &wanted).unwrap();
         }
-        assert!(there == wanted, "docs/language-coverage.md is out of date; run this test with UPDATE_DOCS=1");
+        assert!(there == wanted, "docs/use/languages.md is out of date; run this test with UPDATE_DOCS=1");
     }
 
     #[test]
     fn the_page_in_docs_is_up_to_date() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language-servers.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/internals/reference/language-servers.md");
         let wanted = document(&Registry::builtin(), &records());
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(path, &wanted).unwrap();
         }
         let there = std::fs::read_to_string(path).unwrap();
-        assert!(there == wanted, "docs/language-servers.md is out of date; run this test with UPDATE_DOCS=1");
+        assert!(
+            there == wanted,
+            "docs/internals/reference/language-servers.md is out of date; run this test with UPDATE_DOCS=1"
+        );
     }
 }

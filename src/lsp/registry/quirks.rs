@@ -1,6 +1,6 @@
 //! Behaviour of server kinds that differs from what the protocol says, as the registry's entries describe it.
 //!
-//! Data only. What codeyard does about changes that a server misses is in `docs/decisions/missed-changes.md`.
+//! Data only. What codeyard does about changes that a server misses is in `docs/internals/decisions/missed-changes.md`.
 
 use serde::{Deserialize, Serialize};
 

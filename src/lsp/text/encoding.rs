@@ -2,7 +2,7 @@
 //!
 //! Conversion uses the given text, which must be the one that the server has. Nothing is read here. Invariants: with
 //! UTF-16 positions stay unchanged; a position converted for a server and back is the same; a converted position of a
-//! server lies inside its document. See `docs/decisions/positions.md`.
+//! server lies inside its document. See `docs/internals/decisions/positions.md`.
 
 use super::{ColumnUnit, Document};
 use codeyard_base::seeded_faults;

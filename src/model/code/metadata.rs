@@ -98,7 +98,7 @@ pub struct RankingReasons {
     pub kind_match: f64,
     /// The BM25 score of the words. Not bounded.
     pub bm25_score: f64,
-    /// The score that orders rows: computed from the others by the formula in `docs/ranking.md`.
+    /// The score that orders rows: computed from the others by the formula in `docs/internals/ranking.md`.
     pub final_score: f64,
 }
 

@@ -1,5 +1,5 @@
 //! The query language of `search_code`, of the command line and of web pages: filters, phrases, regular expressions, and negation
-//! (`docs/query-language.md`).
+//! (`docs/internals/reference/query-language.md`).
 //!
 //! Pure. Text that only looks like the language is text: `std::vec`, `http://x`, `Foo: bar`, `->`, `--flag`, an unclosed quote. Invariants:
 //! parsing never fails but for the errors of [`LanguageError`]; the text of a parsed query parses to the same query.

@@ -20,7 +20,8 @@ pub struct LineCondition {
 }
 
 impl SearchQuery {
-    /// Reads the text as a query of the language (`docs/query-language.md`). In the modes `text` and `regex` it is taken literally.
+    /// Reads the text as a query of the language (`docs/internals/reference/query-language.md`). In the modes `text` and `regex` it is taken
+    /// literally.
     ///
     /// # Errors
     /// [`LanguageError`].

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The weights of the factors. Only their ratios matter. `docs/ranking.md` has the formula.
+/// The weights of the factors. Only their ratios matter. `docs/internals/ranking.md` has the formula.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Weights {

@@ -2,7 +2,7 @@
 //!
 //! A server knows a file only if it is open, or if a project that has an open document lists or imports it. So every project gets one
 //! open document, and the files of no project get a configuration of their own: a document that is open at the server and exists nowhere
-//! on disk. `docs/decisions/inferred-projects.md` says why it is done this way. Invariants: nothing is written; the same files
+//! on disk. `docs/internals/decisions/inferred-projects.md` says why it is done this way. Invariants: nothing is written; the same files
 //! give the same documents; each file that codeyard lists is in a project, or counted as not known.
 
 mod configuration;

@@ -1,4 +1,4 @@
-//! The local socket through which `codeyard stdio` shares a running server (`docs/protocol.md#standard-input-and-output`).
+//! The local socket through which `codeyard stdio` shares a running server (`docs/internals/protocol.md#standard-input-and-output`).
 //!
 //! After one handshake line in each direction the stream is plain stdio framing. Invariants: the socket has mode 0600, and both
 //! ends check that the peer has their own user id; the handshake is bounded in size and time; without a valid answer `codeyard

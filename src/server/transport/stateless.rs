@@ -1,4 +1,4 @@
-//! Which requests belong to the stateless revision, and what their `_meta` must have (`docs/protocol.md#the-stateless-revision`).
+//! Which requests belong to the stateless revision, and what their `_meta` must have (`docs/internals/protocol.md#the-stateless-revision`).
 //!
 //! It is the same on every transport; HTTP headers are checked in `http::stateless`. Invariant: at an endpoint that doesn't speak the
 //! revision no request belongs to it.

@@ -1,6 +1,6 @@
 //! All instruments, with name, kind, unit, description and labels, and all words that a label can have.
 //!
-//! `docs/metrics.md` is generated from this table. Invariants: a label is a constant, or a name of a catalog or of the registry, never a
+//! `docs/operate/metrics.md` is generated from this table. Invariants: a label is a constant, or a name of a catalog or of the registry, never a
 //! caller's text; a word that isn't in its list counts as the last word of the list.
 
 use super::{

@@ -112,7 +112,7 @@ fn pull_request(published: &Value, folder: &Path, is_kept: bool) -> String {
         false => "in the sample's site, which is removed now; `codeyard runs demo --keep DIR` keeps it".to_owned(),
     };
     format!(
-        "\nThe pages are on the branch {}, commit {}, {place}.\nYour own: `codeyard runs start CONFIG`; docs/how-to/write-a-run-config.md describes the file.\n",
+        "\nThe pages are on the branch {}, commit {}, {place}.\nYour own: `codeyard runs start CONFIG`; docs/use/write-a-run-config.md describes the file.\n",
         text("branch"),
         text("commit_sha")
     )

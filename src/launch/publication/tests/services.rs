@@ -76,8 +76,11 @@ fn reason(error: &StageError) -> &str {
     assert_eq!(error.code, "COMMIT_SERVICE_ERROR", "{error:?}");
     assert!(!error.message.contains(TOKEN), "{error:?}");
     let reason = error.details["reason"].as_str().unwrap();
-    let docs = include_str!("../../../../docs/commit-services.md");
-    assert!(docs.contains(&format!("`{reason}`")), "docs/commit-services.md doesn't explain {reason}");
+    let docs = include_str!("../../../../docs/internals/reference/commit-services.md");
+    assert!(
+        docs.contains(&format!("`{reason}`")),
+        "docs/internals/reference/commit-services.md doesn't explain {reason}"
+    );
     reason
 }
 

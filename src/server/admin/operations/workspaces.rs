@@ -236,7 +236,8 @@ fn condition_failed(there: Option<String>) -> Problem {
 }
 
 fn invalid(error: codeyard_config::ConfigError) -> Problem {
-    let remedy = if error.remedy.is_empty() { "see docs/configuration.md".to_owned() } else { error.remedy };
+    let remedy =
+        if error.remedy.is_empty() { "see docs/internals/reference/configuration.md".to_owned() } else { error.remedy };
     Problem::new(Kind::Invalid, error.problem, remedy).at_key(error.key)
 }
 

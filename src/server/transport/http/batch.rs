@@ -1,4 +1,4 @@
-//! Arrays of messages over HTTP, in sessions of revision 2025-03-26 (`docs/protocol.md#batches`).
+//! Arrays of messages over HTTP, in sessions of revision 2025-03-26 (`docs/internals/protocol.md#batches`).
 //!
 //! Invariants: each message of an array is handled as if it came alone, in order; an array with nothing to answer has status 202.
 

@@ -1,4 +1,4 @@
-//! Handles one HTTP request: the checks in the order of `docs/protocol.md#refusals-over-http`, then the message.
+//! Handles one HTTP request: the checks in the order of `docs/internals/protocol.md#refusals-over-http`, then the message.
 //!
 //! Only a permitted probe comes before the checks, at a path that is no endpoint path. Requests of the stateless revision are in
 //! `stateless`, arrays of messages in `batch`. Invariants: nothing is looked up before authentication; an unknown method is answered

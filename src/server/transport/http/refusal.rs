@@ -1,6 +1,6 @@
 //! Rejections of HTTP requests before they are served, and their responses.
 //!
-//! The order of the variants is the order of the checks (`docs/protocol.md#refusals-over-http`). Invariants: the body is a short
+//! The order of the variants is the order of the checks (`docs/internals/protocol.md#refusals-over-http`). Invariants: the body is a short
 //! JSON-RPC error that names the reason; it repeats nothing of the request except its id.
 
 use axum::body::Body;

@@ -1,5 +1,5 @@
 //! Requests of the stateless revision over HTTP: the headers that repeat parts of the body, and statuses
-//! (`docs/protocol.md#the-stateless-revision`).
+//! (`docs/internals/protocol.md#the-stateless-revision`).
 //!
 //! Sessions play no part here: a session id is ignored. Invariants: a header that differs from the body is an error before anything is
 //! served; a subscription holds nothing but its response, and their number is bounded.
