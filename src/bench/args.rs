@@ -15,7 +15,7 @@ pub struct BenchArgs {
     /// Public repository to measure on; fetched once with the client of its registry. Can be repeated.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub corpus: Vec<CorpusName>,
-    /// Measure all scenarios on django, rxjs and zstd, as in docs/internals/benchmarks.md.
+    /// Measure all scenarios on django, rxjs and zstd, as in docs/internals/measurements/language-servers.md.
     #[arg(long)]
     pub all: bool,
     /// Scenario to measure; can be repeated [default: all except `leak`, `fleet`, `groups` and `runs`].
@@ -48,8 +48,8 @@ pub struct BenchArgs {
     /// Print the tables as Markdown.
     #[arg(long)]
     pub markdown: bool,
-    /// Write the tables between the markers of a Markdown file, such as docs/internals/benchmarks.md.
-    #[arg(long, value_name = "FILE")]
+    /// Write the tables between the markers of a Markdown file, or of the pages of a folder such as docs/internals/measurements.
+    #[arg(long, value_name = "PATH")]
     pub write_docs: Option<PathBuf>,
     /// Exit with code 1 if a target is missed or an answer is wrong.
     #[arg(long)]

@@ -63,7 +63,7 @@ pub const OWN_COMMANDS: [&str; 6] = ["serve", "stdio", "syntactic", "index", "se
     version,
     about = "Benchmark codeyard against a bare language server on a repository",
     long_about = "Benchmark codeyard against a bare language server on a repository.\n\nBoth get the same questions in alternating blocks, from 1, 4 and 16 clients, and every answer is compared. Each figure is printed with its target. Figures count only for an optimised build (`--profile dist`); the report names the profile. Nothing is written into the repository, and no language server keeps running.",
-    after_help = "Examples:\n  codeyard bench\n  codeyard bench ~/src/redis --scenario latency,mix --seconds 10\n  codeyard bench --corpus django --clients 1,16\n  codeyard bench --all --write-docs docs/internals/benchmarks.md --check"
+    after_help = "Examples:\n  codeyard bench\n  codeyard bench ~/src/redis --scenario latency,mix --seconds 10\n  codeyard bench --corpus django --clients 1,16\n  codeyard bench --all --write-docs docs/internals/measurements --check"
 )]
 struct Cli {
     #[command(flatten)]

@@ -41,6 +41,15 @@ impl ReportSection {
         }
     }
 
+    /// The page of this section in `docs/internals/measurements`.
+    fn page(self) -> &'static str {
+        match self {
+            Self::Servers => "language-servers.md",
+            Self::Index => "code-index.md",
+            Self::Runs => "launch-runs.md",
+        }
+    }
+
     fn head(self) -> [&'static str; 7] {
         let other = match self {
             Self::Servers => "bare",
@@ -209,17 +218,20 @@ impl Report {
         text
     }
 
-    /// Writes the tables between the markers of `file`. Sections without figures stay unchanged.
-    pub(crate) fn write_into(&self, file: &Path) -> Result<(), Failure> {
-        let failed = |why: String| Failure::new(format!("{}: {why}", file.display()));
-        let mut text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+    /// Writes the tables between the markers of the file `place`, or of the section's page in the folder `place`. Sections without
+    /// figures stay unchanged.
+    pub(crate) fn write_into(&self, place: &Path) -> Result<(), Failure> {
         for section in self.sections() {
+            let file = if place.is_dir() { place.join(section.page()) } else { place.to_owned() };
+            let failed = |why: String| Failure::new(format!("{}: {why}", file.display()));
+            let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
             let (begin, end) = section.markers();
             let parts = text.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
             let (before, after) = parts.ok_or_else(|| failed(format!("add the lines `{begin}` and `{end}` to it")))?;
-            text = format!("{before}{begin}\n{}\n{end}{after}", self.markdown_of(section));
+            let text = format!("{before}{begin}\n{}\n{end}{after}", self.markdown_of(section));
+            std::fs::write(&file, text).map_err(|error| failed(error.to_string()))?;
         }
-        std::fs::write(file, text).map_err(|error| failed(error.to_string()))
+        Ok(())
     }
 
     /// The sections that have figures.
@@ -339,5 +351,10 @@ mod tests {
         let both = std::fs::read_to_string(&file).unwrap();
         assert!(both.starts_with(&text) && both.contains("| ripgrep |") && both.contains("`a\\|b`"), "{both}");
         assert!(both.contains("7 lines compared with ripgrep's, 0 wrong."), "{both}");
+        // In a folder each section has a page of its own.
+        let page = file.with_file_name(ReportSection::Index.page());
+        std::fs::write(&page, format!("{begin}\n{end}\n")).unwrap();
+        of_index.write_into(file.parent().unwrap()).unwrap();
+        assert!(std::fs::read_to_string(&page).unwrap().contains("| ripgrep |"));
     }
 }

@@ -110,7 +110,7 @@ fn compact_lines_are_the_same_entries_in_a_fraction_of_the_length() {
     }
 }
 
-/// The figures of `docs/internals/benchmarks.md`.
+/// The figures of `docs/internals/measurements/compact-answers.md`.
 #[test]
 #[ignore = "measures; needs Django"]
 fn the_longest_answers_of_django() {

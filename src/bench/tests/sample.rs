@@ -114,7 +114,7 @@ fn an_unmeasurable_path_is_an_error() {
     run(&["nowhere"], 3, &["nowhere"]);
     run(&["."], 3, &["no files for ty, typescript, clangd"]);
     run(&[".", "--all"], 2, &["--all"]);
-    run(&["--help"], 0, &["codeyard bench --all --write-docs docs/internals/benchmarks.md --check"]);
+    run(&["--help"], 0, &["codeyard bench --all --write-docs docs/internals/measurements --check"]);
 }
 
 /// The benchmark with these arguments in the folder `folder`, with its own state directory.
