@@ -196,7 +196,7 @@ def files(top, proxy, http, port):
         return ["nginx", "-c", str(top / "nginx.conf"), "-g", "daemon off;"]
     text = (HERE / "Caddyfile").read_text()
     text = text.replace(f"{NAME} {{", f"{NAME}:{port} {{\n\tbind 127.0.0.1", 1).replace("/etc/ssl", str(top))
-    text = "{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + text.replace("127.0.0.1:3939", f"127.0.0.1:{http}")
+    text = text.replace("{\n", "{\n\tadmin off\n\tauto_https disable_redirects\n", 1).replace("127.0.0.1:3939", f"127.0.0.1:{http}")
     (top / "Caddyfile").write_text(text)
     return ["caddy", "run", "--config", str(top / "Caddyfile"), "--adapter", "caddyfile"]
 
@@ -231,7 +231,12 @@ def run(proxy, program, top):
     finally:
         for process in reversed(started):
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                check(f"{process.args[0]} ends within 30 s", False)
+                process.kill()
+                process.wait()
     if failed and os.environ.get("TRY_VERBOSE"):
         print(log.read_text()[-4000:], (top / "proxy.err").read_text()[-2000:])
 
