@@ -54,8 +54,5 @@ pub mod snippet_curator;
 pub mod stages;
 pub mod states;
 #[cfg(test)]
-#[path = "../../tests/support/hugo.rs"]
-mod test_hugo;
-#[cfg(test)]
 mod testing;
 pub mod validator;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::named_test::check_test;
+use codeyard_test_support::named_test::check_test;
 
 /// Anchor of the heading, proven statement, file of the test, name of the test.
 const CLAUSES: &[(&str, &str, &str, &str)] = &[

@@ -6,8 +6,8 @@ mod clauses;
 mod code;
 mod decoding;
 mod document;
+mod examples;
+mod hosts_table;
 mod launch;
 mod listing;
-#[path = "../support/named_test.rs"]
-mod named_test;
 mod query_language;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Runs `git` in `dir` and returns its standard output without white space around it.
-pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
+pub fn git(dir: &Path, args: &[&str]) -> String {
     let identity = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "core.autocrlf=false"];
     let output = codeyard_process::git::run_git(dir, &[&identity[..], args].concat());
     output.unwrap_or_else(|error| panic!("{error}"))

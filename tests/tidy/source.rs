@@ -37,7 +37,7 @@ pub(crate) fn sources() -> Vec<Source> {
 }
 
 /// The projects of the breadth test: material, as others write it.
-const MATERIAL: &str = "tests/breadth/cases";
+const MATERIAL: &str = "tests/product/breadth/cases";
 
 /// All files below `dir`, sorted, without what is built or ignored, and without the projects of the breadth test.
 pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {

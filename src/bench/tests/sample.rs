@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use std::process::{Command, Output, Stdio};
 
-#[path = "../../../tests/support/real_servers.rs"]
-#[expect(dead_code, reason = "this target needs the servers and one sample only")]
-mod real_servers;
+use codeyard_test_support::real_servers;
 
 const SCENARIOS: [&str; 9] =
     ["latency", "mix", "retained", "cold", "sharing", "repositories", "recovery", "freshness", "telemetry"];
 
 #[test]
+#[ignore = "the slow command runs it: nine scenarios"]
 fn a_sample_is_measured_and_no_process_remains() {
     let folder = tempfile::Builder::new().prefix("cy").tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();

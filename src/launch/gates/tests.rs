@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use codeyard_runs::stage::StopFlag;
+use codeyard_test_support::hugo::test_hugo;
 use serde_json::json;
 
 use super::*;
@@ -22,7 +23,6 @@ use crate::link_checker::LinkChecker;
 use crate::link_checker::tests::LinkServer;
 use crate::linker;
 use crate::run_config::{RunConfig, ValidationProfile};
-use crate::test_hugo::test_hugo;
 use crate::testing::TestRepository;
 use crate::validator::{self, ValidationTools};
 

@@ -2,8 +2,9 @@
 
 use std::os::unix::fs::symlink;
 
+use codeyard_test_support::hugo::test_hugo;
+
 use super::*;
-use crate::test_hugo::test_hugo;
 
 const CONFIG: &str = "baseURL = 'https://example.org/'\ndisableKinds = ['taxonomy', 'term', 'rss', 'sitemap', '404']\n";
 /// A site's own policy that allows everything.

@@ -12,6 +12,7 @@ use codeyard_runs::observer::{PassedPart, RunObserver, RunStatus, WorkPart};
 use codeyard_runs::run_id::RunId;
 use codeyard_runs::work_item::WorkItemId;
 use codeyard_runs::work_item::WorkItemState;
+use codeyard_test_support::hugo::test_hugo;
 
 use super::*;
 use crate::artifacts::facts::{EvidenceMap, ProductFacts};
@@ -22,7 +23,6 @@ use crate::issue::GateName;
 use crate::publication::PublicationSettings;
 use crate::run_status;
 use crate::sites::Sites;
-use crate::test_hugo::test_hugo;
 use crate::testing::TestRepository;
 
 /// Keeps the spans of a run.

@@ -11,7 +11,7 @@ use super::schema::{ManifestKind, MultiRoot, Registry, RootPick, RootRule, Serve
 
 const TEMPLATE: &str = include_str!("docs_page.md");
 
-/// What the breadth test has shown of a kind (`tests/breadth/cases/KIND/record.toml`).
+/// What the breadth test has shown of a kind (`tests/product/breadth/cases/KIND/record.toml`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BreadthRecord {
@@ -186,7 +186,8 @@ mod tests {
 
     /// The records of the breadth test.
     fn records() -> BTreeMap<String, BreadthRecord> {
-        let cases = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/breadth/cases")).unwrap();
+        let cases =
+            std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/product/breadth/cases")).unwrap();
         let read = |folder: std::path::PathBuf| {
             let text = std::fs::read_to_string(folder.join("record.toml")).ok()?;
             Some((folder.file_name()?.to_str()?.to_owned(), toml::from_str(&text).unwrap()))

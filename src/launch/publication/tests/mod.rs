@@ -1,6 +1,5 @@
 //! Publications into real repositories.
 
-mod forge;
 mod services;
 
 use std::fs;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::forge::{Fault, Forge};
 use super::*;
+use codeyard_test_support::commit_service::{Fault, Forge};
 
 /// A variable that cargo sets for every test, and the token that it stands for.
 const TOKEN_VARIABLE: &str = "CARGO_PKG_NAME";

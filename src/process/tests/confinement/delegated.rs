@@ -32,7 +32,7 @@ impl Delegated {
             let lacks = controllers.iter().find(|name| !has.split_whitespace().any(|found| found == **name));
             lacks.map_or(Ok(group), |name| Err(format!("a control group here has no controller `{name}`")))
         });
-        made.inspect_err(|why| println!("skipped: {why}")).ok()
+        made.inspect_err(|why| codeyard_test_support::parts::skip("control-groups", why)).ok()
     }
 
     fn make() -> Result<Self, String> {

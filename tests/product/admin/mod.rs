@@ -1,0 +1,11 @@
+//! The admin API, the probes and the commands that use them: the real binary, its sockets, its answers.
+
+mod access;
+mod busy;
+mod changes;
+mod commands;
+mod hung;
+mod openapi;
+mod probes;
+mod terminal;
+mod wire;

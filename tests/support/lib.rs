@@ -1,0 +1,8 @@
+//! What the tests of several crates share: real programs and real code, fetched once, git with a fixed author, a commit service.
+
+pub mod commit_service;
+pub mod git;
+pub mod hugo;
+pub mod named_test;
+pub mod parts;
+pub mod real_servers;
