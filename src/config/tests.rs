@@ -447,6 +447,28 @@ fn the_documented_keys_match_the_code() {
     assert_eq!(good(example).workspaces.len(), 2);
 }
 
+/// The blocks of TOML in the pages of `docs/use` and `docs/operate`, and the files of `examples/deploy`. The configurations of launch
+/// runs have a test of their own.
+#[test]
+fn the_examples_of_the_pages_are_valid() {
+    let project = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let mut checked = 0;
+    for folder in ["docs/use", "docs/operate"] {
+        for page in fs::read_dir(project.join(folder)).expect("the folder").flatten() {
+            let text = fs::read_to_string(page.path()).expect("a page");
+            for block in text.split("```toml\n").skip(1).filter_map(|rest| rest.split_once("```")) {
+                // Blocks of a list are indented; TOML allows that.
+                if !block.0.contains("schema_version") {
+                    good(block.0);
+                    checked += 1;
+                }
+            }
+        }
+    }
+    good(&fs::read_to_string(project.join("examples/deploy/codeyard.toml")).expect("the example"));
+    assert!(checked > 10, "the examples weren't found");
+}
+
 #[test]
 fn a_network_of_mapped_addresses_is_the_ipv4_one() {
     let text = "[probes]\nnetworks = [\"::ffff:10.1.0.0/112\", \"::ffff:192.0.2.7\", \"fd00::/8\"]\n";

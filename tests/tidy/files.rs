@@ -85,3 +85,17 @@ fn links_in_documents_lead_somewhere() {
     }
     assert_eq!(broken, Vec::<String>::new());
 }
+
+/// The words of the pages below a folder.
+fn words(folder: &str) -> usize {
+    let pages = files_below(&project().join(folder));
+    pages.iter().map(|page| std::fs::read_to_string(page).unwrap_or_default().split_whitespace().count()).sum()
+}
+
+#[test]
+fn a_user_and_an_operator_have_little_to_read() {
+    let (used, operated) = (words("docs/use"), words("docs/operate"));
+    assert!(used > 1_000 && operated > 1_000, "the pages weren't found");
+    assert!(used <= 9_000, "docs/use has {used} words; the reference is in docs/internals/reference");
+    assert!(used + operated <= 15_000, "docs/use and docs/operate have {} words", used + operated);
+}

@@ -1,4 +1,4 @@
-//! The admin API: operators list, inspect and change workspaces, language servers and retained results over HTTP (`docs/operate/admin.md`).
+//! The admin API: operators list, inspect and change workspaces, language servers and retained results over HTTP (`docs/internals/reference/admin-api.md`).
 //!
 //! The router and the OpenAPI document come from one table of routes. The API is served on a local socket of mode 0600, and over TCP
 //! with separate tokens if configured. The engine makes the changes. Invariants: no response holds source text, an argument or a secret;

@@ -1,10 +1,10 @@
-//! `docs/operate/observability.md` lists exactly the existing spans and attributes.
+//! `docs/internals/reference/telemetry.md` lists exactly the existing spans and attributes.
 
 use std::collections::BTreeSet;
 
 use codeyard_telemetry::{PermissionOutcome, names};
 
-const PAGE: &str = include_str!("../../../docs/operate/observability.md");
+const PAGE: &str = include_str!("../../../docs/internals/reference/telemetry.md");
 
 /// Code-formatted names in the first column of the table under `heading`.
 fn rows(heading: &str) -> BTreeSet<String> {

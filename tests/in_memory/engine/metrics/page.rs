@@ -79,7 +79,7 @@ fn page() -> String {
         "# Metrics\n\n\
          This page is generated from `src/telemetry/names/instruments.rs`. A test compares it with a scrape, and\n\
          `UPDATE_DOCS=1 cargo test --test in_memory metrics::page` writes it. Prometheus scrapes these metrics at `/metrics`, and\n\
-         [OTLP](observability.md#metrics) exports the same ones. [examples/observability](../../examples/observability/README.md) has\n\
+         [OTLP](observability.md) exports the same ones. [examples/observability](../../examples/observability/README.md) has\n\
          a dashboard and alerts.\n\n\
          ## Series\n\n\
          | OpenTelemetry | Prometheus | type | unit | labels | meaning |\n|---|---|---|---|---|---|\n{rows}\n\
