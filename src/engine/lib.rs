@@ -14,6 +14,7 @@
 //! | [`indexer`] | the indexer actor, and answers from the code index |
 //! | [`run`] | the run actor, and the turns of runs |
 //! | [`workspace`] | the workspace actor: epochs, retained results, its language servers |
+//! | [`answer`] | whole queries: from a query to its answer, the only way in for calls |
 //! | [`supervisor`] | the supervisor, the directory of workspaces, the operators' interface, the start of the engine |
 //!
 //! # Invariants
@@ -23,6 +24,7 @@
 //! - The start of a language server belongs to its workspace, never to a request.
 //! - A panic or hang of one workspace doesn't affect another.
 
+pub mod answer;
 pub mod indexer;
 pub mod limits;
 mod low_priority;

@@ -353,3 +353,20 @@ pub const OPEN_RUN_POLL_MS: u64 = 50;
 
 /// Time between two passes over the working copies of runs that have ended, in milliseconds.
 pub const OLD_WORK_PASS_MS: u64 = 3_600_000;
+
+/// Most symbols of one answer that language servers are asked to confirm: the first ones
+/// (`docs/internals/reference/contract-code.md#confirmed-rows`).
+pub const MAX_CONFIRMED_ROWS: usize = 5;
+
+/// Longest wait for the first index of a workspace, in milliseconds. Then the query is answered from what is indexed.
+pub const FIRST_INDEX_WAIT_MS: u64 = 1_500;
+
+/// Time that a query to a group keeps for the indexes of its workspaces: those that can't be opened before are left out, in milliseconds.
+pub const GROUP_QUERY_TIME_MS: u64 = 700;
+
+/// Threads that one query to a group uses at once; a larger number of threads of a search counts as this many.
+pub const MAX_GROUP_THREADS: usize = 8;
+
+/// Longest wait of a code query for the watcher's first walk, in milliseconds, where there is no index yet: an index that is made after
+/// the walk is known to be fresh. With an older index the query doesn't wait, because its answer would be the same.
+pub const CODE_WALK_WAIT_MS: u64 = 150;

@@ -10,16 +10,16 @@ use tokio::sync::oneshot;
 use tokio::time::sleep_until;
 
 use super::admission::Admission;
-use super::code_group::{GroupCall, MemberAdmission};
 use super::launch::{LaunchCall, LaunchCalls};
 use super::request::{CallJob, CallResult, CallWork, RequestActor};
-use super::resolve::check_roots;
 use super::service::ProgressSink;
-use super::wait_status::WaitStatus;
+use super::workspace_checks::check_roots;
 use crate::limits::STUCK_ANSWER_MS;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::PrincipalId;
 use codeyard_catalog::CallPolicy;
+use codeyard_engine::answer::wait_status::WaitStatus;
+use codeyard_engine::answer::{EngineQuery, GroupQuery, MemberAdmission};
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::CodeRequest;
@@ -58,7 +58,7 @@ impl PendingCall {
             }
             // This gateway serves no runs.
             (Query::Launch(_), (None, _)) => return Err(ToolError::internal()),
-            (query, _) => CallWork::Workspace { workspace, query },
+            (query, _) => CallWork::Engine(EngineQuery::Workspace { workspace, query }),
         };
         let status = WaitStatus::default();
         let waiting =
@@ -105,7 +105,8 @@ impl PendingGroupCall {
             };
             (member, admission)
         };
-        let work = CallWork::Group(GroupCall::new(members.into_iter().map(with_admission).collect(), request));
+        let members = members.into_iter().map(with_admission).collect();
+        let work = CallWork::Engine(EngineQuery::Group(GroupQuery::new(members, request)));
         let (reply, answer) = oneshot::channel();
         let status = WaitStatus::default();
         let waiting =

@@ -6,24 +6,16 @@
 
 pub mod admission;
 mod admit;
-mod blocking_work;
 mod catalog_sets;
-mod code;
-mod code_group;
-mod code_group_answers;
-mod confirm;
 pub mod elicit;
 mod instructions;
-mod language_servers;
 pub mod launch;
 pub mod limits;
 pub mod permission;
-mod pipeline;
 mod reply;
 mod request;
 mod request_state;
-mod resolve;
 pub mod router;
 pub mod service;
-mod wait_status;
+mod workspace_checks;
 pub mod workspace_thread;

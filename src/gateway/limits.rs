@@ -32,22 +32,5 @@ pub const MAX_REQUEST_STATES_PER_PRINCIPAL: usize = 64;
 /// Prompts of one session whose deadline has passed and whose late answer is still accepted.
 pub const MAX_OVERDUE_PROMPTS: usize = 8;
 
-/// Most symbols of one answer that language servers are asked to confirm: the first ones
-/// (`docs/internals/reference/contract-code.md#confirmed-rows`).
-pub const MAX_CONFIRMED_ROWS: usize = 5;
-
-/// Longest wait for the first index of a workspace, in milliseconds. Then the query is answered from what is indexed.
-pub const FIRST_INDEX_WAIT_MS: u64 = 1_500;
-
-/// Time that a query to a group keeps for the indexes of its workspaces: those that can't be opened before are left out, in milliseconds.
-pub const GROUP_QUERY_TIME_MS: u64 = 700;
-
-/// Threads that one query to a group uses at once; a larger number of threads of a search counts as this many.
-pub const MAX_GROUP_THREADS: usize = 8;
-
-/// Longest wait of a code query for the watcher's first walk, in milliseconds, where there is no index yet: an index that is made after
-/// the walk is known to be fresh. With an older index the query doesn't wait, because its answer would be the same.
-pub const CODE_WALK_WAIT_MS: u64 = 150;
-
 /// Repositories that are read at once, in all workspaces, for starts of launch runs.
 pub const MAX_REPOSITORY_READINGS: usize = 4;

@@ -1,11 +1,10 @@
-//! The actor of one call: it runs the pipeline until an answer, the deadline or the client's departure, and sends progress.
+//! The actor of one call: it runs the work of the call until an answer, the deadline or the client's departure, and sends progress.
 //!
-//! Stopping the actor drops the pipeline, and that cancels all work below it. What a departure means is declared by the
+//! Stopping the actor drops the work, and that cancels all work below it. What a departure means is declared by the
 //! tool's [`CallPolicy`]. Invariant: at most one reply is sent.
 
 use std::cell::Cell;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -13,18 +12,15 @@ use actix_rt::ArbiterHandle;
 use tokio::sync::oneshot;
 
 use super::admission::CallSlot;
-use super::code_group::GroupCall;
-use super::launch::LaunchCall;
-use super::pipeline;
+use super::launch::{self, LaunchCall};
 use super::service::{Progress, ProgressSink};
-use super::wait_status::WaitStatus;
 use codeyard_base::clock::{Deadline, Instant};
 use codeyard_base::seeded_faults;
 use codeyard_catalog::{CallPolicy, OnDeparture};
-use codeyard_engine::workspace::handle::WorkspaceHandle;
+use codeyard_engine::answer::wait_status::WaitStatus;
+use codeyard_engine::answer::{self, EngineQuery};
 use codeyard_model::answer::Answer;
 use codeyard_model::error::ToolError;
-use codeyard_model::query::Query;
 use codeyard_telemetry::CallTrace;
 
 /// Most time by which a call is ended before its deadline.
@@ -63,26 +59,26 @@ pub(crate) type CallResult = Result<Answer, ToolError>;
 
 /// The work of a call.
 pub(crate) enum CallWork {
-    /// A query to one workspace.
-    Workspace {
-        /// The workspace.
-        workspace: Arc<WorkspaceHandle>,
-        /// The query. Its path isn't checked yet.
-        query: Query<String>,
-    },
-    /// A query to the code indexes of a group.
-    Group(GroupCall),
+    /// A query that the engine answers.
+    Engine(EngineQuery),
     /// A call about runs.
     Launch(LaunchCall),
 }
 
 impl CallWork {
-    /// The thread that the call runs on: that of its workspace, or of one of the group's.
+    /// The thread that the call runs on: that of its workspace.
     fn arbiter(&self) -> Option<ArbiterHandle> {
         match self {
-            Self::Workspace { workspace, .. } => Some(workspace.arbiter.clone()),
-            Self::Group(group) => group.arbiter(),
+            Self::Engine(query) => query.arbiter(),
             Self::Launch(launch) => Some(launch.workspace.arbiter.clone()),
+        }
+    }
+
+    /// Does the work. Dropping the future cancels it.
+    async fn answer(self, deadline: Deadline, status: &WaitStatus, call: &CallTrace) -> CallResult {
+        match self {
+            Self::Engine(query) => answer::answer(query, deadline, status, call).await,
+            Self::Launch(asked) => Ok(Answer::Launch(launch::answer(&asked, status, call).await)),
         }
     }
 }
@@ -129,7 +125,7 @@ impl Actor for RequestActor {
         let CallJob { work, policy, deadline, slot, progress, call, reply } = job;
         let status = self.status.clone();
         let work = async move {
-            let answer = pipeline::answer(work, deadline, &status, &call);
+            let answer = work.answer(deadline, &status, &call);
             run(answer, &policy, deadline, &status, (slot, reply)).await;
         };
         ctx.spawn(work.into_actor(self).map(|(), _, ctx| ctx.stop()));
@@ -187,6 +183,7 @@ async fn run<S>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     use super::*;

@@ -12,12 +12,11 @@ use serde_json::value::RawValue;
 use super::admission::Admission;
 use super::admit::{CallPath, PendingCall, PendingGroupCall};
 use super::catalog_sets::{CachedSet, CatalogSets};
-use super::code;
 use super::launch::LaunchCalls;
 use super::permission::{self, PermissionCheck, PermissionRequest, Permissions};
 use super::reply::{close, close_failed, close_requested, encode, to_tool_reply};
-use super::resolve::no_workspace;
 use super::service::{Endpoint, GROUP_CATALOG, Principal, Service, ToolCall, ToolReply, revisions_of};
+use super::workspace_checks::{no_workspace, other_workspace};
 use super::workspace_thread::WorkspaceThread;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{GroupName, WorkspaceName};
@@ -134,7 +133,7 @@ impl Gateway {
             PermissionCheck::Granted | PermissionCheck::Pending(_) => {}
         }
         if let Query::Code(request) = &query
-            && let Some(refusal) = code::other_workspace(&self.directory, &workspace, request)
+            && let Some(refusal) = other_workspace(&self.directory, &workspace, request)
         {
             let answer = Answer::Code(CodeAnswer::Refused(Box::new(refusal)));
             return Ok(StartedCall { path: CallPath::Answered(Box::new(answer)), policy });

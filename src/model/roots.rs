@@ -44,6 +44,12 @@ impl RootSet {
         holding.max_by_key(|root| root.as_os_str().len()).map(PathBuf::as_path)
     }
 
+    /// Which of the roots `path` names, as text: nothing is looked up on disk.
+    pub fn position(&self, path: &str) -> Option<usize> {
+        // Comparing components ignores repeated and trailing slashes.
+        self.roots.iter().position(|root| root.components().eq(Path::new(path).components()))
+    }
+
     /// Whether the real path `path` is an allowed root or inside one.
     pub fn allows(&self, path: &Path) -> bool {
         self.allowed().any(|root| path.starts_with(root))
@@ -68,5 +74,6 @@ mod tests {
         assert!(set.allows(Path::new("/c/x")) && set.allows(Path::new("/a")));
         assert!(!set.allows(Path::new("/ab")));
         assert_eq!(set.root_of(Path::new("/c/x")), None);
+        assert_eq!((set.position("//a/"), set.position("/a/x"), set.position("/c")), (Some(1), None, None));
     }
 }

@@ -521,7 +521,7 @@ fn the_page_documents_kinds_values_and_limits() {
     let coded = [
         ("DEFAULT_CODE_ROWS", codeyard_model::limits::DEFAULT_CODE_ROWS),
         ("MAX_CODE_ROWS", limits::MAX_CODE_ROWS),
-        ("MAX_CONFIRMED_ROWS", codeyard_gateway::limits::MAX_CONFIRMED_ROWS),
+        ("MAX_CONFIRMED_ROWS", codeyard_engine::limits::MAX_CONFIRMED_ROWS),
         ("MAX_CODE_CONTEXT_LINES", limits::MAX_CODE_CONTEXT_LINES),
         ("MAX_CODE_GLOBS", limits::MAX_CODE_GLOBS),
         ("MAX_CODE_TEXT_CHARS", limits::MAX_CODE_TEXT_CHARS),

@@ -60,6 +60,8 @@ const GATE: [&str; 8] = [
 /// a device, but a file system that hangs holds up whoever calls it. All of them are called through `Gate::run`, on the blocking pool, where
 /// `MAX_GATE_WORK` bounds the threads that one workspace can hold up.
 const GATE_ALLOWED: [(&str, &str); 20] = [
+    ("src/engine/answer/confirm.rs", "all files of an answer are admitted in one piece of work"),
+    ("src/engine/answer/path_check.rs", "the path check of a call is a piece of work"),
     ("src/engine/query/canonicalise/context.rs", "query/execution.rs canonicalises an answer in one piece of work"),
     ("src/engine/query/canonicalise/linked_names.rs", "the same"),
     ("src/engine/query/operations/document_diagnostics.rs", "the same"),
@@ -78,8 +80,6 @@ const GATE_ALLOWED: [(&str, &str); 20] = [
     ("src/engine/server/document_loading.rs", "server/disk_reads.rs and server/startup.rs call it in pieces of work"),
     ("src/engine/server/pushed_diagnostics.rs", "server/disk_reads.rs calls it in a piece of work"),
     ("src/engine/workspace/sweep.rs", "opening a document is a piece of work"),
-    ("src/gateway/confirm.rs", "all files of an answer are admitted in one piece of work"),
-    ("src/gateway/resolve.rs", "the path check of a call is a piece of work"),
 ];
 
 /// The files of these crates with a statement that holds one of `words`.

@@ -23,7 +23,7 @@ use crate::workspace::code_index::draining;
 use crate::workspace::document_checks::{Halt, Sights};
 use crate::workspace::finish::is_of_query;
 use crate::workspace::long_questions::AwaitedExecution;
-use crate::workspace::messages::{Begin, Begun, Wait};
+use crate::workspace::messages::{Begin, Begun, QueryStep, Wait};
 use crate::workspace::state::RunningExecution;
 use codeyard_base::clock::{Deadline, Instant};
 use codeyard_model::epoch::EpochScope;
@@ -57,7 +57,7 @@ impl Handler<Begin> for Workspace {
         let mut begin = begin;
         let sights = Sights(std::mem::take(&mut begin.sights));
         MessageResult(match self.begin(begin, &sights, ctx) {
-            Ok(begun) => Ok(begun),
+            Ok(step) => Ok(Begun::Step(step)),
             Err(Halt::Look(files)) => Ok(Begun::Look { files, sights: sights.0 }),
             Err(Halt::Failed(error)) => Err(error),
         })
@@ -65,7 +65,7 @@ impl Handler<Begin> for Workspace {
 }
 
 impl Workspace {
-    fn begin(&mut self, begin: Begin, sights: &Sights, ctx: &mut Context<Self>) -> Result<Begun, Halt> {
+    fn begin(&mut self, begin: Begin, sights: &Sights, ctx: &mut Context<Self>) -> Result<QueryStep, Halt> {
         begin.call.mark_admitted();
         if self.draining {
             return Err(draining().into());
@@ -73,7 +73,7 @@ impl Workspace {
         let first_walk = self.prepare(ctx);
         let needs_files = |query: &GatedQuery| !is_about_one_document(query) || self.may_have_companions(query);
         if let Some(first_walk) = first_walk.clone().filter(|_| needs_files(&begin.query)) {
-            return Ok(Begun::Wait(Wait::Preparing(first_walk)));
+            return Ok(QueryStep::Wait(Wait::Preparing(first_walk)));
         }
         let (query, call) = (begin.query, begin.call);
         let request_key = codeyard_paging::request_key(&query);
@@ -99,7 +99,7 @@ impl Workspace {
                 self.setup.shared.metrics.retained_hit();
                 // If a call makes several queries, one that was not retained decides.
                 call.update(|record| record.cache = record.cache.or(Some(CacheUse::Retained)));
-                return Ok(Begun::Hit { snapshot, offset: 0, request_key, snapshot_key });
+                return Ok(QueryStep::Hit { snapshot, offset: 0, request_key, snapshot_key });
             }
             snapshot_key = self.snapshot_key(&query, &request_key);
         }
@@ -110,7 +110,7 @@ impl Workspace {
             running.callers.join(begin.deadline);
             self.long_questions.asked(&snapshot_key);
             let (servers, awaited) = (running.servers.clone(), running.awaited.clone());
-            return Ok(Begun::Run { run, is_shared: true, servers, awaited, request_key });
+            return Ok(QueryStep::Run { run, is_shared: true, servers, awaited, request_key });
         }
         let start = RunStart {
             query,
@@ -133,7 +133,7 @@ impl Workspace {
         request_key: String,
         snapshot_key: String,
         cursor: codeyard_paging::CursorToken,
-    ) -> Result<Begun, Halt> {
+    ) -> Result<QueryStep, Halt> {
         if !is_of_query(&cursor.snapshot, &snapshot_key) {
             return Err(self.stale(query).into());
         }
@@ -147,7 +147,7 @@ impl Workspace {
             return Err(self.stale(query).into());
         }
         call.update(|record| record.cache = Some(CacheUse::Retained));
-        Ok(Begun::Hit { snapshot, offset: cursor.offset, request_key, snapshot_key })
+        Ok(QueryStep::Hit { snapshot, offset: cursor.offset, request_key, snapshot_key })
     }
 
     fn stale(&self, query: &GatedQuery) -> ToolError {
@@ -189,7 +189,7 @@ impl Workspace {
         }
     }
 
-    fn start_run(&mut self, start: RunStart<'_>, ctx: &mut Context<Self>) -> Result<Begun, Halt> {
+    fn start_run(&mut self, start: RunStart<'_>, ctx: &mut Context<Self>) -> Result<QueryStep, Halt> {
         let RunStart { query, sights, planned, call, deadline, request_key, snapshot_key, first_walk } = start;
         let (epochs, seen) = self.epochs.at_start(self.epoch_scope(&query), query.epoch_mask());
         let document = self.open_document(&query, sights)?;
@@ -200,7 +200,7 @@ impl Workspace {
         }
         let plan = match self.plan(&query, planned) {
             Ok(plan) => plan,
-            Err(jobs) => return Ok(Begun::Wait(self.planning(planned, jobs))),
+            Err(jobs) => return Ok(QueryStep::Wait(self.planning(planned, jobs))),
         };
         let plan = if fallback::has_no_fallback(&query) { fallback::without_fallbacks(&plan) } else { plan };
         let has_companions = !plan.companions.choices.is_empty() || !plan.companions.uncovered.is_empty();
@@ -216,14 +216,14 @@ impl Workspace {
         let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server) || choice.server.project.is_some();
         if let Some(first_walk) = first_walk.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
             // The anchors of such a server are known only after the walk.
-            return Ok(Begun::Wait(Wait::Preparing(first_walk)));
+            return Ok(QueryStep::Wait(Wait::Preparing(first_walk)));
         }
         if let Err(jobs) = self.update_all_projects(&plan, planned) {
-            return Ok(Begun::Wait(self.planning(planned, jobs)));
+            return Ok(QueryStep::Wait(self.planning(planned, jobs)));
         }
         let (providers, unavailable) = match self.ready_providers(&plan, (&query, document.as_ref()), deadline, ctx) {
             Ok(providers) => providers,
-            Err(wait) => return Ok(Begun::Wait(wait)),
+            Err(wait) => return Ok(QueryStep::Wait(wait)),
         };
         if matches!(*query, Query::WorkspaceDiagnostics { .. }) {
             self.begin_sweep(&plan, ctx);
@@ -267,7 +267,7 @@ impl Workspace {
         };
         let (starter, states) = (call.clone(), servers.clone());
         self.remember(snapshot_key, RunningExecution { starter, servers: states, callers, awaited: awaited.clone() });
-        Ok(Begun::Run { run, is_shared: false, servers, awaited, request_key })
+        Ok(QueryStep::Run { run, is_shared: false, servers, awaited, request_key })
     }
 
     /// The providers of a query that are ready, or fallbacks for them, and the reasons for those that are left out. `Err`: what to wait for.

@@ -34,7 +34,7 @@ use codeyard_telemetry::CallTrace;
 /// A query begins (row 7 of `docs/internals/architecture.md#the-path-of-a-request`).
 #[derive(Message)]
 #[rtype(result = "Result<Begun, ToolError>")]
-pub struct Begin {
+pub(crate) struct Begin {
     /// The query, with gated paths.
     pub query: Arc<GatedQuery>,
     /// What the call has seen of its document at the path check, and of the files that earlier answers asked it to look at
@@ -49,7 +49,21 @@ pub struct Begin {
 }
 
 /// The result of [`Begin`].
-pub enum Begun {
+#[expect(clippy::large_enum_variant, reason = "it is moved once a call")]
+pub(crate) enum Begun {
+    /// Look at files, then send [`Begin`] again with what was seen.
+    Look {
+        /// The files.
+        files: Vec<Look>,
+        /// What the call has seen before; to be sent again too.
+        sights: Vec<Sight>,
+    },
+    /// The query has begun.
+    Step(QueryStep),
+}
+
+/// What a query that has begun does next.
+pub(crate) enum QueryStep {
     /// A retained result.
     Hit {
         /// The result.
@@ -74,20 +88,13 @@ pub enum Begun {
         /// The request key.
         request_key: String,
     },
-    /// Look at files, then send [`Begin`] again with what was seen.
-    Look {
-        /// The files.
-        files: Vec<Look>,
-        /// What the call has seen before; to be sent again too.
-        sights: Vec<Sight>,
-    },
     /// Wait, then send [`Begin`] again.
     Wait(Wait),
 }
 
 /// What a query waits for before it can run.
 #[derive(Clone)]
-pub enum Wait {
+pub(crate) enum Wait {
     /// The watcher's first walk.
     Preparing(Shared<BoxFuture<'static, ()>>),
     /// Plans, projects and lookups of programs.
@@ -214,7 +221,7 @@ pub enum WorkspaceProblem {
 /// A query of the catalog `code` begins.
 #[derive(Message)]
 #[rtype(result = "Result<BegunCode, ToolError>")]
-pub struct BeginCode {
+pub(crate) struct BeginCode {
     /// The call.
     pub call: CallTrace,
     /// Whether it can wait for a first walk of the watcher.
@@ -222,7 +229,7 @@ pub struct BeginCode {
 }
 
 /// The result of [`BeginCode`].
-pub enum BegunCode {
+pub(crate) enum BegunCode {
     /// The index is open.
     Open(IndexHandle),
     /// It is being opened; then send [`BeginCode`] again.

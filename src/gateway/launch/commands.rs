@@ -2,6 +2,7 @@
 //!
 //! Invariant: a call that comes while its own work is in progress waits for that work and doesn't repeat it.
 
+use codeyard_engine::answer::wait_status::WaitStatus;
 use codeyard_engine::run::RunHandle;
 use codeyard_launch::artifacts::names;
 use codeyard_launch::issue::ValidationReport;
@@ -19,7 +20,6 @@ use serde_json::{Map, Value, json};
 
 use super::errors::{of_command, of_recorded, of_stage, of_storage};
 use super::{Answered, object, status_answer};
-use crate::wait_status::{WaitStatus, Waiting};
 
 /// Runs the gates and answers with their report.
 pub(super) async fn validate(run: &RunHandle, status: &WaitStatus, trace: TraceContext) -> Answered {
@@ -109,7 +109,7 @@ fn follows_a_fix(view: &RunView) -> bool {
 async fn settle(run: &RunHandle, waiting: &WaitStatus) -> Result<RunStatus, LaunchRefusal> {
     let settled = run
         .wait_for(|status| {
-            waiting.write(Waiting::Work(run_status::progress_text(status, run.queue_position())));
+            waiting.write_work(run_status::progress_text(status, run.queue_position()));
             !status.view.progress.is_active()
         })
         .await;

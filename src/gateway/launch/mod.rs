@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use codeyard_base::blocking;
 use codeyard_base::ids::PrincipalId;
+use codeyard_engine::answer::wait_status::WaitStatus;
 use codeyard_engine::run::{RunHandle, RunService};
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_engine::workspace::messages::OpenRun;
@@ -28,7 +29,6 @@ use serde_json::{Map, Value, json};
 
 use self::errors::{of_open, of_storage};
 use self::starts::Discoveries;
-use crate::wait_status::WaitStatus;
 
 /// What calls of the catalog `launch` need of the process.
 pub struct LaunchCalls {

@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 100;
 /// Number of queried names of each package.
 const NAMES: usize = 60;
 /// Number of symbols that one answer confirms.
-const MOST: usize = codeyard_gateway::limits::MAX_CONFIRMED_ROWS;
+const MOST: usize = codeyard_engine::limits::MAX_CONFIRMED_ROWS;
 
 pub(crate) fn client(yard: &Yard, workspace: &str) -> Mcp {
     Mcp::connect(&yard.address, &format!("/mcp/{workspace}/code"), Some(&yard.token))

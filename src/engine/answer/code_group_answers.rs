@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use super::confirm::RowConfirmation;
 use super::wait_status::{WaitStatus, Waiting};
+use crate::indexer::group_report;
 use crate::limits::MAX_CONFIRMED_ROWS;
+use crate::workspace::handle::WorkspaceHandle;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_engine::indexer::group_report;
-use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::code::{
     AnswerMetadata, CallArguments, CodeAnswer, CodeError, CodeQuery, CodeRefusal, IncompleteWorkspace, Outline,
     OutlineQuery, ResultRow, ResultRows, ResultType, tools,

@@ -1,19 +1,18 @@
 //! Queries of language servers: begin, wait for what is missing, run, cut the page.
 //!
-//! Invariant: dropping the future cancels everything it waits for, but for an execution that goes on after the deadline of the call
-//! ([`long_questions`](codeyard_engine::workspace::long_questions)).
+//! Each turn of the loop asks the workspace once more, because what it waited for may have changed the plan.
 
 use std::sync::Arc;
 
 use super::wait_status::{WaitStatus, Waiting};
+use crate::query::file_looks::{Sight, look_at};
+use crate::query::gather;
+use crate::query::messages::ExecutionOutcome;
+use crate::status::server_state::ServerState;
+use crate::status::state_watch;
+use crate::workspace::handle::WorkspaceHandle;
+use crate::workspace::messages::{Begin, Begun, QueryStep, Wait};
 use codeyard_base::clock::{Deadline, Instant};
-use codeyard_engine::query::file_looks::{Sight, look_at};
-use codeyard_engine::query::gather;
-use codeyard_engine::query::messages::ExecutionOutcome;
-use codeyard_engine::status::server_state::ServerState;
-use codeyard_engine::status::state_watch;
-use codeyard_engine::workspace::handle::WorkspaceHandle;
-use codeyard_engine::workspace::messages::{Begin, Begun, Wait};
 use codeyard_model::answer::Answer;
 use codeyard_model::error::{CallPhase, ToolError};
 use codeyard_model::query::GatedQuery;
@@ -35,14 +34,12 @@ pub(super) async fn ask(
             subscription.barrier().await;
         }
         let begin = |sights| Begin { query: query.clone(), sights, planned, deadline, call: call.clone() };
-        match send(workspace, std::mem::take(&mut sights), begin).await? {
-            Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
+        match step(workspace, std::mem::take(&mut sights), begin).await? {
+            QueryStep::Hit { snapshot, offset, request_key, snapshot_key } => {
                 let keys = (request_key.as_str(), snapshot_key.as_str());
                 return Ok(codeyard_paging::page(&snapshot, window(&query, offset), query.style(), keys));
             }
-            // `send` has looked.
-            Begun::Look { .. } => return Err(ToolError::internal()),
-            Begun::Wait(wait) => {
+            QueryStep::Wait(wait) => {
                 if let Wait::Planning { since, .. } = &wait {
                     planned = planned.or(Some(*since));
                 }
@@ -55,7 +52,7 @@ pub(super) async fn ask(
                     () = tokio::time::sleep_until(late), if retries_at_cutoff => {}
                 }
             }
-            Begun::Run { run, is_shared, servers, awaited, request_key } => {
+            QueryStep::Run { run, is_shared, servers, awaited, request_key } => {
                 status.write(Waiting::Execution(servers, awaited));
                 let waited = is_shared.then(|| call.wait_for_shared());
                 let outcome = run.await;
@@ -86,16 +83,19 @@ pub(super) async fn ask(
 }
 
 /// Sends a [`Begin`], and looks at the files that the workspace wants to be looked at first.
-async fn send(
+async fn step(
     workspace: &WorkspaceHandle,
     mut sights: Vec<Sight>,
     begin: impl Fn(Vec<Sight>) -> Begin,
-) -> Result<Begun, ToolError> {
+) -> Result<QueryStep, ToolError> {
     loop {
-        let begun = workspace.actor.send(begin(sights)).await.map_err(|_| ToolError::internal())??;
-        let Begun::Look { files, sights: before } = begun else { return Ok(begun) };
-        sights = before;
-        sights.extend(workspace.gate.run(move |gate| look_at(gate, files)).await?);
+        match workspace.actor.send(begin(sights)).await.map_err(|_| ToolError::internal())?? {
+            Begun::Step(step) => return Ok(step),
+            Begun::Look { files, sights: before } => {
+                sights = before;
+                sights.extend(workspace.gate.run(move |gate| look_at(gate, files)).await?);
+            }
+        }
     }
 }
 

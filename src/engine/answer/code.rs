@@ -12,21 +12,19 @@ use tokio::time::timeout_at;
 use super::blocking_work::{BlockingWork, PARTIAL_ANSWER_MARGIN};
 use super::confirm::RowConfirmation;
 use super::wait_status::{WaitStatus, Waiting};
+use crate::indexer::code_query;
+use crate::indexer::code_query::{IndexAnswer, Projects};
+use crate::indexer::handle::IndexHandle;
+use crate::indexer::health;
+use crate::indexer::indexes::Indexes;
+use crate::indexer::messages::{BeginJob, CatchUp, FirstIndex};
+use crate::indexer::query_end::QueryEnd;
+use crate::indexer::refusals;
+use crate::indexer::repo_filter::{self, RepoFilter};
 use crate::limits;
+use crate::workspace::handle::WorkspaceHandle;
+use crate::workspace::messages::{BeginCode, BegunCode};
 use codeyard_base::clock::{Deadline, Instant};
-use codeyard_engine::indexer::code_query;
-use codeyard_engine::indexer::code_query::{IndexAnswer, Projects};
-use codeyard_engine::indexer::handle::IndexHandle;
-use codeyard_engine::indexer::health;
-use codeyard_engine::indexer::indexes::Indexes;
-use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
-use codeyard_engine::indexer::query_end::QueryEnd;
-use codeyard_engine::indexer::refusals;
-use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
-use codeyard_engine::limits::HANGING_RETRY_AFTER_MS;
-use codeyard_engine::supervisor::directory::Directory;
-use codeyard_engine::workspace::handle::WorkspaceHandle;
-use codeyard_engine::workspace::messages::{BeginCode, BegunCode};
 use codeyard_model::code::{
     ActiveJob, AnswerMetadata, CodeAnswer, CodeError, CodeQuery, CodeRefusal, CodeRequest, IndexingStatus, JobAnswer,
     JobMode, SchemaStatus, WorkspaceError,
@@ -66,43 +64,6 @@ pub(super) fn record_state(answer: &CodeAnswer, call: &CallTrace) {
         let (freshness, completeness) = (metadata.freshness.as_str(), metadata.completeness.as_str());
         call.update(|record| (record.freshness, record.completeness) = (Some(freshness), Some(completeness)));
     }
-}
-
-/// The error of a call whose `workspace` is neither the name nor a root of the workspace `here`
-/// (`docs/internals/reference/contract-code.md#errors`). Paths are compared as text, so the error reveals nothing about files outside the roots.
-pub(super) fn other_workspace(
-    directory: &Directory,
-    here: &WorkspaceHandle,
-    request: &CodeRequest,
-) -> Option<CodeRefusal> {
-    if request.workspace.as_ref().is_some_and(|name| *name != here.name.as_str()) {
-        let message = format!(
-            "This endpoint serves the workspace '{}' only. Ask without `workspace`, or at /mcp/@all/code.",
-            here.name
-        );
-        return Some(CodeRefusal::new(CodeError::WorkspaceNotAllowed, message));
-    }
-    let CodeQuery::Health { workspace: Some(path) } = &request.query else { return None };
-    if root_at(here.gate.root_set().roots(), path).is_some() {
-        return None;
-    }
-    let all = directory.all();
-    let is_elsewhere =
-        all.iter().any(|other| other.tenant == here.tenant && root_at(other.gate.root_set().roots(), path).is_some());
-    Some(if is_elsewhere {
-        let message =
-            "This endpoint serves another workspace. Ask without `workspace`, or at that workspace's endpoint.";
-        CodeRefusal::new(CodeError::WorkspaceNotAllowed, message)
-    } else {
-        let message = "No workspace has this root. Ask without `workspace`; an operator can add one with `codeyard workspaces put`.";
-        CodeRefusal::new(CodeError::WorkspaceNotRegistered, message)
-    })
-}
-
-/// The index of the root that `path` names.
-pub(super) fn root_at(roots: &[std::path::PathBuf], path: &str) -> Option<usize> {
-    // Comparing components ignores repeated and trailing slashes.
-    roots.iter().position(|root| root.components().eq(std::path::Path::new(path).components()))
 }
 
 /// Applies the file changes and opens the index.
@@ -237,7 +198,7 @@ impl CodeCall<'_> {
     }
 
     async fn health(&self, root: Option<&str>) -> Result<CodeAnswer, ToolError> {
-        let only = root.and_then(|root| root_at(self.workspace.gate.root_set().roots(), root));
+        let only = root.and_then(|root| self.workspace.gate.root_set().position(root));
         let (indexed, indexes) = (self.indexed.clone(), self.indexes().clone());
         let health = self.run_blocking(move |_| health::health(&indexed, &indexes, only)).await?;
         Ok(match health {
@@ -292,7 +253,7 @@ impl CodeCall<'_> {
 
 /// The error of a query whose workspace has queries that hang.
 fn hangs() -> ToolError {
-    ToolError::timeout(CallPhase::Queued, Some(HANGS.to_owned()), HANGING_RETRY_AFTER_MS)
+    ToolError::timeout(CallPhase::Queued, Some(HANGS.to_owned()), limits::HANGING_RETRY_AFTER_MS)
 }
 
 /// The entry of a workspace whose queries hang in the answer of a group's job request.

@@ -19,20 +19,20 @@ use super::blocking_work::{BlockingWork, PARTIAL_ANSWER_MARGIN};
 use super::code;
 use super::code_group_answers as answers;
 use super::wait_status::{WaitStatus, Waiting};
+use crate::indexer::group_health;
+use crate::indexer::group_members::MemberProjects;
+use crate::indexer::group_query::GroupProjects;
+use crate::indexer::group_report;
+use crate::indexer::group_rows::GroupRows;
+use crate::indexer::handle::IndexHandle;
+use crate::indexer::messages::{BeginJob, CatchUp, FirstIndex};
+use crate::indexer::query_end::QueryEnd;
+use crate::indexer::repo_filter::{self, RepoFilter};
 use crate::limits;
+use crate::workspace::handle::WorkspaceHandle;
 use codeyard_base::clock::{Deadline, Instant};
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::NamePatterns;
-use codeyard_engine::indexer::group_health;
-use codeyard_engine::indexer::group_members::MemberProjects;
-use codeyard_engine::indexer::group_query::GroupProjects;
-use codeyard_engine::indexer::group_report;
-use codeyard_engine::indexer::group_rows::GroupRows;
-use codeyard_engine::indexer::handle::IndexHandle;
-use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
-use codeyard_engine::indexer::query_end::QueryEnd;
-use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
-use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::code::{
     AnswerMetadata, BegunJob, CallArguments, CodeAnswer, CodeError, CodeQuery, CodeRefusal, CodeRequest, GroupJobs,
     IncompleteWorkspace, OutlineQuery, WorkspaceError,
@@ -44,11 +44,11 @@ use codeyard_telemetry::CallTrace;
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
 
 /// A workspace of the group, and whether it takes part in the call.
-type GroupMember = (Arc<WorkspaceHandle>, MemberAdmission);
+pub(super) type GroupMember = (Arc<WorkspaceHandle>, MemberAdmission);
 
 /// Whether a workspace takes part in a call to its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MemberAdmission {
+pub enum MemberAdmission {
     /// It has a slot for the call.
     Admitted,
     /// It has too many calls in flight.
@@ -57,16 +57,16 @@ pub(super) enum MemberAdmission {
     NotPermitted,
 }
 
-/// An admitted call to a group.
-pub(crate) struct GroupCall {
+/// An admitted query to the code indexes of a group.
+pub struct GroupQuery {
     /// In the order of their names.
     members: Vec<GroupMember>,
     request: CodeRequest,
 }
 
-impl GroupCall {
-    /// A call to these workspaces.
-    pub(super) fn new(members: Vec<GroupMember>, request: CodeRequest) -> Self {
+impl GroupQuery {
+    /// A query to these workspaces.
+    pub fn new(members: Vec<GroupMember>, request: CodeRequest) -> Self {
         Self { members, request }
     }
 
@@ -100,8 +100,7 @@ impl GroupCall {
     fn selected(&self) -> Result<Vec<&GroupMember>, Box<CodeRefusal>> {
         let names: Vec<&str> = self.members.iter().map(|(workspace, _)| workspace.name.as_str()).collect();
         if let CodeQuery::Health { workspace: Some(root) } = &self.request.query {
-            let has_root =
-                |(workspace, _): &&GroupMember| code::root_at(workspace.gate.root_set().roots(), root).is_some();
+            let has_root = |(workspace, _): &&GroupMember| workspace.gate.root_set().position(root).is_some();
             let found: Vec<_> = self.members.iter().filter(has_root).collect();
             let none = || answers::no_such_workspace(root, &names);
             return if found.is_empty() { Err(none()) } else { Ok(found) };

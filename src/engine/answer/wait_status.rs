@@ -1,16 +1,16 @@
 //! What a call waits for, and the error that it gets when its deadline passes then.
 //!
-//! The pipeline writes it, the call's actor reads it. Invariant: it names one phase at any time.
+//! The code that answers the call writes it, the call's actor reads it. Invariant: it names one phase at any time.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use codeyard_engine::limits::LONG_QUESTION_RETRY_MS;
-use codeyard_engine::status::server_state::{Down, ServerState, Unavailable, retry_after_ms};
-use codeyard_engine::status::state_watch;
-use codeyard_engine::workspace::long_questions::{AwaitedExecution, Continuation};
+use crate::limits::LONG_QUESTION_RETRY_MS;
+use crate::status::server_state::{Down, ServerState, Unavailable, retry_after_ms};
+use crate::status::state_watch;
+use crate::workspace::long_questions::{AwaitedExecution, Continuation};
 use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 
 /// The progress of a question that takes longer than a call waits.
@@ -20,7 +20,7 @@ const NO_ROOM: &str = "it works on other long questions first";
 
 /// What a call waits for at the moment.
 #[derive(Default)]
-pub(crate) enum Waiting {
+pub(super) enum Waiting {
     /// The workspace's actor.
     #[default]
     Queued,
@@ -40,9 +40,9 @@ pub(crate) enum Waiting {
     Answer,
 }
 
-/// What a call waits for, shared between its pipeline and its actor. Cheap to clone.
+/// What a call waits for, shared between the code that answers it and its actor. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct WaitStatus(Arc<Mutex<Waiting>>);
+pub struct WaitStatus(Arc<Mutex<Waiting>>);
 
 impl WaitStatus {
     /// Replaces the status.
@@ -50,8 +50,13 @@ impl WaitStatus {
         *self.0.lock() = waiting;
     }
 
+    /// The work of a run, which does this.
+    pub fn write_work(&self, what: String) {
+        self.write(Waiting::Work(what));
+    }
+
     /// The phase, and the progress that the first unready server reports.
-    pub(crate) fn read(&self) -> (CallPhase, Option<String>) {
+    pub fn read(&self) -> (CallPhase, Option<String>) {
         match &*self.0.lock() {
             Waiting::Queued => (CallPhase::Queued, None),
             Waiting::Preparing => (CallPhase::Starting, None),
@@ -85,7 +90,7 @@ impl WaitStatus {
 
     /// The error of a call whose deadline passes now: PROVIDER_UNAVAILABLE while a failed server is restarted, otherwise a
     /// timeout with this `code`.
-    pub(crate) fn timeout(&self, code: ErrorCode) -> ToolError {
+    pub fn timeout(&self, code: ErrorCode) -> ToolError {
         if let Some(down) = self.failing() {
             return Unavailable::down("", &down).to_error().with("retryAfterMs", self.retry_after_ms());
         }

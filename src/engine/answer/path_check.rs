@@ -3,11 +3,11 @@
 //! Invariants: a resolved query names an existing file inside the roots, or no file; the check of a file runs on the blocking pool, within
 //! the deadline of its call.
 
-use codeyard_engine::query::file_looks::{Sight, look_at_checked};
-use codeyard_engine::query::known_files::SharedKnownFiles;
-use codeyard_engine::workspace::handle::WorkspaceHandle;
+use crate::query::file_looks::{Sight, look_at_checked};
+use crate::query::known_files::SharedKnownFiles;
+use crate::workspace::handle::WorkspaceHandle;
 use codeyard_files::gate::Gate;
-use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::error::ToolError;
 use codeyard_model::query::{GatedQuery, Query};
 
 /// Resolves the query's document through the path gate. With the query comes what the check saw of the document, so that the engine needs
@@ -37,17 +37,4 @@ fn resolve(
         Ok::<_, ToolError>(uri)
     })?;
     Ok((query, sight))
-}
-
-/// Refuses a call to a workspace without roots.
-pub(super) fn check_roots(workspace: &WorkspaceHandle) -> Result<(), ToolError> {
-    workspace.gate.root_set().allowed().next().map(drop).ok_or_else(no_workspace)
-}
-
-/// The error of a call that no workspace can answer.
-pub(super) fn no_workspace() -> ToolError {
-    ToolError::new(
-        ErrorCode::WorkspaceDenied,
-        "no workspace is configured here; start codeyard with --root or add a [[workspace]]",
-    )
 }

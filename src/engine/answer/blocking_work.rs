@@ -9,12 +9,12 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::wait_status::{WaitStatus, Waiting};
+use crate::indexer::indexes::{self, Indexes};
+use crate::indexer::query_end::{QueryEnd, QuerySlots};
+use crate::indexer::running_queries::QueryTurn;
+use crate::limits::CODE_QUERY_END_MS;
 use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
-use codeyard_engine::indexer::indexes::{self, Indexes};
-use codeyard_engine::indexer::query_end::{QueryEnd, QuerySlots};
-use codeyard_engine::indexer::running_queries::QueryTurn;
-use codeyard_engine::limits::CODE_QUERY_END_MS;
 use codeyard_model::error::ToolError;
 use codeyard_telemetry::CallTrace;
 
@@ -83,6 +83,6 @@ impl BlockingWork<'_> {
 }
 
 /// Time before the deadline at which a query returns its partial answer.
-pub(super) const PARTIAL_ANSWER_MARGIN: Duration = Duration::from_millis(codeyard_engine::limits::LATE_SERVER_MS);
+pub(super) const PARTIAL_ANSWER_MARGIN: Duration = Duration::from_millis(crate::limits::LATE_SERVER_MS);
 
-const _: () = assert!(codeyard_engine::limits::LATE_UNIT_MS < codeyard_engine::limits::LATE_SERVER_MS);
+const _: () = assert!(crate::limits::LATE_UNIT_MS < crate::limits::LATE_SERVER_MS);

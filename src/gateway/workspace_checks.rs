@@ -1,0 +1,54 @@
+//! Whether a call can be put to the workspace of its endpoint at all: it has a root, and the call names no other workspace.
+//!
+//! Pure. Paths are compared as text, so an error reveals nothing about files outside the roots.
+
+use codeyard_engine::supervisor::directory::Directory;
+use codeyard_engine::workspace::handle::WorkspaceHandle;
+use codeyard_model::code::{CodeError, CodeQuery, CodeRefusal, CodeRequest};
+use codeyard_model::error::{ErrorCode, ToolError};
+
+/// The error of a call whose `workspace` is neither the name nor a root of the workspace `here` (`docs/internals/reference/contract-code.md#errors`).
+pub(super) fn other_workspace(
+    directory: &Directory,
+    here: &WorkspaceHandle,
+    request: &CodeRequest,
+) -> Option<CodeRefusal> {
+    if request.workspace.as_ref().is_some_and(|name| *name != here.name.as_str()) {
+        let message = format!(
+            "This endpoint serves the workspace '{}' only. Ask without `workspace`, or at /mcp/@all/code.",
+            here.name
+        );
+        return Some(CodeRefusal::new(CodeError::WorkspaceNotAllowed, message));
+    }
+    let CodeQuery::Health { workspace: Some(path) } = &request.query else { return None };
+    if has_root(here, path) {
+        return None;
+    }
+    let all = directory.all();
+    let is_elsewhere = all.iter().any(|other| other.tenant == here.tenant && has_root(other, path));
+    Some(if is_elsewhere {
+        let message =
+            "This endpoint serves another workspace. Ask without `workspace`, or at that workspace's endpoint.";
+        CodeRefusal::new(CodeError::WorkspaceNotAllowed, message)
+    } else {
+        let message = "No workspace has this root. Ask without `workspace`; an operator can add one with `codeyard workspaces put`.";
+        CodeRefusal::new(CodeError::WorkspaceNotRegistered, message)
+    })
+}
+
+fn has_root(workspace: &WorkspaceHandle, path: &str) -> bool {
+    workspace.gate.root_set().position(path).is_some()
+}
+
+/// Refuses a call to a workspace without roots.
+pub(super) fn check_roots(workspace: &WorkspaceHandle) -> Result<(), ToolError> {
+    workspace.gate.root_set().allowed().next().map(drop).ok_or_else(no_workspace)
+}
+
+/// The error of a call that no workspace can answer.
+pub(super) fn no_workspace() -> ToolError {
+    ToolError::new(
+        ErrorCode::WorkspaceDenied,
+        "no workspace is configured here; start codeyard with --root or add a [[workspace]]",
+    )
+}
