@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::wait_status::{WaitStatus, Waiting};
 use crate::query::file_looks::{Sight, look_at};
 use crate::query::gather;
-use crate::query::messages::ExecutionOutcome;
+use crate::query::messages::FinishedResult;
+use crate::query::no_answer::NoAnswer;
 use crate::status::server_state::ServerState;
 use crate::status::state_watch;
 use crate::workspace::handle::WorkspaceHandle;
@@ -60,19 +61,19 @@ pub(super) async fn ask(
                 match outcome {
                     // The partial answer is due to the deadline of the call that started the run. This call has more
                     // time, so the missing servers may still answer.
-                    ExecutionOutcome::Done { snapshot, .. }
+                    Ok(FinishedResult { snapshot, .. })
                         if is_shared
                             && snapshot.result().notes().is_partial
                             && Instant::now() < gather::linter_cutoff(deadline) =>
                     {
                         tokio::task::yield_now().await;
                     }
-                    ExecutionOutcome::Done { snapshot, key } => {
+                    Ok(FinishedResult { snapshot, key }) => {
                         let keys = (request_key.as_str(), key.as_str());
                         return Ok(codeyard_paging::page(&snapshot, window(&query, 0), query.style(), keys));
                     }
-                    ExecutionOutcome::Failed(error) => return Err(error),
-                    ExecutionOutcome::Changed => {
+                    Err(NoAnswer::Failed(error)) => return Err(error),
+                    Err(NoAnswer::Changed) => {
                         call.update(|record| record.repeats += 1);
                         tokio::task::yield_now().await;
                     }

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use crate::limits::MAX_CALLER_FILES;
 use crate::query::commonjs::stamped_text;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::operations::references;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
+use crate::query::provider_call::{self, RequestContext};
 use crate::server::document::DocumentInput;
 use codeyard_files::gate::{Gate, spelt_path};
 use codeyard_index::extract::extract;
@@ -90,7 +91,7 @@ pub(super) async fn complete(
         });
         calls.collect::<Vec<_>>()
     };
-    let more = context.gate.run(find).await.map_err(ProviderFailure::Failed)?;
+    let more = context.gate.run(find).await?;
     own.extend(more);
     Ok(CompletedCalls { calls: own, undecided })
 }

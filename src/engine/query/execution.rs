@@ -10,33 +10,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Recipient;
-use futures::future::{BoxFuture, FutureExt};
+use futures::future::{BoxFuture, FutureExt, join};
 
 use crate::limits::{MAX_PREVIEW_BYTES, MIN_PREVIEW_MS};
 use crate::query::callers::Callers;
 use crate::query::canonicalise::{Canonicalised, canonicalise};
-use crate::query::collected::{Collected, has_nothing, none_available};
+use crate::query::collected::{Collected, has_nothing};
 use crate::query::commonjs::{ModuleCache, WorkspaceFiles};
 use crate::query::file_looks::ObservedFile;
-use crate::query::gather::OperationOutcome;
+use crate::query::gather::{self, GatherPolicy, Gathering};
 use crate::query::messages::{ExecutionOutcome, Finish, SharedExecution};
+use crate::query::no_answer::NoAnswer;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{ProviderFailure, RequestContext};
-use crate::query::query_operation::{OperationHandler, ProviderRule, QueryOperation};
+use crate::query::provider_call::RequestContext;
+use crate::query::query_operation::{OperationHandler, QueryOperation};
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
-use crate::query::{companions, coverage, gather, operations, position_check, previews};
+use crate::query::{companions, coverage, operations, position_check, previews};
 use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::LspRequest;
 use crate::status::server_state::Unavailable;
 use codeyard_base::clock::Instant;
 use codeyard_files::gate::Gate;
-use codeyard_lsp::convert::ReplyEntries;
 use codeyard_model::coverage::AnswerScope;
 use codeyard_model::epoch::{Epochs, ResultEpochs};
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
-use codeyard_model::operation::Operation;
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::CanonicalResult;
@@ -88,28 +87,14 @@ pub struct Execution {
     pub began: Instant,
 }
 
-/// Why no answers were collected.
-enum NoResult {
-    /// The query can't be answered.
-    Failed(ToolError),
-    /// A provider was stopped on purpose: start the query again with another one.
-    ServerStopped,
-}
-
-impl From<ToolError> for NoResult {
-    fn from(error: ToolError) -> Self {
-        Self::Failed(error)
-    }
-}
-
 /// Runs the operation of an execution, whatever its type.
 struct RunOperation(Execution);
 
 impl OperationHandler for RunOperation {
     type Output = BoxFuture<'static, ExecutionOutcome>;
 
-    fn handle<O: QueryOperation>(self, operation: O) -> Self::Output {
-        self.0.run_operation(operation).boxed()
+    fn handle<O: QueryOperation>(self, policy: GatherPolicy, operation: O) -> Self::Output {
+        self.0.run_operation(policy, operation).boxed()
     }
 }
 
@@ -124,24 +109,67 @@ impl Execution {
         match operations::dispatch(&query, document, RunOperation(self)) {
             Some(running) => running.await,
             // The code index answers this query.
-            None => ExecutionOutcome::Failed(ToolError::internal()),
+            None => Err(ToolError::internal().into()),
         }
     }
 
-    async fn run_operation<O: QueryOperation>(self, operation: O) -> ExecutionOutcome {
-        let collected = self.collect(&operation).await;
+    /// The steps from the providers' answers to the final result. Each provider's answer is completed by what servers leave out while it is
+    /// asked.
+    async fn run_operation<O: QueryOperation>(self, policy: GatherPolicy, operation: O) -> ExecutionOutcome {
+        let collected = self.gather(policy, &operation).await;
         if self.needs_fallback(O::Request::METHOD) {
-            return ExecutionOutcome::Changed;
+            return Err(NoAnswer::Changed);
         }
-        let mut collected = match collected {
-            Ok(collected) => collected,
-            Err(NoResult::Failed(error)) => return ExecutionOutcome::Failed(error),
-            Err(NoResult::ServerStopped) => return ExecutionOutcome::Changed,
-        };
+        let mut collected = collected?;
         let error_if_empty = collected.error_if_empty.take();
         let has_target = collected.answers.iter().any(O::has_target);
-        let limits = self.limits.clone();
-        let total = self.source_files;
+        let Canonicalised { mut result, observed, outside } = self.canonicalise(operation, collected).await?;
+        self.origin.record_outside(outside);
+        if let Some(error) = error_if_empty.filter(|_| has_nothing(&result)) {
+            return Err(error.into());
+        }
+        if let Some(error) = self.missing_identifier(&result).filter(|_| !has_target) {
+            return Err(error.into());
+        }
+        if let Some(document) = self.query.uri() {
+            result.mark_own_document(document);
+            self.drop_other_components(&mut result);
+        }
+        self.add_previews(&mut result, &observed).await;
+        self.finish(result, observed).await
+    }
+
+    /// Asks the providers, and leaves out what needn't be named.
+    async fn gather<O: QueryOperation>(
+        &self,
+        policy: GatherPolicy,
+        operation: &O,
+    ) -> Result<Collected<O::Answer>, NoAnswer> {
+        let files = WorkspaceFiles { slot: &self.slot, modules: &self.modules, epochs: self.file_epochs };
+        let (gate, callers, origin) = (&self.gate, &self.callers, &self.origin);
+        let context = RequestContext { gate, callers, origin, files: Some(files) };
+        let (providers, unavailable) = (&self.providers, &self.unavailable);
+        let gathering = Gathering { policy, providers, unavailable, context };
+        let (collected, irrelevant) = join(gathering.run(operation), self.irrelevant_servers()).await;
+        match collected {
+            Ok(mut collected) => {
+                let is_named = |why: &Unavailable| !self.is_needless(why, &irrelevant, &collected.by_name);
+                collected.skipped.retain(is_named);
+                Ok(collected)
+            }
+            Err(NoAnswer::Failed(error)) if matches!(*self.query, Query::Lsp(_)) => {
+                Err(self.with_alternatives(error, O::Request::METHOD).into())
+            }
+            Err(end) => Err(end),
+        }
+    }
+
+    /// Makes the answers one canonical result, whose rows are in their final order.
+    async fn canonicalise<O: QueryOperation>(
+        &self,
+        operation: O,
+        mut collected: Collected<O::Answer>,
+    ) -> Result<Canonicalised, ToolError> {
         let mut scope = coverage::scope(&self.query, &self.providers);
         if matches!(&*self.query, Query::DocumentDiagnostics { .. } | Query::WorkspaceDiagnostics { .. })
             && !self.missing_linters.is_empty()
@@ -150,30 +178,13 @@ impl Execution {
             collected.known_files.extend(linters.map(|(language, why)| self.unlinted(language, why)));
             scope = AnswerScope::Diagnostics { is_known: false };
         }
+        let (query, limits, total) = (self.query.clone(), self.limits.clone(), self.source_files);
         let origin = self.origin.clone();
         let work = move |gate: &Gate| {
             let _timer = origin.canonicalise();
-            canonicalise(&operation, gate, &limits, collected, (total, scope))
+            canonicalise(&operation, &query, gate, &limits, collected, (total, scope))
         };
-        let canonical = if O::IN_MEMORY { Ok(work(&self.gate)) } else { self.gate.run(work).await };
-        match canonical.flatten() {
-            Ok(Canonicalised { mut result, observed, outside }) => {
-                self.origin.record_outside(outside);
-                if let Some(error) = error_if_empty.filter(|_| has_nothing(&result)) {
-                    return ExecutionOutcome::Failed(error);
-                }
-                if let Some(error) = self.missing_identifier(&result).filter(|_| !has_target) {
-                    return ExecutionOutcome::Failed(error);
-                }
-                if let Some(document) = self.query.uri() {
-                    result.mark_own_document(document);
-                    self.drop_other_components(&mut result);
-                }
-                self.add_previews(&mut result, &observed).await;
-                self.finish(result, observed).await
-            }
-            Err(error) => ExecutionOutcome::Failed(error),
-        }
+        if O::IN_MEMORY { work(&self.gate) } else { self.gate.run(work).await? }
     }
 
     /// Names of a component that are used nowhere else aren't known to components of other kinds.
@@ -224,175 +235,6 @@ impl Execution {
         let began = self.began;
         let (query, snapshot_key, epochs, seen) = (self.query, self.snapshot_key, self.epochs, self.seen);
         let finish = Finish { query, snapshot_key, epochs, seen, result, began, observed, document_now };
-        self.workspace.send(finish).await.unwrap_or_else(|_| ExecutionOutcome::Failed(ToolError::internal()))
-    }
-
-    async fn collect<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
-        match operation.providers() {
-            ProviderRule::First => self.collect_first(operation).await,
-            ProviderRule::EveryServer => self.collect_everywhere(operation).await,
-            ProviderRule::AllOrNone => self.collect_all_or_none(operation).await,
-            ProviderRule::Tool(kind) => self.collect_tool(kind, operation).await,
-        }
-    }
-
-    fn context(&self) -> RequestContext<'_> {
-        let files = WorkspaceFiles { slot: &self.slot, modules: &self.modules, epochs: self.file_epochs };
-        RequestContext { gate: &self.gate, callers: &self.callers, origin: &self.origin, files: Some(files) }
-    }
-
-    /// Asks the document's own providers one after the other until an answer isn't empty, and the companions meanwhile.
-    async fn collect_first<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
-        let (companions, own): (Vec<&Provider>, Vec<&Provider>) =
-            self.providers.iter().partition(|provider| provider.is_companion);
-        let asked = companions.into_iter().map(|companion| async move {
-            let outcome = operation.ask(companion, self.context()).await;
-            (companion, outcome)
-        });
-        let (first, of_companions) =
-            futures::future::join(self.first_of(&own, operation), futures::future::join_all(asked)).await;
-        let mut collected = first?;
-        for (companion, outcome) in of_companions {
-            let skipped = match outcome {
-                Ok(answer) => {
-                    collected.answers.push(answer);
-                    continue;
-                }
-                Err(ProviderFailure::Unsupported) => Unavailable::unsupported(companion.kind.as_str()),
-                Err(ProviderFailure::Unavailable(why)) => why,
-                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
-                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
-            };
-            collected.skipped.push(skipped);
-        }
-        // A language without any server is not a failure.
-        collected.skipped.retain(|why| !why.kind.is_empty());
-        Ok(collected)
-    }
-
-    /// Asks these providers one after the other until an answer isn't empty.
-    async fn first_of<O: QueryOperation>(
-        &self,
-        providers: &[&Provider],
-        operation: &O,
-    ) -> Result<Collected<O::Answer>, NoResult> {
-        let mut skipped = self.unavailable.clone();
-        let mut first: Option<(O::Answer, &Provider)> = None;
-        let mut known_files = Vec::new();
-        for provider in providers {
-            match operation.ask(provider, self.context()).await {
-                Ok(answer) => {
-                    known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
-                    if answer.entries() > 0 {
-                        first = Some((answer, provider));
-                        break;
-                    }
-                    first = first.or(Some((answer, provider)));
-                }
-                Err(ProviderFailure::Unsupported) if provider.is_linter => {}
-                Err(ProviderFailure::Unsupported) => skipped.push(Unavailable::unsupported(provider.kind.as_str())),
-                Err(ProviderFailure::Unavailable(unavailable)) if provider.is_linter && first.is_some() => {
-                    skipped.push(unavailable);
-                }
-                Err(ProviderFailure::Unavailable(unavailable)) => skipped.push(unavailable),
-                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
-                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
-            }
-        }
-        let Some((answer, provider)) = first else { return Err(none_available(&skipped).into()) };
-        let by_name = provider.by_name().collect();
-        let answered_by = Some(provider.kind.clone());
-        Ok(Collected { answered_by, by_name, known_files, ..Collected::complete(vec![answer], skipped) })
-    }
-
-    /// Sends an operation of the tool `lsp` to all providers and merges the answers.
-    async fn collect_tool<O: QueryOperation>(
-        &self,
-        kind: Operation,
-        operation: &O,
-    ) -> Result<Collected<O::Answer>, NoResult> {
-        let gathering = gather::gather(&self.providers, &self.unavailable, kind, operation, self.context());
-        let (outcome, irrelevant) = futures::future::join(gathering, self.irrelevant_servers()).await;
-        match outcome {
-            OperationOutcome::Answers(mut collected) => {
-                let is_named = |why: &Unavailable| !self.is_needless(why, &irrelevant, &collected.by_name);
-                collected.skipped.retain(is_named);
-                Ok(collected)
-            }
-            OperationOutcome::None(skipped) => {
-                let error = none_available(&skipped).with("operation", kind.as_str());
-                Err(self.with_alternatives(error, O::Request::METHOD).into())
-            }
-            OperationOutcome::ServerStopped => Err(NoResult::ServerStopped),
-            OperationOutcome::Failed(error) => Err(error.into()),
-        }
-    }
-
-    /// Diagnostics of a document: if one server fails, the call fails, because a list without its diagnostics would look complete.
-    async fn collect_all_or_none<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
-        let requests = self.providers.iter().map(|provider| async move {
-            let outcome = operation.ask(provider, self.context()).await;
-            (provider, outcome)
-        });
-        let mut answers = Vec::new();
-        let mut unsupported_by = Vec::new();
-        let mut known_files = Vec::new();
-        for (provider, outcome) in futures::future::join_all(requests).await {
-            match outcome {
-                Ok(answer) => {
-                    known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
-                    answers.push(answer);
-                }
-                Err(ProviderFailure::Unsupported) => {
-                    unsupported_by.push(Unavailable::unsupported(provider.kind.as_str()))
-                }
-                Err(ProviderFailure::Unavailable(unavailable)) => return Err(unavailable.to_error().into()),
-                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
-                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
-            }
-        }
-        match (answers.is_empty(), self.unavailable.first()) {
-            (_, Some(unavailable)) => Err(unavailable.to_error().into()),
-            (true, None) => Err(none_available(&unsupported_by).into()),
-            (false, None) => Ok(Collected { known_files, ..Collected::complete(answers, vec![]) }),
-        }
-    }
-
-    /// Queries about the whole workspace: sends the query to all providers and names those that can't answer.
-    async fn collect_everywhere<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
-        let requests = self.providers.iter().map(|provider| async move {
-            let outcome = operation.ask(provider, self.context()).await;
-            (provider, outcome)
-        });
-        let mut collected = Collected::complete(vec![], self.unavailable.clone());
-        for (provider, outcome) in futures::future::join_all(requests).await {
-            match outcome {
-                Ok(answer) => {
-                    collected.known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
-                    collected.answers.push(answer);
-                    collected.by_name.extend(provider.by_name());
-                }
-                Err(ProviderFailure::Unsupported) if provider.is_linter => {}
-                Err(ProviderFailure::Unsupported) => {
-                    collected.skipped.push(Unavailable::unsupported(provider.kind.as_str()))
-                }
-                Err(ProviderFailure::Unavailable(unavailable)) => {
-                    // An empty list of the other servers doesn't prove that nothing exists.
-                    if !provider.is_linter && collected.error_if_empty.is_none() {
-                        collected.error_if_empty = Some(unavailable.to_error());
-                    }
-                    collected.skipped.push(unavailable);
-                }
-                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
-                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
-            }
-        }
-        if collected.error_if_empty.is_none() {
-            collected.error_if_empty = self.unavailable.iter().find(|why| why.has_failed()).map(Unavailable::to_error);
-        }
-        if collected.answers.is_empty() {
-            return Err(none_available(&collected.skipped).into());
-        }
-        Ok(collected)
+        self.workspace.send(finish).await.unwrap_or_else(|_| Err(ToolError::internal().into()))
     }
 }

@@ -6,29 +6,25 @@ use actix::prelude::*;
 use futures::future::{BoxFuture, Shared, WeakShared};
 
 use crate::query::file_looks::ObservedFile;
+use crate::query::no_answer::NoAnswer;
 use crate::server::document::DocumentNow;
 use codeyard_base::clock::Instant;
 use codeyard_model::epoch::{Epochs, ResultEpochs};
-use codeyard_model::error::ToolError;
 use codeyard_model::query::GatedQuery;
 use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::{CanonicalResult, Snapshot};
 
-/// How an execution ended.
+/// A complete result, retained under `key` if it fits.
 #[derive(Debug, Clone)]
-pub enum ExecutionOutcome {
-    /// The result is complete, and retained under `key` if it fits.
-    Done {
-        /// The result.
-        snapshot: Arc<Snapshot>,
-        /// The snapshot key.
-        key: String,
-    },
-    /// The workspace changed meanwhile: start the query again.
-    Changed,
-    /// The query can't be answered.
-    Failed(ToolError),
+pub struct FinishedResult {
+    /// The result.
+    pub snapshot: Arc<Snapshot>,
+    /// The snapshot key.
+    pub key: String,
 }
+
+/// How an execution ended.
+pub type ExecutionOutcome = Result<FinishedResult, NoAnswer>;
 
 /// A running execution, shared by all calls with the same query at the same epochs.
 pub type SharedExecution = Shared<BoxFuture<'static, ExecutionOutcome>>;

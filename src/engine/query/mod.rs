@@ -1,9 +1,16 @@
 //! Turns a query into an answer: selects the language servers, sends the requests, makes the answers canonical.
 //!
-//! [`plan`] selects the servers. [`execution`] runs one query. [`operations`] has the requests and the canonicalisation of each
-//! query. [`gather`] sends an operation of the tool `lsp` to all servers. [`provider_call`] sends one request to one server.
-//! [`commonjs`] finds the references that a server doesn't follow through modules. [`canonicalise`] makes the result,
-//! [`useful_order`] sorts it for the tool `lsp`, and [`previews`] adds source lines. This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
+//! [`plan`] selects the servers, and [`execution`] runs one query, in these steps; after the last one the result is final:
+//!
+//! | step | done by |
+//! |---|---|
+//! | gather the providers' answers by the policy of the query | [`gather`]; [`provider_call`] sends one request to one server |
+//! | complete each of them by what its server leaves out | [`commonjs`], [`callers_by_references`], called by [`operations`] |
+//! | make them one canonical result | [`canonicalise`], with the step of each operation in [`operations`] |
+//! | order its rows | [`row_order`] |
+//! | add source lines | [`previews`] |
+//!
+//! This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
 
 pub mod callers;
 mod callers_by_references;
@@ -20,6 +27,7 @@ mod identifiers;
 pub mod known_files;
 pub mod messages;
 mod missing_servers;
+pub mod no_answer;
 pub(crate) mod operations;
 pub mod plan;
 pub(crate) mod position_check;
@@ -29,7 +37,6 @@ pub mod provider;
 pub(crate) mod provider_call;
 pub(crate) mod query_operation;
 pub mod redact;
-mod title;
+mod row_order;
 mod unanswered;
-mod useful_order;
 pub mod watch_slot;

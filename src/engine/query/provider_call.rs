@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use crate::limits;
 use crate::query::callers::Callers;
 use crate::query::commonjs::WorkspaceFiles;
+use crate::query::no_answer::{NoAnswer, ProviderFailure};
 use crate::query::position_encoding;
 use crate::query::provider::Provider;
 use crate::server::messages::{
@@ -42,18 +43,6 @@ const OUTDATED: [i64; 3] = [-32801, -32802, -32800];
 
 /// The incarnation of a pushed answer: no later request refers to it.
 const NO_INCARNATION: u64 = 0;
-/// Why a provider gave no answer.
-#[derive(Debug)]
-pub(crate) enum ProviderFailure {
-    /// It doesn't support the request.
-    Unsupported,
-    /// It isn't available.
-    Unavailable(Unavailable),
-    /// It was stopped on purpose meanwhile, or the text that the request is about is no longer on disk: start the query again.
-    Stopped,
-    /// The whole call fails.
-    Failed(ToolError),
-}
 
 /// The result of one attempt.
 pub(crate) enum Attempt {
@@ -197,15 +186,15 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         let message = SendRequest { request: self.shared.clone(), deadline: self.callers.deadline() };
         let sent = self.provider.server.send(message).await;
         if matches!(&*self.provider.state.borrow(), ServerState::Down(down) if down.reason == STOPPED) {
-            return Err(ProviderFailure::Stopped);
+            return Err(ProviderFailure::Query(NoAnswer::Changed));
         }
         let Ok(sent) = sent else {
             return Err(self.restarting("the language-server actor was replaced; repeat the call"));
         };
         match sent {
-            SendOutcome::Unsupported => Err(ProviderFailure::Unsupported),
+            SendOutcome::Unsupported => Err(self.unsupported()),
             SendOutcome::Down(unavailable) => Err(ProviderFailure::Unavailable(unavailable)),
-            SendOutcome::Outdated => Err(ProviderFailure::Stopped),
+            SendOutcome::Outdated => Err(ProviderFailure::Query(NoAnswer::Changed)),
             SendOutcome::NotReady => {
                 self.wait_for_change().await;
                 Ok(Attempt::Waited)
@@ -268,7 +257,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
                 expiry.answered();
                 // The client records it; this method is not sent again.
                 let is_diagnostic = [methods::DOCUMENT_DIAGNOSTIC, methods::WORKSPACE_DIAGNOSTIC].contains(&method);
-                if is_diagnostic { Ok(Attempt::Unimplemented) } else { Err(ProviderFailure::Unsupported) }
+                if is_diagnostic { Ok(Attempt::Unimplemented) } else { Err(self.unsupported()) }
             }
             Err(RequestError::Server { code, .. }) => {
                 expiry.answered();
@@ -321,8 +310,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         answer: A,
         encoding: PositionEncoding,
     ) -> Result<A, ProviderFailure> {
-        let converted = position_encoding::to_utf16(answer, encoding, self.gate, self.request.document()).await;
-        converted.map_err(ProviderFailure::Failed)
+        Ok(position_encoding::to_utf16(answer, encoding, self.gate, self.request.document()).await?)
     }
 
     /// Records pulled diagnostics of files at the server's actor.
@@ -352,7 +340,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     pub(crate) fn not_kept(&self, files: usize) -> ProviderFailure {
         let message = "the language server has reported more diagnostics than are kept; ask for one document, or restart the server";
         let error = ToolError::new(ErrorCode::CapExceeded, message).with("reason", "diagnostics_not_kept");
-        ProviderFailure::Failed(error.with("server", self.provider.kind.as_str()).with("files", files))
+        error.with("server", self.provider.kind.as_str()).with("files", files).into()
     }
 
     /// The failure for a reply that is an error.
@@ -361,10 +349,15 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         self.unavailable("server_error", message)
     }
 
+    /// The failure of a request that the server doesn't support.
+    fn unsupported(&self) -> ProviderFailure {
+        ProviderFailure::Unavailable(Unavailable::unsupported(self.provider.kind.as_str()))
+    }
+
     /// The failure of a request that a busy server didn't get.
     fn overloaded(&self, Overloaded { retry_after_ms }: Overloaded) -> ProviderFailure {
         self.provider.metrics.shed("server");
-        ProviderFailure::Failed(ToolError::overloaded(retry_after_ms).with("server", self.provider.kind.as_str()))
+        ToolError::overloaded(retry_after_ms).with("server", self.provider.kind.as_str()).into()
     }
 
     /// The failure of a server that ended and, unless it failed for good, is being restarted.
@@ -396,5 +389,5 @@ fn record_end(rpc: LspCall, reply: &Result<codeyard_lsp::client::pending_request
 
 /// The failure for a state that the code should never reach.
 pub(crate) fn internal() -> ProviderFailure {
-    ProviderFailure::Failed(ToolError::internal())
+    ToolError::internal().into()
 }

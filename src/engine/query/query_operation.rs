@@ -1,31 +1,20 @@
 //! The trait of an operation: which requests the providers get, and how their answers become a canonical result.
 //!
-//! [`operations`](super::operations) implements [`QueryOperation`] once for each query. The payloads of the tools are made in the catalogs.
+//! [`operations`](super::operations) implements [`QueryOperation`] once for each operation, for the tool `lsp` and for `lsp-v1`. The payloads
+//! of the tools are made in the catalogs.
 
 use std::future::Future;
 
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::gather::GatherPolicy;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{ProviderFailure, RequestContext};
+use crate::query::provider_call::RequestContext;
 use crate::server::request::LspRequest;
 use codeyard_lsp::convert::ReplyEntries;
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
-use codeyard_model::operation::Operation;
 use codeyard_paging::CanonicalResult;
-
-/// Which providers' answers make the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ProviderRule {
-    /// The first answer that isn't empty, in the registry's order.
-    First,
-    /// All servers of the workspace; those that can't answer are named.
-    EveryServer,
-    /// All servers of the document; one that can't answer fails the call.
-    AllOrNone,
-    /// All servers of the document or of the workspace; late linters are left out and named.
-    Tool(Operation),
-}
 
 /// One operation, from its requests to its canonical result.
 pub(crate) trait QueryOperation: Send + Sync + 'static {
@@ -33,14 +22,9 @@ pub(crate) trait QueryOperation: Send + Sync + 'static {
     type Request: LspRequest;
     /// The whole answer of one provider, columns in UTF-16.
     type Answer: ReplyEntries + Send + 'static;
-    /// The canonical form: gated, normalised, sorted, deduplicated.
-    type Canonical;
 
     /// Whether making the answers canonical touches no file.
     const IN_MEMORY: bool = false;
-
-    /// Which providers' answers make the result.
-    fn providers(&self) -> ProviderRule;
 
     /// The first request.
     fn request(&self) -> &Self::Request;
@@ -52,7 +36,7 @@ pub(crate) trait QueryOperation: Send + Sync + 'static {
         context: RequestContext<'a>,
     ) -> impl Future<Output = Result<Self::Answer, ProviderFailure>> + Send + 'a;
 
-    /// Makes the answers canonical, in the providers' order.
+    /// The result that is retained and paged: the answers of all providers, gated, normalised, deduplicated, and in canonical order.
     ///
     /// # Errors
     /// CAP_EXCEEDED.
@@ -60,13 +44,7 @@ pub(crate) trait QueryOperation: Send + Sync + 'static {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<Self::Canonical, ToolError>;
-
-    /// The result that is retained and paged.
-    ///
-    /// # Errors
-    /// INTERNAL: the answers lack a part that the result needs.
-    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError>;
+    ) -> Result<CanonicalResult, ToolError>;
 
     /// Whether `provider` reached its own maximum of entries and may have more.
     fn is_capped(_provider: &Provider, _answer: &Self::Answer) -> bool {
@@ -94,6 +72,6 @@ pub(crate) trait OperationHandler {
     /// The result of the handler.
     type Output;
 
-    /// Handles the operation.
-    fn handle<O: QueryOperation>(self, operation: O) -> Self::Output;
+    /// Handles the operation, whose providers are asked by this policy.
+    fn handle<O: QueryOperation>(self, policy: GatherPolicy, operation: O) -> Self::Output;
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::query::provider_call::{Attempt, ProviderFailure};
+use crate::query::no_answer::ProviderFailure;
+use crate::query::provider_call::Attempt;
 
 /// The record of one language server. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +19,7 @@ impl RefusedMethods {
     /// Records whether an attempt shows that the server supports the method.
     pub(crate) fn record(&self, method: &'static str, attempt: &Result<Attempt, ProviderFailure>) {
         match attempt {
-            Err(ProviderFailure::Unsupported) => drop(self.0.lock().insert(method)),
+            Err(ProviderFailure::Unavailable(why)) if why.is_unsupported() => drop(self.0.lock().insert(method)),
             Ok(Attempt::Reply(..)) => drop(self.0.lock().remove(method)),
             _ => {}
         }

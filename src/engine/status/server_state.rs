@@ -145,6 +145,11 @@ impl Unavailable {
         Self::new(kind, UNSUPPORTED, message, "codeyard servers list")
     }
 
+    /// Whether the server doesn't support what it was asked.
+    pub fn is_unsupported(&self) -> bool {
+        self.reason == UNSUPPORTED
+    }
+
     /// With all fields given.
     pub fn new(kind: &str, reason: &'static str, message: impl Into<String>, command: impl Into<String>) -> Self {
         Self {

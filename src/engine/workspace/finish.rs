@@ -5,7 +5,8 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::query::file_looks::FileCheck;
-use crate::query::messages::{ExecutionOutcome, Finish};
+use crate::query::messages::{ExecutionOutcome, Finish, FinishedResult};
+use crate::query::no_answer::NoAnswer;
 use crate::server::document::DocumentNow;
 use crate::workspace::actor::Workspace;
 use codeyard_base::clock::Instant;
@@ -46,7 +47,7 @@ impl Workspace {
         let is_outdated =
             !is_checked || !self.epochs.seen_of(&finish.epochs.scope).agree(&finish.seen, finish.epochs.mask);
         if is_outdated && !seeded_faults::is_on("outdated_result_accepted") {
-            return ExecutionOutcome::Changed;
+            return Err(NoAnswer::Changed);
         }
         let mut key = finish.snapshot_key;
         let notes = finish.result.notes();
@@ -59,10 +60,7 @@ impl Workspace {
         }
         let kept = self.setup.snapshots.lock().insert(key.clone(), finish.epochs, finish.result, Instant::now());
         self.publish_snapshots();
-        match kept {
-            Ok(snapshot) => ExecutionOutcome::Done { snapshot, key },
-            Err(error) => ExecutionOutcome::Failed(error),
-        }
+        Ok(FinishedResult { snapshot: kept?, key })
     }
 
     /// Applies what was found of the document of the query at the end, because there is no watcher. `false`: nobody looked, because there

@@ -50,6 +50,11 @@ impl CanonicalContext<'_> {
         Ok(LspItems::Locations(list.into_items().into_iter().map(Place::from).collect()))
     }
 
+    /// The notes, for the result.
+    pub(crate) fn take_notes(&mut self) -> AnswerNotes {
+        std::mem::take(&mut self.notes)
+    }
+
     /// Records where the symbol is declared. Declarations add no entries, so what is left out of them isn't counted.
     pub(crate) fn declare(&mut self, raw: Vec<RawLocation>) {
         let mut recorder = GateRecorder::new(self.gate);

@@ -10,12 +10,14 @@ use self::context::{CanonicalContext, GateRecorder};
 use crate::query::collected::Collected;
 use crate::query::file_looks::ObservedFile;
 use crate::query::query_operation::QueryOperation;
+use crate::query::row_order;
 use crate::status::server_state::Unavailable;
 use codeyard_files::gate::Gate;
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::coverage::{AnswerCoverage, AnswerScope};
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
+use codeyard_model::query::GatedQuery;
 use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::CanonicalResult;
 
@@ -29,13 +31,14 @@ pub(crate) struct Canonicalised {
     pub outside: usize,
 }
 
-/// Gates, normalises, sorts, deduplicates and caps the answers. `source_files` is the number of files that the providers serve, and
-/// `scope` what the answer stands on.
+/// Gates, normalises, sorts, deduplicates and caps the answers to `query`, and puts the rows into the order of its pages. `source_files` is
+/// the number of files that the providers serve, and `scope` what the answer stands on.
 ///
 /// # Errors
 /// CAP_EXCEEDED.
 pub(crate) fn canonicalise<O: QueryOperation>(
     operation: &O,
+    query: &GatedQuery,
     gate: &Gate,
     limits: &Limits,
     collected: Collected<O::Answer>,
@@ -58,8 +61,7 @@ pub(crate) fn canonicalise<O: QueryOperation>(
     let (recorder, answered_by) = (GateRecorder::new(gate), collected.answered_by);
     let (declared, calls_in) = Default::default();
     let mut context = CanonicalContext { gate, recorder, limits, notes, answered_by, source_files, declared, calls_in };
-    let canonical = operation.canonicalise(collected.answers, &mut context)?;
-    let observed = std::mem::take(&mut context.recorder.observed);
-    let outside = context.recorder.outside;
-    Ok(Canonicalised { result: operation.result(canonical, context)?, observed, outside })
+    let mut result = operation.canonicalise(collected.answers, &mut context)?;
+    row_order::apply(&mut result, query, &context.declared);
+    Ok(Canonicalised { result, observed: context.recorder.observed, outside: context.recorder.outside })
 }

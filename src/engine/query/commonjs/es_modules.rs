@@ -13,7 +13,7 @@ use super::name_places::{text_at, word_at, words};
 use super::sources::LinkedFile;
 use super::specifiers;
 use crate::limits::MAX_LINKED_PLACES;
-use crate::query::provider_call::ProviderFailure;
+use crate::query::no_answer::ProviderFailure;
 use crate::server::document::DocumentInput;
 use codeyard_index::commonjs::{ExportedValue, ModuleExport, NamePlace, RequireBinding, RequireCall};
 use codeyard_model::position::{Position, Range};

@@ -15,7 +15,7 @@ use super::requests::ServerQuestions;
 use super::resolution::ModuleDependents;
 use super::sources::{self, LinkedFile, is_javascript};
 
-use crate::query::provider_call::ProviderFailure;
+use crate::query::no_answer::ProviderFailure;
 use crate::server::document::DocumentInput;
 use codeyard_files::gate::Gate;
 use codeyard_index::commonjs::ExportedValue;

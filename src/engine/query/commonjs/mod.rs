@@ -35,8 +35,9 @@ use self::linker::Linker;
 pub use self::module_cache::ModuleCache;
 use self::requests::ServerQuestions;
 pub(crate) use self::sources::{WorkspaceFiles, stamped_text};
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{ProviderFailure, RequestContext};
+use crate::query::provider_call::RequestContext;
 use crate::server::document::DocumentInput;
 
 /// The symbol that is asked about.
@@ -99,7 +100,7 @@ pub(super) async fn find(
         locations.extend(found.map(|(uri, range)| RawLocation { uri, range }));
         locations
     };
-    let locations = context.gate.run(locate).await.map_err(ProviderFailure::Failed)?;
+    let locations = context.gate.run(locate).await?;
     Ok(LinkedReferences { locations, undecided: linker.undecided() })
 }
 

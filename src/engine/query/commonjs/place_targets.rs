@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::linker::{FoundPlace, Linker};
 use super::sources::{LinkedFile, is_javascript};
-use crate::query::provider_call::ProviderFailure;
+use crate::query::no_answer::ProviderFailure;
 use codeyard_index::commonjs::{ExportedValue, ModuleExport, RequireBinding, RequireCall};
 use codeyard_model::position::Position;
 

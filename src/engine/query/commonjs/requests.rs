@@ -2,9 +2,10 @@
 
 use futures::future::try_join_all;
 
+use crate::query::no_answer::ProviderFailure;
 use crate::query::operations::{definition, references};
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
+use crate::query::provider_call::{self, RequestContext};
 use crate::server::document::DocumentInput;
 use codeyard_model::position::{Position, RawLocation};
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::linker::Linker;
 use super::sources::{self, LinkedFile, is_javascript};
 use super::specifiers;
-use crate::query::provider_call::ProviderFailure;
+use crate::query::no_answer::ProviderFailure;
 use codeyard_files::gate::Gate;
 use codeyard_index::commonjs::NamePlace;
 

@@ -11,8 +11,9 @@ use serde_json::value::RawValue;
 use super::document_position::DocumentPosition;
 use crate::limits::MAX_CALL_ITEMS;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
+use crate::query::provider_call::{self, RequestContext};
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError, RawCall, RawCallItem, ReplyEntries};
@@ -107,7 +108,7 @@ pub(super) async fn calls<R: LspRequest<Reply = Vec<RawCall>>>(
         return Ok(CallsAnswer::NoFunction);
     }
     if items.len() > MAX_CALL_ITEMS {
-        return Err(ProviderFailure::Failed(ToolError::too_many("too_many_functions", MAX_CALL_ITEMS)));
+        return Err(ToolError::too_many("too_many_functions", MAX_CALL_ITEMS).into());
     }
     let document = &prepare.0.document;
     let function =

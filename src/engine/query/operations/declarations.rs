@@ -2,14 +2,14 @@
 
 use super::document_symbols::DocumentSymbolsRequest;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
-use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::query::provider_call::{self, RequestContext};
+use crate::query::query_operation::QueryOperation;
 use crate::server::document::DocumentInput;
 use codeyard_model::answer::DeclaredSymbols;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::MAX_RAW_ITEMS;
-use codeyard_model::lsp_items::OutlineEntry;
 use codeyard_model::symbol::RawDocumentSymbol;
 use codeyard_paging::CanonicalResult;
 
@@ -27,11 +27,6 @@ impl Declarations {
 impl QueryOperation for Declarations {
     type Request = DocumentSymbolsRequest;
     type Answer = Vec<RawDocumentSymbol>;
-    type Canonical = Vec<OutlineEntry>;
-
-    fn providers(&self) -> ProviderRule {
-        ProviderRule::First
-    }
 
     fn request(&self) -> &Self::Request {
         &self.request
@@ -44,13 +39,10 @@ impl QueryOperation for Declarations {
     fn canonicalise(
         &self,
         answers: Vec<Self::Answer>,
-        _context: &mut CanonicalContext<'_>,
-    ) -> Result<Self::Canonical, ToolError> {
-        codeyard_canon::outline(answers.into_iter().flatten().collect(), MAX_RAW_ITEMS)
-    }
-
-    fn result(&self, symbols: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
-        let by = context.answered_by.ok_or_else(ToolError::internal)?;
-        Ok(CanonicalResult::Declarations(DeclaredSymbols { by, symbols: symbols.into() }, context.notes))
+        context: &mut CanonicalContext<'_>,
+    ) -> Result<CanonicalResult, ToolError> {
+        let symbols = codeyard_canon::outline(answers.into_iter().flatten().collect(), MAX_RAW_ITEMS)?;
+        let by = context.answered_by.clone().ok_or_else(ToolError::internal)?;
+        Ok(CanonicalResult::Declarations(DeclaredSymbols { by, symbols: symbols.into() }, context.take_notes()))
     }
 }

@@ -3,20 +3,19 @@
 use serde_json::value::RawValue;
 
 use super::document_position::DocumentPosition;
-use super::tool_operation::ToolOperation;
+use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
-use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::query::provider_call::{self, RequestContext};
+use crate::query::query_operation::QueryOperation;
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
-use codeyard_canon::Canonical;
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::methods::{self, PositionParams};
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::MAX_RAW_ITEMS;
-use codeyard_model::lsp_items::LspItems;
-use codeyard_model::position::{Location, Position, RawLocation};
+use codeyard_model::position::{Position, RawLocation};
 use codeyard_paging::CanonicalResult;
 
 /// `textDocument/definition`.
@@ -46,25 +45,21 @@ impl LspRequest for DefinitionRequest {
     }
 }
 
-/// The tool `vscode.lsp.definition`.
+/// `goToDefinition`, and the tool `vscode.lsp.definition`.
 pub(super) struct Definition {
     request: DefinitionRequest,
+    tool: Option<ToolQuery>,
 }
 
 impl Definition {
-    pub(super) fn new(document: DocumentInput, position: Position) -> Self {
-        Self { request: DefinitionRequest(DocumentPosition::new(document, position)) }
+    pub(super) fn new(at: DocumentPosition, tool: Option<ToolQuery>) -> Self {
+        Self { request: DefinitionRequest(at), tool }
     }
 }
 
 impl QueryOperation for Definition {
     type Request = DefinitionRequest;
     type Answer = Vec<RawLocation>;
-    type Canonical = Canonical<Location>;
-
-    fn providers(&self) -> ProviderRule {
-        ProviderRule::First
-    }
 
     fn request(&self) -> &Self::Request {
         &self.request
@@ -78,43 +73,13 @@ impl QueryOperation for Definition {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<Self::Canonical, ToolError> {
-        codeyard_canon::locations(answers.concat(), &mut context.recorder, MAX_RAW_ITEMS, MAX_RAW_ITEMS)
-    }
-
-    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
-        Ok(CanonicalResult::definition(canonical, context.notes, context.limits.max_items_nonpaged))
-    }
-}
-
-/// The operation `goToDefinition`.
-pub(super) struct GoToDefinition {
-    request: DefinitionRequest,
-}
-
-impl GoToDefinition {
-    pub(super) fn new(at: DocumentPosition) -> Self {
-        Self { request: DefinitionRequest(at) }
-    }
-}
-
-impl ToolOperation for GoToDefinition {
-    type Request = DefinitionRequest;
-    type Answer = Vec<RawLocation>;
-
-    fn request(&self) -> &Self::Request {
-        &self.request
-    }
-
-    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        provider_call::ask(provider, &self.request, context).await
-    }
-
-    fn canonicalise(
-        &self,
-        answers: Vec<Self::Answer>,
-        context: &mut CanonicalContext<'_>,
-    ) -> Result<LspItems, ToolError> {
-        context.locations(answers)
+    ) -> Result<CanonicalResult, ToolError> {
+        let Some(query) = &self.tool else {
+            let list =
+                codeyard_canon::locations(answers.concat(), &mut context.recorder, MAX_RAW_ITEMS, MAX_RAW_ITEMS)?;
+            return Ok(CanonicalResult::definition(list, context.take_notes(), context.limits.max_items_nonpaged));
+        };
+        let found = context.locations(answers)?;
+        Ok(query.result(found, context))
     }
 }

@@ -3,15 +3,15 @@
 use serde_json::value::RawValue;
 
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
-use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::query::provider_call::{self, RequestContext};
+use crate::query::query_operation::QueryOperation;
 use crate::server::document::DocumentInput;
 use crate::server::request::{Exchange, LspRequest, SessionView};
-use codeyard_canon::Canonical;
 use codeyard_lsp::convert::{self, ConvertError, DocumentDiagnosticReport};
 use codeyard_lsp::methods::{self, DocumentDiagnosticParams};
-use codeyard_model::diagnostic::{Diagnostic, RawFileDiagnostics};
+use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::error::ToolError;
 use codeyard_model::uri::UriAdmission;
 use codeyard_paging::CanonicalResult;
@@ -65,11 +65,6 @@ impl DocumentDiagnostics {
 impl QueryOperation for DocumentDiagnostics {
     type Request = DocumentDiagnosticsRequest;
     type Answer = Vec<RawFileDiagnostics>;
-    type Canonical = Canonical<Diagnostic>;
-
-    fn providers(&self) -> ProviderRule {
-        ProviderRule::AllOrNone
-    }
 
     fn request(&self) -> &Self::Request {
         &self.request
@@ -83,17 +78,14 @@ impl QueryOperation for DocumentDiagnostics {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<Self::Canonical, ToolError> {
+    ) -> Result<CanonicalResult, ToolError> {
         let uri = &self.request.0.source.uri;
         let is_own =
             |file: &RawFileDiagnostics| matches!(context.gate.admit(&file.uri), UriAdmission::Inside(of) if of == *uri);
         let files: Vec<_> = answers.into_iter().flatten().filter(is_own).collect();
         let cleaned = files.into_iter().flat_map(|file| context.cleaned(file).diagnostics);
-        Ok(codeyard_canon::diagnostics(uri, cleaned.collect()))
-    }
-
-    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
-        let (uri, max) = (self.request.0.source.uri.clone(), context.limits.max_items_nonpaged);
-        Ok(CanonicalResult::document_diagnostics(uri, canonical, context.notes, max))
+        let list = codeyard_canon::diagnostics(uri, cleaned.collect());
+        let max = context.limits.max_items_nonpaged;
+        Ok(CanonicalResult::document_diagnostics(uri.clone(), list, context.take_notes(), max))
     }
 }

@@ -3,11 +3,12 @@
 use serde_json::value::RawValue;
 
 use super::document_position::DocumentPosition;
-use super::tool_operation::ToolOperation;
+use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
-use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::query::provider_call::{self, RequestContext};
+use crate::query::query_operation::QueryOperation;
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError};
@@ -15,7 +16,6 @@ use codeyard_lsp::methods::{self, PositionParams};
 use codeyard_model::error::ToolError;
 use codeyard_model::hover;
 use codeyard_model::lsp_items::LspItems;
-use codeyard_model::position::Position;
 use codeyard_paging::CanonicalResult;
 
 /// `textDocument/hover`.
@@ -40,64 +40,21 @@ impl LspRequest for HoverRequest {
     }
 }
 
-/// The tool `vscode.lsp.hover`.
+/// `hover`, and the tool `vscode.lsp.hover`. The operation joins the hovers of several servers.
 pub(super) struct Hover {
     request: HoverRequest,
+    tool: Option<ToolQuery>,
 }
 
 impl Hover {
-    pub(super) fn new(document: DocumentInput, position: Position) -> Self {
-        Self { request: HoverRequest(DocumentPosition::new(document, position)) }
+    pub(super) fn new(at: DocumentPosition, tool: Option<ToolQuery>) -> Self {
+        Self { request: HoverRequest(at), tool }
     }
 }
 
 impl QueryOperation for Hover {
     type Request = HoverRequest;
     type Answer = Option<hover::Hover>;
-    /// The hover, and whether its contents were cut.
-    type Canonical = (hover::Hover, bool);
-
-    const IN_MEMORY: bool = true;
-
-    fn providers(&self) -> ProviderRule {
-        ProviderRule::First
-    }
-
-    fn request(&self) -> &Self::Request {
-        &self.request
-    }
-
-    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        provider_call::ask(provider, &self.request, context).await
-    }
-
-    fn canonicalise(
-        &self,
-        answers: Vec<Self::Answer>,
-        context: &mut CanonicalContext<'_>,
-    ) -> Result<Self::Canonical, ToolError> {
-        Ok(codeyard_canon::hover(context.visible_hovers(answers)))
-    }
-
-    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
-        Ok(CanonicalResult::hover(canonical, context.notes))
-    }
-}
-
-/// The operation `hover`. Hovers of several servers are joined.
-pub(super) struct HoverText {
-    request: HoverRequest,
-}
-
-impl HoverText {
-    pub(super) fn new(at: DocumentPosition) -> Self {
-        Self { request: HoverRequest(at) }
-    }
-}
-
-impl ToolOperation for HoverText {
-    type Request = HoverRequest;
-    type Answer = Option<hover::Hover>;
 
     const IN_MEMORY: bool = true;
 
@@ -113,9 +70,13 @@ impl ToolOperation for HoverText {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<LspItems, ToolError> {
-        let (hover, truncated) = codeyard_canon::markup(context.visible_hovers(answers));
+    ) -> Result<CanonicalResult, ToolError> {
+        let hovers = context.visible_hovers(answers);
+        let Some(query) = &self.tool else {
+            return Ok(CanonicalResult::hover(codeyard_canon::hover(hovers), context.take_notes()));
+        };
+        let (hover, truncated) = codeyard_canon::markup(hovers);
         context.notes.truncated = truncated;
-        Ok(LspItems::Hover(hover))
+        Ok(query.result(LspItems::Hover(hover), context))
     }
 }

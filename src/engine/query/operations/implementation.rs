@@ -3,17 +3,19 @@
 use serde_json::value::RawValue;
 
 use super::document_position::DocumentPosition;
-use super::tool_operation::ToolOperation;
+use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
+use crate::query::provider_call::{self, RequestContext};
+use crate::query::query_operation::QueryOperation;
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::methods::{self, PositionParams};
 use codeyard_model::error::ToolError;
-use codeyard_model::lsp_items::LspItems;
 use codeyard_model::position::RawLocation;
+use codeyard_paging::CanonicalResult;
 
 /// `textDocument/implementation`.
 #[derive(Debug, Clone)]
@@ -37,18 +39,19 @@ impl LspRequest for ImplementationRequest {
     }
 }
 
-/// The operation `goToImplementation`.
-pub(super) struct GoToImplementation {
+/// `goToImplementation`.
+pub(super) struct Implementation {
     request: ImplementationRequest,
+    tool: ToolQuery,
 }
 
-impl GoToImplementation {
-    pub(super) fn new(at: DocumentPosition) -> Self {
-        Self { request: ImplementationRequest(at) }
+impl Implementation {
+    pub(super) fn new(at: DocumentPosition, tool: ToolQuery) -> Self {
+        Self { request: ImplementationRequest(at), tool }
     }
 }
 
-impl ToolOperation for GoToImplementation {
+impl QueryOperation for Implementation {
     type Request = ImplementationRequest;
     type Answer = Vec<RawLocation>;
 
@@ -64,7 +67,8 @@ impl ToolOperation for GoToImplementation {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<LspItems, ToolError> {
-        context.locations(answers)
+    ) -> Result<CanonicalResult, ToolError> {
+        let found = context.locations(answers)?;
+        Ok(self.tool.result(found, context))
     }
 }

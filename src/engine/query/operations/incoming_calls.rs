@@ -4,12 +4,14 @@ use serde_json::value::RawValue;
 
 use super::call_hierarchy::{CallsAnswer, PrepareRequest, ServerFunction, calls, canonical_calls};
 use super::document_position::DocumentPosition;
-use super::tool_operation::ToolOperation;
+use super::tool_query::ToolQuery;
 use crate::query::callers_by_references;
 use crate::query::canonicalise::context::CanonicalContext;
 use crate::query::commonjs::{self, AskedSymbol, LinkedCalls};
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{ProviderFailure, RequestContext};
+use crate::query::provider_call::RequestContext;
+use crate::query::query_operation::QueryOperation;
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError, RawCall, ReplyEntries};
@@ -17,6 +19,7 @@ use codeyard_lsp::methods::{self, CallsParams};
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
 use codeyard_model::lsp_items::{IncomingCall, LspItems};
+use codeyard_paging::CanonicalResult;
 
 /// `callHierarchy/incomingCalls`.
 #[derive(Debug, Clone)]
@@ -58,18 +61,19 @@ impl ReplyEntries for Callers {
     }
 }
 
-/// The operation `incomingCalls`.
+/// `incomingCalls`.
 pub(super) struct IncomingCalls {
     request: PrepareRequest,
+    tool: ToolQuery,
 }
 
 impl IncomingCalls {
-    pub(super) fn new(at: DocumentPosition) -> Self {
-        Self { request: PrepareRequest(at) }
+    pub(super) fn new(at: DocumentPosition, tool: ToolQuery) -> Self {
+        Self { request: PrepareRequest(at), tool }
     }
 }
 
-impl ToolOperation for IncomingCalls {
+impl QueryOperation for IncomingCalls {
     type Request = PrepareRequest;
     type Answer = Callers;
 
@@ -100,11 +104,11 @@ impl ToolOperation for IncomingCalls {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<LspItems, ToolError> {
+    ) -> Result<CanonicalResult, ToolError> {
         let answers = answers.into_iter().map(|callers| callers.answer).collect();
         let calls = canonical_calls(answers, context)?.into_iter();
         let call = |(from, from_ranges)| IncomingCall { from, from_ranges, preview: None };
-        Ok(LspItems::Incoming(calls.map(call).collect()))
+        Ok(self.tool.result(LspItems::Incoming(calls.map(call).collect()), context))
     }
 
     fn has_target(answer: &Self::Answer) -> bool {

@@ -1,7 +1,7 @@
 //! The operations: one file for each, from the request to the canonical result.
 //!
-//! A file implements [`LspRequest`](crate::server::request::LspRequest) for the request to a language server, and [`QueryOperation`] or
-//! [`ToolOperation`](tool_operation::ToolOperation) for the answers. [`dispatch`] is the only place that matches on queries; a query
+//! A file implements [`LspRequest`](crate::server::request::LspRequest) for the request to a language server, and [`QueryOperation`] for the
+//! answers: for the tool `lsp` (`ToolQuery`), and where a tool of `lsp-v1` has the operation too, for its rendering. [`dispatch`] is the only place that matches on queries; a query
 //! without an operation doesn't compile. Invariant: canonicalising is pure except for the gate; the order in which a
 //! server lists its entries doesn't change the result.
 
@@ -17,40 +17,55 @@ mod incoming_calls;
 mod outgoing_calls;
 mod prepare_call_hierarchy;
 pub(crate) mod references;
-mod tool_operation;
+mod tool_query;
 mod workspace_diagnostics;
 mod workspace_symbols;
 
 use std::sync::Arc;
 
+use self::declarations::Declarations;
+use self::definition::Definition;
+use self::document_diagnostics::DocumentDiagnostics;
 use self::document_position::DocumentPosition;
-use self::tool_operation::ToolQuery;
+use self::document_symbols::DocumentSymbols;
+use self::hover::Hover;
+use self::implementation::Implementation;
+use self::incoming_calls::IncomingCalls;
+use self::outgoing_calls::OutgoingCalls;
+use self::prepare_call_hierarchy::PrepareCallHierarchy;
+use self::references::References;
+use self::tool_query::ToolQuery;
+use self::workspace_diagnostics::WorkspaceDiagnostics;
+use self::workspace_symbols::WorkspaceSymbols;
+use crate::query::gather::GatherPolicy;
 use crate::query::query_operation::{OperationHandler, QueryOperation};
 use crate::server::document::DocumentInput;
 use crate::server::request::ServerRequest;
 use codeyard_model::operation::{LspQuery, Operation, QuerySubject};
+use codeyard_model::position::Position;
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;
 
-/// Passes the operation of `query` to `handler`. `None`: the code index answers the query, or its document is missing.
+/// Passes the operation of `query` to `handler`, with the policy by which its providers are asked. `None`: the code index answers the query,
+/// or its document is missing.
 pub(crate) fn dispatch<H: OperationHandler>(
     query: &GatedQuery,
     document: Option<DocumentInput>,
     handler: H,
 ) -> Option<H::Output> {
+    use GatherPolicy::{AllOrNone, EveryServer, First};
+    let at = |document: DocumentInput, position: &Position| DocumentPosition::new(document, *position);
     Some(match query {
-        Query::Definition { position, .. } => handler.handle(definition::Definition::new(document?, *position)),
+        Query::Definition { position, .. } => handler.handle(First, Definition::new(at(document?, position), None)),
         Query::References { position, include_declaration, .. } => {
-            handler.handle(references::References::new(document?, *position, *include_declaration))
+            handler.handle(First, References::new(at(document?, position), *include_declaration, None))
         }
-        Query::Hover { position, .. } => handler.handle(hover::Hover::new(document?, *position)),
-        Query::DocumentSymbols { .. } => handler.handle(document_symbols::DocumentSymbols::new(document?)),
-        Query::WorkspaceSymbols { query, .. } => {
-            handler.handle(workspace_symbols::WorkspaceSymbols::new(query.as_str()))
-        }
-        Query::DocumentDiagnostics { .. } => handler.handle(document_diagnostics::DocumentDiagnostics::new(document?)),
-        Query::WorkspaceDiagnostics { .. } => handler.handle(workspace_diagnostics::WorkspaceDiagnostics::new()),
-        Query::Declarations { .. } => handler.handle(declarations::Declarations::new(document?)),
+        Query::Hover { position, .. } => handler.handle(First, Hover::new(at(document?, position), None)),
+        Query::DocumentSymbols { .. } => handler.handle(First, DocumentSymbols::new(document?, None)),
+        Query::WorkspaceSymbols { query, .. } => handler.handle(EveryServer, WorkspaceSymbols::new(query, None)),
+        Query::DocumentDiagnostics { .. } => handler.handle(AllOrNone, DocumentDiagnostics::new(document?)),
+        Query::WorkspaceDiagnostics { .. } => handler.handle(EveryServer, WorkspaceDiagnostics::new()),
+        Query::Declarations { .. } => handler.handle(First, Declarations::new(document?)),
         Query::Lsp(query) => return dispatch_tool(query, document, handler),
         Query::Code(_) | Query::Launch(_) => return None,
     })
@@ -62,32 +77,21 @@ fn dispatch_tool<H: OperationHandler>(
     document: Option<DocumentInput>,
     handler: H,
 ) -> Option<H::Output> {
+    let (policy, tool) = (GatherPolicy::Tool(query.operation), ToolQuery(query.clone()));
     let at = |document: Option<DocumentInput>| Some(DocumentPosition::new(document?, query.subject.position()?));
     Some(match query.operation {
-        Operation::GoToDefinition => {
-            handler.handle(ToolQuery::new(query, definition::GoToDefinition::new(at(document)?)))
-        }
-        Operation::FindReferences => {
-            handler.handle(ToolQuery::new(query, references::FindReferences::new(at(document)?)))
-        }
-        Operation::Hover => handler.handle(ToolQuery::new(query, hover::HoverText::new(at(document)?))),
-        Operation::DocumentSymbol => handler.handle(ToolQuery::new(query, document_symbols::Outline::new(document?))),
+        Operation::GoToDefinition => handler.handle(policy, Definition::new(at(document)?, Some(tool))),
+        Operation::FindReferences => handler.handle(policy, References::new(at(document)?, true, Some(tool))),
+        Operation::Hover => handler.handle(policy, Hover::new(at(document)?, Some(tool))),
+        Operation::DocumentSymbol => handler.handle(policy, DocumentSymbols::new(document?, Some(tool))),
         Operation::WorkspaceSymbol => {
             let QuerySubject::Name(name) = &query.subject else { return None };
-            handler.handle(ToolQuery::new(query, workspace_symbols::SymbolsByName::new(name)))
+            handler.handle(policy, WorkspaceSymbols::new(name, Some(tool)))
         }
-        Operation::GoToImplementation => {
-            handler.handle(ToolQuery::new(query, implementation::GoToImplementation::new(at(document)?)))
-        }
-        Operation::PrepareCallHierarchy => {
-            handler.handle(ToolQuery::new(query, prepare_call_hierarchy::PrepareCallHierarchy::new(at(document)?)))
-        }
-        Operation::IncomingCalls => {
-            handler.handle(ToolQuery::new(query, incoming_calls::IncomingCalls::new(at(document)?)))
-        }
-        Operation::OutgoingCalls => {
-            handler.handle(ToolQuery::new(query, outgoing_calls::OutgoingCalls::new(at(document)?)))
-        }
+        Operation::GoToImplementation => handler.handle(policy, Implementation::new(at(document)?, tool)),
+        Operation::PrepareCallHierarchy => handler.handle(policy, PrepareCallHierarchy::new(at(document)?, tool)),
+        Operation::IncomingCalls => handler.handle(policy, IncomingCalls::new(at(document)?, tool)),
+        Operation::OutgoingCalls => handler.handle(policy, OutgoingCalls::new(at(document)?, tool)),
     })
 }
 
@@ -98,7 +102,7 @@ pub(crate) fn first_request(query: &GatedQuery, document: Option<DocumentInput>)
     impl OperationHandler for FirstRequest {
         type Output = Arc<dyn ServerRequest>;
 
-        fn handle<O: QueryOperation>(self, operation: O) -> Self::Output {
+        fn handle<O: QueryOperation>(self, _policy: GatherPolicy, operation: O) -> Self::Output {
             Arc::new(operation.request().clone())
         }
     }

@@ -4,10 +4,12 @@ use serde_json::value::RawValue;
 
 use super::call_hierarchy::{CallsAnswer, PrepareRequest, ServerFunction, calls, canonical_calls};
 use super::document_position::DocumentPosition;
-use super::tool_operation::ToolOperation;
+use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{ProviderFailure, RequestContext};
+use crate::query::provider_call::RequestContext;
+use crate::query::query_operation::QueryOperation;
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
 use codeyard_canon::UriGate;
@@ -16,6 +18,7 @@ use codeyard_lsp::methods::{self, CallsParams};
 use codeyard_model::error::ToolError;
 use codeyard_model::lsp_items::{LspItems, OutgoingCall};
 use codeyard_model::uri::{CanonicalUri, UriAdmission};
+use codeyard_paging::CanonicalResult;
 
 /// `callHierarchy/outgoingCalls`.
 #[derive(Debug, Clone)]
@@ -56,18 +59,19 @@ fn calls_in(answers: &[CallsAnswer], context: &mut CanonicalContext<'_>) -> Opti
     }
 }
 
-/// The operation `outgoingCalls`.
+/// `outgoingCalls`.
 pub(super) struct OutgoingCalls {
     request: PrepareRequest,
+    tool: ToolQuery,
 }
 
 impl OutgoingCalls {
-    pub(super) fn new(at: DocumentPosition) -> Self {
-        Self { request: PrepareRequest(at) }
+    pub(super) fn new(at: DocumentPosition, tool: ToolQuery) -> Self {
+        Self { request: PrepareRequest(at), tool }
     }
 }
 
-impl ToolOperation for OutgoingCalls {
+impl QueryOperation for OutgoingCalls {
     type Request = PrepareRequest;
     type Answer = CallsAnswer;
 
@@ -83,11 +87,11 @@ impl ToolOperation for OutgoingCalls {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<LspItems, ToolError> {
+    ) -> Result<CanonicalResult, ToolError> {
         context.calls_in = calls_in(&answers, context);
         let calls = canonical_calls(answers, context)?.into_iter();
         let call = |(to, from_ranges)| OutgoingCall { to, from_ranges, preview: None };
-        Ok(LspItems::Outgoing(calls.map(call).collect()))
+        Ok(self.tool.result(LspItems::Outgoing(calls.map(call).collect()), context))
     }
 
     fn has_target(answer: &Self::Answer) -> bool {

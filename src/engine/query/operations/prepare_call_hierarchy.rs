@@ -2,27 +2,31 @@
 
 use super::call_hierarchy::{PrepareRequest, item};
 use super::document_position::DocumentPosition;
-use super::tool_operation::ToolOperation;
+use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
+use crate::query::provider_call::{self, RequestContext};
+use crate::query::query_operation::QueryOperation;
 use codeyard_lsp::convert::RawCallItem;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::MAX_RAW_ITEMS;
 use codeyard_model::lsp_items::LspItems;
+use codeyard_paging::CanonicalResult;
 
-/// The operation `prepareCallHierarchy`.
+/// `prepareCallHierarchy`.
 pub(super) struct PrepareCallHierarchy {
     request: PrepareRequest,
+    tool: ToolQuery,
 }
 
 impl PrepareCallHierarchy {
-    pub(super) fn new(at: DocumentPosition) -> Self {
-        Self { request: PrepareRequest(at) }
+    pub(super) fn new(at: DocumentPosition, tool: ToolQuery) -> Self {
+        Self { request: PrepareRequest(at), tool }
     }
 }
 
-impl ToolOperation for PrepareCallHierarchy {
+impl QueryOperation for PrepareCallHierarchy {
     type Request = PrepareRequest;
     type Answer = Vec<RawCallItem>;
 
@@ -38,11 +42,11 @@ impl ToolOperation for PrepareCallHierarchy {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<LspItems, ToolError> {
+    ) -> Result<CanonicalResult, ToolError> {
         let raw = answers.into_iter().flatten().map(item).collect();
         let list = codeyard_canon::call_items(raw, &mut context.recorder, MAX_RAW_ITEMS)?;
         context.check_names(list.items().iter().map(|item| (&item.uri, item.name.as_str())))?;
         context.notes.outside = list.outside();
-        Ok(LspItems::CallItems(list.into_items()))
+        Ok(self.tool.result(LspItems::CallItems(list.into_items()), context))
     }
 }

@@ -6,23 +6,22 @@ use tokio::time::timeout_at;
 
 use super::definition::{self, DefinitionRequest};
 use super::document_position::DocumentPosition;
-use super::tool_operation::ToolOperation;
+use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
 use crate::query::commonjs::{self, AskedSymbol, LinkedReferences};
 use crate::query::gather::linter_cutoff;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
-use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::query::provider_call::{self, RequestContext};
+use crate::query::query_operation::QueryOperation;
 use crate::server::document::DocumentInput;
 use crate::server::request::{LspRequest, SessionView};
-use codeyard_canon::Canonical;
 use codeyard_lsp::convert::{self, ConvertError, ReplyEntries};
 use codeyard_lsp::methods::{self, ReferenceParams};
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
-use codeyard_model::lsp_items::LspItems;
-use codeyard_model::position::{Location, Position, RawLocation};
+use codeyard_model::position::{Position, RawLocation};
 use codeyard_paging::CanonicalResult;
 
 /// `textDocument/references`.
@@ -62,81 +61,17 @@ impl LspRequest for ReferencesRequest {
     }
 }
 
-impl ReferencesRequest {
-    /// The server's references and those through CommonJS.
-    async fn linked(
-        &self,
-        provider: &Provider,
-        context: RequestContext<'_>,
-    ) -> Result<LinkedReferences, ProviderFailure> {
-        let own = provider_call::ask(provider, self, context).await?;
-        let DocumentPosition { document, position, .. } = &self.at;
-        let asked = AskedSymbol { document, position: *position, include_declaration: self.include_declaration };
-        commonjs::find(provider, asked, own, context).await
-    }
-}
-
-fn raw_locations(answers: Vec<LinkedReferences>) -> Vec<RawLocation> {
-    answers.into_iter().flat_map(|answer| answer.locations).collect()
-}
-
-/// The tool `vscode.lsp.references`.
-pub(super) struct References {
-    request: ReferencesRequest,
-}
-
-impl References {
-    pub(super) fn new(document: DocumentInput, position: Position, include_declaration: bool) -> Self {
-        Self { request: ReferencesRequest { at: DocumentPosition::new(document, position), include_declaration } }
-    }
-}
-
-impl QueryOperation for References {
-    type Request = ReferencesRequest;
-    type Answer = LinkedReferences;
-    type Canonical = Canonical<Location>;
-
-    fn providers(&self) -> ProviderRule {
-        ProviderRule::First
-    }
-
-    fn request(&self) -> &Self::Request {
-        &self.request
-    }
-
-    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        self.request.linked(provider, context).await
-    }
-
-    fn canonicalise(
-        &self,
-        answers: Vec<Self::Answer>,
-        context: &mut CanonicalContext<'_>,
-    ) -> Result<Self::Canonical, ToolError> {
-        let cap = context.limits.max_references_items_total;
-        codeyard_canon::locations(raw_locations(answers), &mut context.recorder, MAX_RAW_ITEMS_PAGED, cap)
-    }
-
-    fn undecided(answer: &Self::Answer) -> Option<&UndecidedName> {
-        answer.undecided.as_ref()
-    }
-
-    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
-        Ok(CanonicalResult::references(canonical, context.notes))
-    }
-}
-
 /// One provider's references, and where it says that the symbol is declared.
 pub(super) struct FoundReferences {
-    pub(super) linked: LinkedReferences,
-    pub(super) declared: Declared,
+    linked: LinkedReferences,
+    declared: Declared,
 }
 
-/// The declarations of the symbol, which come first.
-pub(super) enum Declared {
+/// The declarations of the symbol, which come first in the tool `lsp`.
+enum Declared {
     /// At these places.
     At(Vec<RawLocation>),
-    /// The server doesn't say.
+    /// The server doesn't say, or wasn't asked.
     Unknown,
     /// The server hasn't answered in time.
     Late,
@@ -148,21 +83,36 @@ impl ReplyEntries for FoundReferences {
     }
 }
 
-/// The operation `findReferences`. The declaration counts as a reference.
-pub(super) struct FindReferences {
+/// `findReferences`, which counts the declaration as a reference, and the tool `vscode.lsp.references`.
+pub(super) struct References {
     request: ReferencesRequest,
-    definition: DefinitionRequest,
+    /// With the request for the declarations.
+    tool: Option<(ToolQuery, DefinitionRequest)>,
 }
 
-impl FindReferences {
-    pub(super) fn new(at: DocumentPosition) -> Self {
-        let definition = definition::at(at.document.clone(), at.position, at.is_opened);
-        Self { request: ReferencesRequest { at, include_declaration: true }, definition }
+impl References {
+    pub(super) fn new(at: DocumentPosition, include_declaration: bool, tool: Option<ToolQuery>) -> Self {
+        let definition = || definition::at(at.document.clone(), at.position, at.is_opened);
+        let tool = tool.map(|query| (query, definition()));
+        Self { request: ReferencesRequest { at, include_declaration }, tool }
+    }
+
+    /// The server's references and those through CommonJS.
+    async fn linked(
+        &self,
+        provider: &Provider,
+        context: RequestContext<'_>,
+    ) -> Result<LinkedReferences, ProviderFailure> {
+        let own = provider_call::ask(provider, &self.request, context).await?;
+        let ReferencesRequest { at: DocumentPosition { document, position, .. }, include_declaration } = &self.request;
+        let asked = AskedSymbol { document, position: *position, include_declaration: *include_declaration };
+        commonjs::find(provider, asked, own, context).await
     }
 
     /// Where the symbol is declared. A failure is none of the call's.
     async fn declared(&self, provider: &Provider, context: RequestContext<'_>) -> Declared {
-        let asked = provider_call::ask(provider, &self.definition, context);
+        let Some((_, definition)) = &self.tool else { return Declared::Unknown };
+        let asked = provider_call::ask(provider, definition, context);
         match timeout_at(linter_cutoff(context.callers.deadline()), asked).await {
             Ok(Ok(places)) => Declared::At(places),
             Ok(Err(_)) => Declared::Unknown,
@@ -171,7 +121,7 @@ impl FindReferences {
     }
 }
 
-impl ToolOperation for FindReferences {
+impl QueryOperation for References {
     type Request = ReferencesRequest;
     type Answer = FoundReferences;
 
@@ -181,7 +131,7 @@ impl ToolOperation for FindReferences {
 
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
         let declared = async { Ok(self.declared(provider, context).await) };
-        let (linked, declared) = try_join(self.request.linked(provider, context), declared).await?;
+        let (linked, declared) = try_join(self.linked(provider, context), declared).await?;
         Ok(FoundReferences { linked, declared })
     }
 
@@ -189,17 +139,23 @@ impl ToolOperation for FindReferences {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<LspItems, ToolError> {
+    ) -> Result<CanonicalResult, ToolError> {
         let mut declared = Vec::new();
-        let mut linked = Vec::new();
+        let mut locations = Vec::new();
         for answer in answers {
             if let Declared::At(places) = answer.declared {
                 declared.extend(places);
             }
-            linked.push(answer.linked);
+            locations.extend(answer.linked.locations);
         }
+        let Some((query, _)) = &self.tool else {
+            let cap = context.limits.max_references_items_total;
+            let list = codeyard_canon::locations(locations, &mut context.recorder, MAX_RAW_ITEMS_PAGED, cap)?;
+            return Ok(CanonicalResult::references(list, context.take_notes()));
+        };
         context.declare(declared);
-        context.locations(vec![raw_locations(linked)])
+        let found = context.locations(vec![locations])?;
+        Ok(query.result(found, context))
     }
 
     fn undecided(answer: &Self::Answer) -> Option<&UndecidedName> {

@@ -6,18 +6,13 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::call_hierarchy::{CallsAnswer, PrepareRequest, ServerFunction};
-use super::definition::GoToDefinition;
-use super::document_diagnostics::{DocumentDiagnostics, DocumentDiagnosticsRequest};
-use super::hover::Hover;
-use super::incoming_calls::{Callers, IncomingCalls};
-use super::outgoing_calls::OutgoingCalls;
-use super::references::{FindReferences, References};
+use super::document_diagnostics::DocumentDiagnosticsRequest;
+use super::incoming_calls::Callers;
 use super::workspace_diagnostics::WorkspaceDiagnosticsRequest;
 use super::workspace_symbols::WorkspaceSymbolsRequest;
 use super::*;
 use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::Collected;
-use crate::query::query_operation::ProviderRule;
 use crate::query::redact::REDACTED;
 use crate::server::document::DocumentSource;
 use crate::server::request::{Exchange, LspRequest, SessionView};
@@ -67,9 +62,9 @@ impl Folder {
     }
 
     /// The canonical result of one answer to `operation`.
-    fn canonical<O: QueryOperation>(&self, operation: &O, answer: O::Answer) -> Canonicalised {
+    fn canonical<O: QueryOperation>(&self, query: &GatedQuery, operation: &O, answer: O::Answer) -> Canonicalised {
         let collected = Collected::complete(vec![answer], Vec::new());
-        canonicalise(operation, &self.gate, &Limits::default(), collected, (1, AnswerScope::Project)).unwrap()
+        canonicalise(operation, query, &self.gate, &Limits::default(), collected, (1, AnswerScope::Project)).unwrap()
     }
 }
 
@@ -120,7 +115,7 @@ fn queries() -> Vec<GatedQuery> {
 /// What decides how an operation is sent.
 #[derive(Debug, PartialEq)]
 struct Dispatched {
-    rule: ProviderRule,
+    policy: GatherPolicy,
     method: &'static str,
     exchange: Exchange,
 }
@@ -130,15 +125,27 @@ struct Describe;
 impl OperationHandler for Describe {
     type Output = Dispatched;
 
-    fn handle<O: QueryOperation>(self, operation: O) -> Dispatched {
-        Dispatched { rule: operation.providers(), method: O::Request::METHOD, exchange: O::Request::EXCHANGE }
+    fn handle<O: QueryOperation>(self, policy: GatherPolicy, _: O) -> Dispatched {
+        Dispatched { policy, method: O::Request::METHOD, exchange: O::Request::EXCHANGE }
+    }
+}
+
+/// The parameters of the first request.
+struct SentParams;
+
+impl OperationHandler for SentParams {
+    type Output = Value;
+
+    fn handle<O: QueryOperation>(self, _policy: GatherPolicy, operation: O) -> Value {
+        let session = SessionView { encoding: PositionEncoding::Utf16, diagnostics_identifier: None };
+        serde_json::to_value(operation.request().params(&session)).unwrap()
     }
 }
 
 #[test]
-fn every_query_has_its_provider_rule_and_method() {
+fn every_query_has_its_policy_and_method() {
     use Exchange::{DocumentDiagnostics, ProjectDiagnostics, Reply};
-    use ProviderRule::{AllOrNone, EveryServer, First};
+    use GatherPolicy::{AllOrNone, EveryServer, First};
     let dispatched: Vec<Dispatched> =
         queries().iter().map(|query| dispatch(query, Some(any_document()), Describe).unwrap()).collect();
     let expected = [
@@ -151,14 +158,14 @@ fn every_query_has_its_provider_rule_and_method() {
         (EveryServer, methods::WORKSPACE_DIAGNOSTIC, ProjectDiagnostics),
         (First, methods::DOCUMENT_SYMBOL, Reply),
     ];
-    assert_eq!(dispatched, expected.map(|(rule, method, exchange)| Dispatched { rule, method, exchange }));
+    assert_eq!(dispatched, expected.map(|(policy, method, exchange)| Dispatched { policy, method, exchange }));
 }
 
 #[test]
 fn every_tool_operation_begins_with_its_method() {
     let methods = Operation::ALL.map(|operation| {
         let dispatched = dispatch(&Query::Lsp(tool_query(operation)), Some(any_document()), Describe).unwrap();
-        assert_eq!((dispatched.rule, dispatched.exchange), (ProviderRule::Tool(operation), Exchange::Reply));
+        assert_eq!((dispatched.policy, dispatched.exchange), (GatherPolicy::Tool(operation), Exchange::Reply));
         dispatched.method
     });
     let expected = [
@@ -204,7 +211,7 @@ fn the_first_request_of_calls_prepares_the_hierarchy() {
 
 #[test]
 fn positions_are_sent_in_the_encoding_of_the_server() {
-    let hover = Hover::new(any_document(), AT_CALL);
+    let hover = Hover::new(DocumentPosition::new(any_document(), AT_CALL), None);
     let character = |encoding| {
         let session = SessionView { encoding, diagnostics_identifier: None };
         serde_json::to_value(hover.request().params(&session)).unwrap()["position"]["character"].clone()
@@ -215,16 +222,13 @@ fn positions_are_sent_in_the_encoding_of_the_server() {
 
 #[test]
 fn the_tool_lsp_counts_the_declaration_as_a_reference() {
-    let session = SessionView { encoding: PositionEncoding::Utf16, diagnostics_identifier: None };
     let includes = |params: Value| params["context"]["includeDeclaration"].as_bool().unwrap();
-    let tool = FindReferences::new(DocumentPosition::new(any_document(), AT_CALL));
-    assert!(includes(
-        serde_json::to_value(ToolQuery::new(&tool_query(Operation::FindReferences), tool).request().params(&session))
-            .unwrap()
-    ));
+    let sent = |query: &GatedQuery| includes(dispatch(query, Some(any_document()), SentParams).unwrap());
+    assert!(sent(&Query::Lsp(tool_query(Operation::FindReferences))));
     for include_declaration in [true, false] {
-        let references = References::new(any_document(), AT_CALL, include_declaration);
-        assert_eq!(includes(serde_json::to_value(references.request().params(&session)).unwrap()), include_declaration);
+        let uri = any_document().source.uri.clone();
+        let references = Query::References { uri, position: AT_CALL, include_declaration, page: page() };
+        assert_eq!(sent(&references), include_declaration);
     }
 }
 
@@ -251,12 +255,12 @@ fn a_function_without_calls_is_a_target() {
     ];
     for (answer, entries, has_target) in cases {
         assert_eq!(answer.entries(), entries);
-        assert_eq!(<ToolQuery<OutgoingCalls> as QueryOperation>::has_target(&answer), has_target);
+        assert_eq!(OutgoingCalls::has_target(&answer), has_target);
         let callers = Callers { answer, undecided: None };
         assert_eq!(callers.entries(), entries);
-        assert_eq!(<ToolQuery<IncomingCalls> as QueryOperation>::has_target(&callers), has_target);
+        assert_eq!(IncomingCalls::has_target(&callers), has_target);
     }
-    assert!(!<ToolQuery<GoToDefinition> as QueryOperation>::has_target(&vec![]));
+    assert!(!Definition::has_target(&vec![]));
 }
 
 #[test]
@@ -329,7 +333,7 @@ fn diagnostics_of_a_document_have_no_other_files_and_no_foreign_paths() {
         RawFileDiagnostics { uri: folder.uri.text(), diagnostics: read("searched /usr/lib/python3") },
         RawFileDiagnostics { uri: "file:///w/other.py".into(), diagnostics: read("elsewhere") },
     ];
-    let canonical = folder.canonical(&operation, answer);
+    let canonical = folder.canonical(&Query::DocumentDiagnostics { uri: folder.uri.clone() }, &operation, answer);
     let text = format!("{:?}", canonical.result);
     assert!(text.contains(&format!("searched {REDACTED}")), "{text}");
     assert!(!text.contains("elsewhere"), "{text}");
@@ -344,9 +348,10 @@ fn locations_are_deduplicated_and_those_outside_the_roots_are_counted() {
     };
     let uri = folder.uri.as_str();
     let answer = vec![at(uri, 3), at("file:///usr/lib/x.py", 0), at(uri, 1), at(uri, 3)];
-    let definition = GoToDefinition::new(DocumentPosition::new(folder.document(), AT_CALL));
-    let operation = ToolQuery::new(&tool_query(Operation::GoToDefinition), definition);
-    let Canonicalised { result, observed, outside } = folder.canonical(&operation, answer);
+    let query = tool_query(Operation::GoToDefinition);
+    let at = DocumentPosition::new(folder.document(), AT_CALL);
+    let operation = Definition::new(at, Some(ToolQuery(query.clone())));
+    let Canonicalised { result, observed, outside } = folder.canonical(&Query::Lsp(query), &operation, answer);
     let CanonicalResult::Lsp(result) = result else { panic!("{result:?}") };
     let LspItems::Locations(locations) = &result.found else { panic!("{result:?}") };
     assert_eq!(locations.iter().map(|location| location.range.start.line).collect::<Vec<_>>(), [1, 3]);

@@ -7,20 +7,20 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{Attempt, ProviderCall, ProviderFailure, RequestContext, internal};
-use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::query::provider_call::{Attempt, ProviderCall, RequestContext, internal};
+use crate::query::query_operation::QueryOperation;
 use crate::server::messages::{PendingAnswer, ProjectReport};
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::{Exchange, LspRequest, SessionView};
 use codeyard_base::ids::ServerKind;
-use codeyard_canon::Canonical;
 use codeyard_files::gate::spelt_path;
 use codeyard_lsp::convert::{self, ConvertError, DocumentDiagnosticReport, FileDiagnosticReport, ReplyEntries};
 use codeyard_lsp::methods::{self, WorkspaceDiagnosticParams};
 use codeyard_lsp::registry::ServerSpec;
 use codeyard_model::answer::DiagnosticsCoverage;
-use codeyard_model::diagnostic::{FileDiagnostics, RawFileDiagnostics};
+use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::error::ToolError;
 use codeyard_paging::CanonicalResult;
 
@@ -62,12 +62,6 @@ impl WorkspaceDiagnostics {
 impl QueryOperation for WorkspaceDiagnostics {
     type Request = WorkspaceDiagnosticsRequest;
     type Answer = ReportedFiles;
-    /// The files, and how many of them had their diagnostics cut to the cap.
-    type Canonical = (Canonical<FileDiagnostics>, usize);
-
-    fn providers(&self) -> ProviderRule {
-        ProviderRule::EveryServer
-    }
 
     fn request(&self) -> &Self::Request {
         &self.request
@@ -89,16 +83,13 @@ impl QueryOperation for WorkspaceDiagnostics {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<Self::Canonical, ToolError> {
+    ) -> Result<CanonicalResult, ToolError> {
         context.notes.coverage = Some(coverage(&answers, context.source_files));
         let files = answers.into_iter().flat_map(|answer| answer.files);
         let files: Vec<_> = files.map(|file| context.cleaned(file)).collect();
         let (cap, per_file) = (context.limits.max_workspace_diagnostics_items_total, context.limits.max_items_nonpaged);
-        codeyard_canon::workspace_diagnostics(files, &mut context.recorder, cap, per_file)
-    }
-
-    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
-        Ok(CanonicalResult::workspace_diagnostics(canonical, context.notes))
+        let listed = codeyard_canon::workspace_diagnostics(files, &mut context.recorder, cap, per_file)?;
+        Ok(CanonicalResult::workspace_diagnostics(listed, context.take_notes()))
     }
 }
 

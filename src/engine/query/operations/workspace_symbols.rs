@@ -2,20 +2,19 @@
 
 use serde_json::value::RawValue;
 
-use super::tool_operation::ToolOperation;
+use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
-use crate::query::provider_call::{self, ProviderFailure, RequestContext};
-use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::query::provider_call::{self, RequestContext};
+use crate::query::query_operation::QueryOperation;
 use crate::server::request::{LspRequest, SessionView};
-use codeyard_canon::Canonical;
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::methods::{self, WorkspaceSymbolParams};
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
 use codeyard_model::lsp_items::LspItems;
-use codeyard_model::symbol::{RawWorkspaceSymbol, WorkspaceSymbol};
-use codeyard_model::uri::CanonicalUri;
+use codeyard_model::symbol::RawWorkspaceSymbol;
 use codeyard_paging::CanonicalResult;
 
 /// `workspace/symbol`.
@@ -58,25 +57,21 @@ impl WorkspaceSymbolsRequest {
     }
 }
 
-/// The tool `vscode.lsp.workspaceSymbols`.
+/// `workspaceSymbol`, the best matches of a name first, and the tool `vscode.lsp.workspaceSymbols`.
 pub(super) struct WorkspaceSymbols {
     request: WorkspaceSymbolsRequest,
+    tool: Option<ToolQuery>,
 }
 
 impl WorkspaceSymbols {
-    pub(super) fn new(name: &str) -> Self {
-        Self { request: WorkspaceSymbolsRequest { name: name.to_owned() } }
+    pub(super) fn new(name: &str, tool: Option<ToolQuery>) -> Self {
+        Self { request: WorkspaceSymbolsRequest { name: name.to_owned() }, tool }
     }
 }
 
 impl QueryOperation for WorkspaceSymbols {
     type Request = WorkspaceSymbolsRequest;
     type Answer = Vec<RawWorkspaceSymbol>;
-    type Canonical = Canonical<WorkspaceSymbol>;
-
-    fn providers(&self) -> ProviderRule {
-        ProviderRule::EveryServer
-    }
 
     fn request(&self) -> &Self::Request {
         &self.request
@@ -90,60 +85,17 @@ impl QueryOperation for WorkspaceSymbols {
         &self,
         answers: Vec<Self::Answer>,
         context: &mut CanonicalContext<'_>,
-    ) -> Result<Self::Canonical, ToolError> {
-        let cap = context.limits.max_workspace_symbols_items_total;
+    ) -> Result<CanonicalResult, ToolError> {
+        let max = context.limits.max_workspace_symbols_items_total;
+        let cap = if self.tool.is_some() { MAX_RAW_ITEMS_PAGED } else { max };
         let list =
             codeyard_canon::workspace_symbols(answers.concat(), &mut context.recorder, MAX_RAW_ITEMS_PAGED, cap)?;
-        context.check_names(names(list.items()))?;
-        Ok(list)
-    }
-
-    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
-        Ok(CanonicalResult::workspace_symbols(canonical, context.notes))
-    }
-}
-
-/// The symbols' names, each with its file.
-fn names(symbols: &[WorkspaceSymbol]) -> impl Iterator<Item = (&CanonicalUri, &str)> {
-    symbols.iter().map(|symbol| (&symbol.location.uri, symbol.name.as_str()))
-}
-
-/// The operation `workspaceSymbol`: the best matches of a name first.
-pub(super) struct SymbolsByName {
-    request: WorkspaceSymbolsRequest,
-}
-
-impl SymbolsByName {
-    pub(super) fn new(name: &str) -> Self {
-        Self { request: WorkspaceSymbolsRequest { name: name.to_owned() } }
-    }
-}
-
-impl ToolOperation for SymbolsByName {
-    type Request = WorkspaceSymbolsRequest;
-    type Answer = Vec<RawWorkspaceSymbol>;
-
-    fn request(&self) -> &Self::Request {
-        &self.request
-    }
-
-    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        self.request.ask(provider, context).await
-    }
-
-    fn canonicalise(
-        &self,
-        answers: Vec<Self::Answer>,
-        context: &mut CanonicalContext<'_>,
-    ) -> Result<LspItems, ToolError> {
-        let all = MAX_RAW_ITEMS_PAGED;
-        let list = codeyard_canon::workspace_symbols(answers.concat(), &mut context.recorder, all, all)?;
-        context.check_names(names(list.items()))?;
+        context.check_names(list.items().iter().map(|symbol| (&symbol.location.uri, symbol.name.as_str())))?;
+        let Some(query) = &self.tool else { return Ok(CanonicalResult::workspace_symbols(list, context.take_notes())) };
         // How many symbols outside the roots a server knows depends on what it was asked before, so they aren't counted.
-        let max = context.limits.max_workspace_symbols_items_total;
         let (symbols, is_cut) = codeyard_canon::rank_symbols(list.into_items(), &self.request.name, max);
         context.notes.truncated |= is_cut;
-        Ok(LspItems::Symbols(symbols))
+        Ok(query.result(LspItems::Symbols(symbols), context))
     }
 
     fn is_capped(provider: &Provider, answer: &Self::Answer) -> bool {

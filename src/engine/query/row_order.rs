@@ -1,29 +1,39 @@
-//! The order of locations and calls in a result of the tool `lsp`, by which its first page is the useful one: declarations, then the file of
-//! the query, then its folder, then everything else (`docs/internals/reference/contract-agent.md#results`).
+//! The order of the rows of a result, by which its first page is the useful one (`docs/internals/reference/contract-agent.md#results`).
 //!
-//! Invariants: the order depends only on the entries, the query and the declarations; entries of one group keep their canonical order.
+//! Locations and calls of the tool `lsp`: declarations, then the file of the query, then its folder, then everything else. Everything else
+//! keeps the order in which `canon` lists it. Invariants: the order depends only on the entries, the query and the declarations; entries of
+//! one group keep their canonical order.
 
 use std::collections::HashSet;
 
 use codeyard_model::lsp_items::LspItems;
 use codeyard_model::position::{Location, Position};
+use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;
+use codeyard_paging::CanonicalResult;
+
+/// Puts the rows of the result of `query` into order. `declared` is where its symbol is declared, if that is known.
+pub(crate) fn apply(result: &mut CanonicalResult, query: &GatedQuery, declared: &[Location]) {
+    if let (CanonicalResult::Lsp(result), Query::Lsp(query)) = (result, query) {
+        UsefulOrder::new(query.subject.uri(), declared).sort(&mut result.found);
+    }
+}
 
 /// What the order depends on besides the entries.
-pub(crate) struct UsefulOrder<'a> {
+struct UsefulOrder<'a> {
     declared: HashSet<(&'a CanonicalUri, Position)>,
     document: Option<&'a CanonicalUri>,
 }
 
 impl<'a> UsefulOrder<'a> {
     /// The order for a query about `document` whose symbol has these declarations.
-    pub(crate) fn new(document: Option<&'a CanonicalUri>, declared: &'a [Location]) -> Self {
+    fn new(document: Option<&'a CanonicalUri>, declared: &'a [Location]) -> Self {
         let declared = declared.iter().map(|place| (&place.uri, place.range.start)).collect();
         Self { declared, document }
     }
 
     /// Sorts the entries. Lists of symbols and functions keep their order.
-    pub(crate) fn sort(&self, found: &mut LspItems) {
+    fn sort(&self, found: &mut LspItems) {
         match found {
             LspItems::Locations(list) => list.sort_by_cached_key(|place| self.group(&place.uri, place.range.start)),
             LspItems::Incoming(list) => {
