@@ -19,7 +19,7 @@ use codeyard_base::clock::Deadline;
 use codeyard_base::ids::PrincipalId;
 use codeyard_catalog::CallPolicy;
 use codeyard_engine::answer::wait_status::WaitStatus;
-use codeyard_engine::answer::{EngineQuery, GroupQuery, MemberAdmission};
+use codeyard_engine::answer::{CodeIndexQuery, EngineQuery, MemberAdmission};
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::CodeRequest;
@@ -106,7 +106,7 @@ impl PendingGroupCall {
             (member, admission)
         };
         let members = members.into_iter().map(with_admission).collect();
-        let work = CallWork::Engine(EngineQuery::Group(GroupQuery::new(members, request)));
+        let work = CallWork::Engine(EngineQuery::Group(CodeIndexQuery::of_group(members, request)));
         let (reply, answer) = oneshot::channel();
         let status = WaitStatus::default();
         let waiting =

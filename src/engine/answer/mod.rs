@@ -7,8 +7,9 @@
 
 mod blocking_work;
 mod code;
-mod code_group;
+mod code_answers;
 mod code_group_answers;
+mod code_refusals;
 mod confirm;
 mod language_servers;
 mod path_check;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 use actix_rt::ArbiterHandle;
 
-pub use self::code_group::{GroupQuery, MemberAdmission};
+pub use self::code::{CodeIndexQuery, MemberAdmission};
 use self::wait_status::WaitStatus;
 use crate::workspace::handle::WorkspaceHandle;
 use codeyard_base::clock::Deadline;
@@ -37,7 +38,7 @@ pub enum EngineQuery {
         query: Query<String>,
     },
     /// A query to the code indexes of a group.
-    Group(GroupQuery),
+    Group(CodeIndexQuery),
 }
 
 impl EngineQuery {
@@ -65,8 +66,11 @@ pub async fn answer(
         EngineQuery::Workspace { workspace, query } => (workspace, query),
     };
     let (query, sight) = path_check::resolve_document(&workspace, query).await?;
-    match &query {
-        Query::Code(request) => code::answer(&workspace, request, deadline, status, call).await.map(Answer::Code),
-        _ => language_servers::ask(&workspace, (Arc::new(query), sight), deadline, status, call).await,
+    match query {
+        Query::Code(request) => {
+            let query = CodeIndexQuery::of_workspace(workspace, request);
+            query.answer(deadline, status, call).await.map(Answer::Code)
+        }
+        query => language_servers::ask(&workspace, (Arc::new(query), sight), deadline, status, call).await,
     }
 }

@@ -1,67 +1,93 @@
-//! Answers a query of the catalog `code` from the projects of all roots. It blocks.
+//! Answers a query of the catalog `code` from the projects of the roots of one workspace. It blocks.
 //!
 //! Invariants: a root that can't answer is named in a warning if another root answers; if only one of several roots has results, the
 //! answer is the one that this root alone would give.
 
 use std::sync::Arc;
 
-use crate::indexer::merge;
-use crate::indexer::merge::RootRows;
+use crate::indexer::group_rows::{GroupRows, OutdatedRoots};
+use crate::indexer::merge::{self, Merged, RootRows};
+use crate::indexer::query_end::QueryEnd;
 use crate::indexer::refusals::no_root;
 use codeyard_index::Project;
 use codeyard_model::code::{
-    AnswerMetadata, CallArguments, CodeAnswer, CodeError, CodeQuery, CodeRefusal, Completeness, Freshness,
-    FreshnessPolicy, IndexStatus, IndexingStatus, LocateQuery, Outline, OutlineQuery, ResultRows, SearchMode,
-    SearchQuery,
+    AnswerMetadata, CodeAnswer, CodeError, CodeRefusal, Freshness, FreshnessPolicy, IndexStatus, IndexingStatus,
+    LocateQuery, Outline, OutlineQuery, ResultRows, SearchMode, SearchQuery,
 };
 
 /// Returns whether the query must end early.
-pub type StopCheck<'q> = &'q (dyn Fn() -> bool + Sync);
+type StopCheck<'q> = &'q (dyn Fn() -> bool + Sync);
 
-/// The result of a query.
-pub struct IndexAnswer {
-    /// The answer.
-    pub answer: CodeAnswer,
-    /// Roots whose index is behind and must be updated.
-    pub behind: Vec<usize>,
-}
-
-/// The projects that are queried.
+/// The projects of one workspace.
 #[derive(Clone, Copy)]
 pub struct Projects<'p> {
     /// In the roots' order.
     pub all: &'p [Arc<Project>],
-    /// The largest payload of an answer.
-    pub payload_bytes: usize,
 }
 
 impl Projects<'_> {
-    /// Answers a query that reads the index; `None` for health and jobs.
-    pub fn answer(self, query: &CodeQuery, ends: StopCheck<'_>) -> Option<IndexAnswer> {
-        let (answer, asked) = match query {
-            CodeQuery::Search(asked) => (self.search(asked, ends), Some(asked.shape.freshness)),
-            CodeQuery::Locate(asked) => (self.locate(asked, ends), Some(asked.shape.freshness)),
-            CodeQuery::Outline(asked) => (self.outline(asked), Some(asked.freshness)),
-            CodeQuery::Status { reference } => (self.status(reference.as_deref()), None),
-            CodeQuery::Health { .. } | CodeQuery::Index { .. } | CodeQuery::Sync { .. } => return None,
-        };
-        let (mut answer, metadata) = match answer {
-            Ok((answer, metadata)) => (answer, metadata),
+    /// `search_code`.
+    pub(super) fn search(self, query: &SearchQuery, end: &QueryEnd) -> GroupRows {
+        self.rows(self.searched(query, &|| end.is_reached()), query.shape.freshness)
+    }
+
+    /// `locate_symbol`.
+    pub(super) fn locate(self, query: &LocateQuery, end: &QueryEnd) -> GroupRows {
+        let parts = self.each(|project| project.locate(query, &|| end.is_reached()));
+        self.rows(parts.and_then(|parts| merge::ranked(parts, query.shape.limit)), query.shape.freshness)
+    }
+
+    /// `get_file_outline`: from the first root that has the file.
+    pub fn outline(self, query: &OutlineQuery) -> (Result<Outline, Box<CodeRefusal>>, OutdatedRoots) {
+        match self.outline_at(query) {
+            Ok((at, outline)) => {
+                let roots = [(at, outline.metadata.clone())];
+                let outdated = self.outdated(query.freshness, &roots, &outline.metadata);
+                (Ok(outline), outdated)
+            }
             Err(refusal) => {
-                // A refusal as stale starts no update; for a missing file the index may be behind.
-                let metadata = (refusal.code != CodeError::IndexStale).then(|| refusal.metadata.clone());
-                (CodeAnswer::Refused(refusal), metadata.into_iter().map(|of| (0, of)).collect())
+                let outdated = self.outdated(query.freshness, &of_refusal(&refusal), &refusal.metadata);
+                (Err(refusal), outdated)
+            }
+        }
+    }
+
+    /// `index_status`: of the first root.
+    pub fn status(self, reference: Option<&str>) -> (Result<IndexStatus, Box<CodeRefusal>>, OutdatedRoots) {
+        let first = self.all.first().ok_or_else(|| Box::new(no_root()));
+        let status = first.and_then(|first| first.status(reference));
+        let metadata = status.as_ref().map_or_else(|refusal| &refusal.metadata, |status| &status.metadata);
+        let outdated = self.outdated(None, &[], metadata);
+        (status, outdated)
+    }
+
+    fn rows(self, merged: Merged, policy: Option<FreshnessPolicy>) -> GroupRows {
+        let (rows, outdated) = match merged {
+            Ok((rows, roots)) => {
+                let outdated = self.outdated(policy, &roots, &rows.metadata);
+                (Ok(rows), outdated)
+            }
+            Err(refusal) => {
+                let outdated = self.outdated(policy, &of_refusal(&refusal), &refusal.metadata);
+                (Err(refusal), outdated)
             }
         };
-        let mut asked_as = CallArguments::of(query);
-        asked_as.payload_bytes = Some(self.payload_bytes);
-        match &mut answer {
-            CodeAnswer::Rows(rows) => rows.asked = asked_as,
-            CodeAnswer::Outline(outline) => outline.asked = asked_as,
-            _ => {}
+        GroupRows { rows, outdated, took: Vec::new() }
+    }
+
+    /// The roots whose index is behind where the policy requires an update, and whether `answer` says that there is none.
+    fn outdated(
+        self,
+        policy: Option<FreshnessPolicy>,
+        roots: &[(usize, AnswerMetadata)],
+        answer: &AnswerMetadata,
+    ) -> OutdatedRoots {
+        let behind = self.behind(policy, roots);
+        let is_unindexed = answer.indexing == IndexingStatus::NotIndexed;
+        OutdatedRoots {
+            behind: if behind.is_empty() { vec![] } else { vec![(0, behind)] },
+            unindexed: if is_unindexed { vec![0] } else { vec![] },
         }
-        let behind = asked.map(|policy| self.behind(policy, &metadata)).unwrap_or_default();
-        Some(IndexAnswer { answer, behind })
     }
 
     /// Roots whose index is behind, where the policy requires an update.
@@ -73,7 +99,7 @@ impl Projects<'_> {
         behind.map(|(at, _)| *at).collect()
     }
 
-    fn search(self, query: &SearchQuery, ends: StopCheck<'_>) -> Result<AnswerWithMetadata, Box<CodeRefusal>> {
+    fn searched(self, query: &SearchQuery, ends: StopCheck<'_>) -> Merged {
         let mut left = query.clone();
         let is_of_lines = matches!(query.mode, SearchMode::Text | SearchMode::Regex);
         let parts = self.each(|project| {
@@ -85,12 +111,7 @@ impl Projects<'_> {
             }
             Ok(rows)
         })?;
-        merge::search(parts, query).map(|(rows, metadata)| (CodeAnswer::Rows(rows), metadata))
-    }
-
-    fn locate(self, query: &LocateQuery, ends: StopCheck<'_>) -> Result<AnswerWithMetadata, Box<CodeRefusal>> {
-        let parts = self.each(|project| project.locate(query, ends))?;
-        merge::ranked(parts, query.shape.limit).map(|(rows, metadata)| (CodeAnswer::Rows(rows), metadata))
+        merge::search(parts, query)
     }
 
     /// The result of each root. A single root may refuse at once.
@@ -109,18 +130,7 @@ impl Projects<'_> {
     }
 
     /// The outline from the first root that has the file.
-    fn outline(self, query: &OutlineQuery) -> Result<AnswerWithMetadata, Box<CodeRefusal>> {
-        let (at, outline) = self.outline_at(query)?;
-        let metadata = vec![(at, outline.metadata.clone())];
-        Ok((CodeAnswer::Outline(outline), metadata))
-    }
-
-    /// The outline from the first root that has the file.
-    pub(super) fn first_outline(self, query: &OutlineQuery) -> Result<Outline, Box<CodeRefusal>> {
-        self.outline_at(query).map(|(_, outline)| outline)
-    }
-
-    fn outline_at(self, query: &OutlineQuery) -> Result<(usize, Outline), Box<CodeRefusal>> {
+    pub(super) fn outline_at(self, query: &OutlineQuery) -> Result<(usize, Outline), Box<CodeRefusal>> {
         // Any other refusal is more informative than a missing file, and a root that could have the file than one that couldn't.
         let weight = |refusal: &CodeRefusal| match refusal.code {
             CodeError::ProjectNotFound => 0,
@@ -140,16 +150,13 @@ impl Projects<'_> {
         }
         Err(refused.unwrap_or_else(|| Box::new(no_root())))
     }
-
-    fn status(self, reference: Option<&str>) -> Result<AnswerWithMetadata, Box<CodeRefusal>> {
-        let first = self.all.first().ok_or_else(|| Box::new(no_root()))?;
-        let status = first.status(reference)?;
-        Ok((CodeAnswer::Status(Box::new(status)), Vec::new()))
-    }
 }
 
-/// An answer, with the metadata of the roots that gave it.
-type AnswerWithMetadata = (CodeAnswer, Vec<(usize, AnswerMetadata)>);
+/// What a refusal says of the first root. One as stale starts no update; for a missing file the index may be behind.
+fn of_refusal(refusal: &CodeRefusal) -> Vec<(usize, AnswerMetadata)> {
+    let metadata = (refusal.code != CodeError::IndexStale).then(|| refusal.metadata.clone());
+    metadata.into_iter().map(|of| (0, of)).collect()
+}
 
 /// Whether an index is behind, and the policy requires an update.
 pub(super) fn is_behind(metadata: &AnswerMetadata, policy: FreshnessPolicy) -> bool {
@@ -172,9 +179,4 @@ pub fn metadata_of(answer: &CodeAnswer) -> Option<&AnswerMetadata> {
         CodeAnswer::Refused(refusal) => &refusal.metadata,
         CodeAnswer::Health(_) => return None,
     })
-}
-
-/// Whether an answer is complete.
-pub fn is_complete(answer: &CodeAnswer) -> bool {
-    metadata_of(answer).is_none_or(|metadata| metadata.completeness == Completeness::Complete)
 }

@@ -124,13 +124,3 @@ pub fn group_status(
 pub fn error_of(refusal: CodeRefusal) -> WorkspaceError {
     WorkspaceError { code: refusal.code, message: refusal.message }
 }
-
-/// The projects of these workspaces.
-pub fn projects_of(members: &[(WorkspaceName, IndexHandle)]) -> Vec<MemberProjects> {
-    let projects = |(name, indexed): &(WorkspaceName, IndexHandle)| MemberProjects {
-        name: name.clone(),
-        projects: Arc::clone(&indexed.projects),
-        queries: Arc::clone(&indexed.queries),
-    };
-    members.iter().map(projects).collect()
-}

@@ -1,4 +1,4 @@
-//! Answers a search over several workspaces from their projects. It blocks.
+//! Answers a search over workspaces from their projects. It blocks.
 //!
 //! A ranked search has three steps, each over all roots at once: the statistics of the words, whose sums make scores comparable; the
 //! best hits; the rows of those hits that are among the best of all. The rows are then merged like those of the roots of one workspace.
@@ -14,7 +14,7 @@ use crate::indexer::code_query::{Projects, is_behind};
 use crate::indexer::fan_out::{Done, fan_out};
 use crate::indexer::group_members::{MemberProjects, request_order};
 use crate::indexer::group_report::{self, UnitProblem};
-use crate::indexer::group_rows::GroupRows;
+use crate::indexer::group_rows::{GroupRows, OutdatedRoots};
 use crate::indexer::group_steps::{Steps, Unit};
 use crate::indexer::merge::{self, Merged, RootRows};
 use crate::indexer::query_end::QueryEnd;
@@ -39,11 +39,16 @@ pub struct GroupProjects<'g> {
     pub members: &'g [MemberProjects],
     /// Threads that work at once.
     pub threads: usize,
+    /// Whether the answer is about a group. One about a workspace alone names no workspace, and its roots in the place of workspaces.
+    pub is_group: bool,
 }
 
 impl GroupProjects<'_> {
     /// `search_code` over all members.
     pub fn search(self, query: &SearchQuery, end: &QueryEnd) -> GroupRows {
+        if let Some(alone) = self.alone() {
+            return alone.search(query, end);
+        }
         let mut search = GroupSearch::new(self, &query.shape, end);
         let asked = Arc::new(query.clone());
         let compared = Project::compared_hits(query);
@@ -77,6 +82,9 @@ impl GroupProjects<'_> {
 
     /// `locate_symbol` over all members.
     pub fn locate(self, query: &LocateQuery, end: &QueryEnd) -> GroupRows {
+        if let Some(alone) = self.alone() {
+            return alone.locate(query, end);
+        }
         let mut search = GroupSearch::new(self, &query.shape, end);
         let asked = Arc::new(query.clone());
         if !matches!(query.by, LocateBy::Name(_)) {
@@ -90,13 +98,17 @@ impl GroupProjects<'_> {
         search.finish(parts, |parts| merge::ranked(parts, query.shape.limit)).with_absent_name(absent)
     }
 
+    fn alone(&self) -> Option<Projects<'_>> {
+        self.members.first().filter(|_| !self.is_group).map(|member| Projects { all: &member.projects })
+    }
+
     /// `get_file_outline` of every member, by position; of each the first root that has the file.
     pub fn outlines(self, query: &OutlineQuery, end: &QueryEnd) -> Vec<Result<Outline, Box<CodeRefusal>>> {
         let (members, query) = (self.members.to_vec(), query.clone());
         let order = request_order(members.iter().map(|member| &*member.queries));
         let done = fan_out(members.len(), order, self.threads, end, move |at| {
             let _running = members[at].begin()?;
-            Projects { all: &members[at].projects, payload_bytes: usize::MAX }.first_outline(&query)
+            Projects { all: &members[at].projects }.outline_at(&query).map(|(_, outline)| outline)
         });
         let result = |done| match done {
             Done::Result(result) => result,
@@ -280,7 +292,7 @@ impl<'e> GroupSearch<'e> {
             Err(refusal) => Err(group_report::with_problems(refusal, problems)),
         };
         lost.dedup();
-        GroupRows { rows, behind, unindexed: lost, took }
+        GroupRows { rows, outdated: OutdatedRoots { behind, unindexed: lost }, took }
     }
 }
 

@@ -1,18 +1,25 @@
-//! The result of a search over several workspaces, and what it says about names and phrases that none of them has. Pure.
+//! The result of a search over workspaces, and what it says about names and phrases that none of them has. Pure.
 
 use codeyard_base::clock::Instant;
 use codeyard_index::Project;
 use codeyard_index::project::{AbsentName, is_unknown_name_warning};
 use codeyard_model::code::{CodeRefusal, ResultRows};
 
-/// The result of a search over a group.
+/// The indexes that an answer has found to be outdated. Workspaces are positions among the members.
+#[derive(Debug, Default)]
+pub struct OutdatedRoots {
+    /// The workspaces whose index is behind where the policy requires an update, with their roots.
+    pub behind: Vec<(usize, Vec<usize>)>,
+    /// The workspaces whose working tree has no index.
+    pub unindexed: Vec<usize>,
+}
+
+/// The result of a search over a group, or over one workspace alone.
 pub struct GroupRows {
     /// The rows, or the refusal of all workspaces.
     pub rows: Result<ResultRows, Box<CodeRefusal>>,
-    /// The workspaces whose index is behind where the policy requires an update, as positions among the members, with their roots.
-    pub behind: Vec<(usize, Vec<usize>)>,
-    /// The workspaces whose working tree has no index, by position.
-    pub unindexed: Vec<usize>,
+    /// What must be indexed.
+    pub outdated: OutdatedRoots,
     /// When the work for each workspace began and ended, by position.
     pub took: Vec<(usize, Instant, Instant)>,
 }

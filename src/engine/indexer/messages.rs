@@ -23,7 +23,7 @@ pub struct CatchUp {
 
 /// Begins a job on every root. `None`: no job is possible, because the index or its files can't be read or the workspace is
 /// stopping.
-#[derive(Message)]
+#[derive(Message, Debug, Clone)]
 #[rtype(result = "Option<Result<JobBegun, ActiveJob>>")]
 pub struct BeginJob {
     /// A branch, a tag or a commit; `None`: the working tree.

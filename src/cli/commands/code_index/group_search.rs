@@ -120,7 +120,7 @@ fn search_directly(state: &StateDir, args: &SearchArgs, query: &SearchQuery) -> 
     if query.shape.reference.is_none() {
         update(&members, args.no_sync);
     }
-    let group = GroupProjects { members: &members, threads: policy.settings.threads };
+    let group = GroupProjects { members: &members, threads: policy.settings.threads, is_group: true };
     let found = group.search(query, &QueryEnd::default()).rows.map_err(|refusal| refusal_failure(&refusal))?;
     let roots: BTreeMap<&str, &Path> =
         members.iter().filter_map(|member| Some((member.name.as_str(), member.projects.first()?.root()))).collect();
