@@ -50,7 +50,7 @@ impl Failure {
 
 /// Runs the command that `args` name, the program's name first.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    codeyard_engine::indexer::heap_trim::bound_retained_memory();
+    codeyard_engine::heap_trim::bound_retained_memory();
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return usage_exit(&error),

@@ -4,10 +4,11 @@
 //!
 //! # Code map
 //!
-//! A folder imports only folders above it in this table; `limits` may be imported by all.
+//! A folder imports only folders above it in this table, which a test checks; the files beside this one may be imported by all.
 //!
 //! | folder | holds |
 //! |---|---|
+//! | [`admission`] | the turns of what is scarce: starts of language servers, requests to them |
 //! | [`status`] | the published state of workspaces and language servers |
 //! | [`server`] | the language-server actor: its process, its open documents, its requests |
 //! | [`query`] | from a query to an answer: server selection, execution, canonicalisation |
@@ -24,11 +25,14 @@
 //! - The start of a language server belongs to its workspace, never to a request.
 //! - A panic or hang of one workspace doesn't affect another.
 
+pub mod admission;
 pub mod answer;
+pub mod heap_trim;
 pub mod indexer;
 pub mod limits;
 mod low_priority;
 pub mod query;
+pub mod redact;
 pub mod run;
 pub mod server;
 pub mod status;

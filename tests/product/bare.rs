@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use codeyard_engine::query::redact::{redact, without_foreign_links};
+use codeyard_engine::redact::{redact, without_foreign_links};
 use codeyard_lsp::install::{Installer, ProgramStatus};
 use codeyard_lsp::registry::{LanguageIndex, LaunchConfig, LaunchPaths, Registry, ServerSpec};
 use codeyard_model::roots::RootSet;

@@ -31,14 +31,14 @@ const DISK: [&str; 14] = [
 
 /// The modules that may, and what keeps an actor's thread out of them.
 const DISK_ALLOWED: [(&str, &str); 11] = [
-    ("src/engine/indexer/heap_trim.rs", "supervisor/memory.rs calls it on the blocking pool"),
+    ("src/engine/heap_trim.rs", "supervisor/memory.rs calls it on the blocking pool"),
     ("src/engine/query/plan.rs", "workspace/plans.rs and workspace/project_jobs.rs call it on the blocking pool"),
-    ("src/engine/server/anchors.rs", "starts of servers and workspace/project_jobs.rs call it on the blocking pool"),
-    ("src/engine/server/isolation.rs", "server/launch_spec.rs calls it on the blocking pool"),
-    ("src/engine/server/launch_spec.rs", "server/startup.rs calls it on the blocking pool"),
-    ("src/engine/server/toolchain.rs", "server/launch_spec.rs calls it on the blocking pool"),
-    ("src/engine/server/prepared_projects.rs", "the preparation runs on the blocking pool"),
-    ("src/engine/query/redact.rs", "the engine calls it once, before there is an actor"),
+    ("src/engine/server/projects/anchors.rs", "starts of servers and workspace/project_jobs.rs call it on the blocking pool"),
+    ("src/engine/server/program/isolation.rs", "server/program/launch_spec.rs calls it on the blocking pool"),
+    ("src/engine/server/program/launch_spec.rs", "server/lifecycle/startup.rs calls it on the blocking pool"),
+    ("src/engine/server/program/toolchain.rs", "server/program/launch_spec.rs calls it on the blocking pool"),
+    ("src/engine/server/projects/prepared_projects.rs", "the preparation runs on the blocking pool"),
+    ("src/engine/redact.rs", "the engine calls it once, before there is an actor"),
     ("src/engine/run/spans.rs", "workspace/runs.rs calls it on the blocking pool"),
     ("src/gateway/launch/mod.rs", "it reads on the blocking pool"),
     ("src/engine/supervisor/root_opening.rs", "it opens gates on the blocking pool"),
@@ -76,9 +76,9 @@ const GATE_ALLOWED: [(&str, &str); 20] = [
     ("src/engine/query/position_encoding.rs", "a conversion that reads files is a piece of work"),
     ("src/engine/query/provider_call.rs", "the files of pulled diagnostics are admitted in one piece of work"),
     ("src/engine/query/previews.rs", "the source lines of an answer are read in one piece of work"),
-    ("src/engine/server/document.rs", "query/execution.rs and server/request_handling.rs call it in pieces of work"),
-    ("src/engine/server/document_loading.rs", "server/disk_reads.rs and server/startup.rs call it in pieces of work"),
-    ("src/engine/server/pushed_diagnostics.rs", "server/disk_reads.rs calls it in a piece of work"),
+    ("src/engine/server/documents/document.rs", "query/execution.rs and server/requests/request_handling.rs call it in pieces of work"),
+    ("src/engine/server/documents/document_loading.rs", "server/documents/disk_reads.rs and server/lifecycle/startup.rs call it in pieces of work"),
+    ("src/engine/server/diagnostics/pushed_diagnostics.rs", "server/documents/disk_reads.rs calls it in a piece of work"),
     ("src/engine/workspace/sweep.rs", "opening a document is a piece of work"),
 ];
 

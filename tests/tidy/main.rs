@@ -7,6 +7,7 @@ mod crates;
 mod disk;
 mod faults;
 mod files;
+mod folders;
 mod fuzz;
 mod glossary;
 mod invariants;

@@ -6,10 +6,11 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::heap_trim;
 use crate::indexer::actor::{Indexer, PendingEdit, ms};
+use crate::indexer::health;
 use crate::indexer::indexes::size;
 use crate::indexer::messages::{BeginJob, JobBegun};
-use crate::indexer::{health, heap_trim};
 use crate::limits;
 use crate::low_priority;
 use crate::status::index_status::IndexHealth;

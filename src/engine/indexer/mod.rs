@@ -15,7 +15,6 @@ pub mod group_rows;
 mod group_steps;
 pub mod handle;
 pub mod health;
-pub mod heap_trim;
 pub mod indexes;
 mod jobs;
 mod merge;

@@ -15,7 +15,7 @@ use crate::query::no_answer::ProviderFailure;
 use crate::query::operations::references;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{self, RequestContext};
-use crate::server::document::DocumentInput;
+use crate::server::documents::document::DocumentInput;
 use codeyard_files::gate::{Gate, spelt_path};
 use codeyard_index::extract::extract;
 use codeyard_index::{Language, ReferenceRole, Symbol};

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::query::plan::{Choice, PlanContext, ProgramState, program};
-use crate::server::programs::PendingLookup;
+use crate::server::program::programs::PendingLookup;
 use crate::server::registry::IndexedRegistry;
 use crate::status::server_state::Unavailable;
 use codeyard_lsp::registry::{MarkerFiles, ProjectRoot, ServerRole, ServerSpec, place_file};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::known_files::KnownFiles;
-use crate::server::document::DocumentSource;
+use crate::server::documents::document::DocumentSource;
 use codeyard_base::clock;
 use codeyard_base::digest::sha256;
 use codeyard_files::gate::{FileStamp, Gate};

@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, Shared, WeakShared};
 
 use crate::query::file_looks::ObservedFile;
 use crate::query::no_answer::NoAnswer;
-use crate::server::document::DocumentNow;
+use crate::server::documents::document::DocumentNow;
 use codeyard_base::clock::Instant;
 use codeyard_model::epoch::{Epochs, ResultEpochs};
 use codeyard_model::query::GatedQuery;

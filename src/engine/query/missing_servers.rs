@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tokio::time::timeout_at;
 
 use crate::limits::{MAX_NAME_FILES, MAX_NAME_READ_BYTES};
-use crate::query::watch_slot::WatchSlot;
-use crate::server::isolation::RESTRICTED;
+use crate::server::program::isolation::RESTRICTED;
 use crate::server::registry::IndexedRegistry;
 use crate::status::server_state::Unavailable;
+use crate::status::watch_slot::WatchSlot;
 use codeyard_base::clock::Instant;
 use codeyard_files::gate::Gate;
 use codeyard_model::error::ErrorCode;

@@ -36,7 +36,6 @@ mod previews;
 pub mod provider;
 pub(crate) mod provider_call;
 pub(crate) mod query_operation;
-pub mod redact;
+pub(crate) mod refused_methods;
 mod row_order;
 mod unanswered;
-pub mod watch_slot;

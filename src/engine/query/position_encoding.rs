@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::server::document::DocumentInput;
+use crate::server::documents::document::DocumentInput;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::{ConversionCost, DecodedReply, DocumentTexts, answer_to_utf16};
 use codeyard_lsp::limits;

@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 
 use actix::Addr;
 
+use crate::admission::request_turns::ServerTurns;
+use crate::query::refused_methods::RefusedMethods;
 use crate::server::actor::LanguageServer;
-use crate::server::refused_methods::RefusedMethods;
 use crate::server::registry::IndexedRegistry;
-use crate::server::request_turns::ServerTurns;
 use crate::status::project_cell::ProjectCell;
 use crate::status::state_watch;
 use codeyard_base::ids::ServerKind;

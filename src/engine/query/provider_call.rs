@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use crate::admission::overload::Overloaded;
 use crate::limits;
 use crate::query::callers::Callers;
 use crate::query::commonjs::WorkspaceFiles;
@@ -18,8 +19,7 @@ use crate::query::provider::Provider;
 use crate::server::messages::{
     KillServer, PendingAnswer, PendingPush, ProjectReport, PulledDiagnostics, SendOutcome, SendRequest,
 };
-use crate::server::overload::Overloaded;
-use crate::server::request::{LspRequest, ServerRequest};
+use crate::server::requests::request::{LspRequest, ServerRequest};
 use crate::status::server_state::{CRASHED, STOPPED, ServerState, Unavailable};
 use codeyard_base::blocking;
 use codeyard_files::gate::Gate;

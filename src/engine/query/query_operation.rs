@@ -10,7 +10,7 @@ use crate::query::gather::GatherPolicy;
 use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
 use crate::query::provider_call::RequestContext;
-use crate::server::request::LspRequest;
+use crate::server::requests::request::LspRequest;
 use codeyard_lsp::convert::ReplyEntries;
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;

@@ -6,9 +6,9 @@ use actix::prelude::*;
 use futures::future::{BoxFuture, Shared};
 
 use crate::server::child_key::ChildKey;
-use crate::server::diagnostics_budget::DropReason;
-use crate::server::expiry::ExpiryGuard;
-use crate::server::request::ServerRequest;
+use crate::server::diagnostics::diagnostics_budget::DropReason;
+use crate::server::requests::expiry::ExpiryGuard;
+use crate::server::requests::request::ServerRequest;
 use crate::status::server_state::Unavailable;
 use codeyard_base::clock::Deadline;
 use codeyard_files::watch::Changes;

@@ -1,58 +1,30 @@
 //! The language-server actor: one per workspace and server kind, or one per project root where the kind handles only one; shared by
 //! every client.
 //!
-//! [`actor`] holds the state; [`lifecycle`] starts, supervises and stops the process; [`session`] is the running process with its
-//! connection and open documents; [`request_handling`] sends requests; [`disk_reads`] reads files for the actor. [`messages`] lists what
-//! the actor accepts.
+//! [`actor`] holds the state, [`session`] is the running process with its connection and open documents, and [`messages`] lists what the
+//! actor accepts. The folders hold what it does:
+//!
+//! | folder | holds |
+//! |---|---|
+//! | [`program`] | where the program is found, and how its process is started and confined |
+//! | [`documents`] | the texts on disk, what the server has open of them, and changes of files |
+//! | [`projects`] | the folders that it is started for, what is prepared in them and published of them |
+//! | [`diagnostics`] | what it has reported, within a budget |
+//! | [`requests`] | what it is asked, and when nobody waits for it any more |
+//! | [`lifecycle`] | start, supervision, restart and stop of the process |
+//!
 //! Invariants: at most one process at a time; an event of an earlier incarnation is never attributed to the current one; a dropped
 //! actor leaves no process.
 
 pub mod actor;
-mod admin;
-pub(crate) mod anchors;
-mod budget_end;
 pub mod child_key;
-mod client_host;
 pub mod context;
-mod crash_suspects;
-mod diagnostics;
-pub mod diagnostics_budget;
-mod disk_reads;
-pub mod document;
-mod document_loading;
-mod document_sync;
-mod expiry;
-mod file_changes;
-mod folder_changes;
-pub(crate) mod health;
-mod index_lag;
-pub mod isolation;
-mod launch_spec;
-mod lifecycle;
-mod load_watch;
-pub(crate) mod memory_limit;
+pub mod diagnostics;
+pub mod documents;
+pub mod lifecycle;
 pub mod messages;
-pub(crate) mod overload;
-pub mod prepared_projects;
-mod process_guard;
-pub mod program_failures;
-pub mod programs;
-pub mod project_folders;
-pub mod project_publication;
-mod project_updates;
-mod pushed_diagnostics;
-pub mod refused_methods;
+pub mod program;
+pub mod projects;
 pub mod registry;
-pub mod request;
-mod request_handling;
-pub mod request_turns;
-pub mod restart_rule;
+pub mod requests;
 mod session;
-pub mod start_locks;
-pub mod start_queue;
-pub mod start_status;
-mod startup;
-mod stopping;
-mod supervision;
-mod toolchain;
-mod watch_globs;

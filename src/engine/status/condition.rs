@@ -1,7 +1,7 @@
 //! The state of a language server in the words of people: what it does, since when, and why.
 //!
 //! [`ServerState`] says what a query has to wait for. This adds what only its connection shows: that it is busy, and that it seems to hang.
-//! Invariants: it decides nothing (a hung server is restarted in `server/supervision.rs`); a reason holds no path and no text of a document.
+//! Invariants: it decides nothing (a hung server is restarted in `server/lifecycle/supervision.rs`); a reason holds no path and no text of a document.
 
 use serde::Serialize;
 

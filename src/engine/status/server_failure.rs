@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::limits::{FAILURE_LINE_CHARS, FAILURE_LINES};
-use crate::query::redact::redact;
+use crate::redact::redact;
 use codeyard_base::clock::wall_s;
 use codeyard_model::error::ToolError;
 use codeyard_model::roots::RootSet;

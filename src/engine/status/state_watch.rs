@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use parking_lot::RwLock;
 use tokio::sync::Notify;
 
-use crate::server::start_status::StartStatus;
 use crate::status::server_state::ServerState;
+use crate::status::start_status::StartStatus;
 
 struct Shared {
     value: RwLock<(ServerState, u64)>,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::server::diagnostics_budget::DiagnosticsBudget;
-use crate::server::start_queue::StartQueue;
+use crate::admission::start_queue::StartQueue;
+use crate::server::diagnostics::diagnostics_budget::DiagnosticsBudget;
 use crate::status::memory_gate::MemoryGate;
 use crate::status::registry::StatusRegistry;
 use crate::supervisor::messages::WorkspaceListing;

@@ -13,7 +13,7 @@ use actix_rt::{Arbiter, System};
 use tokio::sync::watch;
 
 use crate::limits;
-use crate::query::redact;
+use crate::redact;
 use crate::supervisor::actor::{Supervisor, SupervisorParts};
 use crate::supervisor::control::Control;
 use crate::supervisor::directory::Directory;

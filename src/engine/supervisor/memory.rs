@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
-use crate::indexer::heap_trim;
+use crate::heap_trim;
 use crate::limits::{ACTIVE_MEMORY_PASS_MS, BUDGET_TOLERANCE_PERCENT, MEMORY_PASS_MS, WAITING_MEMORY_PASS_MS};
 use crate::status::memory_gate::{MIB, MemoryGate};
 use crate::status::registry::ServerPhase;

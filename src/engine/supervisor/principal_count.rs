@@ -10,7 +10,7 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::limits::OPEN_AGAIN_MS;
-use crate::server::isolation::WorkspaceIsolation;
+use crate::server::program::isolation::WorkspaceIsolation;
 use crate::supervisor::actor::Supervisor;
 use codeyard_base::clock::Instant;
 use codeyard_config::{Config, IsolationLevel, WorkspaceConfig};

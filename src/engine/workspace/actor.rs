@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
-use crate::indexer::heap_trim;
+use crate::heap_trim;
 use crate::query::commonjs::ModuleCache;
 use crate::query::known_files::SharedKnownFiles;
-use crate::query::watch_slot::{FirstWalk, WatchSlot};
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
+use crate::status::watch_slot::{FirstWalk, WatchSlot};
 use crate::workspace::epochs::WorkspaceEpochs;
 use crate::workspace::long_questions::LongQuestions;
 use crate::workspace::messages::Retune;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 
 use crate::server::child_key::ChildKey;
-use crate::server::memory_limit::CheckMemoryLimit;
+use crate::server::lifecycle::memory_limit::CheckMemoryLimit;
 use crate::server::messages::{RestartServer, StopServer};
 use crate::status::stopped_servers::StopReason;
 use crate::workspace::actor::Workspace;

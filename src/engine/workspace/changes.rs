@@ -9,11 +9,11 @@ use futures::FutureExt;
 
 use crate::limits::WATCH_AGAIN_MS;
 use crate::query::plan;
-use crate::query::watch_slot::FirstWalk;
 use crate::server::child_key::ChildKey;
 use crate::server::messages::{FilesChanged, KillServer, NoticeKind, ServerNotice};
-use crate::server::project_publication::FilesListed;
+use crate::server::projects::project_publication::FilesListed;
 use crate::status::stopped_servers::StopReason;
+use crate::status::watch_slot::FirstWalk;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wake;
 use crate::workspace::state::{Indexing, Watching};

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use crate::indexer::actor::{IndexReporting, Indexer};
 use crate::indexer::indexes::Opened;
 use crate::indexer::messages::{RetuneIndex, StopIndexing, WarmUp};
-use crate::query::watch_slot::FirstWalk;
+use crate::status::watch_slot::FirstWalk;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::{BeginCode, BegunCode, Wake, WarmIndex};
 use crate::workspace::setup::Policy;

@@ -5,7 +5,7 @@
 
 use crate::query::file_looks::{FileCheck, Look, Sight};
 use crate::query::{plan, position_check};
-use crate::server::document::DocumentInput;
+use crate::server::documents::document::DocumentInput;
 use crate::workspace::actor::Workspace;
 use codeyard_base::ids::LanguageId;
 use codeyard_model::error::{ErrorCode, ToolError};

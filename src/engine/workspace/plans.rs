@@ -13,7 +13,7 @@ use futures::FutureExt;
 use crate::limits::{MAX_PLAN_JOBS, MAX_REMEMBERED_PLANS};
 use crate::query::gather::is_symbol_search;
 use crate::query::plan::{self, Choice, Plan, PlanResult};
-use crate::server::programs::PendingLookup;
+use crate::server::program::programs::PendingLookup;
 use crate::status::server_state::{CRASHED, Unavailable};
 use crate::workspace::actor::Workspace;
 use codeyard_base::blocking;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use futures::FutureExt;
 
 use crate::query::plan::{self, Choice, Plan};
-use crate::server::programs::PendingLookup;
+use crate::server::program::programs::PendingLookup;
 use crate::workspace::actor::Workspace;
 use crate::workspace::shared_servers::PlacementRevision;
 use codeyard_base::blocking;

@@ -9,7 +9,7 @@ use crate::query::gather::is_symbol_search;
 use crate::query::plan::{Choice, Plan};
 use crate::query::provider::{FallbackFor, Provider, ProviderProjects};
 use crate::query::{fallback, gather, operations};
-use crate::server::document::DocumentInput;
+use crate::server::documents::document::DocumentInput;
 use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wait;

@@ -9,19 +9,19 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::admission::request_turns::RequestTurns;
+use crate::admission::start_queue::StartQueue;
 use crate::indexer::indexes::Indexes;
 use crate::indexer::policy::IndexPolicy;
 use crate::query::known_files::SharedKnownFiles;
 use crate::server::context::ServerTimes;
-use crate::server::diagnostics_budget::DiagnosticsBudget;
-use crate::server::isolation::WorkspaceIsolation;
-use crate::server::program_failures::ProgramFailures;
-use crate::server::programs::Programs;
+use crate::server::diagnostics::diagnostics_budget::DiagnosticsBudget;
+use crate::server::lifecycle::program_failures::ProgramFailures;
+use crate::server::lifecycle::restart_rule::RestartRule;
+use crate::server::lifecycle::start_locks::StartLocks;
+use crate::server::program::isolation::WorkspaceIsolation;
+use crate::server::program::programs::Programs;
 use crate::server::registry::IndexedRegistry;
-use crate::server::request_turns::RequestTurns;
-use crate::server::restart_rule::RestartRule;
-use crate::server::start_locks::StartLocks;
-use crate::server::start_queue::StartQueue;
 use crate::status::memory_gate::MemoryGate;
 use crate::status::registry::WorkspaceStatus;
 use codeyard_base::ids::{TenantId, WorkspaceName};

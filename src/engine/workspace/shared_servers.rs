@@ -16,10 +16,10 @@ use std::sync::Arc;
 use actix::prelude::*;
 
 use crate::query::plan::{self, Choice};
-use crate::query::watch_slot::WatchSlot;
-use crate::server::anchors;
 use crate::server::child_key::ChildKey;
+use crate::server::projects::anchors;
 use crate::status::stopped_servers::StopReason;
+use crate::status::watch_slot::WatchSlot;
 use crate::workspace::actor::Workspace;
 use crate::workspace::setup::WorkspaceSetup;
 use codeyard_files::watch::{ChangeKind, Changes, FileChange};

@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
+use crate::admission::request_turns::ServerTurns;
 use crate::indexer::handle::IndexHandle;
 use crate::query::callers::Callers;
-use crate::query::watch_slot::FirstWalk;
+use crate::query::refused_methods::RefusedMethods;
 use crate::server::actor::LanguageServer;
 use crate::server::child_key::ChildKey;
 use crate::server::messages::WorkspaceGone;
-use crate::server::project_folders::ProjectFolders;
-use crate::server::refused_methods::RefusedMethods;
-use crate::server::request_turns::ServerTurns;
+use crate::server::projects::project_folders::ProjectFolders;
 use crate::status::server_status::LanguageServerStatus;
 use crate::status::state_watch;
+use crate::status::watch_slot::FirstWalk;
 use crate::workspace::long_questions::AwaitedExecution;
 use crate::workspace::shared_servers::PlacementRevision;
 use codeyard_telemetry::CallTrace;

@@ -19,7 +19,7 @@ use crate::query::provider::{Provider, ProviderProjects};
 use crate::query::provider_call::RequestContext;
 use crate::query::{plan, provider_call};
 use crate::server::child_key::ChildKey;
-use crate::server::document::{DocumentInput, DocumentSource};
+use crate::server::documents::document::{DocumentInput, DocumentSource};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wake;
 use crate::workspace::setup::WorkspaceSetup;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an INTERNAL error has `details.cause_class`.
 
-use codeyard_engine::query::redact::redact;
+use codeyard_engine::redact::redact;
 use codeyard_engine::run::OpenRunError;
 use codeyard_engine::workspace::messages::StartRunError;
 use codeyard_launch::run_status;

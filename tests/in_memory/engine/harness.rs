@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use codeyard_base::ids::{GroupName, WorkspaceName};
 use codeyard_config::{Config, WorkspaceConfig};
-use codeyard_engine::server::programs::Program;
-use codeyard_engine::server::programs::{Locate, Programs};
+use codeyard_engine::server::program::programs::Program;
+use codeyard_engine::server::program::programs::{Locate, Programs};
 use codeyard_engine::status::server_state::Unavailable;
 use codeyard_engine::supervisor::engine::{Engine, EngineParts};
 use codeyard_engine::supervisor::metrics;

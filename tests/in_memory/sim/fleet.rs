@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeyard_engine::server::programs::Locate;
-use codeyard_engine::server::programs::Program;
+use codeyard_engine::server::program::programs::Locate;
+use codeyard_engine::server::program::programs::Program;
 use codeyard_engine::status::server_state::Unavailable;
 use codeyard_lsp::registry::ServerSpec as Entry;
 use codeyard_process::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, Prewarm, WorkspaceConfig};
-use codeyard_engine::server::programs::Programs;
+use codeyard_engine::server::program::programs::Programs;
 use codeyard_engine::supervisor::engine::{Engine, EngineParts};
 use codeyard_engine::workspace::setup::EngineShared;
 use codeyard_files::watch::Watcher;

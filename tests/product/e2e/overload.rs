@@ -1,5 +1,5 @@
 //! More work than a language server can do, and a neighbour beside heavy work: figures of the real program. The fast tests of the rules are
-//! in `src/engine/server/overload.rs` and `tests/in_memory/engine`.
+//! in `src/engine/admission/overload.rs` and `tests/engine`.
 
 use std::fs;
 use std::path::Path;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::linked_names;
 use crate::query::file_looks::{self, ObservedFile};
-use crate::query::redact::{redact, without_foreign_links};
+use crate::redact::{redact, without_foreign_links};
 use codeyard_base::ids::ServerKind;
 use codeyard_base::visible::{make_visible, make_visible_line};
 use codeyard_canon::{Canonical, UriAdmission, UriGate};

@@ -14,7 +14,7 @@ use super::sources::LinkedFile;
 use super::specifiers;
 use crate::limits::MAX_LINKED_PLACES;
 use crate::query::no_answer::ProviderFailure;
-use crate::server::document::DocumentInput;
+use crate::server::documents::document::DocumentInput;
 use codeyard_index::commonjs::{ExportedValue, ModuleExport, NamePlace, RequireBinding, RequireCall};
 use codeyard_model::position::{Position, Range};
 

@@ -16,7 +16,7 @@ use super::resolution::ModuleDependents;
 use super::sources::{self, LinkedFile, is_javascript};
 
 use crate::query::no_answer::ProviderFailure;
-use crate::server::document::DocumentInput;
+use crate::server::documents::document::DocumentInput;
 use codeyard_files::gate::Gate;
 use codeyard_index::commonjs::ExportedValue;
 use codeyard_model::coverage::UndecidedName;

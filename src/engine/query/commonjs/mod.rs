@@ -38,7 +38,7 @@ pub(crate) use self::sources::{WorkspaceFiles, stamped_text};
 use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
 use crate::query::provider_call::RequestContext;
-use crate::server::document::DocumentInput;
+use crate::server::documents::document::DocumentInput;
 
 /// The symbol that is asked about.
 #[derive(Clone, Copy)]

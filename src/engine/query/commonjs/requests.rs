@@ -6,7 +6,7 @@ use crate::query::no_answer::ProviderFailure;
 use crate::query::operations::{definition, references};
 use crate::query::provider::Provider;
 use crate::query::provider_call::{self, RequestContext};
-use crate::server::document::DocumentInput;
+use crate::server::documents::document::DocumentInput;
 use codeyard_model::position::{Position, RawLocation};
 
 /// Requests that wait at the server at a time.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::module_cache::{ModuleCache, ModuleWords};
 use crate::query::provider_call::RequestContext;
-use crate::query::watch_slot::WatchSlot;
-use crate::server::document::{DocumentInput, DocumentSource};
+use crate::server::documents::document::{DocumentInput, DocumentSource};
+use crate::status::watch_slot::WatchSlot;
 use codeyard_base::digest::sha256;
 use codeyard_base::ids::LanguageId;
 use codeyard_files::gate::{FileStamp, Gate};

@@ -8,7 +8,7 @@ use super::name_places::words;
 use super::sources::LinkedFile;
 use crate::limits::MAX_LINKED_PLACES;
 use crate::query::no_answer::ProviderFailure;
-use crate::server::document::DocumentInput;
+use crate::server::documents::document::DocumentInput;
 use codeyard_index::commonjs::{ExportedValue, NamePlace, RequireBinding, RequireCall};
 use codeyard_model::position::{Position, Range};
 

@@ -1,6 +1,6 @@
 //! The operations: one file for each, from the request to the canonical result.
 //!
-//! A file implements [`LspRequest`](crate::server::request::LspRequest) for the request to a language server, and [`QueryOperation`] for the
+//! A file implements [`LspRequest`](crate::server::requests::request::LspRequest) for the request to a language server, and [`QueryOperation`] for the
 //! answers: for the tool `lsp` (`ToolQuery`), and where a tool of `lsp-v1` has the operation too, for its rendering. [`dispatch`] is the only place that matches on queries; a query
 //! without an operation doesn't compile. Invariant: canonicalising is pure except for the gate; the order in which a
 //! server lists its entries doesn't change the result.
@@ -39,8 +39,8 @@ use self::workspace_diagnostics::WorkspaceDiagnostics;
 use self::workspace_symbols::WorkspaceSymbols;
 use crate::query::gather::GatherPolicy;
 use crate::query::query_operation::{OperationHandler, QueryOperation};
-use crate::server::document::DocumentInput;
-use crate::server::request::ServerRequest;
+use crate::server::documents::document::DocumentInput;
+use crate::server::requests::request::ServerRequest;
 use codeyard_model::operation::{LspQuery, Operation, QuerySubject};
 use codeyard_model::position::Position;
 use codeyard_model::query::{GatedQuery, Query};

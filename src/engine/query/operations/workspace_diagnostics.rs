@@ -13,7 +13,7 @@ use crate::query::provider_call::{Attempt, ProviderCall, RequestContext, interna
 use crate::query::query_operation::QueryOperation;
 use crate::server::messages::{PendingAnswer, ProjectReport};
 use crate::server::registry::IndexedRegistry;
-use crate::server::request::{Exchange, LspRequest, SessionView};
+use crate::server::requests::request::{Exchange, LspRequest, SessionView};
 use codeyard_base::ids::ServerKind;
 use codeyard_files::gate::spelt_path;
 use codeyard_lsp::convert::{self, ConvertError, DocumentDiagnosticReport, FileDiagnosticReport, ReplyEntries};

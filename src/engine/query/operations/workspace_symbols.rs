@@ -8,7 +8,7 @@ use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{self, RequestContext};
 use crate::query::query_operation::QueryOperation;
-use crate::server::request::{LspRequest, SessionView};
+use crate::server::requests::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::methods::{self, WorkspaceSymbolParams};
 use codeyard_model::error::ToolError;

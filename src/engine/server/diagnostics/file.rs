@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::limits;
-use crate::server::diagnostics_budget::DropReason;
+use crate::server::diagnostics::diagnostics_budget::DropReason;
 use codeyard_base::clock::Instant;
 use codeyard_model::diagnostic::RawDiagnostic;
 

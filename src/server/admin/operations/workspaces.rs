@@ -18,7 +18,7 @@ use crate::admin::strict_json;
 use crate::limits::ADMIN_REMOVAL_WAIT_MS;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
-use codeyard_engine::server::isolation::WorkspaceIsolation;
+use codeyard_engine::server::program::isolation::WorkspaceIsolation;
 use codeyard_engine::status::index_status::IndexHealth;
 use codeyard_engine::supervisor::control::Overview;
 use codeyard_engine::supervisor::drain_state::{DrainReport, Draining};

@@ -1,6 +1,6 @@
 //! Memory that each hostile server leaves, measured in a process of its own: other tests would be measured too.
 
-use codeyard_engine::indexer::heap_trim;
+use codeyard_engine::heap_trim;
 
 use super::*;
 
