@@ -142,8 +142,6 @@ pub(super) enum CallPath {
     Running(AnswerReceiver),
     /// A person is asked for permission first.
     AwaitingPermission(BoxFuture<'static, Result<AnswerReceiver, ToolError>>),
-    /// A person is asked by the call's result, which is this JSON text.
-    InputRequired(Vec<u8>),
     /// The answer is known without a query.
     Answered(Box<Answer>),
 }
@@ -155,8 +153,6 @@ impl CallPath {
             Self::Running(answer) => answer,
             Self::AwaitingPermission(permitted) => permitted.await?,
             Self::Answered(answer) => return Ok(*answer),
-            // The gateway replies with the result itself.
-            Self::InputRequired(_) => return Err(ToolError::internal()),
         };
         answer.wait().await
     }

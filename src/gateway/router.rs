@@ -128,7 +128,7 @@ impl Gateway {
         match check {
             PermissionCheck::Denied(error) => return Err(fail(error)),
             PermissionCheck::InputRequired(result) => {
-                return Ok(StartedCall { path: CallPath::InputRequired(result), policy });
+                return Ok(StartedCall::InputRequired(result));
             }
             PermissionCheck::Granted | PermissionCheck::Pending(_) => {}
         }
@@ -136,7 +136,7 @@ impl Gateway {
             && let Some(refusal) = other_workspace(&self.directory, &workspace, request)
         {
             let answer = Answer::Code(CodeAnswer::Refused(Box::new(refusal)));
-            return Ok(StartedCall { path: CallPath::Answered(Box::new(answer)), policy });
+            return Ok(StartedCall::Running(CallPath::Answered(Box::new(answer)), policy));
         }
         let pending = PendingCall {
             admission: self.admission.clone(),
@@ -159,7 +159,7 @@ impl Gateway {
             ),
             _ => CallPath::Running(pending.start(deadline).map_err(fail)?),
         };
-        Ok(StartedCall { path, policy })
+        Ok(StartedCall::Running(path, policy))
     }
 
     /// The same for a call to a group. The limits are the tightest of its workspaces.
@@ -201,7 +201,7 @@ impl Gateway {
             progress: call.progress.clone(),
             trace: open.trace().clone(),
         };
-        Ok(StartedCall { path: CallPath::Running(pending.start(deadline).map_err(fail)?), policy })
+        Ok(StartedCall::Running(CallPath::Running(pending.start(deadline).map_err(fail)?), policy))
     }
 
     /// The endpoint of a group, if it has a workspace of the principal's tenant.
@@ -252,10 +252,12 @@ impl Gateway {
     }
 }
 
-/// A call that has an answer coming, and its policy.
-struct StartedCall {
-    path: CallPath,
-    policy: CallPolicy,
+/// A call that was accepted.
+enum StartedCall {
+    /// Its answer comes on this path, by this policy.
+    Running(CallPath, CallPolicy),
+    /// A person is asked by its result, which is this JSON text.
+    InputRequired(Vec<u8>),
 }
 
 /// A call that failed before its actor was started, and its policy.
@@ -307,15 +309,15 @@ impl Service for Gateway {
         };
         let open = self.open_record(&call, Some(tool), catalog.id().as_str());
         match self.start(&call, catalog, &open) {
-            Ok(StartedCall { path: CallPath::InputRequired(result), .. }) => {
+            Ok(StartedCall::InputRequired(result)) => {
                 let reply = ToolReply::InputRequired(result.into());
                 close_requested(open, &reply);
                 futures::future::ready(reply).boxed()
             }
-            Ok(started) => async move {
-                let result = started.path.answer().await;
-                let reply = encode(catalog, result.as_ref(), &started.policy);
-                close(open, result.as_ref(), &started.policy, &reply);
+            Ok(StartedCall::Running(path, policy)) => async move {
+                let result = path.answer().await;
+                let reply = encode(catalog, result.as_ref(), &policy);
+                close(open, result.as_ref(), &policy, &reply);
                 reply
             }
             .boxed(),
