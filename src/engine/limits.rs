@@ -6,18 +6,6 @@ pub const MAX_LISTED_IDENTIFIERS: usize = 40;
 /// Most functions at one position for which callers or callees are requested.
 pub const MAX_CALL_ITEMS: usize = 64;
 
-/// Files of JavaScript and TypeScript that are searched for references through CommonJS.
-pub const MAX_LINKED_FILES: usize = 20_000;
-
-/// Bytes of these files.
-pub const MAX_LINKED_BYTES: usize = 128 * 1024 * 1024;
-
-/// Bytes of texts and links of such files that are kept for the next questions, for each workspace.
-pub const MAX_KEPT_LINKS_BYTES: usize = 48 * 1024 * 1024;
-
-/// Places with the name of a symbol of CommonJS that a language server is asked about.
-pub const MAX_LINKED_PLACES: usize = 4_000;
-
 /// Time before a call's deadline at which a linter without an answer is left out if another server has answered, in milliseconds.
 pub const LATE_SERVER_MS: u64 = 150;
 
@@ -32,9 +20,6 @@ pub const MAX_SERVER_ANCHORS: usize = 128;
 
 /// Time that the source lines of a result may take to read, in milliseconds, however late the result is.
 pub const MIN_PREVIEW_MS: u64 = 500;
-
-/// Files whose references are looked at for callers that a server leaves out.
-pub const MAX_CALLER_FILES: usize = 256;
 
 /// Language servers of a workspace whose changes are counted apart. Beyond it the counts so far concern every answer.
 pub const MAX_SERVER_EPOCHS: usize = 512;

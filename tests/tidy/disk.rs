@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::source::sources;
 
 /// The crates whose actors answer calls.
-const ACTORS: [&str; 2] = ["engine", "gateway"];
+const ACTORS: [&str; 3] = ["complete", "engine", "gateway"];
 
 /// Texts in statements that look at a file or a folder.
 const DISK: [&str; 14] = [
@@ -59,24 +59,23 @@ const GATE: [&str; 8] = [
 /// The modules that call the gate, and what keeps an actor's thread out of them. The gate opens regular files only and never waits for a FIFO or
 /// a device, but a file system that hangs holds up whoever calls it. All of them are called through `Gate::run`, on the blocking pool, where
 /// `MAX_GATE_WORK` bounds the threads that one workspace can hold up.
-const GATE_ALLOWED: [(&str, &str); 20] = [
+const GATE_ALLOWED: [(&str, &str); 19] = [
     ("src/engine/answer/confirm.rs", "all files of an answer are admitted in one piece of work"),
     ("src/engine/answer/path_check.rs", "the path check of a call is a piece of work"),
     ("src/engine/query/canonicalise/context.rs", "query/execution.rs canonicalises an answer in one piece of work"),
     ("src/engine/query/canonicalise/linked_names.rs", "the same"),
     ("src/engine/query/operations/document_diagnostics.rs", "the same"),
-    ("src/engine/query/commonjs/linker.rs", "it admits the files of a reply in one piece of work"),
-    ("src/engine/query/commonjs/mod.rs", "it locates the places that were found in one piece of work"),
-    ("src/engine/query/commonjs/module_cache.rs", "commonjs/sources.rs calls it in pieces of work"),
-    ("src/engine/query/commonjs/resolution.rs", "each look at files is a piece of work"),
-    ("src/engine/query/commonjs/sources.rs", "the cache and the question for words call it in pieces of work"),
-    ("src/engine/query/commonjs/specifiers.rs", "commonjs/resolution.rs calls it in pieces of work"),
+    ("src/complete/commonjs/linker.rs", "it admits the files of a reply in one piece of work"),
+    ("src/complete/commonjs/mod.rs", "it locates the places that were found in one piece of work"),
+    ("src/complete/commonjs/module_cache.rs", "commonjs/sources.rs calls it in pieces of work"),
+    ("src/complete/commonjs/resolution.rs", "each look at files is a piece of work"),
+    ("src/complete/commonjs/sources.rs", "the cache and the question for words call it in pieces of work"),
+    ("src/complete/commonjs/specifiers.rs", "commonjs/resolution.rs calls it in pieces of work"),
     ("src/engine/query/file_looks.rs", "a call looks at files for the workspace's actor in one piece of work"),
     ("src/engine/query/missing_servers.rs", "the files of a missing server are searched in one piece of work"),
     ("src/engine/query/position_encoding.rs", "a conversion that reads files is a piece of work"),
     ("src/engine/query/provider_call.rs", "the files of pulled diagnostics are admitted in one piece of work"),
     ("src/engine/query/previews.rs", "the source lines of an answer are read in one piece of work"),
-    ("src/engine/server/documents/document.rs", "query/execution.rs and server/requests/request_handling.rs call it in pieces of work"),
     ("src/engine/server/documents/document_loading.rs", "server/documents/disk_reads.rs and server/lifecycle/startup.rs call it in pieces of work"),
     ("src/engine/server/diagnostics/pushed_diagnostics.rs", "server/documents/disk_reads.rs calls it in a piece of work"),
     ("src/engine/workspace/sweep.rs", "opening a document is a piece of work"),

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::known_files::KnownFiles;
-use crate::server::documents::document::DocumentSource;
 use codeyard_base::clock;
 use codeyard_base::digest::sha256;
 use codeyard_files::gate::{FileStamp, Gate};
+use codeyard_lsp::documents::document_input::DocumentSource;
 use codeyard_lsp::limits::MAX_DOCUMENT_BYTES;
 use codeyard_lsp::text::Document;
 use codeyard_model::error::{ErrorCode, ToolError};

@@ -4,6 +4,7 @@
 //! it doesn't begin with a digit. The rules of the language don't matter. Invariant: columns are in UTF-16.
 
 use crate::limits::MAX_LISTED_IDENTIFIERS;
+use codeyard_complete::identifier::is_part;
 use codeyard_lsp::text::Document;
 use codeyard_model::position::Position;
 
@@ -78,13 +79,6 @@ fn target_between(before: Option<char>, at: Option<char>) -> CursorTarget {
         (true, false) => CursorTarget::BehindWord,
         (false, false) => CursorTarget::Elsewhere,
     }
-}
-
-/// Whether a character may be part of a word.
-pub(crate) fn is_part(c: char) -> bool {
-    // Unicode allows joiners inside identifiers, but most of them join emoji.
-    let is_joiner = matches!(c, '\u{200c}' | '\u{200d}');
-    unicode_ident::is_xid_continue(c) && !is_joiner || c == '$'
 }
 
 #[cfg(test)]

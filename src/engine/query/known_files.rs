@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::file_looks::{FileCheck, Look, ObservedFile, Sight, WantedText};
 use crate::limits;
-use crate::server::documents::document::DocumentSource;
+use codeyard_lsp::documents::document_input::DocumentSource;
 use codeyard_model::error::ToolError;
 use codeyard_model::uri::{CanonicalUri, encode_path};
 

@@ -7,8 +7,8 @@ use futures::future::{BoxFuture, Shared, WeakShared};
 
 use crate::query::file_looks::ObservedFile;
 use crate::query::no_answer::NoAnswer;
-use crate::server::documents::document::DocumentNow;
 use codeyard_base::clock::Instant;
+use codeyard_lsp::documents::document_input::DocumentNow;
 use codeyard_model::epoch::{Epochs, ResultEpochs};
 use codeyard_model::query::GatedQuery;
 use codeyard_model::uri::CanonicalUri;

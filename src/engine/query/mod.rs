@@ -5,18 +5,17 @@
 //! | step | done by |
 //! |---|---|
 //! | gather the providers' answers by the policy of the query | [`gather`]; [`provider_call`] sends one request to one server |
-//! | complete each of them by what its server leaves out | [`commonjs`], [`callers_by_references`], called by [`operations`] |
+//! | complete each of them by what its server leaves out | the crate `complete`, called by [`operations`]; [`asked_provider`] asks for it |
 //! | make them one canonical result | [`canonicalise`], with the step of each operation in [`operations`] |
 //! | order its rows | [`row_order`] |
 //! | add source lines | [`previews`] |
 //!
 //! This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
 
+pub(crate) mod asked_provider;
 pub mod callers;
-mod callers_by_references;
 pub(crate) mod canonicalise;
 mod collected;
-pub mod commonjs;
 pub(crate) mod companions;
 mod coverage;
 pub mod execution;

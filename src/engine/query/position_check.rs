@@ -4,7 +4,7 @@
 //! an error only if nothing is found there.
 
 use crate::query::identifiers::{self, CursorTarget};
-use crate::server::documents::document::DocumentInput;
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::operation::LspQuery;
 use codeyard_model::position::Position;

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::server::documents::document::DocumentInput;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::{ConversionCost, DecodedReply, DocumentTexts, answer_to_utf16};
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_lsp::limits;
 use codeyard_lsp::text::Document;
 use codeyard_lsp::text::encoding::PositionEncoding;

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 
 use crate::admission::overload::Overloaded;
 use crate::limits;
+use crate::query::asked_provider::WorkspaceFiles;
 use crate::query::callers::Callers;
-use crate::query::commonjs::WorkspaceFiles;
 use crate::query::no_answer::{NoAnswer, ProviderFailure};
 use crate::query::position_encoding;
 use crate::query::provider::Provider;

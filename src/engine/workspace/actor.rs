@@ -11,7 +11,6 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::heap_trim;
-use crate::query::commonjs::ModuleCache;
 use crate::query::known_files::SharedKnownFiles;
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
@@ -26,6 +25,7 @@ use crate::workspace::setup::{Policy, WorkspaceSetup};
 use crate::workspace::shared_servers::PlacementRevision;
 use crate::workspace::state::{Child, Indexing, RunningExecution, Sweeping, Watching};
 use codeyard_base::clock::Instant;
+use codeyard_complete::commonjs::ModuleCache;
 use codeyard_model::epoch::EpochScope;
 use codeyard_paging::SnapshotStore;
 

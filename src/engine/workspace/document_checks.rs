@@ -5,9 +5,9 @@
 
 use crate::query::file_looks::{FileCheck, Look, Sight};
 use crate::query::{plan, position_check};
-use crate::server::documents::document::DocumentInput;
 use crate::workspace::actor::Workspace;
 use codeyard_base::ids::LanguageId;
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;

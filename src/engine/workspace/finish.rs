@@ -7,10 +7,10 @@ use actix::prelude::*;
 use crate::query::file_looks::FileCheck;
 use crate::query::messages::{ExecutionOutcome, Finish, FinishedResult};
 use crate::query::no_answer::NoAnswer;
-use crate::server::documents::document::DocumentNow;
 use crate::workspace::actor::Workspace;
 use codeyard_base::clock::Instant;
 use codeyard_base::seeded_faults;
+use codeyard_lsp::documents::document_input::DocumentNow;
 use codeyard_model::query::GatedQuery;
 
 impl Handler<Finish> for Workspace {

@@ -19,7 +19,6 @@ use crate::query::provider::{Provider, ProviderProjects};
 use crate::query::provider_call::RequestContext;
 use crate::query::{plan, provider_call};
 use crate::server::child_key::ChildKey;
-use crate::server::documents::document::{DocumentInput, DocumentSource};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wake;
 use crate::workspace::setup::WorkspaceSetup;
@@ -28,6 +27,7 @@ use codeyard_base::digest::sha256;
 use codeyard_base::ids::{LanguageId, ServerKind};
 use codeyard_config::Sweep as SweepMode;
 use codeyard_files::limits;
+use codeyard_lsp::documents::document_input::{DocumentInput, DocumentSource};
 use codeyard_lsp::text::Document;
 use codeyard_telemetry::RequestOrigin;
 

@@ -6,7 +6,7 @@ use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{self, RequestContext};
 use crate::query::query_operation::QueryOperation;
-use crate::server::documents::document::DocumentInput;
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::answer::DeclaredSymbols;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::MAX_RAW_ITEMS;

@@ -1,7 +1,7 @@
 //! A position in a document, as most requests name one.
 
-use crate::server::documents::document::DocumentInput;
 use crate::server::requests::request::SessionView;
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_lsp::methods::{self, PositionParams};
 use codeyard_model::position::Position;
 

@@ -5,16 +5,17 @@ use serde_json::value::RawValue;
 use super::call_hierarchy::{CallsAnswer, PrepareRequest, ServerFunction, calls, canonical_calls};
 use super::document_position::DocumentPosition;
 use super::tool_query::ToolQuery;
-use crate::query::callers_by_references;
+use crate::query::asked_provider::AskedProvider;
 use crate::query::canonicalise::context::CanonicalContext;
-use crate::query::commonjs::{self, AskedSymbol, LinkedCalls};
 use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
 use crate::query::provider_call::RequestContext;
 use crate::query::query_operation::QueryOperation;
-use crate::server::documents::document::DocumentInput;
 use crate::server::requests::request::{LspRequest, SessionView};
+use codeyard_complete::callers_by_references;
+use codeyard_complete::commonjs::{self, AskedSymbol, LinkedCalls};
 use codeyard_lsp::convert::{self, ConvertError, RawCall, ReplyEntries};
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_lsp::methods::{self, CallsParams};
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
@@ -84,14 +85,14 @@ impl QueryOperation for IncomingCalls {
     async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
         let mut own = calls(provider, &self.request, context, IncomingCallsRequest).await?;
         let DocumentPosition { document, position, .. } = &self.request.0;
+        let server = AskedProvider { provider, context };
         if let (CallsAnswer::Calls(listed), Some(which)) = (&mut own, provider.spec.quirks.callers_by_references) {
             let (at, listed) = ((document, *position), std::mem::take(listed));
-            let completed = callers_by_references::complete(provider, which, at, listed, context).await?;
+            let completed = callers_by_references::complete(server, which, at, listed).await?;
             return Ok(Callers { answer: CallsAnswer::Calls(completed.calls), undecided: completed.undecided });
         }
         let asked = AskedSymbol { document, position: *position, include_declaration: true };
-        let LinkedCalls { calls: more, is_export, undecided } =
-            commonjs::callers(provider, asked, own.calls(), context).await?;
+        let LinkedCalls { calls: more, is_export, undecided } = commonjs::callers(server, asked, own.calls()).await?;
         let answer = match own {
             CallsAnswer::NoFunction if !is_export => CallsAnswer::NoFunction,
             CallsAnswer::NoFunction => CallsAnswer::Calls(more),

@@ -7,16 +7,17 @@ use tokio::time::timeout_at;
 use super::definition::{self, DefinitionRequest};
 use super::document_position::DocumentPosition;
 use super::tool_query::ToolQuery;
+use crate::query::asked_provider::AskedProvider;
 use crate::query::canonicalise::context::CanonicalContext;
-use crate::query::commonjs::{self, AskedSymbol, LinkedReferences};
 use crate::query::gather::linter_cutoff;
 use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{self, RequestContext};
 use crate::query::query_operation::QueryOperation;
-use crate::server::documents::document::DocumentInput;
 use crate::server::requests::request::{LspRequest, SessionView};
+use codeyard_complete::commonjs::{self, AskedSymbol, LinkedReferences};
 use codeyard_lsp::convert::{self, ConvertError, ReplyEntries};
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_lsp::methods::{self, ReferenceParams};
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::error::ToolError;
@@ -106,7 +107,7 @@ impl References {
         let own = provider_call::ask(provider, &self.request, context).await?;
         let ReferencesRequest { at: DocumentPosition { document, position, .. }, include_declaration } = &self.request;
         let asked = AskedSymbol { document, position: *position, include_declaration: *include_declaration };
-        commonjs::find(provider, asked, own, context).await
+        commonjs::find(AskedProvider { provider, context }, asked, own).await
     }
 
     /// Where the symbol is declared. A failure is none of the call's.

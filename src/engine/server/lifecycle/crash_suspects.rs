@@ -16,7 +16,6 @@ use futures::FutureExt;
 use tokio::sync::oneshot;
 
 use crate::server::actor::LanguageServer;
-use crate::server::documents::document::DocumentInput;
 use crate::server::messages::PreparationEnd;
 use crate::server::requests::expiry::REQUEST_ENDED;
 use crate::server::requests::request::ServerRequest;
@@ -24,6 +23,7 @@ use crate::server::session::LiveServer;
 use crate::status::server_failure::is_kill_from_outside;
 use crate::status::server_state::Unavailable;
 use codeyard_base::clock::Instant;
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::uri::CanonicalUri;
 use codeyard_process::launch::ProcessExit;
 

@@ -8,11 +8,11 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::server::documents::document::DocumentInput;
 use codeyard_lsp::client::LspClient;
 use codeyard_lsp::client::capabilities::Capabilities;
 use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
 use codeyard_lsp::convert::{ConvertError, DecodedReply};
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_lsp::text::encoding::{self, PositionEncoding};
 use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::position::Position;

@@ -14,7 +14,6 @@ use crate::server::actor::LanguageServer;
 use crate::server::context::ServerContext;
 use crate::server::diagnostics::PushState;
 use crate::server::documents::disk_reads;
-use crate::server::documents::document::{DocumentInput, DocumentNow, DocumentSource};
 use crate::server::documents::document_loading::{LoadedDocuments, WantedDocument};
 use crate::server::lifecycle::crash_suspects::SuspectTurn;
 use crate::server::messages::{NoticeKind, PendingPush, PulledDiagnostics, SendOutcome, SendRequest};
@@ -25,6 +24,7 @@ use codeyard_base::clock::Instant;
 use codeyard_base::seeded_faults;
 use codeyard_lsp::client::events::ServerEvent;
 use codeyard_lsp::client::pending_requests::RequestError;
+use codeyard_lsp::documents::document_input::{DocumentInput, DocumentNow, DocumentSource};
 use codeyard_lsp::methods;
 use codeyard_model::limits::RETRY_AFTER_MS;
 

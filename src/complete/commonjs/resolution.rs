@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::linker::Linker;
 use super::sources::{self, LinkedFile, is_javascript};
 use super::specifiers;
-use crate::query::no_answer::ProviderFailure;
+use crate::asked_server::AskedServer;
 use codeyard_files::gate::Gate;
 use codeyard_index::commonjs::NamePlace;
 
@@ -23,7 +23,7 @@ pub(super) struct ModuleDependents {
     pub(super) files: Vec<PathBuf>,
 }
 
-impl Linker<'_> {
+impl<S: AskedServer> Linker<S> {
     /// The files that a specifier leads to.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl Linker<'_> {
         &mut self,
         file: &LinkedFile,
         specifier: &NamePlace,
-    ) -> Result<Vec<PathBuf>, ProviderFailure> {
+    ) -> Result<Vec<PathBuf>, S::Failure> {
         let key = (file.document.source.uri.to_path(), specifier.range.start);
         if let Some(known) = self.resolved.get(&key) {
             return Ok(known.clone());
@@ -69,7 +69,7 @@ impl Linker<'_> {
         specifier: &NamePlace,
         module: &Path,
         dependents: &ModuleDependents,
-    ) -> Result<bool, ProviderFailure> {
+    ) -> Result<bool, S::Failure> {
         if !specifiers::may_lead_to(&specifier.name, &dependents.words) {
             return Ok(false);
         }
@@ -97,7 +97,7 @@ impl Linker<'_> {
                 let specifier = format!("./{}", main.trim_start_matches("./"));
                 sources::relative_candidates(&of.join("package.json"), &specifier)
             };
-            let candidates = self.server.context.gate.run(read).await.unwrap_or_default();
+            let candidates = self.server.gate().run(read).await.unwrap_or_default();
             self.mains.insert(folder.to_path_buf(), candidates);
         }
         self.mains.get(folder).into_iter().flatten().flatten().any(|candidate| candidate == module)
@@ -130,7 +130,7 @@ impl Linker<'_> {
             paths.retain(|path| gate.path(path).is_ok());
             paths
         };
-        self.server.context.gate.run(check).await.unwrap_or_default()
+        self.server.gate().run(check).await.unwrap_or_default()
     }
 
     /// The module of a package of the tree, if its manifest leaves no choice.
@@ -147,7 +147,7 @@ impl Linker<'_> {
                 }
                 packages
             };
-            self.packages = Some(self.server.context.gate.run(read).await.unwrap_or_default());
+            self.packages = Some(self.server.gate().run(read).await.unwrap_or_default());
         }
         let Some((name, rest)) = specifiers::split_package(specifier) else { return vec![] };
         let Some(folder) = self.packages.iter().flatten().find(|(known, _)| *known == name).map(|(_, folder)| folder)
@@ -156,7 +156,7 @@ impl Linker<'_> {
         };
         let (of, rest) = (folder.clone(), rest.to_owned());
         let read = move |gate: &Gate| specifiers::places_in_package(gate, &of, &rest);
-        let places = self.server.context.gate.run(read).await.unwrap_or_default();
+        let places = self.server.gate().run(read).await.unwrap_or_default();
         let found: BTreeSet<PathBuf> =
             places.iter().flat_map(|place| self.named(&folder.join("package.json"), place)).collect();
         if found.len() == 1 { found.into_iter().collect() } else { vec![] }
@@ -177,7 +177,7 @@ impl Linker<'_> {
             });
             ModuleDependents { words, files }
         };
-        let found = Arc::new(self.server.context.gate.run(find).await.unwrap_or_default());
+        let found = Arc::new(self.server.gate().run(find).await.unwrap_or_default());
         self.dependents_of.insert(module.into(), found.clone());
         found
     }

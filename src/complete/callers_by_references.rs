@@ -9,17 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::asked_server::AskedServer;
+use crate::commonjs::stamped_text;
 use crate::limits::MAX_CALLER_FILES;
-use crate::query::commonjs::stamped_text;
-use crate::query::no_answer::ProviderFailure;
-use crate::query::operations::references;
-use crate::query::provider::Provider;
-use crate::query::provider_call::{self, RequestContext};
-use crate::server::documents::document::DocumentInput;
 use codeyard_files::gate::{Gate, spelt_path};
 use codeyard_index::extract::extract;
 use codeyard_index::{Language, ReferenceRole, Symbol};
 use codeyard_lsp::convert::{RawCall, RawCallItem};
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_lsp::registry::UnlistedCallers;
 use codeyard_lsp::text::Document;
 use codeyard_model::code::SymbolKind;
@@ -38,32 +35,30 @@ const METHOD: u32 = 6;
 const FUNCTION: u32 = 12;
 
 /// Callers with those that the server didn't list.
-pub(super) struct CompletedCalls {
+pub struct CompletedCalls {
     /// All of them.
-    pub(super) calls: Vec<RawCall>,
+    pub calls: Vec<RawCall>,
     /// Says that some references weren't looked at, because they are in too many files.
-    pub(super) undecided: Option<UndecidedName>,
+    pub undecided: Option<UndecidedName>,
 }
 
 /// `own` are the server's callers of the function at a position.
 ///
 /// # Errors
 /// As of any request to the server.
-pub(super) async fn complete(
-    provider: &Provider,
+pub async fn complete<S: AskedServer>(
+    server: S,
     which: UnlistedCallers,
     (document, position): (&DocumentInput, Position),
     mut own: Vec<RawCall>,
-    context: RequestContext<'_>,
-) -> Result<CompletedCalls, ProviderFailure> {
+) -> Result<CompletedCalls, S::Failure> {
     let names = match which {
         UnlistedCallers::SameName => Some(own.iter().map(|call| call.item.name.clone()).collect::<BTreeSet<_>>()),
         UnlistedCallers::TopLevel => None,
     };
     // Of a function of the same name in another program.
     own.retain(|call| names.is_none() || !call.from_ranges.is_empty());
-    let request = references::at(document.clone(), position, false, provider.spec.quirks.open_set_matters);
-    let references = provider_call::ask(provider, &request, context).await?;
+    let references = server.references(document, position, false).await?;
     let mut listed: BTreeSet<(&str, Range)> = BTreeSet::new();
     for call in &own {
         listed.extend(call.from_ranges.iter().map(|range| (&*call.calls_in, *range)));
@@ -72,7 +67,7 @@ pub(super) async fn complete(
     let is_meant = |uri: &str| match which {
         UnlistedCallers::SameName => true,
         // The file name decides the language, and it is the end of a URI as of a path.
-        UnlistedCallers::TopLevel => provider.servers.serves(&provider.spec, Path::new(uri)),
+        UnlistedCallers::TopLevel => server.serves(Path::new(uri)),
     };
     for reference in references.into_iter().filter(|reference| is_meant(&reference.uri)) {
         if !listed.contains(&(&*reference.uri, reference.range)) {
@@ -91,7 +86,7 @@ pub(super) async fn complete(
         });
         calls.collect::<Vec<_>>()
     };
-    let more = context.gate.run(find).await?;
+    let more = server.gate().run(find).await?;
     own.extend(more);
     Ok(CompletedCalls { calls: own, undecided })
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::limits::MAX_DOCUMENT_BYTES;
+use crate::text::Document;
 use codeyard_base::digest::sha256;
 use codeyard_base::ids::LanguageId;
 use codeyard_files::gate::{FileStamp, Gate};
-use codeyard_lsp::limits::MAX_DOCUMENT_BYTES;
-use codeyard_lsp::text::Document;
 use codeyard_model::uri::CanonicalUri;
 
 /// The content of a document, read from disk at once.

@@ -16,7 +16,6 @@ mod linker;
 mod module_cache;
 mod name_places;
 mod place_targets;
-mod requests;
 mod resolution;
 mod sources;
 mod specifiers;
@@ -25,6 +24,7 @@ mod word_set;
 
 use std::sync::Arc;
 
+use crate::asked_server::AskedServer;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::{RawCall, ReplyEntries};
 use codeyard_model::coverage::UndecidedName;
@@ -33,31 +33,27 @@ use codeyard_model::uri::UriAdmission;
 
 use self::linker::Linker;
 pub use self::module_cache::ModuleCache;
-use self::requests::ServerQuestions;
-pub(crate) use self::sources::{WorkspaceFiles, stamped_text};
-use crate::query::no_answer::ProviderFailure;
-use crate::query::provider::Provider;
-use crate::query::provider_call::RequestContext;
-use crate::server::documents::document::DocumentInput;
+pub(crate) use self::sources::stamped_text;
+use codeyard_lsp::documents::document_input::DocumentInput;
 
 /// The symbol that is asked about.
 #[derive(Clone, Copy)]
-pub(super) struct AskedSymbol<'a> {
+pub struct AskedSymbol<'a> {
     /// The document.
-    pub(super) document: &'a DocumentInput,
+    pub document: &'a DocumentInput,
     /// Where in it.
-    pub(super) position: Position,
+    pub position: Position,
     /// Whether declarations count as references.
-    pub(super) include_declaration: bool,
+    pub include_declaration: bool,
 }
 
 /// References with those through CommonJS.
 #[derive(Debug, Default)]
-pub(super) struct LinkedReferences {
+pub struct LinkedReferences {
     /// All of them, without an order.
-    pub(super) locations: Vec<RawLocation>,
+    pub locations: Vec<RawLocation>,
     /// Places that may be further ones.
-    pub(super) undecided: Option<UndecidedName>,
+    pub undecided: Option<UndecidedName>,
 }
 
 impl ReplyEntries for LinkedReferences {
@@ -68,26 +64,25 @@ impl ReplyEntries for LinkedReferences {
 
 /// Callers with those through CommonJS.
 #[derive(Debug, Default)]
-pub(super) struct LinkedCalls {
+pub struct LinkedCalls {
     /// The calls that the server didn't list.
-    pub(super) calls: Vec<RawCall>,
+    pub calls: Vec<RawCall>,
     /// Whether the symbol is an export of CommonJS.
-    pub(super) is_export: bool,
+    pub is_export: bool,
     /// Places that may be further ones.
-    pub(super) undecided: Option<UndecidedName>,
+    pub undecided: Option<UndecidedName>,
 }
 
 /// `own` are the server's references of the symbol; the result has those through CommonJS too.
 ///
 /// # Errors
 /// As of any request to the server.
-pub(super) async fn find(
-    provider: &Provider,
+pub async fn find<S: AskedServer>(
+    server: S,
     asked: AskedSymbol<'_>,
     own: Vec<RawLocation>,
-    context: RequestContext<'_>,
-) -> Result<LinkedReferences, ProviderFailure> {
-    let (linker, is_export) = linked(provider, asked, Some(&own), context).await?;
+) -> Result<LinkedReferences, S::Failure> {
+    let (linker, is_export) = linked(server, asked, Some(&own)).await?;
     if !is_export || linker.places.is_empty() {
         return Ok(LinkedReferences { locations: own, undecided: linker.undecided() });
     }
@@ -100,7 +95,7 @@ pub(super) async fn find(
         locations.extend(found.map(|(uri, range)| RawLocation { uri, range }));
         locations
     };
-    let locations = context.gate.run(locate).await?;
+    let locations = server.gate().run(locate).await?;
     Ok(LinkedReferences { locations, undecided: linker.undecided() })
 }
 
@@ -108,36 +103,34 @@ pub(super) async fn find(
 ///
 /// # Errors
 /// As of any request to the server.
-pub(super) async fn callers(
-    provider: &Provider,
+pub async fn callers<S: AskedServer>(
+    server: S,
     asked: AskedSymbol<'_>,
     own: &[RawCall],
-    context: RequestContext<'_>,
-) -> Result<LinkedCalls, ProviderFailure> {
-    let (mut linker, is_export) = linked(provider, asked, None, context).await?;
+) -> Result<LinkedCalls, S::Failure> {
+    let (mut linker, is_export) = linked(server, asked, None).await?;
     let calls = if is_export { callers::of_places(&mut linker, own).await } else { Vec::new() };
     Ok(LinkedCalls { calls, is_export, undecided: linker.undecided() })
 }
 
 /// Finds the places of a symbol, and whether it is an export; if not, nothing is known. `uses` are the server's references if it was asked for
 /// them.
-async fn linked<'a>(
-    provider: &'a Provider,
+async fn linked<S: AskedServer>(
+    server: S,
     asked: AskedSymbol<'_>,
     uses: Option<&[RawLocation]>,
-    context: RequestContext<'a>,
-) -> Result<(Linker<'a>, bool), ProviderFailure> {
-    let questions = ServerQuestions { provider, context };
-    let words = if provider.spec.quirks.links_commonjs { sources::words(context).await } else { Arc::default() };
-    let mut linker = Linker::new(questions, words);
-    if !provider.spec.quirks.links_commonjs || !linker.may_link(asked.document) {
+) -> Result<(Linker<S>, bool), S::Failure> {
+    let links = server.spec().quirks.links_commonjs;
+    let words = if links { sources::words(&server).await } else { Arc::default() };
+    let mut linker = Linker::new(server, words);
+    if !links || !linker.may_link(asked.document) {
         return Ok((linker, false));
     }
     if !linker.is_commonjs(asked).await? && !linker.is_required().await? {
         // The server lists the references of such a symbol, but not its callers.
         let is_unknown_import = uses.is_none() && linker.is_unknown_import(asked).await;
         if is_unknown_import {
-            let all = questions.references(asked.document, asked.position, true).await?;
+            let all = server.references(asked.document, asked.position, true).await?;
             linker.add_all(&all).await;
         }
         return Ok((linker, is_unknown_import));
@@ -145,7 +138,7 @@ async fn linked<'a>(
     let all = match uses {
         Some(uses) if asked.include_declaration => uses.to_vec(),
         // A declaration leads to an export too.
-        _ => questions.references(asked.document, asked.position, true).await?,
+        _ => server.references(asked.document, asked.position, true).await?,
     };
     let is_export = linker.link(asked, &all, uses.unwrap_or(&all)).await?;
     Ok((linker, is_export))

@@ -12,10 +12,10 @@ use super::linker::{FoundPlace, Linker, Target};
 use super::name_places::{text_at, word_at, words};
 use super::sources::LinkedFile;
 use super::specifiers;
+use crate::asked_server::{AskedServer, definitions};
 use crate::limits::MAX_LINKED_PLACES;
-use crate::query::no_answer::ProviderFailure;
-use crate::server::documents::document::DocumentInput;
 use codeyard_index::commonjs::{ExportedValue, ModuleExport, NamePlace, RequireBinding, RequireCall};
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::position::{Position, Range};
 
 /// A name that is taken out of a call of `require`.
@@ -30,12 +30,12 @@ struct TakenName {
     call: Option<RequireCall>,
 }
 
-impl Linker<'_> {
+impl<S: AskedServer> Linker<S> {
     /// Adds the exports by which `require` takes the symbol out of modules that export by `export`. `false`: there are none.
     ///
     /// # Errors
     /// As of any request to the server.
-    pub(super) async fn is_required(&mut self) -> Result<bool, ProviderFailure> {
+    pub(super) async fn is_required(&mut self) -> Result<bool, S::Failure> {
         if !self.words.any(|_, text| text.may_have("require")) {
             return Ok(false);
         }
@@ -74,7 +74,7 @@ impl Linker<'_> {
         module: &Path,
         file: &LinkedFile,
         defined: Range,
-    ) -> Result<Vec<Option<String>>, ProviderFailure> {
+    ) -> Result<Vec<Option<String>>, S::Failure> {
         let mut names = Vec::new();
         if file.links.es_exports.is_empty() {
             return Ok(names);
@@ -100,7 +100,7 @@ impl Linker<'_> {
     }
 
     /// The exports of other modules that pass on an export by `export … from`.
-    pub(super) async fn passed_on_by_export(&mut self, target: &Target) -> Result<Vec<Target>, ProviderFailure> {
+    pub(super) async fn passed_on_by_export(&mut self, target: &Target) -> Result<Vec<Target>, S::Failure> {
         let (module, name) = target;
         let Some(name) = name else { return Ok(vec![]) };
         let dependents = self.dependents(module).await;
@@ -126,7 +126,7 @@ impl Linker<'_> {
     }
 
     /// Whether any file takes an export out of `require`.
-    async fn is_taken(&mut self, (module, name): &Target) -> Result<bool, ProviderFailure> {
+    async fn is_taken(&mut self, (module, name): &Target) -> Result<bool, S::Failure> {
         let dependents = self.dependents(module).await;
         for path in &dependents.files {
             let Some(file) = self.file(path).await else { continue };
@@ -140,7 +140,7 @@ impl Linker<'_> {
     }
 
     /// The places of an export by `export`, and what it is taken from.
-    pub(super) async fn add_es_exports(&mut self, (path, name): &Target) -> Result<(), ProviderFailure> {
+    pub(super) async fn add_es_exports(&mut self, (path, name): &Target) -> Result<(), S::Failure> {
         let Some(file) = self.file(path).await else { return Ok(()) };
         let exports = &file.links.es_exports;
         let is_explicit = exports.iter().any(|export| export.name == *name);
@@ -177,7 +177,7 @@ impl Linker<'_> {
     }
 
     /// Adds names that are taken out of other modules than these, if the server's definition of them is the symbol.
-    async fn add_taken(&mut self, modules: &[&Path], name: &str) -> Result<(), ProviderFailure> {
+    async fn add_taken(&mut self, modules: &[&Path], name: &str) -> Result<(), S::Failure> {
         let mut taken = Vec::new();
         for path in self.words.files(|_, text| text.may_have("require") && text.may_have(name)) {
             if let Some(file) = self.file(&path).await {
@@ -195,7 +195,7 @@ impl Linker<'_> {
         let is_cut = self.words.is_cut || taken.len() > MAX_LINKED_PLACES;
         taken.truncate(MAX_LINKED_PLACES);
         let asked: Vec<_> = taken.iter().map(|(taken, _)| (taken.document.clone(), taken.place.1.start)).collect();
-        let all = self.server.definitions(&asked).await?;
+        let all = definitions(&self.server, &asked).await?;
         self.admit(all.iter().flatten()).await;
         for ((taken, is_unknown), defined) in taken.into_iter().zip(all) {
             let defined = self.places_of(&defined);

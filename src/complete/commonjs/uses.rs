@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::linker::{Linker, Target};
 use super::name_places::words;
 use super::sources::LinkedFile;
+use crate::asked_server::{AskedServer, definitions};
 use crate::limits::MAX_LINKED_PLACES;
-use crate::query::no_answer::ProviderFailure;
-use crate::server::documents::document::DocumentInput;
 use codeyard_index::commonjs::{ExportedValue, NamePlace, RequireBinding, RequireCall};
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::position::{Position, Range};
 
 /// A place with the name, before the server is asked what it is.
@@ -23,9 +23,9 @@ struct NamedPlace {
     is_computed: bool,
 }
 
-impl Linker<'_> {
+impl<S: AskedServer> Linker<S> {
     /// Adds the places where a target is taken out of its module.
-    pub(super) async fn add_requirers(&mut self, target: &Target) -> Result<(), ProviderFailure> {
+    pub(super) async fn add_requirers(&mut self, target: &Target) -> Result<(), S::Failure> {
         let (module, name) = target;
         let dependents = self.dependents(module).await;
         for path in &dependents.files {
@@ -47,7 +47,7 @@ impl Linker<'_> {
         file: &LinkedFile,
         call: &RequireCall,
         name: Option<&str>,
-    ) -> Result<(), ProviderFailure> {
+    ) -> Result<(), S::Failure> {
         let place = |range: Range| (path.to_path_buf(), range);
         match (&call.binding, name) {
             (RequireBinding::Unnamed, None) => self.add(place(call.specifier.range), false),
@@ -88,12 +88,7 @@ impl Linker<'_> {
     }
 
     /// Adds the places of a variable that holds the symbol.
-    async fn add_variable(
-        &mut self,
-        path: &Path,
-        file: &LinkedFile,
-        variable: &NamePlace,
-    ) -> Result<(), ProviderFailure> {
+    async fn add_variable(&mut self, path: &Path, file: &LinkedFile, variable: &NamePlace) -> Result<(), S::Failure> {
         let Some(places) = file.links.places_of(variable) else {
             return self.add_references(path, variable.range.start).await;
         };
@@ -109,7 +104,7 @@ impl Linker<'_> {
         path: &Path,
         file: &LinkedFile,
         variable: &NamePlace,
-    ) -> Result<Vec<Range>, ProviderFailure> {
+    ) -> Result<Vec<Range>, S::Failure> {
         if let Some(places) = file.links.places_of(variable) {
             return Ok(places.to_vec());
         }
@@ -134,7 +129,7 @@ impl Linker<'_> {
     }
 
     /// Asks the server about all other places with a name of the targets, until none of them is new.
-    pub(super) async fn confirm_named_places(&mut self) -> Result<(), ProviderFailure> {
+    pub(super) async fn confirm_named_places(&mut self) -> Result<(), S::Failure> {
         let mut seen = BTreeSet::new();
         loop {
             let names: Vec<String> = self.names().into_iter().filter(|name| seen.insert(name.clone())).collect();
@@ -148,11 +143,11 @@ impl Linker<'_> {
         }
     }
 
-    async fn confirm_places_of(&mut self, name: &str) -> Result<(), ProviderFailure> {
+    async fn confirm_places_of(&mut self, name: &str) -> Result<(), S::Failure> {
         let candidates = self.named_places(name).await;
         let asked: Vec<(DocumentInput, Position)> =
             candidates.iter().map(|place| (place.document.clone(), place.range.start)).collect();
-        let defined = self.server.definitions(&asked).await?;
+        let defined = definitions(&self.server, &asked).await?;
         self.admit(defined.iter().flatten()).await;
         for (candidate, defined) in candidates.into_iter().zip(defined) {
             let is_doubtful = candidate.is_computed || (candidate.is_doubtful && defined.is_empty());

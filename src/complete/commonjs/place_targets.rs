@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::linker::{FoundPlace, Linker};
 use super::sources::{LinkedFile, is_javascript};
-use crate::query::no_answer::ProviderFailure;
+use crate::asked_server::AskedServer;
 use codeyard_index::commonjs::{ExportedValue, ModuleExport, RequireBinding, RequireCall};
 use codeyard_model::position::Position;
 
-impl Linker<'_> {
+impl<S: AskedServer> Linker<S> {
     /// The exports and the modules that a place belongs to become targets.
-    pub(super) async fn match_place(&mut self, (path, range): &FoundPlace) -> Result<(), ProviderFailure> {
+    pub(super) async fn match_place(&mut self, (path, range): &FoundPlace) -> Result<(), S::Failure> {
         let Some(file) = self.file(path).await else { return Ok(()) };
         for export in &file.links.exports {
             let is_key = export.name.is_some() && export.key.start == range.start;
@@ -43,7 +43,7 @@ impl Linker<'_> {
     }
 
     /// `variable.name`, where the variable is a module.
-    async fn match_member(&mut self, path: &Path, file: &LinkedFile, at: Position) -> Result<(), ProviderFailure> {
+    async fn match_member(&mut self, path: &Path, file: &LinkedFile, at: Position) -> Result<(), S::Failure> {
         let Some(member) = file.links.members.iter().find(|member| member.property.range.start == at) else {
             return Ok(());
         };

@@ -11,14 +11,13 @@ use std::sync::Arc;
 use super::AskedSymbol;
 use super::module_cache::ModuleWords;
 use super::name_places::word_at;
-use super::requests::ServerQuestions;
 use super::resolution::ModuleDependents;
 use super::sources::{self, LinkedFile, is_javascript};
 
-use crate::query::no_answer::ProviderFailure;
-use crate::server::documents::document::DocumentInput;
+use crate::asked_server::AskedServer;
 use codeyard_files::gate::Gate;
 use codeyard_index::commonjs::ExportedValue;
+use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::coverage::UndecidedName;
 use codeyard_model::position::{Position, Range, RawLocation};
 use codeyard_model::uri::UriAdmission;
@@ -33,8 +32,8 @@ pub(super) type Target = (PathBuf, Option<String>);
 pub(super) type FoundPlace = (PathBuf, Range);
 
 /// What is known so far of one symbol.
-pub(super) struct Linker<'a> {
-    pub(super) server: ServerQuestions<'a>,
+pub(super) struct Linker<S> {
+    pub(super) server: S,
     /// The words of all files.
     pub(super) words: Arc<ModuleWords>,
     files: BTreeMap<PathBuf, Option<Arc<LinkedFile>>>,
@@ -69,9 +68,9 @@ pub(super) struct Linker<'a> {
     pub(super) is_cut: bool,
 }
 
-impl<'a> Linker<'a> {
+impl<S: AskedServer> Linker<S> {
     /// A linker that knows nothing yet.
-    pub(super) fn new(server: ServerQuestions<'a>, words: Arc<ModuleWords>) -> Self {
+    pub(super) fn new(server: S, words: Arc<ModuleWords>) -> Self {
         Self {
             server,
             words,
@@ -106,13 +105,13 @@ impl<'a> Linker<'a> {
     ///
     /// # Errors
     /// As of any request to the server.
-    pub(super) async fn is_commonjs(&mut self, asked: AskedSymbol<'_>) -> Result<bool, ProviderFailure> {
+    pub(super) async fn is_commonjs(&mut self, asked: AskedSymbol<'_>) -> Result<bool, S::Failure> {
         let defined = self.server.definition(asked.document, asked.position).await?;
         self.defined = self.admitted(&defined).await;
         self.near = self.defined.iter().map(|(path, _)| path.clone()).collect();
         self.near.insert(asked.document.source.uri.to_path());
         for path in &self.near {
-            if sources::mentions_modules(self.server.context.gate, path).await {
+            if sources::mentions_modules(self.server.gate(), path).await {
                 return Ok(true);
             }
         }
@@ -129,7 +128,7 @@ impl<'a> Linker<'a> {
         asked: AskedSymbol<'_>,
         own: &[RawLocation],
         uses: &[RawLocation],
-    ) -> Result<bool, ProviderFailure> {
+    ) -> Result<bool, S::Failure> {
         self.separates_declarations = !asked.include_declaration;
         let own = self.admitted(own).await;
         let mut seeds: BTreeSet<FoundPlace> = self.defined.iter().cloned().collect();
@@ -166,17 +165,12 @@ impl<'a> Linker<'a> {
         wanted.map(|(place, _)| place.clone()).collect()
     }
 
-    /// All places.
-    pub(super) fn found_places(&self) -> impl Iterator<Item = FoundPlace> + use<> {
-        self.places.keys().cloned().collect::<Vec<_>>().into_iter()
-    }
-
     /// A file with its links.
     pub(super) async fn file(&mut self, path: &Path) -> Option<Arc<LinkedFile>> {
         if let Some(known) = self.files.get(path) {
             return known.clone();
         }
-        let file = sources::linked_file(self.server.context, path, self.words.settled(path)).await;
+        let file = sources::linked_file(&self.server, path, self.words.settled(path)).await;
         self.files.insert(path.into(), file.clone());
         file
     }
@@ -201,7 +195,7 @@ impl<'a> Linker<'a> {
     }
 
     /// Handles new targets and places until there are none.
-    pub(super) async fn follow(&mut self) -> Result<(), ProviderFailure> {
+    pub(super) async fn follow(&mut self) -> Result<(), S::Failure> {
         loop {
             if let Some(place) = self.new_places.pop() {
                 self.match_place(&place).await?;
@@ -237,7 +231,7 @@ impl<'a> Linker<'a> {
             };
             unknown.into_iter().map(|uri| (uri.clone(), path_of(&uri))).collect()
         };
-        self.named_files.extend(self.server.context.gate.run(admit).await.unwrap_or_default());
+        self.named_files.extend(self.server.gate().run(admit).await.unwrap_or_default());
     }
 
     /// The places of locations inside the roots, after [`Self::admit`].
@@ -276,7 +270,7 @@ impl<'a> Linker<'a> {
     }
 
     /// Adds the server's references of the symbol at a position.
-    pub(super) async fn add_references(&mut self, path: &Path, at: Position) -> Result<(), ProviderFailure> {
+    pub(super) async fn add_references(&mut self, path: &Path, at: Position) -> Result<(), S::Failure> {
         if !self.asked.insert((path.to_path_buf(), at)) {
             return Ok(());
         }
@@ -297,7 +291,7 @@ impl<'a> Linker<'a> {
     }
 
     /// The places of a target in its own module, and what it is taken from.
-    async fn add_exports(&mut self, (path, name): &Target) -> Result<(), ProviderFailure> {
+    async fn add_exports(&mut self, (path, name): &Target) -> Result<(), S::Failure> {
         let Some(file) = self.file(path).await else { return Ok(()) };
         self.add_es_exports(&(path.clone(), name.clone())).await?;
         for export in file.links.exports.iter().filter(|export| export.name == *name) {

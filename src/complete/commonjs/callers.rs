@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::linker::Linker;
+use crate::asked_server::AskedServer;
 use codeyard_lsp::convert::{RawCall, RawCallItem};
 use codeyard_model::position::{Position, Range};
 
@@ -12,10 +13,9 @@ const MODULE: u32 = 2;
 
 /// The calls among the places that were found, without those that are `listed`, by the function around them. A call outside of any
 /// function has the file as its caller, as at the servers.
-pub(super) async fn of_places(linker: &mut Linker<'_>, listed: &[RawCall]) -> Vec<RawCall> {
-    let places: Vec<_> = linker.found_places().collect();
+pub(super) async fn of_places<S: AskedServer>(linker: &mut Linker<S>, listed: &[RawCall]) -> Vec<RawCall> {
     let mut by_caller: BTreeMap<(Arc<str>, Range, Range), RawCall> = BTreeMap::new();
-    for (path, range) in places {
+    for (path, range) in linker.found(true) {
         let Some(file) = linker.file(&path).await else { continue };
         let uri: Arc<str> = file.document.source.uri.text();
         if !file.links.callees.contains(&range.start) || is_listed(listed, &uri, range) {

@@ -77,7 +77,7 @@ struct FileWords {
 
 impl ModuleCache {
     /// A file may have changed. It must be reported before the epochs are raised.
-    pub(crate) fn changed(&self, file: &Path) {
+    pub fn changed(&self, file: &Path) {
         let mut changed = self.changed.lock();
         if !changed.any && sources::is_module(file) {
             changed.files.insert(file.into());
@@ -88,7 +88,7 @@ impl ModuleCache {
     }
 
     /// Any file may have changed.
-    pub(crate) fn all_changed(&self) {
+    pub fn all_changed(&self) {
         *self.changed.lock() = ChangedFiles { any: true, files: HashSet::new() };
     }
 

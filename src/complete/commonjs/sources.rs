@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::module_cache::{ModuleCache, ModuleWords};
-use crate::query::provider_call::RequestContext;
-use crate::server::documents::document::{DocumentInput, DocumentSource};
-use crate::status::watch_slot::WatchSlot;
+use super::module_cache::ModuleWords;
+use crate::asked_server::AskedServer;
 use codeyard_base::digest::sha256;
 use codeyard_base::ids::LanguageId;
 use codeyard_files::gate::{FileStamp, Gate};
 use codeyard_index::commonjs::ModuleLinks;
+use codeyard_lsp::documents::document_input::{DocumentInput, DocumentSource};
 use codeyard_lsp::text::Document;
-use codeyard_model::epoch::Epochs;
 use codeyard_model::uri::CanonicalUri;
 
 /// Extensions with their language ids; those of JavaScript come first.
@@ -33,17 +31,6 @@ const OF_JAVASCRIPT: usize = 4;
 /// Bytes that one item of [`ModuleLinks`] takes, about.
 const BYTES_PER_LINK: usize = 96;
 
-/// The files of a workspace, for questions about several of them.
-#[derive(Clone, Copy)]
-pub(crate) struct WorkspaceFiles<'a> {
-    /// Lists them.
-    pub(crate) slot: &'a WatchSlot,
-    /// What earlier questions read of them.
-    pub(crate) modules: &'a ModuleCache,
-    /// The epochs at which the question was asked.
-    pub(crate) epochs: Epochs,
-}
-
 /// A file with its links.
 pub(super) struct LinkedFile {
     pub(super) document: DocumentInput,
@@ -63,12 +50,12 @@ impl LinkedFile {
 }
 
 /// The words of all files. Without a list of files there are none.
-pub(super) async fn words(context: RequestContext<'_>) -> Arc<ModuleWords> {
-    let listed = context.files.and_then(|files| Some((files, files.slot.get()?)));
-    let Some((files, watched)) = listed else { return Arc::default() };
-    let (cache, epochs) = (files.modules.clone(), files.epochs);
-    let listed = watched.source_files();
-    context.gate.run(move |gate| cache.words(&listed, gate, &epochs)).await.unwrap_or_default()
+pub(super) async fn words(server: &impl AskedServer) -> Arc<ModuleWords> {
+    let (Some((cache, epochs)), Some(listed)) = (server.modules(), server.source_files()) else {
+        return Arc::default();
+    };
+    let cache = cache.clone();
+    server.gate().run(move |gate| cache.words(&listed, gate, &epochs)).await.unwrap_or_default()
 }
 
 /// Whether it is a file of JavaScript.
@@ -88,16 +75,16 @@ fn language(path: &Path) -> Option<usize> {
 
 /// A file with its links. `None` if it can't be read, or is too large.
 pub(super) async fn linked_file(
-    context: RequestContext<'_>,
+    server: &impl AskedServer,
     path: &Path,
     settled: Option<FileStamp>,
 ) -> Option<Arc<LinkedFile>> {
     if !is_module(path) {
         return None;
     }
-    let cache = context.files.map(|files| files.modules.clone()).unwrap_or_default();
+    let cache = server.modules().map(|(cache, _)| cache.clone()).unwrap_or_default();
     let path = path.to_path_buf();
-    context.gate.run(move |gate| cache.file(gate, &path, settled)).await.ok().flatten()
+    server.gate().run(move |gate| cache.file(gate, &path, settled)).await.ok().flatten()
 }
 
 /// Whether the text of a file says anything about CommonJS.

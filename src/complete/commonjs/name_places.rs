@@ -1,6 +1,6 @@
 //! The places of names in a text, as far as characters tell.
 
-use crate::query::identifiers::is_part;
+use crate::identifier::is_part;
 use codeyard_lsp::text::Document;
 use codeyard_model::position::{Position, Range};
 
