@@ -14,9 +14,6 @@ pub const TOKEN_USE_INTERVAL_S: u64 = 60;
 /// Permissions in one state directory. The oldest is dropped first.
 pub const MAX_PERMISSIONS: usize = 1_024;
 
-/// Size of a file of an earlier version that is imported, in bytes.
-pub(crate) const MAX_IMPORTED_FILE_BYTES: u64 = 1024 * 1024;
-
 /// Names that are tried when a file is moved beside itself.
 pub(crate) const MAX_BACKUP_NAMES: u32 = 1_000;
 

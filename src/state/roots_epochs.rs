@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn the_last_number_has_no_successor() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("epochs")).unwrap();
-        std::fs::write(dir.path().join("epochs/w"), format!("{}\n", i64::MAX)).unwrap();
         let epochs = epochs(dir.path()).unwrap();
+        let database = rusqlite::Connection::open(dir.path().join(crate::STATE_FILE)).unwrap();
+        database.execute("INSERT INTO counter VALUES (?1, 'w', ?2)", (ROOTS_EPOCHS.as_str(), i64::MAX)).unwrap();
         let name = WorkspaceName::new("w").unwrap();
         for _ in 0..2 {
             assert!(matches!(epochs.next(&name), Err(StateError::Damaged { .. })));

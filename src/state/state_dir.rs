@@ -98,8 +98,8 @@ impl StateDir {
         ServeLock::take(&self.path.join(SERVE_LOCK_FILE))
     }
 
-    /// The store of tokens, permissions, epochs and the warm set. The first call opens it, creates it if it doesn't exist, and imports
-    /// the files of earlier versions; later calls return the same handle. Blocks.
+    /// The store of tokens, permissions, epochs and the warm set. The first call opens it, and creates it if it
+    /// doesn't exist; later calls return the same handle. Blocks.
     ///
     /// # Errors
     /// If it can't be opened.

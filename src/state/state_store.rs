@@ -195,7 +195,7 @@ pub enum StateError {
         /// Which file.
         file: PathBuf,
     },
-    /// A server of an earlier version runs, and needs the files that would be imported.
+    /// A server of an earlier version runs, and may not know the schema to which the database would be migrated.
     #[error(
         "state directory {} is in use by codeyard of an earlier version{}; stop it, then run the command again",
         folder.display(), pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
@@ -205,14 +205,6 @@ pub enum StateError {
         folder: PathBuf,
         /// The process id of the server; `None` if it is not known.
         pid: Option<u32>,
-    },
-    /// A file of an earlier version can't be imported.
-    #[error("{} can't be imported ({reason}); repair it or move it away, then run the command again", file.display())]
-    Import {
-        /// Which file.
-        file: PathBuf,
-        /// Why.
-        reason: String,
     },
     /// The system refused.
     #[error("{} can't be read or written: {source}; check the permissions of its folder", file.display())]

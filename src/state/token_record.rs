@@ -66,12 +66,7 @@ impl TokenInfo {
 impl TokenValue {
     /// The value of a token of `principal` that is made now.
     pub(crate) fn new(principal: &str, now: u64) -> Self {
-        Self { created: Some(now), ..Self::of_unknown_age(principal) }
-    }
-
-    /// The value of a token of `principal` of which an earlier version stored no more.
-    pub(crate) fn of_unknown_age(principal: &str) -> Self {
-        Self { principal: principal.to_owned(), created: None, used: None, ends: None }
+        Self { principal: principal.to_owned(), created: Some(now), used: None, ends: None }
     }
 
     /// The value that says `info`.

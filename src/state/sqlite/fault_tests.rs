@@ -1,4 +1,4 @@
-//! What an operator meets when files are left over, the disk is full, or another version runs.
+//! What an operator meets when files are left over or the disk is full.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,31 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::ffi;
 
-use super::tests::{NAMES, hash, keys, open, put, token_file};
+use super::tests::{NAMES, keys, open, put};
 use super::*;
-use crate::serve_lock::ServeLock;
-use crate::token_store::TOKENS;
-use codeyard_base::file_lock::FileLock;
-
-#[test]
-fn an_import_beside_a_running_server_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let folder = dir.path().canonicalize().unwrap();
-    fs::write(folder.join("tokens"), token_file(&[("local", 'a')])).unwrap();
-    fs::write(folder.join("serve.lock"), "4711\n").unwrap();
-    let held = FileLock::acquire(&folder.join("serve.lock")).unwrap();
-    let error = SqliteStore::open(&folder).unwrap_err();
-    let expected = format!(
-        "state directory {} is in use by codeyard of an earlier version (process 4711); stop it, then run the command again",
-        folder.display()
-    );
-    assert_eq!(error.to_string(), expected);
-    assert!(folder.join("tokens").exists() && !folder.join(STATE_FILE).exists());
-    drop(held);
-    let own = ServeLock::take(&folder.join("serve.lock")).unwrap();
-    assert_eq!(keys(&open(&folder), TOKENS), [hash('a')], "the process that serves imports");
-    drop(own);
-}
 
 #[test]
 fn a_damaged_index_is_noticed() {
@@ -103,23 +80,4 @@ fn errors_name_the_disk_the_folder_or_the_file() {
     }
     let other = StateError::NotPrivate { file }.to_string();
     assert!(other.contains("run the command as its owner, or chown it") && other.contains("are lost"), "{other}");
-}
-
-#[test]
-fn a_removed_token_stays_removed_when_a_changed_file_is_imported() {
-    let dir = tempfile::tempdir().unwrap();
-    let tokens = dir.path().join("tokens");
-    fs::write(&tokens, token_file(&[("a", 'a'), ("b", 'b'), ("c", 'c')])).unwrap();
-    let store = open(dir.path());
-    store.update(TOKENS, &mut |_| vec![Write::Remove { key: hash('a') }]).unwrap();
-    let value = crate::token_record::TokenValue::of_unknown_age("n").encode();
-    store.update(TOKENS, &mut |_| vec![Write::Put { key: hash('9'), value: value.clone() }]).unwrap();
-    drop(store);
-    // The earlier version runs again: it knows `a`, removes `b` and adds `d`.
-    fs::remove_file(dir.path().join("tokens.imported")).unwrap();
-    fs::write(&tokens, token_file(&[("a", 'a'), ("c", 'c'), ("d", 'd')])).unwrap();
-    assert_eq!(keys(&open(dir.path()), TOKENS), [hash('c'), hash('9'), hash('d')]);
-    // The earlier version made a new file, because the imported one was not renamed back.
-    fs::write(&tokens, token_file(&[("local", 'e')])).unwrap();
-    assert_eq!(keys(&open(dir.path()), TOKENS), [hash('c'), hash('9'), hash('d'), hash('e')]);
 }

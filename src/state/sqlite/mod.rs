@@ -7,9 +7,7 @@
 mod connection;
 #[cfg(test)]
 mod fault_tests;
-mod import;
 mod leftovers;
-mod legacy;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -41,10 +39,10 @@ struct Reader {
 }
 
 impl SqliteStore {
-    /// Opens the database in `folder`, creating it if it doesn't exist, and imports the files of earlier versions.
+    /// Opens the database in `folder`, creating it if it doesn't exist.
     ///
     /// # Errors
-    /// If the database or a file to import is damaged, of a newer version, of another user, or can't be read and written.
+    /// If the database is damaged, of a newer version, of another user, or can't be read and written.
     pub fn open(folder: &Path) -> Result<Self, StateError> {
         let real = folder.canonicalize().map_err(|source| StateError::Io { file: folder.join(STATE_FILE), source })?;
         let store = Self { file: real.join(STATE_FILE), reader: Mutex::default(), writer: Mutex::default() };
@@ -85,10 +83,7 @@ impl SqliteStore {
             Some(open) if Some(open.identity) == present => open,
             slot => {
                 *slot = None;
-                import::check_unused(&self.file)?;
-                let mut open = connection::open(&self.file, Access::Write)?;
-                import::run(&mut open.connection, &self.file)?;
-                slot.insert(open)
+                slot.insert(connection::open(&self.file, Access::Write)?)
             }
         };
         let begun = open.connection.transaction_with_behavior(TransactionBehavior::Immediate);

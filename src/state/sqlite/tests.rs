@@ -1,4 +1,4 @@
-//! The database as the operator meets it: imports, crashes, damage, other processes and other versions.
+//! The database as the operator meets it: crashes, damage, other processes and other versions.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,10 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
-use crate::permission_store::PERMISSIONS;
-use crate::roots_epochs::ROOTS_EPOCHS;
-use crate::token_store::{ADMIN_TOKENS, TOKENS};
-use crate::warmset::{RECENT, WARMSET};
+use crate::token_store::TOKENS;
 
 pub(super) const NAMES: Namespace = Namespace::new("names");
 
@@ -24,51 +21,6 @@ pub(super) fn put(store: &dyn StateStore, key: &str, value: &str) {
 
 pub(super) fn keys(store: &dyn StateStore, namespace: Namespace) -> Vec<String> {
     store.list(namespace).unwrap().records.into_iter().map(|record| record.key).collect()
-}
-
-pub(super) fn hash(digit: char) -> String {
-    digit.to_string().repeat(64)
-}
-
-pub(super) fn token_file(entries: &[(&str, char)]) -> String {
-    let entry = |(principal, digit): &(&str, char)| serde_json::json!({"principal": principal, "sha256": hash(*digit)});
-    serde_json::json!({"tokens": entries.iter().map(entry).collect::<Vec<_>>()}).to_string()
-}
-
-fn grant(principal: &str) -> serde_json::Value {
-    serde_json::json!({"principal": principal, "workspace": "shop", "permission": "lsp", "roots": "r", "since": 7})
-}
-
-/// A state directory of the version before the database.
-fn old_state(folder: &Path) {
-    fs::write(folder.join("tokens"), token_file(&[("local", 'a'), ("ci", 'b')])).unwrap();
-    fs::write(folder.join("tokens.lock"), "").unwrap();
-    fs::write(folder.join("admin-tokens"), token_file(&[])).unwrap();
-    let grants = serde_json::json!({"grants": [grant("ann"), grant("bob")]});
-    fs::write(folder.join("permissions"), grants.to_string()).unwrap();
-    fs::create_dir(folder.join("epochs")).unwrap();
-    fs::write(folder.join("epochs/shop"), "41\n").unwrap();
-    fs::write(folder.join("epochs/damaged"), "4x\n").unwrap();
-    fs::write(folder.join("warmset"), "[[\"/shop\"],[\"/blog\",\"/docs\"]]").unwrap();
-}
-
-fn assert_imported(store: &dyn StateStore) {
-    assert_eq!(keys(store, TOKENS), [hash('a'), hash('b')]);
-    assert_eq!(store.get(TOKENS, &hash('b')).unwrap().unwrap().value, "{\"principal\":\"ci\"}");
-    let admin = store.list(ADMIN_TOKENS).unwrap();
-    assert!(admin.records.is_empty() && admin.version > 0, "a file without tokens makes no first token either");
-    let grants: Vec<serde_json::Value> =
-        store.list(PERMISSIONS).unwrap().records.iter().map(|record| record.decode().unwrap()).collect();
-    assert_eq!(grants, [grant("ann"), grant("bob")]);
-    assert_eq!(store.get(WARMSET, RECENT).unwrap().unwrap().value, "[[\"/shop\"],[\"/blog\",\"/docs\"]]");
-}
-
-fn assert_renamed(folder: &Path) {
-    for legacy in legacy::LegacyFile::ALL {
-        assert!(!folder.join(legacy.name()).exists(), "{legacy:?}");
-        assert!(folder.join(format!("{}.imported", legacy.name())).exists(), "{legacy:?}");
-    }
-    assert!(!folder.join("tokens.lock").exists());
 }
 
 #[test]
@@ -170,90 +122,13 @@ fn a_killed_process_loses_nothing_that_it_had_committed() {
 #[test]
 fn concurrent_creation_makes_one_database() {
     let dir = tempfile::tempdir().unwrap();
-    old_state(dir.path());
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| assert_imported(&open(dir.path())));
+            scope.spawn(|| drop(open(dir.path())));
         }
     });
-    assert_renamed(dir.path());
     let left = fs::read_dir(dir.path()).unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
     assert_eq!(left.filter(|name| name.ends_with(".new")).count(), 0);
-}
-
-#[test]
-fn files_of_the_earlier_version_are_imported_once_and_kept() {
-    let dir = tempfile::tempdir().unwrap();
-    old_state(dir.path());
-    let store = open(dir.path());
-    assert_imported(&store);
-    assert_renamed(dir.path());
-    assert_eq!(store.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 42);
-    assert_eq!(store.next(ROOTS_EPOCHS, "damaged", 7).unwrap(), 7, "a number that can't be read starts again");
-    store.update(TOKENS, &mut |_| vec![Write::Remove { key: hash('a') }]).unwrap();
-    drop(store);
-    let again = open(dir.path());
-    assert_eq!(keys(&again, TOKENS), [hash('b')]);
-    assert_eq!(again.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 43);
-}
-
-#[test]
-fn a_crash_before_the_commit_imports_again_and_after_it_only_renames() {
-    let dir = tempfile::tempdir().unwrap();
-    // Before: the database exists, and no file was taken in.
-    drop(open(dir.path()));
-    old_state(dir.path());
-    let store = open(dir.path());
-    assert_imported(&store);
-    store.update(TOKENS, &mut |_| vec![Write::Remove { key: hash('a') }]).unwrap();
-    assert_eq!(store.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 42);
-    drop(store);
-    // After: the files have their old names still.
-    for legacy in legacy::LegacyFile::ALL {
-        fs::rename(dir.path().join(format!("{}.imported", legacy.name())), dir.path().join(legacy.name())).unwrap();
-    }
-    let store = open(dir.path());
-    assert_eq!(keys(&store, TOKENS), [hash('b')], "a removed token doesn't come back");
-    assert_eq!(store.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 43);
-    assert_renamed(dir.path());
-}
-
-#[test]
-fn files_that_the_earlier_version_wrote_again_are_added() {
-    let dir = tempfile::tempdir().unwrap();
-    old_state(dir.path());
-    let store = open(dir.path());
-    drop(store);
-    fs::write(dir.path().join("tokens"), token_file(&[("other", 'b'), ("new", 'c')])).unwrap();
-    fs::create_dir(dir.path().join("epochs")).unwrap();
-    fs::write(dir.path().join("epochs/shop"), "9\n").unwrap();
-    let store = open(dir.path());
-    assert_eq!(keys(&store, TOKENS), [hash('b'), hash('c')], "the earlier version removed a token");
-    assert_eq!(store.get(TOKENS, &hash('b')).unwrap().unwrap().value, "{\"principal\":\"ci\"}");
-    assert_eq!(store.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 42, "a counter never gets lower");
-    assert!(dir.path().join("tokens.imported").exists() && dir.path().join("tokens.imported-2").exists());
-}
-
-#[test]
-fn a_damaged_token_file_stops_the_import_and_a_damaged_permission_file_is_kept() {
-    let dir = tempfile::tempdir().unwrap();
-    old_state(dir.path());
-    fs::write(dir.path().join("tokens"), "{\"tokens\":[").unwrap();
-    for _ in 0..2 {
-        let error = SqliteStore::open(dir.path()).unwrap_err();
-        let text = error.to_string();
-        assert!(matches!(error, StateError::Import { .. }) && text.contains("/tokens can't be imported"), "{text}");
-    }
-    assert!(dir.path().join("permissions").exists(), "all or nothing");
-    fs::write(dir.path().join("tokens"), token_file(&[("local", 'a')])).unwrap();
-    fs::write(dir.path().join("permissions"), "{\"grants\":[{\"principal\":\"ann\"}]}").unwrap();
-    let store = open(dir.path());
-    assert_eq!(keys(&store, TOKENS), [hash('a')]);
-    assert_eq!(keys(&store, PERMISSIONS), [""; 0]);
-    assert!(dir.path().join("permissions.damaged").exists());
-    drop(store);
-    std::os::unix::fs::symlink("/dev/null", dir.path().join("tokens")).unwrap();
-    assert!(matches!(SqliteStore::open(dir.path()), Err(StateError::Import { .. })), "a link is no file of ours");
 }
 
 #[test]

@@ -90,7 +90,7 @@ async fn bad_names_and_too_many_tokens_are_refused() {
         (0..free)
             .map(|n| Write::Put {
                 key: format!("{n:04}{}", &token[4..]),
-                value: TokenValue::of_unknown_age("ci").encode(),
+                value: TokenValue::new("ci", 1).encode(),
             })
             .collect()
     };

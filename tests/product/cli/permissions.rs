@@ -271,17 +271,4 @@ fn a_damaged_state_database_stops_every_command_until_it_is_moved_away() {
     assert_eq!(std::fs::read(&file).unwrap(), b"{\"grants\": [", "it is kept as it is");
     std::fs::write(&file, whole).unwrap();
     sandbox.run(&["permissions", "list"]).code(0);
-
-    // Files of the version before the database.
-    std::fs::remove_file(&file).unwrap();
-    std::fs::write(sandbox.path("state/permissions"), "{\"grants\": [{\"principal\": \"local\"}").unwrap();
-    let serving = sandbox.serve(&["--config", &config]);
-    serving.wait_for("a damaged file of an earlier version is not imported");
-    let mut agent = Agent::start(&sandbox, &config, &[]);
-    let answer = agent.answered("always");
-    assert!(declares(&answer, "repo"), "nothing in it holds: {answer}");
-    assert_eq!(sandbox.run(&["permissions", "list", "--json"]).code(0).json().as_array().unwrap().len(), 1);
-    assert!(sandbox.path("state/permissions.damaged").exists());
-    drop(agent);
-    assert_eq!(serving.stop(Signal::TERM), 0);
 }
