@@ -37,7 +37,7 @@ pub(crate) fn sources() -> Vec<Source> {
 }
 
 /// The projects of the breadth test: material, as others write it.
-const MATERIAL: &str = "tests/product/breadth/cases";
+const MATERIAL: [&str; 2] = ["tests/product/breadth/cases", "tests/product/breadth/shared"];
 
 /// All files below `dir`, sorted, without what is built or ignored, and without the projects of the breadth test.
 pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
@@ -49,7 +49,7 @@ pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
             let skipped =
                 ["target", ".git", "node_modules", ".codeyard", "__pycache__"].iter().any(|skip| name == *skip);
             match entry.file_type().unwrap() {
-                _ if skipped || entry.path().ends_with(MATERIAL) => {}
+                _ if skipped || MATERIAL.iter().any(|material| entry.path().ends_with(material)) => {}
                 kind if kind.is_dir() => todo.push(entry.path()),
                 _ => found.push(entry.path()),
             }

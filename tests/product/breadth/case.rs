@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use codeyard_test_support::real_servers::copy_tree;
+
 /// The cursor in the `at` of an operation.
 const CURSOR: &str = "@@";
 
@@ -17,6 +19,8 @@ const CURSOR: &str = "@@";
 pub(crate) struct Case {
     /// The kind of language server.
     pub kind: String,
+    /// A folder of `tests/product/breadth/shared` with files that several projects have. A file of the case replaces the shared one.
+    pub shares: Option<String>,
     /// Programs on the `PATH` that the server or its project needs.
     #[serde(default)]
     pub needs: Vec<String>,
@@ -126,6 +130,15 @@ impl Case {
         let path = Self::folder(kind).join("case.toml");
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Copies its project, with the files that it shares, to `target`.
+    pub(crate) fn copy_project(&self, target: &Path) {
+        let own = Self::folder(&self.kind).join("project");
+        let shared = self.shares.as_ref().map(|name| Self::folder("../shared").join(name));
+        for part in shared.into_iter().chain(own.is_dir().then_some(own)) {
+            copy_tree(&part, target);
+        }
     }
 
     /// Which operations it has.

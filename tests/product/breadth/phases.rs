@@ -16,7 +16,7 @@ use crate::breadth::case::{Case, Project};
 use crate::breadth::record::Record;
 use crate::breadth::served::{Served, Verdict};
 use codeyard_test_support::git::git;
-use codeyard_test_support::real_servers::{KINDS, build_folder, copy_tree, servers_dir};
+use codeyard_test_support::real_servers::{KINDS, build_folder, servers_dir};
 
 /// The branch of the project as the case has it.
 const FIRST: &str = "first";
@@ -29,7 +29,7 @@ pub(crate) fn run(kind: &str) -> Option<Record> {
     let version = installed(&case)?;
     let folder = tempfile::Builder::new().prefix("breadth").tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("a path").join("project");
-    copy_tree(&Case::folder(kind).join("project"), &root);
+    case.copy_project(&root);
     git(&root, &["init", "-q", "-b", FIRST]);
     git(&root, &["add", "-A"]);
     git(&root, &["commit", "-q", "-m", "first"]);
@@ -234,7 +234,7 @@ pub(crate) fn check_texts(kind: &str) {
     let case = Case::read(kind);
     assert_eq!(case.kind, kind);
     let folder = tempfile::tempdir().expect("a folder");
-    copy_tree(&Case::folder(kind).join("project"), folder.path());
+    case.copy_project(folder.path());
     let mut project = Project::new(folder.path().into());
     find_all(&case, &project);
     if let Some(edit) = &case.edit {
