@@ -199,15 +199,13 @@ pub fn workspace_diagnostic<'a>(
     WorkspaceDiagnosticParams { identifier, previous_result_ids }
 }
 
-/// Parameters as the bytes that are sent. Serialising can't fail for the types in this module and in `documents`:
-/// they hold only strings, numbers and lists.
-pub fn to_raw(params: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
-    serde_json::value::to_raw_value(params)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn to_raw(params: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
+        serde_json::value::to_raw_value(params)
+    }
 
     #[test]
     fn parameters_follow_the_protocol() {

@@ -115,14 +115,6 @@ impl MemoryGate {
         }
     }
 
-    /// Bytes that the budget has left for further starts. `None`: there is no budget.
-    pub fn headroom(&self) -> Option<u64> {
-        let budget = Some(self.registry.memory_budget()).filter(|budget| *budget > 0)?;
-        let state = self.state.lock();
-        let committed: u64 = self.running(&state).iter().map(|server| server.committed).sum();
-        Some(budget.saturating_sub(committed))
-    }
-
     /// Whether a start waits for room.
     pub fn is_waited_for(&self) -> bool {
         self.registry.memory_budget() > 0 && !self.state.lock().waiting.is_empty()

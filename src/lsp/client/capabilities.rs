@@ -15,29 +15,6 @@ use serde_json::{Value, value::RawValue};
 use crate::limits;
 use crate::methods;
 
-/// How a server wants changes of documents.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum SyncKind {
-    /// Not at all.
-    #[default]
-    None,
-    /// The whole text each time.
-    Full,
-    /// Changed ranges.
-    Incremental,
-}
-
-/// How documents are synchronised.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TextSync {
-    /// The server wants `didOpen` and `didClose`.
-    pub open_close: bool,
-    /// How the server wants `didChange`.
-    pub change: SyncKind,
-    /// The server wants `didSave`.
-    pub save: bool,
-}
-
 /// How diagnostics are pulled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PullDiagnostics {
@@ -154,26 +131,6 @@ impl Capabilities {
         if state.unsupported.len() < limits::MAX_REGISTRATIONS && state.unsupported.insert(method.to_owned()) {
             state.revision += 1;
         }
-    }
-
-    /// How documents are synchronised.
-    pub fn text_sync(&self) -> TextSync {
-        let state = self.0.read();
-        let mut sync = match state.static_capabilities.get("textDocumentSync") {
-            Some(Value::Number(kind)) => TextSync { open_close: true, change: sync_kind(kind.as_u64()), save: true },
-            Some(Value::Object(options)) => TextSync {
-                open_close: options.get("openClose").is_some_and(is_on),
-                change: sync_kind(options.get("change").and_then(Value::as_u64)),
-                save: options.get("save").is_some_and(is_on),
-            },
-            _ => TextSync::default(),
-        };
-        sync.open_close |= state.registrations_of("textDocument/didOpen").next().is_some();
-        sync.save |= state.registrations_of("textDocument/didSave").next().is_some();
-        if let Some(registration) = state.registrations_of("textDocument/didChange").last() {
-            sync.change = sync_kind(registration.options.get("syncKind").and_then(Value::as_u64));
-        }
-        sync
     }
 
     /// How diagnostics are pulled, one entry per provider: the one from `initialize` and each registered one. Empty:
@@ -342,14 +299,6 @@ fn value_at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 /// A capability is on when it is `true` or has options.
 fn is_on(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false))
-}
-
-fn sync_kind(number: Option<u64>) -> SyncKind {
-    match number {
-        Some(1) => SyncKind::Full,
-        Some(2) => SyncKind::Incremental,
-        _ => SyncKind::None,
-    }
 }
 
 fn pull_diagnostics_of(options: &Value) -> PullDiagnostics {

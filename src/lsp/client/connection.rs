@@ -7,7 +7,7 @@
 //! without having been asked; replies are not decoded here, and a late reply is discarded as soon as it is read.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -66,7 +66,6 @@ pub(super) struct ConnectionState {
     events: EventCloser,
     closed: CancellationToken,
     reason: Mutex<Option<CloseReason>>,
-    broken: AtomicBool,
 }
 
 /// Reads what happens on a connection, from any thread. It doesn't keep the connection open.
@@ -128,7 +127,6 @@ impl LspClient {
             events: closer,
             closed: CancellationToken::new(),
             reason: Mutex::new(None),
-            broken: AtomicBool::new(false),
         });
         let frames = FrameReader::new(reader, &shared.options.frames, shared.counters.clone());
         tokio::spawn(read_task(shared.clone(), frames, sender));
@@ -206,11 +204,6 @@ impl LspClient {
         self.shared.close_reason()
     }
 
-    /// Whether the server has answered with the error after which it must be restarted.
-    pub fn is_broken(&self) -> bool {
-        self.shared.broken.load(Relaxed)
-    }
-
     /// Closes the connection: pending requests end, and both tasks stop.
     pub fn close(&self) {
         self.shared.close(CloseReason::Ours);
@@ -258,7 +251,6 @@ impl ConnectionState {
     fn server_error(&self, method: &str, error: &RawValue) -> RequestError {
         let Ok(error) = serde_json::from_str::<ErrorObject<'_>>(error.get()) else { return RequestError::Malformed };
         if self.options.restart_on_error.as_deref().is_some_and(|text| error.message.contains(text)) {
-            self.broken.store(true, Relaxed);
             return RequestError::Broken;
         }
         if error.code == METHOD_NOT_FOUND {

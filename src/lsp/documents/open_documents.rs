@@ -118,26 +118,6 @@ impl OpenDocuments {
         self.options.open_close.then_some(DocumentNotification::DidClose(close))
     }
 
-    /// Closes all documents that don't exist any more according to `exists`, also anchors.
-    pub fn close_missing(&mut self, mut exists: impl FnMut(&str) -> bool) -> Vec<DocumentNotification> {
-        let gone: Vec<Arc<str>> = self.documents.keys().filter(|uri| !exists(uri)).cloned().collect();
-        gone.iter().filter_map(|uri| self.close(uri)).collect()
-    }
-
-    /// Opens all documents at a restarted server, least recently used first. Call `set_options` before it.
-    pub fn reopen_all_after_restart(&mut self) -> Vec<DocumentNotification> {
-        let mut order: Vec<(u64, Arc<str>)> =
-            self.documents.values().map(|state| (state.last_use, state.uri.clone())).collect();
-        order.sort_unstable();
-        order.iter().filter_map(|(_, uri)| self.reopen(uri)).collect()
-    }
-
-    /// Forgets all documents without notifications, for a server that is gone for good.
-    pub fn clear(&mut self) {
-        self.documents.clear();
-        self.bytes = 0;
-    }
-
     /// All open documents, ordered by URI.
     pub fn all(&self) -> impl Iterator<Item = &DocumentState> {
         self.documents.values()
@@ -196,13 +176,6 @@ impl OpenDocuments {
         notifications.extend(self.options.open_close.then(|| did_open(&state)));
         self.documents.insert(uri, state);
         notifications
-    }
-
-    fn reopen(&mut self, uri: &str) -> Option<DocumentNotification> {
-        let version = self.next_version();
-        let state = self.documents.get_mut(uri)?;
-        state.version = version;
-        self.options.open_close.then(|| did_open(state))
     }
 
     fn change(&mut self, uri: &str, document: &Arc<Document>, hash: [u8; 32]) -> Vec<DocumentNotification> {
@@ -408,22 +381,5 @@ mod tests {
         assert_eq!(sync(&mut table, "a", "1234567"), ["close b", "change a 4"]);
         assert_eq!(sync(&mut table, "c", "12345678901"), ["close a", "open c 5"], "alone too large, and still opened");
         assert_eq!(sync(&mut table, "d", ""), ["close c", "open d 6"]);
-    }
-
-    #[test]
-    fn missing_files_are_closed_and_a_restart_reopens_all() {
-        let mut table = table(9, FULL);
-        for uri in ["c", "b", "a"] {
-            sync(&mut table, uri, uri);
-        }
-        table.pin("b", true);
-        sync(&mut table, "c", "c");
-        assert_eq!(shown(table.reopen_all_after_restart()), ["open b 4", "open a 5", "open c 6"]);
-        assert_eq!(table.version("c"), Some(6));
-        assert_eq!(shown(table.close_missing(|uri| uri == "c")), ["close a", "close b"]);
-        assert_eq!(table.all().map(|state| &*state.uri).collect::<Vec<_>>(), ["c"]);
-        table.clear();
-        assert!(table.is_empty());
-        assert_eq!(shown(table.reopen_all_after_restart()), Vec::<String>::new());
     }
 }

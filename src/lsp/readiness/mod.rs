@@ -209,12 +209,6 @@ impl ReadinessTracker {
         self.initialized.is_some() && !truly && self.ready_by(now)
     }
 
-    /// Whether it waits for the first document to be opened. Until then only the overall limit makes it ready.
-    pub fn waits_for_open(&self) -> bool {
-        let waits = !self.rule.progress.is_empty() || self.rule.expect_within_ms > 0;
-        self.rule.after_open && waits && self.opened.is_none() && !self.limit_reached
-    }
-
     /// The health that the server reports.
     pub fn health(&self) -> ReportedHealth {
         self.health

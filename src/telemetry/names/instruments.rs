@@ -270,8 +270,6 @@ pub const RESTART_WORDS: &[&str] = &[
 ];
 /// Why diagnostics of a file are not kept.
 pub const DROP_WORDS: &[&str] = &["events_lost", "file_too_large", "server_budget", "too_many_files", "total_budget"];
-/// Kinds of telemetry.
-pub const SIGNAL_WORDS: &[&str] = &["logs", "metrics", "traces"];
 /// Requests that clients make; any other is `_OTHER`.
 pub const METHOD_WORDS: &[&str] =
     &["initialize", "ping", "server/discover", "subscriptions/listen", "tools/call", "tools/list", OTHER_METHOD];

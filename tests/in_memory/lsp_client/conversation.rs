@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_lsp::client::capabilities::{SyncKind, WatchPattern};
+use codeyard_lsp::client::capabilities::WatchPattern;
 use codeyard_lsp::client::events::{CloseReason, ServerEvent};
 use codeyard_lsp::client::server_requests::StaticClientHost;
 use codeyard_lsp::limits;
@@ -169,26 +169,6 @@ async fn an_unimplemented_method_stays_unsupported_until_registered() {
     fake.push([register("1", "callHierarchy/outgoingCalls", json!({}))]);
     fake.record().wait_for_answers("client/registerCapability", 1).await;
     assert!(capabilities.supports("callHierarchy/outgoingCalls"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_text_sync_spelling_is_accepted() {
-    let (client, _events, _server) = bare(64, options());
-    let capabilities = client.capabilities();
-    let table = [
-        (json!({}), (false, SyncKind::None, false)),
-        (json!({"textDocumentSync": 1}), (true, SyncKind::Full, true)),
-        (
-            json!({"textDocumentSync": {"openClose": true, "change": 2, "save": {}}}),
-            (true, SyncKind::Incremental, true),
-        ),
-        (json!({"textDocumentSync": {"change": 1, "save": false}}), (false, SyncKind::Full, false)),
-    ];
-    for (fixed, expected) in table {
-        capabilities.set_static(fixed.clone());
-        let sync = capabilities.text_sync();
-        assert_eq!((sync.open_close, sync.change, sync.save), expected, "{fixed}");
-    }
 }
 
 /// A server that writes everything before it reads again, through tiny pipes: neither side may block the other.
