@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use self::Location::{Anywhere, Home, Root};
+
 /// An agent host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
@@ -59,187 +61,65 @@ pub(super) enum TokenPlace {
     Prompt,
 }
 
-macro_rules! client {
-    ($file:literal) => {
-        include_str!(concat!("../../../../examples/clients/", $file))
+const SERVERS: Form = Form::Json(&["mcpServers"]);
+
+/// A table of hosts: name, title, templates for stdio and HTTP, form, file, token, and what to do then.
+macro_rules! hosts {
+    ($($name:literal, $title:literal, [$stdio:literal $(, $http:literal)?]
+        => $form:expr, $file:expr, $token:ident, $then:literal;)+) => {
+        &[$(Host {
+            name: $name,
+            title: $title,
+            stdio: include_str!(concat!("../../../../examples/clients/", $stdio)),
+            http: {
+                const HTTP: &[&str] = &[$(include_str!(concat!("../../../../examples/clients/", $http)))?];
+                HTTP.first().copied()
+            },
+            form: $form,
+            file: $file,
+            token: TokenPlace::$token,
+            then: $then,
+        }),+]
     };
 }
 
-const SERVERS: Form = Form::Json(&["mcpServers"]);
-
 /// The hosts, sorted by name.
-pub(super) const HOSTS: [Host; 17] = [
-    Host {
-        name: "claude-code",
-        title: "Claude Code",
-        stdio: client!("claude-code.stdio.json"),
-        http: Some(client!("claude-code.http.json")),
-        form: SERVERS,
-        file: Location::Root(".mcp.json"),
-        token: TokenPlace::Variable,
-        then: "Claude Code asks at its next start whether the project's server may be used.",
-    },
-    Host {
-        name: "claude-desktop",
-        title: "Claude Desktop",
-        stdio: client!("claude-desktop.stdio.json"),
-        http: None,
-        form: SERVERS,
-        file: Location::Home(".config/Claude/claude_desktop_config.json"),
-        token: TokenPlace::File,
-        then: "Restart Claude Desktop.",
-    },
-    Host {
-        name: "cline",
-        title: "Cline CLI",
-        stdio: client!("cline.stdio.json"),
-        http: Some(client!("cline.http.json")),
-        form: SERVERS,
-        file: Location::Home(".cline/data/settings/cline_mcp_settings.json"),
-        token: TokenPlace::File,
-        then: "",
-    },
-    Host {
-        name: "codex",
-        title: "Codex CLI",
-        stdio: client!("codex.stdio.toml"),
-        http: Some(client!("codex.http.toml")),
-        form: Form::Toml("mcp_servers"),
-        file: Location::Home(".codex/config.toml"),
-        token: TokenPlace::Variable,
-        then: "",
-    },
-    Host {
-        name: "continue",
-        title: "Continue CLI",
-        stdio: client!("continue.stdio.yaml"),
-        http: Some(client!("continue.http.yaml")),
-        form: Form::Text,
-        file: Location::Anywhere,
-        token: TokenPlace::Variable,
-        then: "Start it with `cn --config FILE`.",
-    },
-    Host {
-        name: "copilot-cli",
-        title: "Copilot CLI",
-        stdio: client!("copilot-cli.stdio.json"),
-        http: Some(client!("copilot-cli.http.json")),
-        form: SERVERS,
-        file: Location::Home(".copilot/mcp-config.json"),
-        token: TokenPlace::Variable,
-        then: "",
-    },
-    Host {
-        name: "cursor",
-        title: "Cursor",
-        stdio: client!("cursor.stdio.json"),
-        http: Some(client!("cursor.http.json")),
-        form: SERVERS,
-        file: Location::Root(".cursor/mcp.json"),
-        token: TokenPlace::Variable,
-        then: "Switch the server on in Cursor's settings.",
-    },
-    Host {
-        name: "gemini-cli",
-        title: "Gemini CLI",
-        stdio: client!("gemini-cli.stdio.json"),
-        http: Some(client!("gemini-cli.http.json")),
-        form: SERVERS,
-        file: Location::Root(".gemini/settings.json"),
-        token: TokenPlace::Variable,
-        then: "Gemini CLI starts MCP servers in trusted folders only.",
-    },
-    Host {
-        name: "langchain",
-        title: "LangChain",
-        stdio: client!("langchain-agent.py"),
-        http: None,
-        form: Form::Text,
-        file: Location::Anywhere,
-        token: TokenPlace::Variable,
-        then: "",
-    },
-    Host {
-        name: "openai-agents",
-        title: "OpenAI Agents SDK",
-        stdio: client!("openai-agents.py"),
-        http: None,
-        form: Form::Text,
-        file: Location::Anywhere,
-        token: TokenPlace::Variable,
-        then: "",
-    },
-    Host {
-        name: "opencode",
-        title: "OpenCode 1",
-        stdio: client!("opencode-v1.stdio.json"),
-        http: Some(client!("opencode-v1.http.json")),
-        form: Form::Json(&["mcp"]),
-        file: Location::Root("opencode.json"),
-        token: TokenPlace::Variable,
-        then: "",
-    },
-    Host {
-        name: "opencode-2",
-        title: "OpenCode 2",
-        stdio: client!("opencode.stdio.json"),
-        http: Some(client!("opencode.http.json")),
-        form: Form::Json(&["mcp", "servers"]),
-        file: Location::Root("opencode.json"),
-        token: TokenPlace::Variable,
-        then: "",
-    },
-    Host {
-        name: "pydantic-ai",
-        title: "Pydantic AI",
-        stdio: client!("pydantic-ai.py"),
-        http: None,
-        form: Form::Text,
-        file: Location::Anywhere,
-        token: TokenPlace::Variable,
-        then: "",
-    },
-    Host {
-        name: "qwen-code",
-        title: "Qwen Code",
-        stdio: client!("qwen-code.stdio.json"),
-        http: Some(client!("qwen-code.http.json")),
-        form: SERVERS,
-        file: Location::Root(".qwen/settings.json"),
-        token: TokenPlace::Variable,
-        then: "Run `qwen mcp approve codeyard` in the project.",
-    },
-    Host {
-        name: "vscode",
-        title: "VS Code (Copilot)",
-        stdio: client!("vscode.stdio.json"),
-        http: Some(client!("vscode.http.json")),
-        form: Form::Json(&["servers"]),
-        file: Location::Root(".vscode/mcp.json"),
-        token: TokenPlace::Prompt,
-        then: "VS Code shows the server in its list of MCP servers; start it there.",
-    },
-    Host {
-        name: "windsurf",
-        title: "Windsurf",
-        stdio: client!("windsurf.stdio.json"),
-        http: Some(client!("windsurf.http.json")),
-        form: SERVERS,
-        file: Location::Home(".codeium/windsurf/mcp_config.json"),
-        token: TokenPlace::Variable,
-        then: "",
-    },
-    Host {
-        name: "zed",
-        title: "Zed",
-        stdio: client!("zed.stdio.json"),
-        http: Some(client!("zed.http.json")),
-        form: Form::Json(&["context_servers"]),
-        file: Location::Home(".config/zed/settings.json"),
-        token: TokenPlace::File,
-        then: "",
-    },
-];
+pub(super) const HOSTS: &[Host] = hosts! {
+    "claude-code", "Claude Code", ["claude-code.stdio.json", "claude-code.http.json"]
+        => SERVERS, Root(".mcp.json"), Variable, "Claude Code asks at its next start whether the project's server may be used.";
+    "claude-desktop", "Claude Desktop", ["claude-desktop.stdio.json"]
+        => SERVERS, Home(".config/Claude/claude_desktop_config.json"), File, "Restart Claude Desktop.";
+    "cline", "Cline CLI", ["cline.stdio.json", "cline.http.json"]
+        => SERVERS, Home(".cline/data/settings/cline_mcp_settings.json"), File, "";
+    "codex", "Codex CLI", ["codex.stdio.toml", "codex.http.toml"]
+        => Form::Toml("mcp_servers"), Home(".codex/config.toml"), Variable, "";
+    "continue", "Continue CLI", ["continue.stdio.yaml", "continue.http.yaml"]
+        => Form::Text, Anywhere, Variable, "Start it with `cn --config FILE`.";
+    "copilot-cli", "Copilot CLI", ["copilot-cli.stdio.json", "copilot-cli.http.json"]
+        => SERVERS, Home(".copilot/mcp-config.json"), Variable, "";
+    "cursor", "Cursor", ["cursor.stdio.json", "cursor.http.json"]
+        => SERVERS, Root(".cursor/mcp.json"), Variable, "Switch the server on in Cursor's settings.";
+    "gemini-cli", "Gemini CLI", ["gemini-cli.stdio.json", "gemini-cli.http.json"]
+        => SERVERS, Root(".gemini/settings.json"), Variable, "Gemini CLI starts MCP servers in trusted folders only.";
+    "langchain", "LangChain", ["langchain-agent.py"]
+        => Form::Text, Anywhere, Variable, "";
+    "openai-agents", "OpenAI Agents SDK", ["openai-agents.py"]
+        => Form::Text, Anywhere, Variable, "";
+    "opencode", "OpenCode 1", ["opencode-v1.stdio.json", "opencode-v1.http.json"]
+        => Form::Json(&["mcp"]), Root("opencode.json"), Variable, "";
+    "opencode-2", "OpenCode 2", ["opencode.stdio.json", "opencode.http.json"]
+        => Form::Json(&["mcp", "servers"]), Root("opencode.json"), Variable, "";
+    "pydantic-ai", "Pydantic AI", ["pydantic-ai.py"]
+        => Form::Text, Anywhere, Variable, "";
+    "qwen-code", "Qwen Code", ["qwen-code.stdio.json", "qwen-code.http.json"]
+        => SERVERS, Root(".qwen/settings.json"), Variable, "Run `qwen mcp approve codeyard` in the project.";
+    "vscode", "VS Code (Copilot)", ["vscode.stdio.json", "vscode.http.json"]
+        => Form::Json(&["servers"]), Root(".vscode/mcp.json"), Prompt, "VS Code shows the server in its list of MCP servers; start it there.";
+    "windsurf", "Windsurf", ["windsurf.stdio.json", "windsurf.http.json"]
+        => SERVERS, Home(".codeium/windsurf/mcp_config.json"), Variable, "";
+    "zed", "Zed", ["zed.stdio.json", "zed.http.json"]
+        => Form::Json(&["context_servers"]), Home(".config/zed/settings.json"), File, "";
+};
 
 impl Host {
     /// Whether its template is a program, which reads the repository from its environment.

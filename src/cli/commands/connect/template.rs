@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn every_example_value_is_replaced() {
-        for host in &HOSTS {
+        for host in HOSTS {
             let text = values().fill(host.stdio);
             for example in [ROOT, PROGRAM, "\"agent\"", ", agent]", "\"codeyard\",\n", "workspaceFolder"] {
                 assert!(!text.contains(example), "{}: {example} in {text}", host.name);
