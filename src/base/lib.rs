@@ -18,3 +18,4 @@ pub mod secrets;
 pub mod seeded_faults;
 pub mod stable_json;
 pub mod visible;
+pub mod words;

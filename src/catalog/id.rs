@@ -2,19 +2,25 @@
 //!
 //! The implementations are in `registry`.
 
-/// The catalogs of this build.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CatalogId {
-    /// The seven `vscode.lsp.*` tools.
-    LspV1,
-    /// The same tools with underscores, for clients that reject dots in tool names.
-    LspV1Safe,
-    /// The one tool `lsp`.
-    Agent,
-    /// The seven tools of the code index.
-    Code,
-    /// The tools of launch runs.
-    Launch,
+use codeyard_base::words;
+
+words! {
+    /// The catalogs of this build.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum CatalogId {
+        /// The seven `vscode.lsp.*` tools.
+        LspV1 => "lsp-v1",
+        /// The same tools with underscores, for clients that reject dots in tool names.
+        LspV1Safe => "lsp-v1-safe",
+        /// The one tool `lsp`.
+        Agent => "agent",
+        /// The seven tools of the code index.
+        Code => "code",
+        /// The tools of launch runs.
+        Launch => "launch",
+    }
+    /// The name in endpoints and command-line flags.
+    fn as_str;
 }
 
 /// Why a text doesn't name a set of catalogs.
@@ -29,20 +35,6 @@ pub enum CatalogError {
 }
 
 impl CatalogId {
-    /// All catalogs.
-    pub const ALL: [Self; 5] = [Self::LspV1, Self::LspV1Safe, Self::Agent, Self::Code, Self::Launch];
-
-    /// The name in endpoints and command-line flags.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LspV1 => "lsp-v1",
-            Self::LspV1Safe => "lsp-v1-safe",
-            Self::Agent => "agent",
-            Self::Code => "code",
-            Self::Launch => "launch",
-        }
-    }
-
     /// Parses the name of one catalog.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
+use codeyard_base::words;
 use codeyard_model::limits::DEFAULT_PAGE_CHARS;
 
 /// `[server]`: the address of the service, and who may call it.
@@ -85,33 +86,25 @@ fn without_mapping(network: IpNet) -> Option<IpNet> {
     IpNet::new(IpAddr::V4(mapped.addr().to_ipv4_mapped()?), prefix).ok()
 }
 
-/// A revision of MCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub enum McpRevision {
-    /// 2025-03-26.
-    #[serde(rename = "2025-03-26")]
-    V2025_03_26,
-    /// 2025-06-18.
-    #[serde(rename = "2025-06-18")]
-    V2025_06_18,
-    /// 2025-11-25.
-    #[serde(rename = "2025-11-25")]
-    V2025_11_25,
-    /// 2026-07-28, which has no sessions.
-    #[serde(rename = "2026-07-28")]
-    V2026_07_28,
-}
-
-impl McpRevision {
-    /// The revision's name in messages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::V2025_03_26 => "2025-03-26",
-            Self::V2025_06_18 => "2025-06-18",
-            Self::V2025_11_25 => "2025-11-25",
-            Self::V2026_07_28 => "2026-07-28",
-        }
+words! {
+    /// A revision of MCP.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum McpRevision {
+        /// 2025-03-26.
+        #[serde(rename = "2025-03-26")]
+        V2025_03_26 => "2025-03-26",
+        /// 2025-06-18.
+        #[serde(rename = "2025-06-18")]
+        V2025_06_18 => "2025-06-18",
+        /// 2025-11-25.
+        #[serde(rename = "2025-11-25")]
+        V2025_11_25 => "2025-11-25",
+        /// 2026-07-28, which has no sessions.
+        #[serde(rename = "2026-07-28")]
+        V2026_07_28 => "2026-07-28",
     }
+    /// The revision's name in messages.
+    fn as_str;
 }
 
 /// `[protocol]`: the revisions of MCP.
@@ -269,34 +262,25 @@ pub enum LogFormat {
     Json,
 }
 
-/// The least severe level that is logged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum LogLevel {
-    /// Failures only.
-    Error,
-    /// Also events that may need attention.
-    Warn,
-    /// Also each call, starts, stops and reloads.
-    #[default]
-    Info,
-    /// Also details of connections.
-    Debug,
-    /// Also each message to and from a language server, without its texts.
-    Trace,
-}
-
-impl LogLevel {
-    /// The level's name, as a filter directive takes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
+words! {
+    /// The least severe level that is logged.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum LogLevel {
+        /// Failures only.
+        Error => "error",
+        /// Also events that may need attention.
+        Warn => "warn",
+        /// Also each call, starts, stops and reloads.
+        #[default]
+        Info => "info",
+        /// Also details of connections.
+        Debug => "debug",
+        /// Also each message to and from a language server, without its texts.
+        Trace => "trace",
     }
+    /// The level's name, as a filter directive takes it.
+    fn as_str;
 }
 
 /// `[log]`: log lines on standard error.

@@ -3,74 +3,44 @@
 //! Invariant: a message or detail never contains a path outside the roots, a token or a request body. Messages are constant
 //! text; variable parts are in `details`. Catalogs add the next steps in them to the message ([`super::next_steps`]).
 
+use codeyard_base::words;
 use serde_json::{Map, Value, json};
 
-/// The error codes of the gateway contract, without their prefix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ErrorCode {
-    /// The arguments don't fit the tool's schema.
-    InvalidParams,
-    /// The path is outside the allowed roots, or the workspace has no root.
-    WorkspaceDenied,
-    /// The text is not a valid file URI.
-    UriInvalid,
-    /// The cursor was not made by this service, or belongs to another request.
-    CursorInvalid,
-    /// The workspace changed after the cursor was made.
-    CursorStale,
-    /// The cursor's retained result is no longer stored.
-    CursorExpired,
-    /// The result is too large to be retained for paging.
-    SnapshotTooLarge,
-    /// The document or the position doesn't exist.
-    NotFound,
-    /// A cap on size, number or time was reached.
-    CapExceeded,
-    /// No language server can answer.
-    ProviderUnavailable,
-    /// A defect in codeyard.
-    Internal,
-}
-
-impl ErrorCode {
-    /// All codes, in the contract's order.
-    pub const ALL: [Self; 11] = [
-        Self::InvalidParams,
-        Self::WorkspaceDenied,
-        Self::UriInvalid,
-        Self::CursorInvalid,
-        Self::CursorStale,
-        Self::CursorExpired,
-        Self::SnapshotTooLarge,
-        Self::NotFound,
-        Self::CapExceeded,
-        Self::ProviderUnavailable,
-        Self::Internal,
-    ];
-
-    /// The code's name, `CURSOR_STALE`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidParams => "INVALID_PARAMS",
-            Self::WorkspaceDenied => "WORKSPACE_DENIED",
-            Self::UriInvalid => "URI_INVALID",
-            Self::CursorInvalid => "CURSOR_INVALID",
-            Self::CursorStale => "CURSOR_STALE",
-            Self::CursorExpired => "CURSOR_EXPIRED",
-            Self::SnapshotTooLarge => "SNAPSHOT_TOO_LARGE",
-            Self::NotFound => "NOT_FOUND",
-            Self::CapExceeded => "CAP_EXCEEDED",
-            Self::ProviderUnavailable => "PROVIDER_UNAVAILABLE",
-            Self::Internal => "INTERNAL",
-        }
+words! {
+    /// The error codes of the gateway contract, without their prefix.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ErrorCode {
+        /// The arguments don't fit the tool's schema.
+        InvalidParams => "INVALID_PARAMS",
+        /// The path is outside the allowed roots, or the workspace has no root.
+        WorkspaceDenied => "WORKSPACE_DENIED",
+        /// The text is not a valid file URI.
+        UriInvalid => "URI_INVALID",
+        /// The cursor was not made by this service, or belongs to another request.
+        CursorInvalid => "CURSOR_INVALID",
+        /// The workspace changed after the cursor was made.
+        CursorStale => "CURSOR_STALE",
+        /// The cursor's retained result is no longer stored.
+        CursorExpired => "CURSOR_EXPIRED",
+        /// The result is too large to be retained for paging.
+        SnapshotTooLarge => "SNAPSHOT_TOO_LARGE",
+        /// The document or the position doesn't exist.
+        NotFound => "NOT_FOUND",
+        /// A cap on size, number or time was reached.
+        CapExceeded => "CAP_EXCEEDED",
+        /// No language server can answer.
+        ProviderUnavailable => "PROVIDER_UNAVAILABLE",
+        /// A defect in codeyard.
+        Internal => "INTERNAL",
     }
+    /// The code's name, `CURSOR_STALE`.
+    fn as_str;
 }
 
 /// A failed call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
 pub struct ToolError {
-    /// The code.
     pub code: ErrorCode,
     /// One sentence for a person: what is wrong and what to do.
     pub message: String,
@@ -78,29 +48,21 @@ pub struct ToolError {
     pub details: Map<String, Value>,
 }
 
-/// The phase of a call at its deadline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallPhase {
-    /// Waiting for a free slot.
-    Queued,
-    /// Waiting for the language server to start.
-    Starting,
-    /// Waiting for the language server to index the workspace.
-    Indexing,
-    /// Waiting for the language server's answer.
-    Answering,
-}
-
-impl CallPhase {
-    /// The value of `details.phase`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Starting => "starting",
-            Self::Indexing => "indexing",
-            Self::Answering => "answering",
-        }
+words! {
+    /// The phase of a call at its deadline.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum CallPhase {
+        /// Waiting for a free slot.
+        Queued => "queued",
+        /// Waiting for the language server to start.
+        Starting => "starting",
+        /// Waiting for the language server to index the workspace.
+        Indexing => "indexing",
+        /// Waiting for the language server's answer.
+        Answering => "answering",
     }
+    /// The value of `details.phase`.
+    fn as_str;
 }
 
 impl ToolError {

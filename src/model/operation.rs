@@ -3,31 +3,33 @@
 use super::limits::DEFAULT_PAGE_CHARS;
 use super::position::Position;
 use super::query::PageRequest;
+use codeyard_base::words;
 
 /// The canonical name of the tool. Part of request keys.
 pub const TOOL: &str = "lsp";
 
-/// One operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Operation {
-    /// Definitions of the symbol.
-    GoToDefinition,
-    /// References to the symbol, including its declaration.
-    FindReferences,
-    /// Hover of the symbol.
-    Hover,
-    /// Symbols of the file.
-    DocumentSymbol,
-    /// Symbols of the workspace that match a name.
-    WorkspaceSymbol,
-    /// Implementations of the symbol.
-    GoToImplementation,
-    /// The call hierarchy item at the position.
-    PrepareCallHierarchy,
-    /// Callers of the function.
-    IncomingCalls,
-    /// Functions that the function calls.
-    OutgoingCalls,
+words! {
+    /// One operation.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Operation {
+        GoToDefinition => "goToDefinition",
+        /// References to the symbol, including its declaration.
+        FindReferences => "findReferences",
+        Hover => "hover",
+        DocumentSymbol => "documentSymbol",
+        /// Symbols of the workspace that match a name.
+        WorkspaceSymbol => "workspaceSymbol",
+        GoToImplementation => "goToImplementation",
+        /// The call hierarchy item at the position.
+        PrepareCallHierarchy => "prepareCallHierarchy",
+        IncomingCalls => "incomingCalls",
+        /// Functions that the function calls.
+        OutgoingCalls => "outgoingCalls",
+    }
+    /// The operation's name as callers give it.
+    fn as_str;
+    /// The operation of this name.
+    fn parse;
 }
 
 /// The input that an operation needs.
@@ -35,7 +37,6 @@ pub enum Operation {
 pub enum OperationInput {
     /// A file and a position in it.
     Position,
-    /// A file.
     File,
     /// A part of a name.
     Name,
@@ -46,7 +47,6 @@ pub enum OperationInput {
 pub enum QuerySubject<U> {
     /// A position in a file, 0-based.
     At(U, Position),
-    /// A file.
     File(U),
     /// A part of a name, trimmed and not empty.
     Name(String),
@@ -55,9 +55,7 @@ pub enum QuerySubject<U> {
 /// A query of the tool `lsp`. Its subject is of the kind that [`Operation::input`] names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LspQuery<U> {
-    /// The operation.
     pub operation: Operation,
-    /// The subject.
     pub subject: QuerySubject<U>,
     /// The requested page. Its size is the maximum number of entries.
     pub page: PageRequest,
@@ -65,19 +63,24 @@ pub struct LspQuery<U> {
     pub style: PageStyle,
 }
 
-/// How the result of the tool `lsp` is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LspFormat {
-    /// As JSON in the shapes of LSP.
-    Json,
-    /// As text, one line per entry.
-    Compact,
+words! {
+    /// How the result of the tool `lsp` is written.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum LspFormat {
+        /// As JSON in the shapes of LSP.
+        Json => "json",
+        /// As text, one line per entry.
+        Compact => "compact",
+    }
+    /// The format's name as callers give it.
+    fn as_str;
+    /// The format of this name.
+    fn parse;
 }
 
 /// How a page is written. It is no part of the request key: a result is the same in every style, so its pages may have different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageStyle {
-    /// The format.
     pub format: LspFormat,
     /// Whether entries have their source lines, where the result has them.
     pub preview: bool,
@@ -91,58 +94,7 @@ impl Default for PageStyle {
     }
 }
 
-impl LspFormat {
-    /// All formats.
-    pub const ALL: [Self; 2] = [Self::Json, Self::Compact];
-
-    /// The format's name as callers give it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Compact => "compact",
-        }
-    }
-
-    /// The format of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == name)
-    }
-}
-
 impl Operation {
-    /// All operations, in the contract's order.
-    pub const ALL: [Self; 9] = [
-        Self::GoToDefinition,
-        Self::FindReferences,
-        Self::Hover,
-        Self::DocumentSymbol,
-        Self::WorkspaceSymbol,
-        Self::GoToImplementation,
-        Self::PrepareCallHierarchy,
-        Self::IncomingCalls,
-        Self::OutgoingCalls,
-    ];
-
-    /// The operation's name as callers give it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::GoToDefinition => "goToDefinition",
-            Self::FindReferences => "findReferences",
-            Self::Hover => "hover",
-            Self::DocumentSymbol => "documentSymbol",
-            Self::WorkspaceSymbol => "workspaceSymbol",
-            Self::GoToImplementation => "goToImplementation",
-            Self::PrepareCallHierarchy => "prepareCallHierarchy",
-            Self::IncomingCalls => "incomingCalls",
-            Self::OutgoingCalls => "outgoingCalls",
-        }
-    }
-
-    /// The operation of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operation| operation.as_str() == name)
-    }
-
     /// Whether its entries have their source lines unless the call says otherwise.
     pub fn has_preview(self) -> bool {
         matches!(self, Self::FindReferences | Self::IncomingCalls | Self::OutgoingCalls)

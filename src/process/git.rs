@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::tool::{Tool, ToolBounds, ToolEnd};
+use codeyard_base::words;
+
+/// Output of one command of `git` that doesn't set a bound of its own, in bytes.
+const MAX_GIT_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Longest run of a command that sets no other limit.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -86,51 +90,40 @@ pub enum GitError {
     /// `git` could not be started.
     #[error("cannot start git: {0}")]
     Start(#[from] io::Error),
-    /// The command failed.
     #[error("`git {command}` failed ({status}): {errors}")]
     Failed {
-        /// Its arguments.
         command: String,
         /// Its exit status in words.
         status: String,
         /// The end of its standard error.
         errors: String,
     },
-    /// Its time was over.
     #[error("`git {command}` took longer than {limit_s} s")]
     TimedOut {
-        /// Its arguments.
         command: String,
         /// Its time, in seconds.
         limit_s: u64,
     },
-    /// The caller stopped it.
     #[error("`git {command}` was stopped")]
-    Stopped {
-        /// Its arguments.
-        command: String,
-    },
+    Stopped { command: String },
     /// Its output was too long.
     #[error("the output of `git {command}` is longer than {max_bytes} bytes")]
-    TooMuchOutput {
-        /// Its arguments.
-        command: String,
-        /// The bound.
-        max_bytes: usize,
-    },
+    TooMuchOutput { command: String, max_bytes: usize },
 }
 
-/// How a repository is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// A folder of this machine.
-    File,
-    /// HTTP without encryption.
-    Http,
-    /// HTTP over TLS.
-    Https,
-    /// SSH.
-    Ssh,
+words! {
+    /// How a repository is reached.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Transport {
+        /// A folder of this machine.
+        File => "file",
+        /// HTTP without encryption.
+        Http => "http",
+        /// HTTP over TLS.
+        Https => "https",
+        Ssh => "ssh",
+    }
+    fn name;
 }
 
 /// One `git` command. It has no input.
@@ -140,7 +133,6 @@ pub struct Git {
     options: Vec<String>,
     args: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
-    secrets: Vec<(String, String)>,
     limit: Duration,
     max_output_bytes: usize,
     max_file_bytes: Option<u64>,
@@ -154,9 +146,8 @@ impl Git {
             options: OPTIONS.map(str::to_owned).to_vec(),
             args: Vec::new(),
             environment: Vec::new(),
-            secrets: Vec::new(),
             limit: LIMIT,
-            max_output_bytes: crate::limits::MAX_GIT_OUTPUT_BYTES,
+            max_output_bytes: MAX_GIT_OUTPUT_BYTES,
             max_file_bytes: None,
         }
     }
@@ -218,13 +209,6 @@ impl Git {
         self
     }
 
-    /// Sends `header` (`Authorization: Bearer …`) with each request below `url`. It is passed by the environment, which only this user can read.
-    #[must_use]
-    pub fn secret_header(mut self, url: &str, header: &str) -> Self {
-        self.secrets.push((format!("http.{url}.extraHeader"), header.to_owned()));
-        self
-    }
-
     /// Sets its time. Default: 5 minutes.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Self {
@@ -232,7 +216,7 @@ impl Git {
         self
     }
 
-    /// Sets the bound of its output. Default: [`MAX_GIT_OUTPUT_BYTES`](crate::limits::MAX_GIT_OUTPUT_BYTES).
+    /// Sets the bound of its output. Default: [`MAX_GIT_OUTPUT_BYTES`](MAX_GIT_OUTPUT_BYTES).
     #[must_use]
     pub fn max_output_bytes(mut self, max: usize) -> Self {
         self.max_output_bytes = max;
@@ -253,7 +237,6 @@ impl Git {
     pub fn run(self, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, GitError> {
         let bounds = ToolBounds { limit: self.limit, max_output_bytes: self.max_output_bytes, stop };
         let (command, dir) = (self.command(), self.dir.clone());
-        let secrets: Vec<String> = self.secrets.iter().map(|(_, value)| value.clone()).collect();
         let outcome = self.tool().run_whole(&bounds).map_err(|error| match error.kind() {
             // A missing folder is reported in the same way.
             io::ErrorKind::NotFound if dir.is_dir() => GitError::Missing,
@@ -262,8 +245,7 @@ impl Git {
         match outcome.end {
             ToolEnd::Exited(status) if status.success() => Ok(outcome.output),
             ToolEnd::Exited(status) => {
-                let text = outcome.errors.trim().to_owned();
-                let errors = secrets.iter().fold(text, |text, secret| text.replace(secret, "(redacted)"));
+                let errors = outcome.errors.trim().to_owned();
                 Err(GitError::Failed { command, status: status.to_string(), errors })
             }
             ToolEnd::TimedOut => Err(GitError::TimedOut { command, limit_s: bounds.limit.as_secs() }),
@@ -297,12 +279,6 @@ impl Git {
         for (name, value) in ENVIRONMENT {
             tool = tool.env(name, value);
         }
-        if !self.secrets.is_empty() {
-            tool = tool.env("GIT_CONFIG_COUNT", self.secrets.len().to_string());
-        }
-        for (place, (key, value)) in self.secrets.iter().enumerate() {
-            tool = tool.env(format!("GIT_CONFIG_KEY_{place}"), key).env(format!("GIT_CONFIG_VALUE_{place}"), value);
-        }
         for (name, value) in &self.environment {
             tool = tool.env(name, value);
         }
@@ -313,17 +289,6 @@ impl Git {
             tool = tool.max_file_bytes(max);
         }
         tool.args(&self.args)
-    }
-}
-
-impl Transport {
-    fn name(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Http => "http",
-            Self::Https => "https",
-            Self::Ssh => "ssh",
-        }
     }
 }
 
@@ -444,18 +409,6 @@ mod tests {
         assert!(diff.contains("-1\n+2"), "{diff}");
         Git::in_repository(&repository).args(["status", "--porcelain"]).text().unwrap();
         assert!(!mark.exists(), "a program of the repository ran");
-    }
-
-    #[test]
-    fn secrets_are_in_no_argument_and_no_error() {
-        let git = Git::new(Path::new("/")).secret_header("https://example.org/", "Authorization: Bearer s3cret");
-        let git = git.args(["config", "--get-urlmatch", "http.extraHeader", "https://example.org/a/b"]);
-        assert!(!git.command().contains("s3cret"));
-        assert_eq!(git.text().unwrap(), "Authorization: Bearer s3cret");
-        let failing = Git::new(Path::new("/")).secret_header("https://example.org/", "s3cret");
-        let error = failing.args(["s3cret-command"]).text().unwrap_err();
-        let GitError::Failed { errors, .. } = error else { panic!("{error}") };
-        assert!(errors.contains("(redacted)") && !errors.contains("s3cret"), "{errors}");
     }
 
     #[test]

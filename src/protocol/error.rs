@@ -4,6 +4,7 @@
 
 use super::id::RequestId;
 use super::names::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
+use codeyard_base::words;
 
 /// The error of a message that can't be served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -11,59 +12,44 @@ use super::names::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERRO
 pub struct MessageError {
     /// The id of the request, if it could be read.
     pub id: Option<RequestId>,
-    /// The fault of the message.
     pub fault: Fault,
 }
 
-/// The faults of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fault {
-    /// The bytes are no JSON in UTF-8.
-    NotJson,
-    /// An array of messages, in a revision that has none.
-    Batch,
-    /// An array of more messages than the limit.
-    LongBatch,
-    /// `initialize` in an array of messages.
-    BatchedInitialize,
-    /// JSON that is no request, notification or response.
-    NotAMessage,
-    /// `jsonrpc` isn't `"2.0"`.
-    WrongVersion,
-    /// The id is null, fractional, or neither string nor integer.
-    BadId,
-    /// The id is longer than the limit.
-    LongId,
-    /// The line is longer than the limit.
-    TooLong,
-    /// The method is unknown.
-    UnknownMethod,
-    /// The parameters don't fit the method.
-    BadParams,
-    /// A member of `_meta` is missing that each request of the stateless revision must have.
-    BadMeta,
-    /// `tools/list` has a cursor, but the list has one page.
-    ForeignCursor,
+words! {
+    /// The faults of a message.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Fault {
+        /// The bytes are no JSON in UTF-8.
+        NotJson => "not_json",
+        /// An array of messages, in a revision that has none.
+        Batch => "batch",
+        /// An array of more messages than the limit.
+        LongBatch => "long_batch",
+        /// `initialize` in an array of messages.
+        BatchedInitialize => "batched_initialize",
+        /// JSON that is no request, notification or response.
+        NotAMessage => "not_a_message",
+        /// `jsonrpc` isn't `"2.0"`.
+        WrongVersion => "wrong_jsonrpc",
+        /// The id is null, fractional, or neither string nor integer.
+        BadId => "bad_id",
+        /// The id is longer than the limit.
+        LongId => "long_id",
+        /// The line is longer than the limit.
+        TooLong => "too_long",
+        UnknownMethod => "unknown_method",
+        /// The parameters don't fit the method.
+        BadParams => "bad_params",
+        /// A member of `_meta` is missing that each request of the stateless revision must have.
+        BadMeta => "bad_meta",
+        /// `tools/list` has a cursor, but the list has one page.
+        ForeignCursor => "foreign_cursor",
+    }
+    /// The word in `error.data.reason`.
+    fn reason;
 }
 
 impl Fault {
-    /// Every fault.
-    pub const ALL: [Self; 13] = [
-        Self::NotJson,
-        Self::Batch,
-        Self::LongBatch,
-        Self::BatchedInitialize,
-        Self::NotAMessage,
-        Self::WrongVersion,
-        Self::BadId,
-        Self::LongId,
-        Self::TooLong,
-        Self::UnknownMethod,
-        Self::BadParams,
-        Self::BadMeta,
-        Self::ForeignCursor,
-    ];
-
     /// The JSON-RPC error number.
     pub fn code(self) -> i32 {
         match self {
@@ -71,25 +57,6 @@ impl Fault {
             Self::UnknownMethod => METHOD_NOT_FOUND,
             Self::BadParams | Self::BadMeta | Self::ForeignCursor => INVALID_PARAMS,
             _ => INVALID_REQUEST,
-        }
-    }
-
-    /// The word in `error.data.reason`.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::NotJson => "not_json",
-            Self::Batch => "batch",
-            Self::LongBatch => "long_batch",
-            Self::BatchedInitialize => "batched_initialize",
-            Self::NotAMessage => "not_a_message",
-            Self::WrongVersion => "wrong_jsonrpc",
-            Self::BadId => "bad_id",
-            Self::LongId => "long_id",
-            Self::TooLong => "too_long",
-            Self::UnknownMethod => "unknown_method",
-            Self::BadParams => "bad_params",
-            Self::BadMeta => "bad_meta",
-            Self::ForeignCursor => "foreign_cursor",
         }
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: no other module of this crate repeats these literals. Revisions are in `revision`.
 
 use super::revision::Revision;
+use codeyard_base::words;
 
 /// The JSON-RPC version.
 pub const JSONRPC: &str = "2.0";
@@ -38,21 +39,25 @@ pub const CANCELLED: &str = "notifications/cancelled";
 /// Our request for a person's answer.
 pub const ELICITATION: &str = "elicitation/create";
 
-/// The methods that are served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// `initialize`.
-    Initialize,
-    /// `ping`.
-    Ping,
-    /// `tools/list`.
-    ToolsList,
-    /// `tools/call`.
-    ToolsCall,
-    /// `server/discover`, of the stateless revision.
-    Discover,
-    /// `subscriptions/listen`, of the stateless revision.
-    Listen,
+words! {
+    /// The methods that are served.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Method {
+        Initialize => "initialize",
+        Ping => "ping",
+        /// `tools/list`.
+        ToolsList => "tools/list",
+        /// `tools/call`.
+        ToolsCall => "tools/call",
+        /// `server/discover`, of the stateless revision.
+        Discover => "server/discover",
+        /// `subscriptions/listen`, of the stateless revision.
+        Listen => "subscriptions/listen",
+    }
+    /// The method's name.
+    fn as_str;
+    /// The method of this name, whatever the revision.
+    fn parse;
 }
 
 /// The kinds of client notifications.
@@ -67,27 +72,6 @@ pub enum NotificationKind {
 }
 
 impl Method {
-    /// Every served method.
-    pub const ALL: [Self; 6] =
-        [Self::Initialize, Self::Ping, Self::ToolsList, Self::ToolsCall, Self::Discover, Self::Listen];
-
-    /// The method's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Initialize => "initialize",
-            Self::Ping => "ping",
-            Self::ToolsList => "tools/list",
-            Self::ToolsCall => "tools/call",
-            Self::Discover => "server/discover",
-            Self::Listen => "subscriptions/listen",
-        }
-    }
-
-    /// The method of this name, whatever the revision.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.as_str() == name)
-    }
-
     /// The method of this name, if `revision` has it.
     pub fn of(name: &str, revision: Revision) -> Option<Self> {
         Self::parse(name).filter(|method| method.is_in(revision))

@@ -8,17 +8,16 @@ use serde_json::Value;
 
 use codeyard_base::digest::sha256hex;
 use codeyard_base::stable_json;
+use codeyard_base::words;
 
 /// An event as the log has it (`docs/internals/reference/contract-launch.md#events`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// The place in the log, `e_000001` for the first one.
     pub event_id: String,
-    /// The run.
     pub run_id: String,
     /// The time in RFC 3339, UTC.
     pub ts: String,
-    /// What happened.
     #[serde(rename = "type")]
     pub event_type: EventType,
     /// Details, an object.
@@ -27,57 +26,53 @@ pub struct Event {
     pub trace_id: String,
     /// The span in which it happened; empty where there is none.
     pub span_id: String,
-    /// The span above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_span_id: Option<String>,
     /// The hash of the event before; empty for the first one.
     pub prev_hash: String,
-    /// The hash of this event.
     pub event_hash: String,
 }
 
-/// What can happen to a run (`docs/internals/reference/contract-launch.md#events`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum EventType {
-    /// The run exists.
-    RunCreated,
-    /// The inputs are there, at pinned versions.
-    InputsCloned,
-    /// An artifact has been written.
-    ArtifactWritten,
-    /// A work item waits for its turn.
-    WorkItemQueued,
-    /// A work item runs.
-    WorkItemStarted,
-    /// A work item has ended well. It is never repeated.
-    WorkItemFinished,
-    /// A work item has failed.
-    WorkItemFailed,
-    /// A gate runs.
-    GateRunStarted,
-    /// A gate has ended.
-    GateRunFinished,
-    /// A fault was found.
-    IssueOpened,
-    /// A fault is gone.
-    IssueResolved,
-    /// The run has entered another state.
-    RunStateChanged,
-    /// The result is published.
-    PrOpened,
-    /// The run has ended well.
-    RunCompleted,
-    /// The run has failed.
-    RunFailed,
-    /// The run was cancelled.
-    RunCancelled,
-    /// A language model is called.
-    LlmCallStarted,
-    /// A language model has answered.
-    LlmCallFinished,
-    /// A language model has not answered.
-    LlmCallFailed,
+words! {
+    /// What can happen to a run (`docs/internals/reference/contract-launch.md#events`).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    pub enum EventType {
+        /// The run exists.
+        RunCreated => "RUN_CREATED",
+        /// The inputs are there, at pinned versions.
+        InputsCloned => "INPUTS_CLONED",
+        ArtifactWritten => "ARTIFACT_WRITTEN",
+        /// A work item waits for its turn.
+        WorkItemQueued => "WORK_ITEM_QUEUED",
+        /// A work item runs.
+        WorkItemStarted => "WORK_ITEM_STARTED",
+        /// A work item has ended well. It is never repeated.
+        WorkItemFinished => "WORK_ITEM_FINISHED",
+        WorkItemFailed => "WORK_ITEM_FAILED",
+        GateRunStarted => "GATE_RUN_STARTED",
+        /// A gate has ended.
+        GateRunFinished => "GATE_RUN_FINISHED",
+        /// A fault was found.
+        IssueOpened => "ISSUE_OPENED",
+        /// A fault is gone.
+        IssueResolved => "ISSUE_RESOLVED",
+        /// The run has entered another state.
+        RunStateChanged => "RUN_STATE_CHANGED",
+        PrOpened => "PR_OPENED",
+        /// The run has ended well.
+        RunCompleted => "RUN_COMPLETED",
+        RunFailed => "RUN_FAILED",
+        RunCancelled => "RUN_CANCELLED",
+        /// A language model is called.
+        LlmCallStarted => "LLM_CALL_STARTED",
+        /// A language model has answered.
+        LlmCallFinished => "LLM_CALL_FINISHED",
+        /// A language model has not answered.
+        LlmCallFailed => "LLM_CALL_FAILED",
+    }
+    /// The name in the log.
+    fn as_str;
 }
 
 /// What is wrong with the chain at one event.
@@ -101,7 +96,6 @@ pub struct TraceContext {
     pub trace_id: String,
     /// The span, 16 hexadecimal digits.
     pub span_id: String,
-    /// The span above it.
     pub parent_span_id: Option<String>,
 }
 
@@ -149,56 +143,6 @@ impl Event {
         }
         let hash = hash(&self.event_id, &self.ts, self.event_type, &self.payload, &self.prev_hash);
         if hash == self.event_hash { Ok(()) } else { Err(ChainBreak::Content) }
-    }
-}
-
-impl EventType {
-    /// All types, in the order of the contract.
-    pub const ALL: [Self; 19] = [
-        Self::RunCreated,
-        Self::InputsCloned,
-        Self::ArtifactWritten,
-        Self::WorkItemQueued,
-        Self::WorkItemStarted,
-        Self::WorkItemFinished,
-        Self::WorkItemFailed,
-        Self::GateRunStarted,
-        Self::GateRunFinished,
-        Self::IssueOpened,
-        Self::IssueResolved,
-        Self::RunStateChanged,
-        Self::PrOpened,
-        Self::RunCompleted,
-        Self::RunFailed,
-        Self::RunCancelled,
-        Self::LlmCallStarted,
-        Self::LlmCallFinished,
-        Self::LlmCallFailed,
-    ];
-
-    /// The name in the log.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::RunCreated => "RUN_CREATED",
-            Self::InputsCloned => "INPUTS_CLONED",
-            Self::ArtifactWritten => "ARTIFACT_WRITTEN",
-            Self::WorkItemQueued => "WORK_ITEM_QUEUED",
-            Self::WorkItemStarted => "WORK_ITEM_STARTED",
-            Self::WorkItemFinished => "WORK_ITEM_FINISHED",
-            Self::WorkItemFailed => "WORK_ITEM_FAILED",
-            Self::GateRunStarted => "GATE_RUN_STARTED",
-            Self::GateRunFinished => "GATE_RUN_FINISHED",
-            Self::IssueOpened => "ISSUE_OPENED",
-            Self::IssueResolved => "ISSUE_RESOLVED",
-            Self::RunStateChanged => "RUN_STATE_CHANGED",
-            Self::PrOpened => "PR_OPENED",
-            Self::RunCompleted => "RUN_COMPLETED",
-            Self::RunFailed => "RUN_FAILED",
-            Self::RunCancelled => "RUN_CANCELLED",
-            Self::LlmCallStarted => "LLM_CALL_STARTED",
-            Self::LlmCallFinished => "LLM_CALL_FINISHED",
-            Self::LlmCallFailed => "LLM_CALL_FAILED",
-        }
     }
 }
 

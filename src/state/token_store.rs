@@ -19,6 +19,7 @@ use crate::token_record::{TokenInfo, TokenValue};
 use crate::token_uses::TokenUses;
 use codeyard_base::clock::{Instant, wall_s};
 use codeyard_base::ids::PrincipalId;
+use codeyard_base::words;
 
 /// Tokens of callers of tools. The key is the SHA-256 of a token's text, in hexadecimal.
 pub(crate) const TOKENS: Namespace = Namespace::new("tokens");
@@ -28,30 +29,22 @@ pub(crate) const ADMIN_TOKENS: Namespace = Namespace::new("admin-tokens");
 /// Tokens of programs that read probes and metrics, in the same form.
 pub(crate) const PROBE_TOKENS: Namespace = Namespace::new("probe-tokens");
 
-/// What the tokens give access to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenAudience {
-    /// `/mcp`: callers of tools.
-    Mcp,
-    /// `/admin/v1`: operators.
-    Admin,
-    /// `/livez`, `/readyz` and `/metrics`: process supervisors and scrapers.
-    Probes,
+words! {
+    /// What the tokens give access to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum TokenAudience {
+        /// `/mcp`: callers of tools.
+        Mcp => "mcp",
+        /// `/admin/v1`: operators.
+        Admin => "admin",
+        /// `/livez`, `/readyz` and `/metrics`: process supervisors and scrapers.
+        Probes => "probes",
+    }
+    /// The word for people: the kind of a token.
+    fn as_str;
 }
 
 impl TokenAudience {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Mcp, Self::Admin, Self::Probes];
-
-    /// The word for people: the kind of a token.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mcp => "mcp",
-            Self::Admin => "admin",
-            Self::Probes => "probes",
-        }
-    }
-
     fn namespace(self) -> Namespace {
         match self {
             Self::Mcp => TOKENS,
@@ -98,7 +91,6 @@ struct Known {
     noted: HashMap<TokenId, u64>,
 }
 
-/// A stored token.
 #[derive(Debug)]
 struct KnownToken {
     hash: TokenHash,

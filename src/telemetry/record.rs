@@ -12,6 +12,7 @@ use opentelemetry::trace::{SpanId, TraceId};
 
 use codeyard_base::digest;
 use codeyard_base::ids::{GroupName, LanguageId, PrincipalId, ServerKind, WorkspaceName};
+use codeyard_base::words;
 use codeyard_model::epoch::Epochs;
 use codeyard_model::error::{CallPhase, ErrorCode};
 
@@ -20,74 +21,86 @@ use codeyard_model::error::{CallPhase, ErrorCode};
 pub enum Outcome {
     /// With a result.
     Ok,
-    /// With this error.
     Failed(ErrorCode),
     /// Its client disconnected or cancelled it.
     Cancelled,
 }
 
-/// The transport of a call, in OpenTelemetry's values of `network.transport`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TransportKind {
-    /// Standard input and output, or the local socket in their place.
-    Pipe,
-    /// HTTP.
-    Tcp,
+words! {
+    /// The transport of a call, in OpenTelemetry's values of `network.transport`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum TransportKind {
+        /// Standard input and output, or the local socket in their place.
+        Pipe => "pipe",
+        /// HTTP.
+        Tcp => "tcp",
+    }
+    /// OpenTelemetry's word.
+    fn as_str;
 }
 
-/// Where a result came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CacheUse {
-    /// It was retained from an earlier call.
-    Retained,
-    /// It comes from an execution that another call started.
-    Shared,
-    /// It comes from an execution of its own.
-    Fresh,
+words! {
+    /// Where a result came from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum CacheUse {
+        /// It was retained from an earlier call.
+        Retained => "retained",
+        /// It comes from an execution that another call started.
+        Shared => "shared",
+        /// It comes from an execution of its own.
+        Fresh => "fresh",
+    }
+    /// The word in spans, logs and metrics.
+    fn as_str;
 }
 
-/// The outcome of a cursor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CursorOutcome {
-    /// It continued its result.
-    Continued,
-    /// It is malformed, or belongs to another request.
-    Invalid,
-    /// The workspace has changed since.
-    Stale,
-    /// Its result is no longer retained.
-    Expired,
-    /// The call ended for another reason: a deadline, a cancellation.
-    Undecided,
+words! {
+    /// The outcome of a cursor.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum CursorOutcome {
+        /// It continued its result.
+        Continued => "continued",
+        /// It is malformed, or belongs to another request.
+        Invalid => "invalid",
+        /// The workspace has changed since.
+        Stale => "stale",
+        /// Its result is no longer retained.
+        Expired => "expired",
+        /// The call ended for another reason: a deadline, a cancellation.
+        Undecided => "undecided",
+    }
+    /// The word in spans, logs and metrics.
+    fn as_str;
 }
 
-/// The outcome of a permission check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PermissionOutcome {
-    /// The configuration allows it.
-    Allowed,
-    /// A person allowed it with "always" in an earlier call.
-    Remembered,
-    /// A person allowed it once.
-    Once,
-    /// A person allowed it with "always".
-    Always,
-    /// The configuration denies it.
-    Denied,
-    /// A person denied it.
-    Declined,
-    /// A person closed the prompt.
-    Dismissed,
-    /// The client can't ask a person.
-    NotAsked,
-    /// No person answered in time.
-    Unanswered,
-    /// Too many prompts were open.
-    TooMany,
-    /// The call ended before a person answered.
-    Withdrawn,
-    /// The result asks for a person's answer, and a later call brings it.
-    Requested,
+words! {
+    /// The outcome of a permission check.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum PermissionOutcome {
+        Allowed => "allowed",
+        /// A person allowed it with "always" in an earlier call.
+        Remembered => "remembered",
+        /// A person allowed it once.
+        Once => "once",
+        /// A person allowed it with "always".
+        Always => "always",
+        Denied => "denied",
+        Declined => "declined",
+        /// A person closed the prompt.
+        Dismissed => "dismissed",
+        /// The client can't ask a person.
+        NotAsked => "not_asked",
+        /// No person answered in time.
+        Unanswered => "unanswered",
+        /// Too many prompts were open.
+        TooMany => "too_many",
+        /// The call ended before a person answered.
+        Withdrawn => "withdrawn",
+        /// The result asks for a person's answer, and a later call brings it.
+        Requested => "requested",
+    }
+    /// The word in spans, logs and metrics.
+    fn as_str;
 }
 
 /// Identifies a principal without its name: the first 8 bytes of the name's SHA-256.
@@ -105,15 +118,12 @@ pub struct CallRecord {
     pub workspace: Option<WorkspaceName>,
     /// The group of workspaces that the call is for.
     pub group: Option<GroupName>,
-    /// The calling principal.
     pub principal: PrincipalHash,
     /// The transport of the request.
     pub transport: TransportKind,
     /// The JSON-RPC id as text, a string without its quotes.
     pub request_id: String,
-    /// The MCP session's id.
     pub session: Option<String>,
-    /// The revision of MCP.
     pub protocol_version: &'static str,
     /// The operation of a call of the tool `lsp`.
     pub operation: Option<&'static str>,
@@ -141,7 +151,6 @@ pub struct CallRecord {
     pub permission: Option<PermissionOutcome>,
     /// Time of the wait for a person's answer.
     pub asked: Duration,
-    /// How it ended.
     pub outcome: Outcome,
     /// The number of the JSON-RPC error.
     pub rpc_code: Option<i32>,
@@ -178,11 +187,8 @@ pub struct CallRecord {
 /// The facts of one request to a language server.
 #[derive(Debug, Clone)]
 pub struct RpcRecord {
-    /// The LSP method.
     pub method: &'static str,
-    /// The language server's kind.
     pub server: ServerKind,
-    /// How it ended.
     pub outcome: RpcOutcome,
     /// From sending to the reply.
     pub duration: Duration,
@@ -195,7 +201,6 @@ pub enum RpcOutcome {
     Ok,
     /// With this JSON-RPC error.
     Error(i64),
-    /// The language server ended.
     Lost,
     /// No call waited for it any more.
     Cancelled,
@@ -212,27 +217,6 @@ impl Outcome {
     }
 }
 
-impl TransportKind {
-    /// OpenTelemetry's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pipe => "pipe",
-            Self::Tcp => "tcp",
-        }
-    }
-}
-
-impl CacheUse {
-    /// The word in spans, logs and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Retained => "retained",
-            Self::Shared => "shared",
-            Self::Fresh => "fresh",
-        }
-    }
-}
-
 impl CursorOutcome {
     /// The outcome of the cursor in a call with this outcome.
     pub fn of(outcome: Outcome) -> Self {
@@ -244,54 +228,9 @@ impl CursorOutcome {
             _ => Self::Undecided,
         }
     }
-
-    /// The word in spans, logs and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Continued => "continued",
-            Self::Invalid => "invalid",
-            Self::Stale => "stale",
-            Self::Expired => "expired",
-            Self::Undecided => "undecided",
-        }
-    }
 }
 
 impl PermissionOutcome {
-    /// All outcomes.
-    pub const ALL: [Self; 12] = [
-        Self::Allowed,
-        Self::Remembered,
-        Self::Once,
-        Self::Always,
-        Self::Denied,
-        Self::Declined,
-        Self::Dismissed,
-        Self::NotAsked,
-        Self::Unanswered,
-        Self::TooMany,
-        Self::Withdrawn,
-        Self::Requested,
-    ];
-
-    /// The word in spans, logs and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allowed => "allowed",
-            Self::Remembered => "remembered",
-            Self::Once => "once",
-            Self::Always => "always",
-            Self::Denied => "denied",
-            Self::Declined => "declined",
-            Self::Dismissed => "dismissed",
-            Self::NotAsked => "not_asked",
-            Self::Unanswered => "unanswered",
-            Self::TooMany => "too_many",
-            Self::Withdrawn => "withdrawn",
-            Self::Requested => "requested",
-        }
-    }
-
     /// Whether the call may proceed.
     pub fn is_granted(self) -> bool {
         matches!(self, Self::Allowed | Self::Remembered | Self::Once | Self::Always)

@@ -17,38 +17,45 @@ use crate::status::server_status::{LanguageServerStatus, ServerIdentity};
 use crate::status::stopped_servers::{StopReason, StoppedServerHealth, StoppedServers};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::ServerKind;
+use codeyard_base::words;
 use codeyard_model::epoch::Epochs;
 
-/// The state of a workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WorkspaceState {
-    /// No query has arrived yet.
-    Idle,
-    /// The watcher makes its first walk through the files.
-    Starting,
-    /// Its files are watched.
-    Watching,
-    /// Its files can't be watched, or only some of them.
-    Unwatched,
-    /// It is being stopped.
-    Draining,
+words! {
+    /// The state of a workspace.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum WorkspaceState {
+        /// No query has arrived yet.
+        Idle => "idle",
+        /// The watcher makes its first walk through the files.
+        Starting => "starting",
+        /// Its files are watched.
+        Watching => "watching",
+        /// Its files can't be watched, or only some of them.
+        Unwatched => "unwatched",
+        Draining => "draining",
+    }
+    /// The word in metrics.
+    fn as_str;
 }
 
-/// The phase of a language server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ServerPhase {
-    /// Being started.
-    Starting,
-    /// It failed and is being restarted.
-    Restarting,
-    /// It is still indexing the workspace.
-    Indexing,
-    /// It is ready to answer.
-    Ready,
-    /// It failed too often and is not restarted for a while.
-    Quarantined,
-    /// It is not running and will not start by itself.
-    Down,
+words! {
+    /// The phase of a language server.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ServerPhase {
+        Starting => "starting",
+        /// It failed and is being restarted.
+        Restarting => "restarting",
+        /// It is still indexing the workspace.
+        Indexing => "indexing",
+        /// It is ready to answer.
+        Ready => "ready",
+        /// It failed too often and is not restarted for a while.
+        Quarantined => "quarantined",
+        /// It is not running and will not start by itself.
+        Down => "down",
+    }
+    /// The word in metrics.
+    fn as_str;
 }
 
 /// The entries of all workspaces of a process.
@@ -76,11 +83,9 @@ pub struct WorkspaceStatus {
 /// What the actor of a workspace publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceReport {
-    /// Its state.
     pub state: WorkspaceState,
     /// When the state began.
     pub since: Instant,
-    /// Its epochs.
     pub epochs: Epochs,
     /// Why its files can't be watched at all.
     pub unwatched: Option<String>,
@@ -91,44 +96,11 @@ pub struct WorkspaceReport {
 pub struct IndexSize {
     /// Files of the working tree that are searched.
     pub files: u64,
-    /// Symbols in them.
     pub symbols: u64,
     /// The folder that holds it; working trees of one repository share it.
     pub folder: String,
     /// Bytes on disk of that folder.
     pub bytes: u64,
-}
-
-impl WorkspaceState {
-    const ALL: [Self; 5] = [Self::Idle, Self::Starting, Self::Watching, Self::Unwatched, Self::Draining];
-
-    /// The word in metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Starting => "starting",
-            Self::Watching => "watching",
-            Self::Unwatched => "unwatched",
-            Self::Draining => "draining",
-        }
-    }
-}
-
-impl ServerPhase {
-    const ALL: [Self; 6] =
-        [Self::Starting, Self::Restarting, Self::Indexing, Self::Ready, Self::Quarantined, Self::Down];
-
-    /// The word in metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Starting => "starting",
-            Self::Restarting => "restarting",
-            Self::Indexing => "indexing",
-            Self::Ready => "ready",
-            Self::Quarantined => "quarantined",
-            Self::Down => "down",
-        }
-    }
 }
 
 impl From<&ServerState> for ServerPhase {

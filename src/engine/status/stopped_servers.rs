@@ -11,30 +11,22 @@ use serde::Serialize;
 use crate::limits;
 use crate::status::server_status::ServerIdentity;
 use codeyard_base::clock::Instant;
+use codeyard_base::words;
 
-/// Why a language server was stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
-    /// No request needed it for `supervision.idle_stop_s`.
-    Idle,
-    /// Others needed its memory (`supervision.memory_budget_mib`).
-    Evicted,
-    /// An operator stopped it.
-    Operator,
-    /// Others do its work from now on: one for each project, or one for all.
-    Replaced,
-}
-
-impl StopReason {
-    /// The word that operators see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Evicted => "evicted",
-            Self::Operator => "operator",
-            Self::Replaced => "replaced",
-        }
+words! {
+    /// Why a language server was stopped.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum StopReason {
+        /// No request needed it for `supervision.idle_stop_s`.
+        Idle => "idle",
+        /// Others needed its memory (`supervision.memory_budget_mib`).
+        Evicted => "evicted",
+        Operator => "operator",
+        /// Others do its work from now on: one for each project, or one for all.
+        Replaced => "replaced",
     }
+    /// The word that operators see.
+    fn as_str;
 }
 
 /// A language server that was stopped.
@@ -42,7 +34,6 @@ impl StopReason {
 pub struct StoppedServerHealth {
     /// Its id within the workspace.
     pub id: String,
-    /// Its kind.
     pub kind: String,
     /// Its project root, relative to the workspace's root.
     pub root: String,

@@ -10,6 +10,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::store::StoredJob;
 use codeyard_base::clock::utc;
+use codeyard_base::words;
 use codeyard_model::code::{ActiveJob, JobStatus};
 
 /// Stops jobs. Cheap to clone; all clones are the same signal.
@@ -46,33 +47,24 @@ impl StopSignal {
     }
 }
 
-/// The phase of a job.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum JobPhase {
-    /// Waits for another job.
-    #[default]
-    Waiting,
-    /// Lists the files.
-    Listing,
-    /// Reads files and indexes their text.
-    Reading,
-    /// Parses files for symbols.
-    Parsing,
-    /// Makes the results durable.
-    Publishing,
-}
-
-impl JobPhase {
-    /// The phase as one word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Listing => "listing",
-            Self::Reading => "reading",
-            Self::Parsing => "parsing",
-            Self::Publishing => "publishing",
-        }
+words! {
+    /// The phase of a job.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum JobPhase {
+        /// Waits for another job.
+        #[default]
+        Waiting => "waiting",
+        /// Lists the files.
+        Listing => "listing",
+        /// Reads files and indexes their text.
+        Reading => "reading",
+        /// Parses files for symbols.
+        Parsing => "parsing",
+        /// Makes the results durable.
+        Publishing => "publishing",
     }
+    /// The phase as one word.
+    fn as_str;
 }
 
 /// The progress of a job. It outlives the job.
@@ -96,7 +88,6 @@ struct JobState {
 /// The progress of a job at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgressSnapshot {
-    /// The current phase.
     pub phase: JobPhase,
     /// Files done and all files of this phase.
     pub files: (u64, u64),

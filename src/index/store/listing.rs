@@ -6,9 +6,9 @@ use crate::classify::Provenance;
 use crate::codec::{ByteReader, DamagedBytes, put_text, put_varint};
 use crate::language::Language;
 use crate::manifest::{ContentNo, FileClass, Manifest, ManifestEntry};
+use codeyard_base::words;
 use codeyard_files::gate::FileStamp;
 
-/// One path of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListedFile {
     /// The path, relative to the root.
@@ -30,22 +30,25 @@ pub(crate) enum FileState {
     Excluded(ExclusionReason),
 }
 
-/// Why a file isn't searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum ExclusionReason {
-    /// It isn't text.
-    Binary = 0,
-    /// It is larger than the configured limit.
-    TooLarge = 1,
-    /// It couldn't be read.
-    Unreadable = 2,
+words! {
+    /// Why a file isn't searched.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub(crate) enum ExclusionReason {
+        /// It isn't text.
+        Binary = 0 => "binary",
+        /// It is larger than the configured limit.
+        TooLarge = 1 => "too_large",
+        /// It couldn't be read.
+        Unreadable = 2 => "unreadable",
+    }
+    /// The reason as `index_status` shows it.
+    fn as_str;
 }
 
 /// The source of a path's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileOrigin {
-    /// A file on disk with this stamp.
     Disk(FileStamp),
     /// A git blob with this id.
     Blob([u8; 20]),
@@ -55,20 +58,6 @@ impl ListedFile {
     /// Whether searches look into the file.
     pub(crate) fn is_searched(&self) -> bool {
         matches!(self.state, FileState::Content(..))
-    }
-}
-
-impl ExclusionReason {
-    /// All reasons, in the order of their numbers.
-    pub(crate) const ALL: [Self; 3] = [Self::Binary, Self::TooLarge, Self::Unreadable];
-
-    /// The reason as `index_status` shows it.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Binary => "binary",
-            Self::TooLarge => "too_large",
-            Self::Unreadable => "unreadable",
-        }
     }
 }
 

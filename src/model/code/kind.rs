@@ -1,86 +1,46 @@
 //! Kinds of symbols, one list for all languages, and their visibility.
 
-/// The kind of a symbol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum SymbolKind {
-    /// A free function.
-    Fn = 0,
-    /// A function that belongs to a type; constructors, getters and setters too.
-    Method = 1,
-    /// A record type; a union too.
-    Struct = 2,
-    /// A class, an object or an actor.
-    Class = 3,
-    /// An enumeration.
-    Enum = 4,
-    /// A trait or a mixin.
-    Trait = 5,
-    /// An interface or a protocol.
-    Interface = 6,
-    /// A block that adds members to a type: `impl`, `extension`.
-    Impl = 7,
-    /// A type alias.
-    Type = 8,
-    /// A value that doesn't change; a variant of an enumeration too.
-    Const = 9,
-    /// A static.
-    Static = 10,
-    /// A variable of a file or a module; a key of a data file too.
-    Variable = 11,
-    /// A field or a property of a type.
-    Field = 12,
-    /// A module, a namespace, a package; a heading of a document and a table of a data file too.
-    Module = 13,
-    /// A macro.
-    Macro = 14,
-    /// An import.
-    Use = 15,
+use codeyard_base::words;
+
+words! {
+    /// The kind of a symbol.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum SymbolKind {
+        /// A free function.
+        Fn = 0 => "fn",
+        /// A function that belongs to a type; constructors, getters and setters too.
+        Method = 1 => "method",
+        /// A record type; a union too.
+        Struct = 2 => "struct",
+        /// A class, an object or an actor.
+        Class = 3 => "class",
+        Enum = 4 => "enum",
+        /// A trait or a mixin.
+        Trait = 5 => "trait",
+        /// An interface or a protocol.
+        Interface = 6 => "interface",
+        /// A block that adds members to a type: `impl`, `extension`.
+        Impl = 7 => "impl",
+        /// A type alias.
+        Type = 8 => "type",
+        /// A value that doesn't change; a variant of an enumeration too.
+        Const = 9 => "const",
+        Static = 10 => "static",
+        /// A variable of a file or a module; a key of a data file too.
+        Variable = 11 => "variable",
+        /// A field or a property of a type.
+        Field = 12 => "field",
+        /// A module, a namespace, a package; a heading of a document and a table of a data file too.
+        Module = 13 => "module",
+        Macro = 14 => "macro",
+        Use = 15 => "use",
+    }
+    /// The contract's word.
+    fn as_str;
 }
 
 impl SymbolKind {
-    /// All of them, by their numbers.
-    pub const ALL: [Self; 16] = [
-        Self::Fn,
-        Self::Method,
-        Self::Struct,
-        Self::Class,
-        Self::Enum,
-        Self::Trait,
-        Self::Interface,
-        Self::Impl,
-        Self::Type,
-        Self::Const,
-        Self::Static,
-        Self::Variable,
-        Self::Field,
-        Self::Module,
-        Self::Macro,
-        Self::Use,
-    ];
-
-    /// The contract's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fn => "fn",
-            Self::Method => "method",
-            Self::Struct => "struct",
-            Self::Class => "class",
-            Self::Enum => "enum",
-            Self::Trait => "trait",
-            Self::Interface => "interface",
-            Self::Impl => "impl",
-            Self::Type => "type",
-            Self::Const => "const",
-            Self::Static => "static",
-            Self::Variable => "variable",
-            Self::Field => "field",
-            Self::Module => "module",
-            Self::Macro => "macro",
-            Self::Use => "use",
-        }
-    }
-
     /// Whether a filter of this kind lets `kind` through. A method is a function, too.
     pub fn covers(self, kind: Self) -> bool {
         self == kind || (self, kind) == (Self::Fn, Self::Method)
@@ -115,31 +75,26 @@ impl SymbolKind {
     }
 }
 
-/// The visibility of a symbol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Visibility {
-    /// Visible everywhere.
-    Public = 0,
-    /// Visible in some places: `pub(crate)`, `protected`, `internal`, a Python name with one underscore.
-    Restricted = 1,
-    /// Visible in its own file, type or block.
-    Private = 2,
+words! {
+    /// The visibility of a symbol.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum Visibility {
+        /// Visible everywhere.
+        Public = 0 => "public",
+        /// Visible in some places: `pub(crate)`, `protected`, `internal`, a Python name with one underscore.
+        Restricted = 1 => "restricted",
+        /// Visible in its own file, type or block.
+        Private = 2 => "private",
+    }
+    /// The contract's word.
+    fn as_str;
 }
 
 impl Visibility {
-    /// The contract's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Public => "public",
-            Self::Restricted => "restricted",
-            Self::Private => "private",
-        }
-    }
-
     /// The visibility with this number.
     pub fn from_number(number: u8) -> Option<Self> {
-        [Self::Public, Self::Restricted, Self::Private].get(usize::from(number)).copied()
+        Self::ALL.get(usize::from(number)).copied()
     }
 }
 

@@ -7,25 +7,32 @@
 use super::kind::SymbolKind;
 use super::query::CaseRule;
 use crate::limits::MAX_QUERY_TERMS;
+use codeyard_base::words;
 use written::pattern_text;
 
 mod written;
 
-/// The filters, in the order in which documents list them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FilterName {
-    /// The workspace, or the folder of its root.
-    Repo,
-    /// The language of the file.
-    Lang,
-    /// The path of the file.
-    Path,
-    /// The name of the symbol.
-    Sym,
-    /// The kind of the symbol.
-    Kind,
-    /// Whether case matters.
-    Case,
+words! {
+    /// The filters, in the order in which documents list them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum FilterName {
+        /// The workspace, or the folder of its root.
+        Repo => "repo",
+        /// The language of the file.
+        Lang => "lang",
+        /// The path of the file.
+        Path => "path",
+        /// The name of the symbol.
+        Sym => "sym",
+        /// The kind of the symbol.
+        Kind => "kind",
+        /// Whether case matters.
+        Case => "case",
+    }
+    /// The text before the colon.
+    fn as_str;
+    /// The filter with this name.
+    fn parse;
 }
 
 /// One term of a query. Terms that ask for the same are equal, however they are spelt.
@@ -84,14 +91,7 @@ pub enum LanguageError {
     },
     /// The value isn't one of those that the filter takes.
     #[error("`{}:{value}` is not valid: {expected}.", .filter.as_str())]
-    WrongValue {
-        /// The filter.
-        filter: FilterName,
-        /// The value.
-        value: String,
-        /// What it takes.
-        expected: String,
-    },
+    WrongValue { filter: FilterName, value: String, expected: String },
     /// A phrase or an expression, and a condition on symbols.
     #[error(
         "A phrase or an expression finds lines, which have no name and no kind. Leave out sym:, kind: and mode symbol, or the phrase."
@@ -102,7 +102,6 @@ pub enum LanguageError {
         "The query says only what to leave out or how to compare. Add a word, a name, \"a phrase\", /an expression/, or a filter such as path: or kind: to list what passes it."
     )]
     NothingToFind,
-    /// Too many terms.
     #[error("The query has more than {MAX_QUERY_TERMS} terms. Remove some.")]
     TooManyTerms,
 }
@@ -136,25 +135,6 @@ const MISTAKEN_FILTERS: &[&str] = &[
 ];
 
 impl FilterName {
-    /// All filters.
-    pub const ALL: [Self; 6] = [Self::Repo, Self::Lang, Self::Path, Self::Sym, Self::Kind, Self::Case];
-
-    /// The text before the colon.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Repo => "repo",
-            Self::Lang => "lang",
-            Self::Path => "path",
-            Self::Sym => "sym",
-            Self::Kind => "kind",
-            Self::Case => "case",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|filter| filter.as_str() == text)
-    }
-
     fn all_text() -> String {
         Self::ALL.map(|filter| format!("{}:", filter.as_str())).join(" ")
     }
@@ -202,11 +182,6 @@ impl ParsedSearch {
             TermSubject::Word(_) | TermSubject::Phrase(_) | TermSubject::Regex(_) => !term.is_excluded,
             TermSubject::Filter(name, _) => *name != FilterName::Case && !term.is_excluded,
         })
-    }
-
-    /// Whether every term is a plain word, so that the text means what it says.
-    pub fn is_plain(&self) -> bool {
-        self.terms.iter().all(|term| !term.is_excluded && matches!(term.subject, TermSubject::Word(_)))
     }
 }
 

@@ -7,50 +7,54 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 
+use codeyard_base::words;
 use codeyard_protocol::error::MessageError;
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::names::INVALID_REQUEST;
 use codeyard_protocol::write;
 
-/// The reason of a rejection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RefusalReason {
-    /// The request line and the header fields together are too large.
-    HeadSize,
-    /// The path doesn't have the form of an endpoint path.
-    Path,
-    /// Neither POST nor DELETE.
-    Method,
-    /// The host isn't in the list, or the header is missing or given twice.
-    Host,
-    /// The origin isn't in the list.
-    Origin,
-    /// There is no valid bearer token.
-    Bearer,
-    /// A group is named, and not the one catalog that groups have.
-    GroupCatalog,
-    /// The workspace, group or catalog doesn't exist, or this principal may not see it.
-    Endpoint,
-    /// The body isn't declared as JSON.
-    ContentType,
-    /// The client doesn't accept both JSON and event streams.
-    Accept,
-    /// The body is too large.
-    BodySize,
-    /// The body took too long.
-    BodyTime,
-    /// The body broke off.
-    BodyBroken,
-    /// The body isn't one JSON-RPC message.
-    Message,
-    /// The version header names another revision.
-    WrongVersion,
-    /// There is neither a version header nor a session that has one.
-    MissingVersion,
-    /// A session is needed and none is named.
-    MissingSession,
-    /// No such session.
-    UnknownSession,
+words! {
+    /// The reason of a rejection.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum RefusalReason {
+        /// The request line and the header fields together are too large.
+        HeadSize => "head_too_large",
+        /// The path doesn't have the form of an endpoint path.
+        Path => "path_not_served",
+        /// Neither POST nor DELETE.
+        Method => "method_not_allowed",
+        /// The host isn't in the list, or the header is missing or given twice.
+        Host => "host_not_allowed",
+        /// The origin isn't in the list.
+        Origin => "origin_not_allowed",
+        /// There is no valid bearer token.
+        Bearer => "bearer_required",
+        /// A group is named, and not the one catalog that groups have.
+        GroupCatalog => "group_serves_code_only",
+        /// The workspace, group or catalog doesn't exist, or this principal may not see it.
+        Endpoint => "unknown_endpoint",
+        /// The body isn't declared as JSON.
+        ContentType => "unsupported_content_type",
+        /// The client doesn't accept both JSON and event streams.
+        Accept => "not_acceptable",
+        /// The body is too large.
+        BodySize => "body_too_large",
+        /// The body took too long.
+        BodyTime => "body_too_slow",
+        BodyBroken => "body_incomplete",
+        /// The body isn't one JSON-RPC message.
+        Message => "malformed_message",
+        /// The version header names another revision.
+        WrongVersion => "wrong_protocol_version",
+        /// There is neither a version header nor a session that has one.
+        MissingVersion => "missing_protocol_version",
+        /// A session is needed and none is named.
+        MissingSession => "session_required",
+        /// No such session.
+        UnknownSession => "unknown_session",
+    }
+    /// The word in `error.data.reason`; a malformed message has a more exact one.
+    fn reason;
 }
 
 /// The sentence for a client without a token. Hosts show it to their users, also where they begin OAuth.
@@ -66,28 +70,6 @@ pub struct HttpRefusal {
 }
 
 impl RefusalReason {
-    /// Every reason, in the order of the checks.
-    pub const ALL: [Self; 18] = [
-        Self::HeadSize,
-        Self::Path,
-        Self::Method,
-        Self::Host,
-        Self::Origin,
-        Self::Bearer,
-        Self::GroupCatalog,
-        Self::Endpoint,
-        Self::ContentType,
-        Self::Accept,
-        Self::BodySize,
-        Self::BodyTime,
-        Self::BodyBroken,
-        Self::Message,
-        Self::WrongVersion,
-        Self::MissingVersion,
-        Self::MissingSession,
-        Self::UnknownSession,
-    ];
-
     /// The HTTP status.
     pub fn status(self) -> StatusCode {
         match self {
@@ -101,30 +83,6 @@ impl RefusalReason {
             Self::BodySize => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTime => StatusCode::REQUEST_TIMEOUT,
             _ => StatusCode::BAD_REQUEST,
-        }
-    }
-
-    /// The word in `error.data.reason`; a malformed message has a more exact one.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::HeadSize => "head_too_large",
-            Self::Path => "path_not_served",
-            Self::Method => "method_not_allowed",
-            Self::Host => "host_not_allowed",
-            Self::Origin => "origin_not_allowed",
-            Self::Bearer => "bearer_required",
-            Self::GroupCatalog => "group_serves_code_only",
-            Self::Endpoint => "unknown_endpoint",
-            Self::ContentType => "unsupported_content_type",
-            Self::Accept => "not_acceptable",
-            Self::BodySize => "body_too_large",
-            Self::BodyTime => "body_too_slow",
-            Self::BodyBroken => "body_incomplete",
-            Self::Message => "malformed_message",
-            Self::WrongVersion => "wrong_protocol_version",
-            Self::MissingVersion => "missing_protocol_version",
-            Self::MissingSession => "session_required",
-            Self::UnknownSession => "unknown_session",
         }
     }
 
