@@ -18,6 +18,22 @@ pub(super) struct ToolDecl {
     pub(super) output_schema: &'static str,
 }
 
+/// The declaration of a tool whose schemas are `schemas/tools/FILE.json` and `FILE.output.json`.
+macro_rules! tool {
+    ($file:literal, $description:literal) => {
+        $crate::schema::tool!($file, $file, $description)
+    };
+    ($name:expr, $file:literal, $description:literal) => {
+        $crate::schema::ToolDecl {
+            name: $name,
+            description: $description,
+            input_schema: include_str!(concat!("../../../schemas/tools/", $file, ".json")),
+            output_schema: include_str!(concat!("../../../schemas/tools/", $file, ".output.json")),
+        }
+    };
+}
+pub(super) use tool;
+
 /// The annotations of a tool that only reads.
 const READ_ONLY: &str = r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
 

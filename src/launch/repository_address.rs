@@ -5,17 +5,18 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use codeyard_model::uri::percent_decode_strictly;
 use codeyard_process::git::{Git, Transport};
 use codeyard_runs::stage::StageError;
 
-use crate::limits::MAX_REPOSITORY_URL_BYTES;
+/// Length of the address of a repository, in bytes.
+const MAX_REPOSITORY_URL_BYTES: usize = 2_048;
 
 /// An address that is replaced before a repository is cloned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlRewrite {
     /// The beginning that is replaced.
     pub from: String,
-    /// What replaces it.
     pub to: String,
 }
 
@@ -246,19 +247,7 @@ fn has_dots(path: &str) -> bool {
 
 /// `text` without percent-encoding; `None` if it isn't one or isn't UTF-8.
 fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digits = [rest.next()?, rest.next()?];
-            let digits =
-                std::str::from_utf8(&digits).ok().filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()))?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+    percent_decode_strictly(text).filter(|text| !text.contains('\0'))
 }
 
 #[cfg(test)]

@@ -49,7 +49,6 @@ pub fn text(found: &LspItems, paths: &ResultPaths) -> String {
     lines.join("\n")
 }
 
-/// The text of one entry.
 fn entry(found: &LspItems, at: usize, paths: &ResultPaths) -> String {
     let root = paths.root.as_path();
     let place = |uri: &CanonicalUri, position: Position| place(root, Some(uri), position);
@@ -143,7 +142,8 @@ fn file_path(root: &Path, uri: &CanonicalUri) -> String {
     }
 }
 
-fn kind(number: u32) -> &'static str {
+/// The name of an LSP symbol kind.
+pub fn kind(number: u32) -> &'static str {
     let at = usize::try_from(number).unwrap_or_default().checked_sub(1);
     at.and_then(|at| KINDS.get(at)).copied().unwrap_or("symbol")
 }

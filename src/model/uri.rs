@@ -106,6 +106,13 @@ pub fn percent_decode(text: &[u8]) -> Vec<u8> {
     percent_encoding::percent_decode(text).collect()
 }
 
+/// `text` with every `%XX` replaced by its byte; `None` if a `%` begins no such escape, or the result isn't UTF-8.
+pub fn percent_decode_strictly(text: &str) -> Option<String> {
+    let is_escape = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    let escapes = text.split('%').skip(1).all(is_escape);
+    escapes.then(|| String::from_utf8(percent_decode(text.as_bytes())).ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +140,9 @@ mod tests {
     fn malformed_escapes_are_not_decoded() {
         assert_eq!(percent_decode(b"%4x%"), b"%4x%");
         assert_eq!(percent_decode(b"%41%62"), b"Ab");
+        assert_eq!(percent_decode_strictly("%41%62%c3%a4").as_deref(), Some("Abä"));
+        for wrong in ["%4x", "a%", "%4", "%+1", "%%41", "%ff"] {
+            assert_eq!(percent_decode_strictly(wrong), None, "{wrong}");
+        }
     }
 }

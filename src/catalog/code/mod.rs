@@ -20,7 +20,7 @@ use codeyard_model::error::ToolError;
 use codeyard_model::query::Query;
 
 use super::policy::CODE_INTELLIGENCE;
-use super::schema::ToolDecl;
+use super::schema::{ToolDecl, tool};
 use super::{CallPolicy, Catalog, CatalogId, EncodedReply, PageSizes};
 
 /// The catalog.
@@ -35,17 +35,6 @@ const SHOWS_CODE: CallPolicy = CallPolicy { permission: Some(CODE_INTELLIGENCE),
 /// The policy of the tools about the index itself, which show no code: `index_repo` and `sync_repo` only start a job, so they are
 /// interactive too.
 const ABOUT_THE_INDEX: CallPolicy = CallPolicy::INTERACTIVE_TOOL_RESULT;
-
-macro_rules! tool {
-    ($name:expr, $file:literal, $description:literal) => {
-        ToolDecl {
-            name: $name,
-            description: $description,
-            input_schema: include_str!(concat!("../../../schemas/tools/", $file, ".json")),
-            output_schema: include_str!(concat!("../../../schemas/tools/", $file, ".output.json")),
-        }
-    };
-}
 
 /// All tools, in the contract's order.
 const TOOLS: [ToolDecl; 7] = [

@@ -18,7 +18,7 @@ use codeyard_model::error::ToolError;
 use codeyard_model::launch::tools;
 use codeyard_model::query::Query;
 
-use super::schema::ToolDecl;
+use super::schema::{ToolDecl, tool};
 use super::{CallPolicy, Catalog, CatalogId, EncodedReply, OnDeparture, PageSizes};
 use crate::limits::MAX_LAUNCH_CALL_MS;
 
@@ -36,17 +36,6 @@ const SHORT: CallPolicy = CallPolicy { permission: Some(PERMISSION), ..CallPolic
 
 /// The policy of tools that wait for a run. The run goes on without them.
 const LONG: CallPolicy = CallPolicy { deadline_ms: MAX_LAUNCH_CALL_MS, on_departure: OnDeparture::Continue, ..SHORT };
-
-macro_rules! tool {
-    ($name:expr, $file:literal, $description:literal) => {
-        ToolDecl {
-            name: $name,
-            description: $description,
-            input_schema: include_str!(concat!("../../../schemas/tools/", $file, ".json")),
-            output_schema: include_str!(concat!("../../../schemas/tools/", $file, ".output.json")),
-        }
-    };
-}
 
 /// All listed tools, in the contract's order.
 const TOOLS: [ToolDecl; 11] = [

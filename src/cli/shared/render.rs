@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use codeyard_lsp::limits::MAX_DOCUMENT_BYTES;
+use codeyard_model::compact;
 use codeyard_model::uri::percent_decode;
 
 /// Renders an answer of the catalog `code`: rows as `codeyard search` prints them, anything else as JSON.
@@ -32,35 +33,6 @@ fn code_answer(content: &Value) -> Vec<String> {
     lines
 }
 
-/// Names of the LSP symbol kinds; the first is kind 1.
-const SYMBOL_KINDS: [&str; 26] = [
-    "file",
-    "module",
-    "namespace",
-    "package",
-    "class",
-    "method",
-    "property",
-    "field",
-    "constructor",
-    "enum",
-    "interface",
-    "function",
-    "variable",
-    "constant",
-    "string",
-    "number",
-    "boolean",
-    "array",
-    "object",
-    "key",
-    "null",
-    "enum member",
-    "struct",
-    "event",
-    "operator",
-    "type parameter",
-];
 /// Names of the LSP severities; the first is severity 1.
 const SEVERITIES: [&str; 4] = ["error", "warning", "information", "hint"];
 /// Longest shown source line in characters; longer ones are cut.
@@ -154,7 +126,8 @@ impl Renderer {
     }
 
     fn symbol(&self, name: &str, item: &Value) -> String {
-        let kind = name_of(&SYMBOL_KINDS, &item["kind"]).unwrap_or("symbol");
+        let kind = item["kind"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
+        let kind = compact::kind(kind).replace('-', " ");
         let container = item["containerName"].as_str().map(|of| format!(" in {of}")).unwrap_or_default();
         let at = match (item["location"]["uri"].as_str(), item["uri"].as_str()) {
             (Some(uri), _) => self.location(uri, &item["location"]["range"]),

@@ -20,6 +20,8 @@ use super::problem::{Kind, Problem};
 use super::route::{Route, RouteRequest};
 use super::routes::ROUTES;
 use crate::limits::{ADMIN_REQUEST_TIMEOUT_MS, HTTP_BODY_TIMEOUT_MS};
+use crate::transport::http::handler::bearer;
+use crate::transport::http::host::only;
 use crate::transport::http::refusal::RefusalReason;
 use crate::transport::http::{AllowedHosts, AllowedOrigins, body, media};
 use codeyard_model::limits::MAX_REQUEST_BYTES;
@@ -32,7 +34,6 @@ pub enum Access {
     Local,
     /// Requests with an admin token, an allowed host and an allowed origin.
     Tcp {
-        /// The admin tokens.
         tokens: Arc<TokenStore>,
         /// The accepted values of `Host`.
         hosts: AllowedHosts,
@@ -90,11 +91,8 @@ impl Access {
         if open {
             return Ok(());
         }
-        let mut values = parts.headers.get_all(header::AUTHORIZATION).iter();
-        let value = values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok());
-        let (scheme, token) = value.and_then(|value| value.split_once(' ')).ok_or(RefusalReason::Bearer)?;
-        let known = scheme.eq_ignore_ascii_case("bearer") && tokens.principal(token.trim_matches(' ')).is_some();
-        if known { Ok(()) } else { Err(RefusalReason::Bearer) }
+        let sent = only(&parts.headers, header::AUTHORIZATION).and_then(|value| bearer(tokens, value));
+        sent.map(drop).ok_or(RefusalReason::Bearer)
     }
 }
 

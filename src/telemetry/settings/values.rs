@@ -1,5 +1,6 @@
 //! Parsers of URLs and lists of pairs. Invariant: an error doesn't repeat the text.
 
+use codeyard_model::uri::percent_decode_strictly;
 use reqwest::Url;
 
 /// The URL of a receiver, or what is wrong with it.
@@ -18,24 +19,10 @@ pub(super) fn pairs(text: &str) -> (Vec<(String, String)>, usize) {
     let mut wrong = 0;
     let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).filter_map(|entry| {
         let pair = entry.split_once('=').filter(|(key, _)| !key.trim().is_empty());
-        let decoded = pair.and_then(|(key, value)| Some((key.trim().to_owned(), percent_decoded(value.trim())?)));
+        let decoded =
+            pair.and_then(|(key, value)| Some((key.trim().to_owned(), percent_decode_strictly(value.trim())?)));
         wrong += usize::from(decoded.is_none());
         decoded
     });
     (entries.collect(), wrong)
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digits = [rest.next()?, rest.next()?];
-        let digits = std::str::from_utf8(&digits).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -73,7 +73,6 @@ pub(super) struct AuthorizedRequest<'a> {
     pub(super) headers: &'a HeaderMap,
 }
 
-/// The client of a request.
 struct Client {
     peer: SocketAddr,
     place: Arc<ConnectionPlace>,
@@ -81,13 +80,11 @@ struct Client {
 
 /// The outcome of a request whose bytes were read.
 pub(super) enum HandledRequest {
-    /// The response.
     Answered(Response),
     /// An answer that is being worked on.
     Pending(PendingAnswer),
 }
 
-/// The requests of one connection.
 pub(super) struct ConnectionService {
     pub(super) endpoint: Arc<McpEndpoint>,
     /// The address of the client.
@@ -379,7 +376,7 @@ impl McpEndpoint {
 }
 
 /// The principal of the bearer token in the value of an `Authorization` header.
-pub(super) fn bearer(tokens: &TokenStore, value: &str) -> Option<Principal> {
+pub(crate) fn bearer(tokens: &TokenStore, value: &str) -> Option<Principal> {
     let (scheme, token) = value.split_once(' ')?;
     let named = scheme.eq_ignore_ascii_case("bearer").then(|| tokens.principal(token.trim_matches(' ')));
     named.flatten().map(Principal::of_token)

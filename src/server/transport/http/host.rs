@@ -143,7 +143,7 @@ pub(super) fn is_address(headers: &HeaderMap) -> bool {
 }
 
 /// The value of a header that must occur once; `None` if it is missing, given twice, or not visible ASCII.
-pub(super) fn only(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+pub(crate) fn only(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next().map(HeaderValue::to_str)?.ok()?;
     values.next().is_none().then_some(first)
