@@ -54,5 +54,7 @@ pub mod snippet_curator;
 pub mod stages;
 pub mod states;
 #[cfg(test)]
+mod test_product;
+#[cfg(test)]
 mod testing;
 pub mod validator;

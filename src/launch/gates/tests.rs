@@ -23,6 +23,7 @@ use crate::link_checker::LinkChecker;
 use crate::link_checker::tests::LinkServer;
 use crate::linker;
 use crate::run_config::{RunConfig, ValidationProfile};
+use crate::test_product;
 use crate::testing::TestRepository;
 use crate::validator::{self, ValidationTools};
 
@@ -93,33 +94,21 @@ impl Bench {
         let claim = Claim { text: "Tidy".into(), is_inferred: false, evidence: vec![lines] };
         let id = claim.id();
         let version = SCHEMA_VERSION.to_owned();
-        let config = RunConfig::parse(&json!({
-            "schema_version": "1.0", "product_slug": "tidy", "product_name": "Tidy", "family": "words", "target_platform": "python",
-            "github_repo_url": "https://github.com/example/tidy", "github_ref": "main", "required_sections": ["docs"],
-            "allowed_paths": ["docs/tidy/**"], "site": {"repo_url": "file:///srv/site.git", "kind": "markdown"},
-            "validation_profile": "ci", "budgets": {"max_lines_per_file": 60},
-        }))
-        .unwrap();
+        let config = test_product::config(|value| {
+            value["required_sections"] = json!(["docs"]);
+            value["allowed_paths"] = json!(["docs/tidy/**"]);
+            value["site"]["kind"] = json!("markdown");
+            value["validation_profile"] = json!("ci");
+            value["budgets"] = json!({"max_lines_per_file": 60});
+        });
         let fact = |text: &str| Fact { text: text.into(), claim: id.clone() };
         let facts = ProductFacts {
-            schema_version: version.clone(),
             commit: commit.clone(),
             commit_date: "2026-01-19".into(),
-            product_name: "Tidy".into(),
-            product_slug: "tidy".into(),
-            family: "words".into(),
-            target_platform: "python".into(),
             package: Some(fact("tidy")),
             version: Some(fact("1.2.0")),
-            license: None,
-            description: None,
-            requires: None,
-            repository: "https://github.com/example/tidy".into(),
             install: Some(InstallCommand { text: "pip install tidy".into(), language: "sh".into(), claim: id.clone() }),
-            features: Vec::new(),
-            api: Vec::new(),
-            api_omitted: 0,
-            examples: Vec::new(),
+            ..test_product::facts()
         };
         let snippet = Snippet {
             id: "snp_1".into(),
@@ -153,24 +142,15 @@ impl Bench {
             constants: [("layout".to_owned(), json!("docs"))].into(),
         };
         let context = SiteContext {
-            schema_version: version.clone(),
             commit: base,
-            commit_date: "2026-01-20T10:00:00Z".into(),
-            branch: Some("main".into()),
             kind: kind.into(),
-            config_files: Vec::new(),
-            title: String::new(),
             base_url: String::new(),
-            default_language: "en".into(),
             content_dirs: [("en".to_owned(), String::new())].into(),
-            layout: "v2".into(),
             has_locale_folders: false,
-            default_language_in_subdir: false,
             section_dirs: [("docs".to_owned(), "docs".to_owned())].into(),
             front_matter: [("docs".to_owned(), rules)].into(),
-            pages: Vec::new(),
             static_files: vec!["img/a.png".into()],
-            bullet: '-',
+            ..test_product::site()
         };
         let tools = ValidationTools {
             links: None,

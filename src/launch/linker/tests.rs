@@ -4,15 +4,14 @@ use serde_json::json;
 
 use super::*;
 use crate::artifacts::page_claims::ClaimedPage;
+use crate::test_product;
 use crate::testing::TestRepository;
 
 fn config(budgets: serde_json::Value) -> RunConfig {
-    RunConfig::parse(&json!({
-        "schema_version": "1.0", "product_slug": "tidy", "product_name": "Tidy", "family": "words", "target_platform": "python",
-        "github_repo_url": "https://github.com/example/tidy", "github_ref": "main", "required_sections": ["docs"],
-        "allowed_paths": ["content/**"], "site": {"repo_url": "file:///srv/site.git"}, "budgets": budgets,
-    }))
-    .unwrap()
+    test_product::config(|value| {
+        value["required_sections"] = json!(["docs"]);
+        value["budgets"] = budgets;
+    })
 }
 
 fn draft(path: &str, text: &str) -> PageDraft {

@@ -7,40 +7,13 @@ use serde_json::{Value, json};
 use super::*;
 use crate::artifacts::facts::Fact;
 use crate::artifacts::site::SitePage;
+use crate::test_product::{self, site};
 
 fn config(change: impl FnOnce(&mut Value)) -> RunConfig {
-    let mut value = json!({
-        "schema_version": "1.0", "product_slug": "tidy", "product_name": "Tidy", "family": "words", "target_platform": "python",
-        "github_repo_url": "https://github.com/example/tidy", "github_ref": "main",
-        "required_sections": ["blog", "kb", "reference", "docs", "products"], "allowed_paths": ["content/**"],
-        "site": {"repo_url": "file:///srv/site.git"},
-    });
-    change(&mut value);
-    RunConfig::parse(&value).unwrap()
-}
-
-fn site() -> SiteContext {
-    let dirs = ["products", "docs", "reference", "kb", "blog"].map(|name| (name.to_owned(), name.to_owned()));
-    SiteContext {
-        schema_version: SCHEMA_VERSION.into(),
-        commit: "a".repeat(40),
-        commit_date: "2026-01-20T10:00:00Z".into(),
-        branch: Some("main".into()),
-        kind: "hugo".into(),
-        config_files: Vec::new(),
-        title: String::new(),
-        base_url: "https://example.org/".into(),
-        default_language: "en".into(),
-        content_dirs: [("en".to_owned(), "content".to_owned())].into(),
-        layout: "v2".into(),
-        has_locale_folders: true,
-        default_language_in_subdir: false,
-        section_dirs: dirs.into(),
-        front_matter: Default::default(),
-        pages: Vec::new(),
-        static_files: Vec::new(),
-        bullet: '-',
-    }
+    test_product::config(|value| {
+        value["required_sections"] = json!(["blog", "kb", "reference", "docs", "products"]);
+        change(value);
+    })
 }
 
 fn item(module: &str, name: &str, parent: Option<&str>, doc_lines: usize) -> ApiItem {
@@ -67,24 +40,11 @@ fn facts(api: Vec<ApiItem>) -> ProductFacts {
         claim: "clm_000000000000".into(),
     };
     ProductFacts {
-        schema_version: SCHEMA_VERSION.into(),
-        commit: "b".repeat(40),
         commit_date: "2026-01-20T10:00:00Z".into(),
-        product_name: "Tidy".into(),
-        product_slug: "tidy".into(),
-        family: "words".into(),
-        target_platform: "python".into(),
-        package: None,
         version: Some(Fact { text: "1.2.0".into(), claim: "clm_000000000000".into() }),
-        license: None,
-        description: None,
-        requires: None,
-        repository: "https://github.com/example/tidy".into(),
-        install: None,
-        features: Vec::new(),
         api,
-        api_omitted: 0,
         examples: vec![example("examples/sort.py"), example("examples/Sort.py"), example("examples/no_code.py")],
+        ..test_product::facts()
     }
 }
 

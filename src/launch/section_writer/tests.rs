@@ -7,6 +7,7 @@ use crate::artifacts::facts::{ExampleProgram, Fact, InstallCommand};
 use crate::artifacts::site::FrontMatterRules;
 use crate::artifacts::{SCHEMA_VERSION, page_plan::PagePlan};
 use crate::page_blocks::blocks;
+use crate::test_product;
 
 const CLAIM: &str = "clm_0123456789ab";
 
@@ -14,18 +15,7 @@ fn fact(text: &str) -> Fact {
     Fact { text: text.into(), claim: CLAIM.into() }
 }
 
-fn config() -> RunConfig {
-    RunConfig::parse(&json!({
-        "schema_version": "1.0", "product_slug": "tidy", "product_name": "Tidy", "family": "words", "target_platform": "python",
-        "github_repo_url": "https://github.com/example/tidy", "github_ref": "main",
-        "required_sections": ["products", "docs", "reference", "kb", "blog"], "allowed_paths": ["content/**"],
-        "site": {"repo_url": "file:///srv/site.git"},
-    }))
-    .unwrap()
-}
-
 fn site() -> SiteContext {
-    let dirs = ["products", "docs", "reference", "kb", "blog"].map(|name| (name.to_owned(), name.to_owned()));
     let rules = FrontMatterRules {
         form: "toml".into(),
         required: [("layout", "string"), ("keywords", "list"), ("index", "boolean")]
@@ -33,26 +23,7 @@ fn site() -> SiteContext {
             .into(),
         constants: [("layout".to_owned(), json!("product"))].into(),
     };
-    SiteContext {
-        schema_version: SCHEMA_VERSION.into(),
-        commit: "a".repeat(40),
-        commit_date: "2026-01-20T10:00:00Z".into(),
-        branch: Some("main".into()),
-        kind: "hugo".into(),
-        config_files: Vec::new(),
-        title: String::new(),
-        base_url: "https://example.org/".into(),
-        default_language: "en".into(),
-        content_dirs: [("en".to_owned(), "content".to_owned())].into(),
-        layout: "v2".into(),
-        has_locale_folders: true,
-        default_language_in_subdir: false,
-        section_dirs: dirs.into(),
-        front_matter: [("products".to_owned(), rules)].into(),
-        pages: Vec::new(),
-        static_files: Vec::new(),
-        bullet: '*',
-    }
+    SiteContext { front_matter: [("products".to_owned(), rules)].into(), bullet: '*', ..test_product::site() }
 }
 
 fn facts(text: &str) -> ProductFacts {
@@ -70,29 +41,21 @@ fn facts(text: &str) -> ProductFacts {
         claim: CLAIM.into(),
     };
     ProductFacts {
-        schema_version: SCHEMA_VERSION.into(),
-        commit: "b".repeat(40),
-        commit_date: "2026-01-19T10:00:00Z".into(),
-        product_name: "Tidy".into(),
-        product_slug: "tidy".into(),
-        family: "words".into(),
-        target_platform: "python".into(),
         package: Some(fact("tidy")),
         version: Some(fact("1.2.0")),
         license: Some(fact("MIT")),
         description: Some(fact(&format!("Sorts tables. {text}"))),
         requires: Some(fact("Python `>=3.9`")),
-        repository: "https://github.com/example/tidy".into(),
         install: Some(InstallCommand { text: "pip install tidy".into(), language: "sh".into(), claim: CLAIM.into() }),
         features: vec![fact("Fast"), fact(&format!("Safe {text}"))],
         api: vec![item("Table", None), item("sort", Some("Table")), item("open_table", None)],
-        api_omitted: 0,
         examples: vec![ExampleProgram {
             path: "examples/sort.py".into(),
             title: format!("Sort a table {}", text.lines().next().unwrap_or_default()),
             doc: format!("It sorts.\n\n{text}"),
             claim: CLAIM.into(),
         }],
+        ..test_product::facts()
     }
 }
 
@@ -113,7 +76,7 @@ fn catalog() -> SnippetCatalog {
 
 /// All pages of a product whose texts hold `text`.
 fn drafts(text: &str, site: &SiteContext) -> (PagePlan, Vec<PageDraft>) {
-    let (config, facts, snippets) = (config(), facts(text), catalog());
+    let (config, facts, snippets) = (test_product::config(|_| ()), facts(text), catalog());
     let evidence =
         EvidenceMap { schema_version: SCHEMA_VERSION.into(), commit: "b".repeat(40), claims: Default::default() };
     let plan = planner::plan(&config, site, &facts, &snippets).unwrap();
@@ -255,7 +218,7 @@ fn plain_files_have_titles_and_links_to_files() {
 
 #[test]
 fn a_language_without_texts_is_refused_and_a_stop_ends_the_work() {
-    let (config, facts, snippets, site) = (config(), facts(""), catalog(), site());
+    let (config, facts, snippets, site) = (test_product::config(|_| ()), facts(""), catalog(), site());
     let evidence =
         EvidenceMap { schema_version: SCHEMA_VERSION.into(), commit: String::new(), claims: Default::default() };
     let plan = planner::plan(&config, &site, &facts, &snippets).unwrap();
