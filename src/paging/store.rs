@@ -38,7 +38,6 @@ pub struct SnapshotStore {
 /// Numbers about a store, without its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SnapshotStats {
-    /// Number of snapshots.
     pub count: usize,
     /// Their bytes, including the overhead of the store.
     pub bytes: usize,
@@ -48,7 +47,6 @@ pub struct SnapshotStats {
     pub oldest: Option<Duration>,
     /// Number of snapshots dropped to make room.
     pub evictions: u64,
-    /// Number of snapshots by tool.
     pub by_tool: BTreeMap<&'static str, usize>,
 }
 
@@ -133,12 +131,6 @@ impl SnapshotStore {
         outdated.iter().for_each(|key| self.remove(key));
         self.outdated += outdated.len() as u64;
         outdated.len()
-    }
-
-    /// Drops all snapshots.
-    pub fn clear(&mut self) {
-        self.entries.clear();
-        self.bytes = 0;
     }
 
     /// Number of snapshots.
@@ -304,13 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn the_same_key_is_replaced_and_clear_empties() {
+    fn the_same_key_is_replaced() {
         let mut store = SnapshotStore::new(usize::MAX, usize::MAX, TTL);
         store.insert("a".into(), EPOCHS, result(1, true), now()).unwrap();
         store.insert("a".into(), EPOCHS, result(100, true), now()).unwrap();
         assert_eq!((store.len(), store.bytes(), store.is_empty()), (1, one_entry_bytes(), false));
-        store.clear();
-        assert_eq!((store.len(), store.bytes(), store.is_empty()), (0, 0, true));
     }
 
     #[test]

@@ -24,10 +24,16 @@ use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
-use crate::limits::{CONFINED_END_MS, CONFINED_OPEN_FILES, CONFINED_REAP_INTERVAL_MS};
 use crate::resource_limits::ResourceLimits;
 use crate::sandbox::landlock::closed_ruleset;
 use codeyard_base::clock::Instant;
+
+/// Open files of a confined process: the packs and loose objects of one repository.
+const CONFINED_OPEN_FILES: u64 = 512;
+/// Longest wait for the end of confined processes when codeyard ends, in milliseconds.
+const CONFINED_END_MS: u64 = 500;
+/// Pause between two looks at ended confined processes, and at the time of a confined process's request, in milliseconds.
+const CONFINED_REAP_INTERVAL_MS: u64 = 200;
 
 /// The command line of a confined process, before the arguments of its role.
 #[derive(Debug, Clone)]
@@ -47,7 +53,6 @@ pub fn use_program(path: PathBuf, leading: Vec<OsString>) {
 /// A running confined process. It is ended when this is dropped.
 #[derive(Debug)]
 pub struct ConfinedProcess {
-    /// The connection.
     pub stream: UnixStream,
     pid: u32,
 }
@@ -78,11 +83,6 @@ impl ConfinedProcess {
         let pid = child.id();
         reap_when_ended(child)?;
         Ok(Self { stream, pid })
-    }
-
-    /// The process id.
-    pub fn id(&self) -> u32 {
-        self.pid
     }
 }
 

@@ -41,7 +41,6 @@ pub struct RunHost {
 /// What makes repeated starts one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartKey {
-    /// The key.
     pub key: IdempotencyKey,
     /// The digest of the configuration that was asked for: equal for equal starts.
     pub config_sha256: String,
@@ -49,7 +48,6 @@ pub struct StartKey {
 
 /// The result of a start.
 pub enum Started {
-    /// A new run.
     New(Arc<LiveRun>),
     /// The run that an earlier start with this key has created.
     Replayed(RunId),
@@ -60,10 +58,7 @@ pub enum Started {
 pub enum StartError {
     /// The key belongs to a run with another configuration.
     #[error("the idempotency key belongs to the run {run_id}, which has another configuration; use a new key")]
-    KeyReused {
-        /// The run.
-        run_id: String,
-    },
+    KeyReused { run_id: String },
     /// The run can't be written.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -93,18 +88,9 @@ pub enum HostError {
     #[error(
         "another codeyard process works with the runs in {}; connect to it, or choose another state directory", folder.display()
     )]
-    InUse {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// The system refused.
+    InUse { folder: PathBuf },
     #[error("the folder of runs {} can't be used: {source}; check its permissions", folder.display())]
-    Io {
-        /// The folder.
-        folder: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { folder: PathBuf, source: io::Error },
     /// The database can't be read or written.
     #[error(transparent)]
     State(#[from] StateError),
@@ -136,11 +122,6 @@ impl RunHost {
     /// The list of runs.
     pub fn store(&self) -> &RunStore {
         &self.store
-    }
-
-    /// The code of the workflow.
-    pub fn code(&self) -> &Arc<dyn StageCode> {
-        &self.code
     }
 
     /// Creates a run, durable when this returns, or finds the one that `key` leads to. A new run is created if `admit` allows it.

@@ -14,7 +14,6 @@ use parking_lot::Mutex;
 use crate::serve_lock::{RUN_FOLDER, SERVE_LOCK_FILE, ServeLock, ServeLockError};
 use crate::sqlite::SqliteStore;
 use crate::state_store::{StateError, StoreHandle};
-use codeyard_base::ids::WorkspaceName;
 
 /// The folder of the code indexes.
 pub const INDEX_FOLDER: &str = "index";
@@ -36,22 +35,14 @@ pub enum StateDirError {
     Nowhere,
     /// It can't be created, read or written.
     #[error("state directory {} can't be used; make it writable, or choose another one with --state-dir", path.display())]
-    Unusable {
-        /// Which path.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Unusable { path: PathBuf, source: io::Error },
     /// Other users may write into it.
     #[error(
         "state directory {} belongs to or can be written by another user; take the permission away (chmod go-w), or choose another one \
          with --state-dir",
         path.display()
     )]
-    NotPrivate {
-        /// Which path.
-        path: PathBuf,
-    },
+    NotPrivate { path: PathBuf },
 }
 
 impl StateDir {
@@ -111,24 +102,9 @@ impl StateDir {
         }
     }
 
-    /// The folder of installed language servers.
-    pub fn servers(&self) -> PathBuf {
-        self.path.join("servers")
-    }
-
-    /// The folder in which language servers cache data of one workspace.
-    pub fn cache(&self, workspace: &WorkspaceName) -> PathBuf {
-        self.path.join("cache").join(workspace.as_str())
-    }
-
     /// The folder of the code indexes, with one folder for each repository.
     pub fn index(&self) -> PathBuf {
         self.path.join(INDEX_FOLDER)
-    }
-
-    /// The folder of log files.
-    pub fn logs(&self) -> PathBuf {
-        self.path.join("logs")
     }
 
     /// The folder of sockets and other files of a running process.

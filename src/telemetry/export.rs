@@ -27,12 +27,14 @@ use super::{CallLog, Observers, names, otlp};
 use crate::limits;
 use codeyard_base::priority::give_way;
 
+/// Time that the telemetry thread has to end after that, in milliseconds.
+const TELEMETRY_END_MS: u64 = 500;
+
 /// Counts of exported and lost telemetry.
 #[derive(Debug, Default)]
 pub struct Losses {
     pub(super) spans: AtomicU64,
     pub(super) exported: AtomicU64,
-    pub(super) span_exports_failed: AtomicU64,
     pub(super) metric_exports_failed: AtomicU64,
 }
 
@@ -45,11 +47,6 @@ impl Losses {
     /// Spans that a receiver accepted.
     pub fn spans_exported(&self) -> u64 {
         self.exported.load(Relaxed)
-    }
-
-    /// Exports of spans that failed.
-    pub fn span_exports_failed(&self) -> u64 {
-        self.span_exports_failed.load(Relaxed)
     }
 
     /// Exports of metrics that failed.
@@ -165,7 +162,7 @@ impl Pipeline {
     pub fn shutdown(&self) {
         self.stop.cancel();
         if let Some(ended) = self.ended.lock().take() {
-            let patience = Duration::from_millis(limits::TELEMETRY_FLUSH_MS + limits::TELEMETRY_END_MS);
+            let patience = Duration::from_millis(limits::TELEMETRY_FLUSH_MS + TELEMETRY_END_MS);
             // A thread that takes longer is abandoned: the process is about to end.
             ended.recv_timeout(patience).ok();
         }

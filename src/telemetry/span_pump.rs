@@ -18,7 +18,6 @@ use super::settings::Batch;
 use super::span_builder::SpanBuilder;
 use super::span_queue::{QueuedCall, SpanQueue};
 
-/// The parts of the pump.
 pub(super) struct SpanPumpParts {
     pub(super) queue: Arc<SpanQueue>,
     pub(super) batch: Batch,
@@ -48,7 +47,6 @@ async fn pump<E: SpanExporter>(exporter: &E, parts: &SpanPumpParts) {
             match export(exporter, &builder, queued, parts.batch.timeout).await {
                 Ok(()) => pending.arrived(),
                 Err(reason) => {
-                    parts.losses.span_exports_failed.fetch_add(1, Relaxed);
                     drop(pending);
                     warning.export_failed(&reason, parts.losses.spans_dropped());
                 }

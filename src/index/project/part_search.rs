@@ -40,7 +40,6 @@ pub struct PartSearch {
 /// The place of a hit in the order of all parts: score, then path, then position in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HitPlace {
-    /// The score.
     pub score: f64,
     /// The path of the file.
     pub path: Box<str>,
@@ -52,7 +51,6 @@ pub struct HitPlace {
 #[derive(Default)]
 pub struct PartHits {
     found: RankedHits,
-    /// The places of the hits.
     pub places: Vec<HitPlace>,
 }
 
@@ -152,11 +150,6 @@ fn name_of(query: &LocateQuery) -> &str {
 }
 
 impl PartSearch {
-    /// The metadata of the part: whether the root is indexed, and how fresh the index is.
-    pub fn metadata(&self) -> &AnswerMetadata {
-        &self.context.metadata
-    }
-
     /// Whether there is an index to search.
     pub fn is_indexed(&self) -> bool {
         self.context.view.is_some()

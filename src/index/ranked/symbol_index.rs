@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -14,13 +14,16 @@ use tantivy::indexer::{LogMergePolicy, MergePolicy, NoMergePolicy};
 use tantivy::schema::document::TantivyDocument;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
-use crate::limits::{MAX_SYMBOLS_PER_CONTENT, SYMBOL_WRITER_BYTES};
+use crate::limits::MAX_SYMBOLS_PER_CONTENT;
 use crate::store::{StoreError, is_full};
 use crate::{ContentNo, Facts, Language, Manifest};
 use codeyard_base::clock::Deadline;
 
 use super::index_view::SymbolIndexView;
 use super::schema::{FORMAT, Fields};
+
+/// Memory of the symbol index's writer, in bytes; beyond it a segment is written.
+const SYMBOL_WRITER_BYTES: usize = 128 * 1024 * 1024;
 
 /// The file with the format version, beside tantivy's files.
 const FORMAT_FILE: &str = "format";
@@ -45,7 +48,6 @@ pub enum SymbolIndexError {
         /// Its format version.
         found: String,
     },
-    /// The files are damaged.
     #[error("the symbol index is damaged ({0}); run `codeyard index --force`")]
     Damaged(String),
     /// Another process is writing to it.
@@ -56,7 +58,6 @@ pub enum SymbolIndexError {
         "could not read or write the symbol index ({0}); check the disk of the state directory, then run `codeyard index`"
     )]
     Io(String),
-    /// The disk is full.
     #[error(transparent)]
     Full(StoreError),
 }
@@ -119,7 +120,6 @@ pub struct SymbolIndex {
     reader: IndexReader,
     fields: Fields,
     directory: MmapDirectory,
-    folder: PathBuf,
 }
 
 impl SymbolIndex {
@@ -150,7 +150,7 @@ impl SymbolIndex {
             return Err(SymbolIndexError::Damaged("unexpected fields".into()));
         }
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { index, reader, fields, directory, folder: folder.into() })
+        Ok(Self { index, reader, fields, directory })
     }
 
     /// Opens the only writer.
@@ -277,12 +277,6 @@ impl SymbolIndex {
             }
         }
         Ok(counts)
-    }
-
-    /// The size on disk, in bytes.
-    pub fn size(&self) -> u64 {
-        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        files.filter_map(|file| file.metadata().ok()).map(|about| about.len()).sum()
     }
 }
 

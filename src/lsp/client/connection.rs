@@ -31,6 +31,9 @@ use super::server_requests::{self, ClientHost, Droppable};
 use crate::limits;
 use codeyard_base::clock::Instant;
 
+/// What each message costs besides its bytes, in bytes: small ones keep a processor busy too.
+const MESSAGE_COST_BYTES: usize = 512;
+
 const METHOD_NOT_FOUND: i64 = -32601;
 
 /// How to talk to a server.
@@ -157,11 +160,6 @@ impl LspClient {
         self.shared.outgoing.push(frame, None, QueueShare::Client).map_err(|_| RequestError::QueueFull)
     }
 
-    /// The name from the options.
-    pub fn label(&self) -> &str {
-        &self.shared.options.label
-    }
-
     /// The server's capabilities: set by `initialize`, kept up to date by its registrations.
     pub fn capabilities(&self) -> &Capabilities {
         &self.shared.capabilities
@@ -176,11 +174,6 @@ impl LspClient {
     pub fn reader(&self) -> ConnectionReader {
         let (pending, counters) = (Arc::downgrade(&self.shared.pending), Arc::downgrade(&self.shared.counters));
         ConnectionReader { pending, counters }
-    }
-
-    /// The number of messages that wait to be written.
-    pub fn queued(&self) -> usize {
-        self.shared.outgoing.len()
     }
 
     /// When the server last wrote anything.
@@ -211,7 +204,6 @@ impl LspClient {
 }
 
 impl ConnectionState {
-    /// Why the connection closed.
     pub(super) fn close_reason(&self) -> CloseReason {
         self.reason.lock().unwrap_or(CloseReason::Internal)
     }
@@ -350,7 +342,7 @@ impl MessageReader<'_> {
             }
         }
         if !was_asked_for {
-            self.pause = self.pace.spend(text.len() + limits::MESSAGE_COST_BYTES);
+            self.pause = self.pace.spend(text.len() + MESSAGE_COST_BYTES);
         }
         Ok(())
     }

@@ -20,6 +20,17 @@ use codeyard_base::clock::Instant;
 use codeyard_model::uri::encode_path;
 use codeyard_process::launch::{Process, ProcessExit};
 
+/// The result of `initialize`, in bytes.
+const MAX_INITIALIZE_BYTES: usize = 1024 * 1024;
+/// Stopping a language server: the time for `shutdown`, in milliseconds.
+const STOP_SHUTDOWN_MS: u64 = 2_000;
+/// Stopping a language server: the time to exit after `exit`, in milliseconds.
+const STOP_EXIT_MS: u64 = 1_000;
+/// Stopping a language server: the time for its processes to exit after SIGTERM, in milliseconds.
+const STOP_TERM_MS: u64 = 2_000;
+/// Stopping a language server: the time for its processes to be gone after SIGKILL, in milliseconds.
+const STOP_KILL_MS: u64 = 1_000;
+
 /// The parameters of the handshake.
 #[derive(Debug, Clone)]
 pub struct InitializeSpec {
@@ -44,24 +55,11 @@ pub struct Initialized {
     pub capabilities: Capabilities,
     /// The position encoding it chose: `utf-8`, `utf-16` or `utf-32`.
     pub encoding: String,
-    /// Its name and version, if it sent them.
-    pub server_info: Option<LanguageServerInfo>,
-}
-
-/// Name and version of a server.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct LanguageServerInfo {
-    /// The name.
-    pub name: String,
-    /// The version.
-    #[serde(default)]
-    pub version: Option<String>,
 }
 
 /// Why a handshake failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InitializeError {
-    /// The request failed.
     #[error("initialize failed: {0}")]
     Request(#[from] RequestError),
     /// The result doesn't follow the protocol.
@@ -101,9 +99,7 @@ impl StopPace {
     /// The times of the four steps in milliseconds.
     fn times(self) -> [u64; 4] {
         match self {
-            Self::Patient => {
-                [limits::STOP_SHUTDOWN_MS, limits::STOP_EXIT_MS, limits::STOP_TERM_MS, limits::STOP_KILL_MS]
-            }
+            Self::Patient => [STOP_SHUTDOWN_MS, STOP_EXIT_MS, STOP_TERM_MS, STOP_KILL_MS],
             Self::Prompt => limits::PROMPT_STOP_MS,
         }
     }
@@ -130,11 +126,9 @@ pub async fn initialize(client: &LspClient, spec: &InitializeSpec) -> Result<Ini
     #[serde(rename_all = "camelCase")]
     struct HandshakeResult {
         capabilities: Value,
-        #[serde(default)]
-        server_info: Option<Value>,
     }
     let reply = client.request("initialize", &initialize_params(spec))?.await?;
-    if reply.len() > limits::MAX_INITIALIZE_BYTES {
+    if reply.len() > MAX_INITIALIZE_BYTES {
         return Err(InitializeError::TooLarge);
     }
     let answer: HandshakeResult = reply.decode().map_err(|_| InitializeError::Malformed)?;
@@ -150,8 +144,7 @@ pub async fn initialize(client: &LspClient, spec: &InitializeSpec) -> Result<Ini
     if let Some(settings) = &spec.settings {
         client.notify("workspace/didChangeConfiguration", &json!({ "settings": settings }))?;
     }
-    let server_info = answer.server_info.and_then(|info| serde_json::from_value(info).ok());
-    Ok(Initialized { capabilities: client.capabilities().clone(), encoding, server_info })
+    Ok(Initialized { capabilities: client.capabilities().clone(), encoding })
 }
 
 /// The stop sequence: `shutdown`, `exit`, SIGTERM, SIGKILL, each with its time limit. It ends as soon as no process

@@ -40,7 +40,6 @@ pub enum RequestError {
         /// The server's message, at most 4 KiB.
         message: String,
     },
-    /// The connection is closed.
     #[error("connection closed: {0}")]
     Closed(CloseReason),
     /// Too many messages wait to be written: the server no longer reads.
@@ -99,7 +98,6 @@ impl ServerReply {
     }
 }
 
-/// How a request ended.
 pub(super) type ReplyResult = Result<ServerReply, RequestError>;
 
 struct RequestSlot {
@@ -121,7 +119,6 @@ pub(super) enum CancelAction {
     Skip,
 }
 
-/// The requests of one connection.
 #[derive(Default)]
 pub(super) struct PendingRequests {
     table: Mutex<PendingTable>,
@@ -217,11 +214,6 @@ pub struct PendingReply {
 impl PendingReply {
     pub(super) fn new(id: u64, receiver: oneshot::Receiver<ReplyResult>, shared: Arc<ConnectionState>) -> Self {
         Self { id, receiver, shared, done: false }
-    }
-
-    /// The JSON-RPC id of the request.
-    pub fn id(&self) -> u64 {
-        self.id
     }
 }
 

@@ -6,18 +6,11 @@ pub enum ConvertError {
     /// Wrong types, missing fields, numbers out of range, or nesting beyond the bound.
     #[error("malformed {what} at line {line} column {column}")]
     Malformed {
-        /// The kind of answer.
         what: &'static str,
         /// 1-based line in the answer's JSON.
         line: usize,
         /// 1-based column in bytes.
         column: usize,
-    },
-    /// More entries than the limit.
-    #[error("too many entries in {what}")]
-    TooMany {
-        /// The kind of answer.
-        what: &'static str,
     },
 }
 

@@ -25,17 +25,13 @@ use super::running::{ProgressStream, RunningCall};
 
 /// The context that the requests of one caller share.
 pub struct Caller<'a> {
-    /// The gateway.
     pub service: &'a dyn Service,
     /// The endpoint of the request.
     pub endpoint: &'a Endpoint,
-    /// The caller.
     pub principal: &'a Principal,
     /// The session's id, for logs and spans only.
     pub session: Option<&'a str>,
-    /// The `traceparent` header.
     pub header_traceparent: Option<&'a str>,
-    /// The `tracestate` header.
     pub header_tracestate: Option<&'a str>,
     /// The transport of the request.
     pub transport: TransportKind,
@@ -43,7 +39,6 @@ pub struct Caller<'a> {
     pub in_flight: &'a Arc<InFlightCalls>,
     /// The session's client, which can receive prompts.
     pub client: Option<&'a Arc<SessionClient>>,
-    /// The revision of MCP.
     pub revision: Revision,
     /// What the request says of its client, in the stateless revision.
     pub meta: Option<&'a RequestMeta>,
@@ -191,11 +186,6 @@ pub fn reply(id: &RequestId, reply: &ToolReply, form: AnswerForm) -> FinalAnswer
 }
 
 impl Caller<'_> {
-    /// The form of this caller's answers, at most `cap` bytes long.
-    pub fn form(&self, cap: usize) -> AnswerForm {
-        AnswerForm { revision: self.revision, cap }
-    }
-
     /// The result of `tools/list` in the caller's revision.
     fn tool_list(&self) -> Vec<u8> {
         let list = self.service.tools(self.endpoint);
