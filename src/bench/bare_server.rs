@@ -151,7 +151,6 @@ impl BareServer {
         server.and_then(proc_tree::memory_bytes).unwrap_or(0)
     }
 
-    /// Stops the server.
     pub(crate) async fn stop(self) {
         process::stop(&self.process).await;
     }

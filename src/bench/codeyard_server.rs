@@ -34,7 +34,6 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// Size of the read buffer in bytes.
 const READ_BYTES: usize = 64 * 1024;
 
-/// A running codeyard server.
 pub(crate) struct CodeyardServer {
     process: Arc<dyn Process>,
     address: String,
@@ -128,7 +127,6 @@ impl CodeyardServer {
         self.process.id()
     }
 
-    /// The processes of the server.
     pub(crate) fn tree(&self) -> Result<CodeyardProcesses, Failure> {
         let tree = self.process.id().and_then(CodeyardProcesses::below);
         tree.ok_or_else(|| Failure::new("codeyard exited; its processes no longer exist"))

@@ -30,7 +30,6 @@ const TSCONFIG: &str = r#"{"compilerOptions": {"target": "es2020", "module": "es
 pub struct Language {
     /// The kind of its server.
     pub kind: &'static str,
-    /// Extensions of its files.
     pub endings: &'static [&'static str],
     /// Language id of opened documents.
     pub id: &'static str,
@@ -57,7 +56,6 @@ pub struct Corpus {
     pub name: String,
     /// Canonical path of the root.
     pub root: PathBuf,
-    /// Its language.
     pub language: Language,
     /// Its source files, sorted.
     pub files: Vec<PathBuf>,
@@ -338,7 +336,6 @@ pub(crate) fn copy_file(path: &Path, from: &Path, to: &Path) -> Result<(), Failu
     fs::copy(path, &target).map(drop).map_err(|error| cannot("write", &target, &error))
 }
 
-/// Writes a file.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| cannot("write", path, &error))
 }

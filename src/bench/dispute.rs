@@ -43,7 +43,6 @@ impl DisputedAnswer {
 pub(crate) struct Dispute<'a> {
     /// Compares answers.
     pub comparer: &'a AnswerComparer,
-    /// The question.
     pub ask: &'a BenchQuestion,
     /// The first answer of the bare server.
     pub bare: &'a [u8],

@@ -42,7 +42,6 @@ use codeyard_lsp::registry::Registry;
 
 /// The context that all scenarios share.
 pub struct Bench {
-    /// The flags.
     pub args: BenchArgs,
     /// Locates and installs language servers.
     pub installer: Installer,

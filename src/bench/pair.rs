@@ -23,13 +23,10 @@ const EXAMPLES: usize = 3;
 pub(crate) struct ServerPair {
     /// The bare language server.
     pub bare: BareServer,
-    /// The codeyard server.
     pub served: CodeyardServer,
     /// Compares the answers.
     pub comparer: AnswerComparer,
-    /// The repository.
     pub corpus: Corpus,
-    /// The remaining questions.
     pub pool: QuestionPool,
     /// The questions that both sides were asked, in order.
     asked: RefCell<Vec<BenchQuestion>>,
@@ -50,9 +47,7 @@ pub(crate) struct PairOutcome {
     pub ours: CallTimes,
     /// For each full block without errors: calls per second of codeyard divided by those of the bare server.
     pub ratios: Vec<f64>,
-    /// Number of compared answers.
     pub compared: u64,
-    /// Number of wrong answers.
     pub wrong: u64,
     /// Number of questions for which the bare server is nondeterministic.
     pub nondeterministic: u64,

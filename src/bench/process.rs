@@ -96,7 +96,6 @@ pub(crate) fn kill(pid: u32) {
     }
 }
 
-/// The descendants of this process.
 pub(crate) fn descendants() -> Vec<ProcessIdentity> {
     proc_tree::descendants(std::process::id())
 }
@@ -179,14 +178,12 @@ impl CodeyardProcesses {
     }
 }
 
-/// Resource usage of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessUsage {
     /// Resident memory in bytes.
     pub memory: u64,
     /// Open file descriptors.
     pub descriptors: u64,
-    /// Threads.
     pub threads: u64,
 }
 

@@ -21,7 +21,6 @@ pub(crate) const PAGE_SIZE: usize = 100;
 /// A position in a file; the character counts UTF-16 units.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SourcePosition {
-    /// The file.
     pub path: PathBuf,
     /// Line, from 0.
     pub line: usize,
@@ -29,7 +28,6 @@ pub struct SourcePosition {
     pub character: usize,
 }
 
-/// A question of the benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum BenchQuestion {
     /// The definition of the symbol at a position.
@@ -119,7 +117,6 @@ impl SeededRandom {
         usize::try_from((mixed ^ (mixed >> 31)) % limit.max(1) as u64).unwrap_or(0)
     }
 
-    /// Shuffles `items`.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -167,17 +164,14 @@ impl QuestionPool {
         self.definitions.len()
     }
 
-    /// The next definition question.
     pub(crate) fn definition(&mut self) -> Option<BenchQuestion> {
         self.definitions.pop().map(BenchQuestion::Definition)
     }
 
-    /// The next hover question.
     pub(crate) fn hover(&mut self) -> Option<BenchQuestion> {
         self.hovers.pop().map(BenchQuestion::Hover)
     }
 
-    /// The next references question.
     pub(crate) fn references(&mut self) -> Option<BenchQuestion> {
         self.references.pop().map(BenchQuestion::References)
     }

@@ -17,7 +17,6 @@ enum ReportSection {
     Servers,
     /// The code index compared with ripgrep.
     Index,
-    /// Launch runs.
     Runs,
 }
 
@@ -71,16 +70,13 @@ impl ReportSection {
 /// One figure.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figure {
-    /// The repository.
     pub corpus: String,
-    /// The scenario.
     pub scenario: String,
     /// The figure, with its unit.
     pub what: String,
     /// Value of the bare language server, or of ripgrep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bare: Option<f64>,
-    /// Value of codeyard.
     pub codeyard: f64,
     /// The target, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,7 +193,6 @@ impl Report {
         text
     }
 
-    /// The report as Markdown.
     pub(crate) fn markdown(&self) -> String {
         self.sections().map(|section| self.markdown_of(section)).collect()
     }
@@ -234,7 +229,6 @@ impl Report {
         Ok(())
     }
 
-    /// The sections that have figures.
     fn sections(&self) -> impl Iterator<Item = ReportSection> {
         ReportSection::ALL
             .into_iter()

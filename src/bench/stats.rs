@@ -25,7 +25,6 @@ impl Default for CallTimes {
 }
 
 impl CallTimes {
-    /// Adds one duration.
     pub(crate) fn add(&mut self, took: Duration) {
         self.histogram.saturating_record(u64::try_from(took.as_nanos()).unwrap_or(LONGEST_NS).max(1));
     }

@@ -20,13 +20,10 @@ use super::{Canonical, UriGate};
 pub struct RawCallItem {
     /// Its file's URI, untrusted.
     pub uri: Arc<str>,
-    /// Its name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
-    /// The whole range.
     pub range: Range,
-    /// The name's range.
     pub selection_range: Range,
 }
 

@@ -67,7 +67,6 @@ pub(super) struct AdmittedUris {
 pub(super) enum UriVerdict {
     /// Inside, with its index in the sorted list of URIs.
     Inside(usize),
-    /// Outside.
     Outside,
     /// Inside, but missing.
     Missing,

@@ -6,9 +6,6 @@ pub const MAX_OUTLINE_LEVELS: usize = 32;
 /// Longest message of an error, in code points.
 pub const MAX_ERROR_MESSAGE_CHARS: usize = 512;
 
-/// Longest text of an error of the tool `lsp`, in code points. It may have a path of the caller and the identifiers of a line.
-pub const MAX_ERROR_TEXT_CHARS: usize = 6_000;
-
 /// Largest `data` of a JSON-RPC error, in bytes. Larger details are omitted.
 pub const MAX_ERROR_DATA_BYTES: usize = 16 * 1024;
 
@@ -23,12 +20,6 @@ pub const MAX_CODE_GLOBS: usize = 64;
 
 /// Longest text in an argument of the catalog `code`, in code points.
 pub const MAX_CODE_TEXT_CHARS: usize = 4_096;
-
-/// Longest text in an argument of the catalog `launch`, in code points.
-pub const MAX_LAUNCH_TEXT_CHARS: usize = 2_048;
-
-/// Longest idempotency key, in code points.
-pub const MAX_LAUNCH_KEY_CHARS: usize = 200;
 
 /// Most runs of a list (`docs/internals/reference/contract-launch.md#lists`).
 pub const MAX_LAUNCH_RUNS: usize = 200;

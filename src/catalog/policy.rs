@@ -37,7 +37,6 @@ pub struct OutcomeCode {
 /// The error codes of the outcomes that the gateway produces itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutcomeCodes {
-    /// The deadline has passed.
     pub timeout: OutcomeCode,
     /// Too many calls are in flight, or too many prompts are open.
     pub overloaded: OutcomeCode,

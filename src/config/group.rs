@@ -6,7 +6,9 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
-use crate::limits::MAX_NAME_PATTERNS;
+
+/// Names and patterns of one group, or of one filter of workspaces.
+const MAX_NAME_PATTERNS: usize = 1_000;
 
 /// The error for an invalid name of a group.
 pub(crate) const GROUP_NAME_FORM: &str =

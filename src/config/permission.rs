@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
-use crate::limits::MAX_PERMISSION_PRINCIPALS;
 use crate::locate;
 use codeyard_base::ids::PrincipalId;
+
+/// Principals of one `[permission]` section.
+const MAX_PERMISSION_PRINCIPALS: usize = 1_024;
 
 /// The permission for code intelligence: the operations that show what code says, through whichever catalog.
 pub const LSP: &str = "lsp";

@@ -80,7 +80,6 @@ impl Default for RunsSection {
 }
 
 impl RunsSection {
-    /// Checks the values.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let counts = [
             ("max_active", self.max_active, "no run could work"),

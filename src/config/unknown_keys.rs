@@ -10,10 +10,8 @@ use toml::de::{DeTable, DeValue};
 
 use crate::locate::join;
 
-/// An unknown key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnknownKey {
-    /// The path of the key.
     pub path: String,
     /// The key's span in the text, in bytes.
     pub span: Range<usize>,

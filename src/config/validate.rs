@@ -8,10 +8,7 @@ use std::path::PathBuf;
 
 use crate::error::ConfigError;
 use crate::group::{GROUP_NAME_FORM, GroupSection};
-use crate::limits::{
-    MAX_GROUPS, MAX_INDEX_THREADS, MAX_NICENESS, MAX_SERVER_PROCESSES, MAX_WORKSPACES, MIN_CODE_PAYLOAD_BYTES,
-    MIN_SERVER_OPEN_FILES,
-};
+use crate::limits::{MAX_GROUPS, MAX_WORKSPACES};
 use crate::sections::network;
 use crate::workspace::Prewarm;
 use crate::{
@@ -25,7 +22,17 @@ use codeyard_model::limits::{
     MAX_PAGE_CHARS, MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET, MIN_PAGE_CHARS,
 };
 
-/// The result of a rule.
+/// The highest niceness of language servers, which is the lowest priority.
+const MAX_NICENESS: u8 = 19;
+/// Threads of a job or a search that a configuration can set.
+const MAX_INDEX_THREADS: u64 = 64;
+/// The smallest payload that a configuration can set, in bytes.
+const MIN_CODE_PAYLOAD_BYTES: u64 = 1_024;
+/// The most processes that `supervision.server_processes` may allow: a larger tree isn't counted.
+const MAX_SERVER_PROCESSES: u64 = 4_000;
+/// The fewest open files that `supervision.server_open_files` may allow.
+const MIN_SERVER_OPEN_FILES: u64 = 256;
+
 type Validity = Result<(), ConfigError>;
 
 impl Config {

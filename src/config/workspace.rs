@@ -155,7 +155,6 @@ impl WorkspaceConfig {
 const NAME_FORM: &str =
     "is not a workspace name, which has 1 to 64 of a-z, 0-9, '.', '_', '-' and starts with a letter or digit";
 
-/// Reads a workspace name.
 fn name<'de, D: Deserializer<'de>>(from: D) -> Result<WorkspaceName, D::Error> {
     let text = String::deserialize(from)?;
     WorkspaceName::new(&text).ok_or_else(|| D::Error::custom(format!("`{text}` {NAME_FORM}")))

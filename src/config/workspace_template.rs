@@ -14,13 +14,16 @@ use serde_json::Value;
 
 use crate::error::ConfigError;
 use crate::folders::free_name;
-use crate::limits::{MAX_LISTED_FOLDERS, MAX_WORKSPACES};
+use crate::limits::MAX_WORKSPACES;
 use crate::permission::PermissionSection;
 use crate::sections::{DiagnosticsSection, SyntacticSection};
 use crate::workspace::{IsolationLevel, Prewarm, ServerChoice};
 use crate::{Config, WorkspaceConfig};
 use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_model::limits::Limits;
+
+/// Folders that one pattern of `[[workspaces_from]]` may list.
+const MAX_LISTED_FOLDERS: usize = 10_000;
 
 /// `[[workspaces_from]]`: each folder that matches is a workspace with this table's settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -263,7 +266,6 @@ struct PatternWalk<'a> {
     folders: &'a dyn FolderSource,
     /// The workspaces that run now.
     before: &'a [WorkspaceConfig],
-    /// Folders that were listed.
     listed: usize,
     /// What prevented matches.
     problem: Option<String>,

@@ -11,8 +11,10 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
 
 use crate::gate::{DirOpenError, FileStamp, open_listing};
-use crate::limits::MAX_DIR_ENTRIES;
 use crate::watch::stamp::Stamp;
+
+/// Entries of one directory that a walk reads.
+const MAX_DIR_ENTRIES: usize = 1_000_000;
 
 /// The entries of a directory at one moment.
 pub(crate) struct DirListing {
@@ -25,7 +27,6 @@ pub(crate) struct DirListing {
     pub is_cut: bool,
 }
 
-/// One entry of a directory.
 pub(crate) struct DirListingEntry {
     /// File name.
     pub name: OsString,

@@ -16,8 +16,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::gate::RootReader;
-use crate::limits::{MAX_ALTERNATES_BYTES, MAX_GIT_CONFIG_BYTES, MAX_GIT_LINK_BYTES};
 use codeyard_base::seeded_faults;
+
+/// Largest `.git`, `commondir` or `gitdir` file that is read, in bytes: one path and a line break.
+const MAX_GIT_LINK_BYTES: u64 = 8 * 1024;
+/// Largest configuration of a repository that is searched for `core.worktree`, in bytes.
+const MAX_GIT_CONFIG_BYTES: u64 = 1024 * 1024;
+/// Largest list of alternate object directories that is read, in bytes.
+const MAX_ALTERNATES_BYTES: u64 = 256 * 1024;
 
 /// The directories of a repository that may be read.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::limits::MAX_IGNORE_TOTAL_COST;
+/// The same cost for all directories of a root whose rules are kept at the same time.
+const MAX_IGNORE_TOTAL_COST: u64 = 1024 * 1024;
 
 /// The cost of a byte of a pattern that is compiled to an automaton, against a byte of a plain name. Measured with the crate `ignore` 0.4:
 /// about 120 bytes of memory for each byte of a plain name, and 700 to 1,400 for each byte of such a pattern.

@@ -24,7 +24,14 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::gate::{ReadFailure, RootReader};
 use crate::git_layout::GitLayout;
 use crate::ignore_cost::{CostShare, RulesBudget, cost_of};
-use crate::limits::{MAX_IGNORE_COST, MAX_IGNORE_FILE_BYTES, MAX_IGNORE_LINE_BYTES};
+
+/// Largest ignore file that is read, in bytes.
+const MAX_IGNORE_FILE_BYTES: u64 = 1024 * 1024;
+/// Longest line of an ignore file that counts, in bytes.
+const MAX_IGNORE_LINE_BYTES: usize = 4_096;
+/// Cost of the ignore rules of a directory and all above it: bytes of plain names, and eight times the bytes of patterns that are compiled
+/// to an automaton. The rules of a file that goes beyond it don't apply.
+const MAX_IGNORE_COST: u64 = 256 * 1024;
 
 /// Files whose change makes a new walk necessary.
 pub(crate) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
@@ -120,7 +127,6 @@ pub(crate) struct Rules {
 /// How the walk treats a directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DirRule {
-    /// Enter it.
     Enter,
     /// Enter it; it is ignored with everything below.
     EnterIgnored,

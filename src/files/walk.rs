@@ -18,7 +18,10 @@ use parking_lot::{Condvar, Mutex};
 use crate::dir_listing::{DirListing, DirListingEntry};
 use crate::gate::{DirOpenError, FileStamp, open_listing};
 use crate::ignores::Rules;
-use crate::limits::{MAX_PATH_BYTES, MAX_WALKED_FILES};
+use crate::limits::MAX_PATH_BYTES;
+
+/// Files that the walk of the code index lists, before its own limit applies.
+const MAX_WALKED_FILES: usize = 4_000_000;
 
 /// One file of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +68,6 @@ pub struct Walker<'w> {
     pub root: &'w Path,
     /// Whose files are listed.
     pub listing: Listing,
-    /// The number of threads.
     pub threads: usize,
     /// If set, only these paths are listed, and only the folders on their way are read.
     pub only: Option<&'w BTreeSet<String>>,

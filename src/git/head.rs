@@ -5,7 +5,12 @@
 
 use codeyard_files::git_layout::GitLayout;
 
-use crate::limits::{MAX_PACKED_REFS_BYTES, MAX_REF_FILE_BYTES, MAX_SYMBOLIC_REFS};
+/// Largest `HEAD` or file of one reference that is read, in bytes.
+const MAX_REF_FILE_BYTES: u64 = 4_096;
+/// Largest `packed-refs` that is read, in bytes.
+const MAX_PACKED_REFS_BYTES: u64 = 64 * 1024 * 1024;
+/// Symbolic references followed from `HEAD`, as many as git follows.
+const MAX_SYMBOLIC_REFS: usize = 5;
 
 /// The branch and commit that are checked out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 
 use std::io::{self, Read, Write};
 
-/// What is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Request {
     /// The commit that a reference names. Text: the reference.
@@ -15,10 +14,8 @@ pub(crate) enum Request {
     Blob,
 }
 
-/// What is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reply {
-    /// The result.
     Done,
     /// There is no such reference or object.
     Missing,
@@ -31,7 +28,6 @@ pub(crate) enum Reply {
 const REQUESTS: [Request; 3] = [Request::Resolve, Request::Files, Request::Blob];
 const REPLIES: [Reply; 4] = [Reply::Done, Reply::Missing, Reply::TooLarge, Reply::Failed];
 
-/// Writes one message.
 pub(crate) fn write(to: &mut impl Write, kind: u8, bytes: &[u8]) -> io::Result<()> {
     let mut head = [kind, 0, 0, 0, 0, 0, 0, 0, 0];
     head[1..].copy_from_slice(&(bytes.len() as u64).to_be_bytes());

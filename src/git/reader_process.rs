@@ -17,12 +17,22 @@ use gix::object::Kind;
 use gix::object::tree::EntryKind;
 use gix::objs::TreeRefIter;
 
-use crate::limits::{
-    MAX_COMMIT_FILES, MAX_REQUEST_BYTES, MAX_TAG_DEPTH, MAX_TREE_DEPTH, MAX_TREE_FOLDERS, MAX_TREE_OBJECT_BYTES,
-    MAX_TREE_PATH_BYTES, OBJECT_CACHE_BYTES, READER_IDLE_MS, READER_MEMORY_BYTES, READER_REQUEST_MS,
-};
+use crate::limits::{MAX_COMMIT_FILES, MAX_REQUEST_BYTES, MAX_TREE_PATH_BYTES, READER_IDLE_MS, READER_REQUEST_MS};
 use crate::protocol::{self, Reply, Request};
 use codeyard_process::confined::{self, Confinement, RequestTimer};
+
+/// Writable memory of one reader process, in bytes.
+const READER_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
+/// Folders of one commit that are read.
+const MAX_TREE_FOLDERS: usize = 200_000;
+/// Folders inside one another in a commit.
+const MAX_TREE_DEPTH: usize = 2_048;
+/// Largest commit, tag or tree object that is read, in bytes.
+const MAX_TREE_OBJECT_BYTES: u64 = 64 * 1024 * 1024;
+/// Objects that are dereferenced to reach a commit: a tag may name a tag.
+const MAX_TAG_DEPTH: usize = 32;
+/// Bytes of objects that a reader process caches.
+const OBJECT_CACHE_BYTES: usize = 8 * 1024 * 1024;
 
 /// The hidden subcommand.
 pub const ROLE: &str = "__git-reader";

@@ -10,11 +10,20 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::limits::{MAX_IDLE_READERS, MAX_READER_FAILURES, READER_ANSWER_MS, READER_IDLE_MS, READER_PAUSE_MS};
+use crate::limits::READER_IDLE_MS;
 use crate::protocol::{self, Reply, Request};
 use crate::reader_process::ROLE;
 use codeyard_base::clock::Instant;
 use codeyard_process::confined::ConfinedProcess;
+
+/// Longest wait for an answer about one object or reference, in milliseconds.
+const READER_ANSWER_MS: u64 = 10_000;
+/// Idle reader processes kept for one repository.
+const MAX_IDLE_READERS: usize = 2;
+/// Reader processes of one repository that may end unexpectedly one after the other. Then the repository isn't read for a while.
+const MAX_READER_FAILURES: u32 = 4;
+/// How long a repository isn't read after that, in milliseconds.
+const READER_PAUSE_MS: u64 = 60_000;
 
 /// Why a repository's objects can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +37,6 @@ pub enum GitError {
     /// The repository borrows objects from a directory outside of the root that isn't allowed.
     #[error("it borrows objects from a folder outside of the root; allow that folder with [index] git_dirs")]
     Outside,
-    /// The repository is damaged.
     #[error("the repository could not be read ({0}); check it with `git fsck`")]
     Unreadable(String),
     /// The process that reads it ended, took too long or needed too much memory. It says nothing about the repository.
@@ -36,7 +44,6 @@ pub enum GitError {
     ReaderEnded(&'static str),
 }
 
-/// The readers of one repository.
 #[derive(Debug)]
 pub(crate) struct Readers {
     args: Vec<OsString>,

@@ -133,7 +133,6 @@ fn inode(top: &Path) -> Option<u64> {
 /// The result of reading a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlobRead {
-    /// It was read.
     Done,
     /// It is larger than the caller allows: its size in bytes.
     TooLarge(u64),

@@ -20,7 +20,6 @@ pub struct Facts {
 /// One definition, declaration or import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
-    /// The kind of the symbol.
     pub kind: SymbolKind,
     /// The name as the source spells it.
     pub name: String,
@@ -49,7 +48,6 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// The bytes of its texts.
     pub(crate) fn text_bytes(&self) -> usize {
         let scope = self.scope.as_ref().map_or(0, String::len);
         self.name.len() + scope + self.marker.len() + self.signature.len() + self.doc.len()
@@ -75,11 +73,9 @@ pub struct Reference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ReferenceRole {
-    /// A call.
     Call = 0,
     /// A use as a type.
     Type = 1,
-    /// An import.
     Import = 2,
     /// A base that is extended or implemented.
     Base = 3,

@@ -74,12 +74,10 @@ impl IndexDir {
         WriterLock::take(&self.folder)
     }
 
-    /// The path of the folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Whether the database exists.
     pub(crate) fn exists(&self) -> bool {
         self.folder.join(FILE).exists()
     }
@@ -112,7 +110,6 @@ impl IndexDir {
         Ok(PooledStore { index_dir: self.clone(), database_inode, store: Some(store) })
     }
 
-    /// The symbol index.
     pub(crate) fn symbols(&self) -> Result<Arc<SymbolIndex>, SymbolIndexError> {
         let database_inode = self.database_inode();
         let mut symbols = self.symbols.lock();
@@ -131,7 +128,6 @@ impl IndexDir {
         Ok(self.symbols()?.writer()?)
     }
 
-    /// The path of a segment.
     pub(crate) fn segment_path(&self, file: &str) -> PathBuf {
         self.folder.join(SEGMENTS).join(file)
     }

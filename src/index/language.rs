@@ -36,7 +36,7 @@ macro_rules! languages {
     };
     (@numbers $number:expr; $constant:ident $($rest:ident)*) => {
         impl Language {
-            #[allow(missing_docs)]
+            /// The language of this name.
             pub const $constant: Self = Self($number);
         }
         languages!(@numbers $number + 1; $($rest)*);

@@ -13,7 +13,6 @@ pub type ContentNo = u32;
 pub struct ManifestEntry {
     /// The path relative to the root, with `/` separators.
     pub path: Box<str>,
-    /// The number of its content.
     pub content: ContentNo,
     /// `None` if the file is searched as text only.
     pub language: Option<Language>,

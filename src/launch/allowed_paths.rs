@@ -25,10 +25,8 @@ struct Entry {
 /// Why a path isn't one that may be written, in words that can follow the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathFault {
-    /// It is empty.
     #[error("is empty")]
     Empty,
-    /// It is absolute.
     #[error("is absolute; write it relative to the top of the site")]
     Absolute,
     /// It has `.`, `..` or an empty component.
@@ -43,7 +41,6 @@ pub enum PathFault {
     /// It has a wildcard other than a last `**`.
     #[error("has a wildcard other than `**` as its last component")]
     Wildcard,
-    /// It is too long.
     #[error("is longer than 1,024 bytes")]
     Length,
 }
@@ -53,34 +50,19 @@ pub enum PathFault {
 pub enum PathViolation {
     /// The path has no allowed form.
     #[error("{path:?} {fault}")]
-    Form {
-        /// The path.
-        path: String,
-        /// What is wrong.
-        fault: PathFault,
-    },
+    Form { path: String, fault: PathFault },
     /// No entry allows it.
     #[error("{path:?} is not in allowed_paths: {entries}; add it to the run's configuration and start another run")]
     NotAllowed {
         /// The path, after its links were resolved.
         path: String,
-        /// The entries.
         entries: String,
     },
     /// A link leads out of the site.
     #[error("{path:?} leads out of the site by a link; remove the link from the site")]
-    Outside {
-        /// The path.
-        path: String,
-    },
-    /// The file system refuses.
+    Outside { path: String },
     #[error("{path:?} can't be examined: {source}")]
-    Io {
-        /// The path.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: String, source: io::Error },
 }
 
 /// Longest path, in bytes.

@@ -18,11 +18,16 @@ use codeyard_runs::stage::{StageError, StopFlag};
 use serde::{Deserialize, Serialize};
 
 use crate::git_errors::{is_refused_commit, of_contact, of_io, of_local};
-use crate::limits::{
-    CLONE_SIZE_POLL_MS, MAX_CHECKED_OUT_TAGS, MAX_REFERENCE_BYTES, MAX_REMOTE_REFS_BYTES, MAX_TREE_LISTING_BYTES,
-};
+use crate::limits::{MAX_REFERENCE_BYTES, MAX_TREE_LISTING_BYTES};
 use crate::remote_refs::{RemoteRefs, ResolvedRef, is_full_commit};
 use crate::repository_address::{RepositoryAddress, UrlRewrite};
+
+/// Length of the list of a repository's branches and tags, in bytes.
+const MAX_REMOTE_REFS_BYTES: usize = 32 * 1024 * 1024;
+/// Tags of one commit that are recorded.
+const MAX_CHECKED_OUT_TAGS: usize = 100;
+/// Time between two looks at the size of a clone under way, in milliseconds.
+const CLONE_SIZE_POLL_MS: u64 = 200;
 
 /// What an operator allows for clones.
 #[derive(Debug, Clone)]
@@ -41,7 +46,6 @@ pub struct CheckoutSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckedOut {
-    /// The full commit.
     pub commit: String,
     /// Its committer's date, RFC 3339 in UTC.
     pub commit_date: String,

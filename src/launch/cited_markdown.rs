@@ -13,7 +13,6 @@ use crate::page_blocks::{PageBlock, blocks};
 const BEGIN: char = '\u{E000}';
 const END: char = '\u{E001}';
 
-/// The mark of claims.
 pub(crate) fn cite(claims: &[&str]) -> String {
     if claims.is_empty() { String::new() } else { format!("{BEGIN}{}{END}", claims.join(",")) }
 }

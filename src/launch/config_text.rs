@@ -7,11 +7,8 @@ use serde_json::Value;
 /// A form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigForm {
-    /// JSON.
     Json,
-    /// TOML.
     Toml,
-    /// YAML.
     Yaml,
 }
 

@@ -12,10 +12,12 @@ use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::checkout::{CheckoutSettings, check_out_as};
 use crate::git_errors::of_io;
-use crate::limits::MAX_DISCOVERY_README_BYTES;
 use crate::repo_scout::{TreeEntry, TreeEntryKind, readme_of, tree};
 use crate::repository_address::shown;
 use crate::repository_inference::{GithubRepository, RepositoryFacts};
+
+/// The beginning of a README that an inference reads, in bytes.
+const MAX_DISCOVERY_README_BYTES: u64 = 64 * 1024;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,14 +11,15 @@ mod raw_comment;
 
 use codeyard_index::{Language, Symbol};
 
-use crate::limits::MAX_API_DOC_BYTES;
 use crate::product_sources::ParsedSource;
 
 pub(crate) use markup::{inline_markdown, one_sentence};
 pub(crate) use python_text::roles as rst_inline;
 pub(crate) use raw_comment::{head_end, leading_comment};
 
-/// A doc comment.
+/// Length of one item's doc comment, in bytes; it is cut at the end of a line.
+const MAX_API_DOC_BYTES: usize = 6 * 1024;
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DocComment {
     /// The text in Markdown; empty without one.
@@ -29,7 +30,6 @@ pub(crate) struct DocComment {
     pub(crate) last_line: usize,
 }
 
-/// The doc comment of a symbol.
 pub(crate) fn of_symbol(source: &ParsedSource, symbol: &Symbol) -> DocComment {
     let line = symbol.line_start as usize;
     let nothing = DocComment { text: String::new(), first_line: line, last_line: symbol.name_line as usize };

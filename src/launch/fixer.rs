@@ -34,7 +34,6 @@ pub struct FixProposal {
     pub files: Vec<PatchedFile>,
     /// The claims of the pages afterwards, if they change.
     pub claims: Option<PageClaims>,
-    /// What it does.
     pub summary: String,
 }
 
@@ -47,7 +46,6 @@ pub enum Verdict {
     Failed {
         /// Why, in a word.
         reason: &'static str,
-        /// Why.
         message: String,
     },
 }

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::limits::MAX_FRONT_MATTER_BYTES;
+/// Length of the front matter of a page, in bytes.
+const MAX_FRONT_MATTER_BYTES: usize = 64 * 1024;
 
 /// How the keys are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,6 @@ pub struct SplitPage<'p> {
 pub struct FrontMatterError {
     /// The line of the page, from 1.
     pub line: u32,
-    /// What is wrong.
     pub reason: String,
 }
 

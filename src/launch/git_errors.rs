@@ -46,7 +46,6 @@ const MEANINGS: [(&str, Meaning); 34] = [
     ("index-pack failed", Meaning::Damaged),
 ];
 
-/// What a message means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Authentication,

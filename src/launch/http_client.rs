@@ -9,7 +9,8 @@ use codeyard_runs::stage::StopFlag;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Client, ClientBuilder, Response};
 
-use crate::limits::MAX_RETRY_AFTER_S;
+/// Longest wait that a service can ask for with `Retry-After`, in seconds.
+const MAX_RETRY_AFTER_S: u64 = 60;
 
 /// Time between two looks at the stop flag.
 const STOP_POLL: Duration = Duration::from_millis(20);
@@ -30,7 +31,6 @@ pub(crate) struct Waits {
 pub(crate) enum ContentError {
     /// It is larger than allowed.
     TooLarge,
-    /// The connection failed.
     Transport(reqwest::Error),
 }
 

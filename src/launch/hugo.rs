@@ -17,7 +17,14 @@ use codeyard_process::tool::{Tool, ToolBounds, ToolEnd, WholeOutcome};
 use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::git_errors::of_io;
-use crate::limits::{BUILD_CPU_RESERVE_S, MAX_BUILD_FILES, MAX_BUILD_MEMORY_BYTES, MAX_BUILD_OUTPUT_BYTES};
+use crate::limits::MAX_BUILD_FILES;
+
+/// Memory of a build, in bytes.
+const MAX_BUILD_MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// Processor time that a build has on each core beyond its time, in seconds. It ends a build that outlives codeyard.
+const BUILD_CPU_RESERVE_S: u64 = 15;
+/// What a build may print, in bytes.
+const MAX_BUILD_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 
 /// How often the size of the output is looked at.
 const SIZE_POLL: Duration = Duration::from_millis(500);
@@ -36,19 +43,14 @@ const OVERRIDES: [(&str, &str); 10] = [
     ("GOFLAGS", "-mod=mod"),
 ];
 
-/// A build to run.
 pub(crate) struct SiteBuildOrder<'b> {
-    /// The program.
     pub(crate) program: &'b Path,
-    /// The site.
     pub(crate) site: &'b Path,
     /// A folder for everything that the build writes; it is emptied before.
     pub(crate) scratch: &'b Path,
-    /// The time.
     pub(crate) limit: Duration,
     /// The size of the site, and of what is built of it, in bytes.
     pub(crate) max_bytes: u64,
-    /// Whether it has to stop.
     pub(crate) stop: &'b StopFlag,
 }
 
@@ -66,7 +68,6 @@ pub(crate) struct BuiltSite {
 }
 
 impl BuiltSite {
-    /// A build that was ended.
     fn ended(why: String) -> Self {
         Self { ok: false, ended: Some(why), output: String::new(), files: Vec::new() }
     }

@@ -25,11 +25,20 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::http_client;
-use crate::limits::{
-    LINK_ANSWER_AGE_S, LINK_REQUEST_LIMIT_S, MAX_ASKED_LINKS, MAX_LINK_ANSWERS, MAX_LINK_REDIRECTS, MAX_LINK_REQUESTS,
-};
+use crate::limits::MAX_ASKED_LINKS;
 use crate::outer_address::without_fragment;
 use public_address::is_public;
+
+/// Links that are asked at once.
+const MAX_LINK_REQUESTS: usize = 8;
+/// Redirects that are followed from one link.
+const MAX_LINK_REDIRECTS: usize = 5;
+/// Time of one request to the server of a link, in seconds.
+const LINK_REQUEST_LIMIT_S: u64 = 10;
+/// Time after which a run asks for a link again, in seconds.
+const LINK_ANSWER_AGE_S: u64 = 600;
+/// Answers of links that are kept.
+const MAX_LINK_ANSWERS: usize = 8_192;
 
 /// What the server of a link has answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +58,6 @@ pub enum LinkAnswer {
 pub struct LinkChecker {
     /// Hosts, with or without a port, that are asked although their addresses are private.
     private_hosts: Arc<[String]>,
-    /// Time of one request.
     request_limit: Duration,
     /// Answers by run and address.
     known: Arc<Mutex<LruCache<(String, String), KnownAnswer>>>,

@@ -18,9 +18,12 @@ use crate::allowed_paths::AllowedPaths;
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::patch::{ChangedFile, DiffReport, PatchBundle, PatchedFile};
 use crate::git_errors::{of_io, of_local};
-use crate::limits::{MAX_DIFF_BYTES, MAX_DIFF_LISTING_BYTES};
+use crate::limits::MAX_DIFF_BYTES;
 use crate::page_draft::PageDraft;
 use crate::run_config::RunConfig;
+
+/// Size of git's list of changed files, in bytes.
+const MAX_DIFF_LISTING_BYTES: usize = 16 * 1024 * 1024;
 
 /// Paths that one call of git is asked for.
 const MAX_LISTED_PATHS: usize = 500;

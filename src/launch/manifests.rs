@@ -11,12 +11,13 @@ mod toml_text;
 mod xml;
 
 use crate::artifacts::repository::{ManifestKind, ManifestValue, PackageManifest};
-use crate::limits::MAX_MANIFEST_VALUE_CHARS;
 use crate::sites::Sites;
 
 pub(crate) use inheritance::inherit;
 
-/// The values of a manifest.
+/// Length of one value of a manifest, in characters; longer ones are left out.
+const MAX_MANIFEST_VALUE_CHARS: usize = 1_000;
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ManifestValues {
     pub(crate) name: Option<ManifestValue>,

@@ -34,7 +34,6 @@ pub struct Heading {
     pub text: String,
     /// What a link to it names after `#`.
     pub anchor: String,
-    /// The line.
     pub line: u32,
 }
 
@@ -45,9 +44,7 @@ pub struct Link {
     pub target: String,
     /// Its text without markup.
     pub text: String,
-    /// Whether it is an image.
     pub is_image: bool,
-    /// The line.
     pub line: u32,
     /// Its bytes in the text that was read.
     pub range: Range<usize>,
@@ -58,7 +55,6 @@ pub struct Link {
 pub struct CodeBlock {
     /// The first word after the fence, in lower case; empty if there is none, or the block is indented.
     pub language: String,
-    /// Its text.
     pub code: String,
     /// The line of the fence.
     pub line: u32,
@@ -71,7 +67,6 @@ pub struct CodeBlock {
 pub struct Bullet {
     /// `-`, `*` or `+`.
     pub marker: char,
-    /// The line.
     pub line: u32,
     /// The byte of its marker in the text that was read.
     pub at: usize,
@@ -80,7 +75,6 @@ pub struct Bullet {
 /// A piece of text outside code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prose {
-    /// The text.
     pub text: String,
     /// The line on which it begins.
     pub line: u32,

@@ -17,7 +17,6 @@ use crate::artifacts::facts::Claim;
 use crate::artifacts::page_plan::PlannedPage;
 use crate::front_matter;
 use crate::http_client::Waits;
-use crate::limits::MAX_PROMPT_BYTES;
 use crate::page_blocks::blocks;
 use crate::page_draft::PageDraft;
 use crate::publication::PublicationSettings;
@@ -25,6 +24,9 @@ use crate::run_config::Writer;
 use crate::section_writer::WriterInput;
 use candidates::{Candidate, Proofs, Reworded, candidates, reworded};
 use endpoint::{Answer, Endpoint, ask};
+
+/// Blocks and claims of a page that a language model is shown, in bytes; further blocks stay as they are.
+const MAX_PROMPT_BYTES: usize = 64 * 1024;
 
 /// Begins the text of a block in an answer, before its number.
 const BLOCK_MARK: &str = "[[block:";
@@ -36,7 +38,6 @@ const SEED: u32 = 1;
 /// Makes a call's events durable.
 pub type Emit<'e> = &'e dyn Fn(EventType, Value) -> Result<(), StageError>;
 
-/// What a call is about.
 struct Call<'c> {
     page: &'c PlannedPage,
     input: &'c WriterInput<'c>,
@@ -165,7 +166,6 @@ impl Call<'_> {
         if reason == "cancelled" { Err(StageError::cancelled()) } else { emitted.map(|()| None) }
     }
 
-    /// The body of the request.
     fn request(&self, offered: &[Candidate]) -> Value {
         let claims: BTreeMap<String, Value> = shown(offered)
             .into_iter()

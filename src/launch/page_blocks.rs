@@ -13,24 +13,19 @@ use crate::markdown_page::Lines;
 /// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
-    /// A heading.
     Heading,
     /// A paragraph outside a list.
     Paragraph,
     /// An item of a list, without the lists in it.
     ListItem,
-    /// A row of a table.
     TableRow,
-    /// A code block.
     Code,
-    /// HTML.
     Html,
 }
 
 /// One block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageBlock {
-    /// What it is.
     pub kind: BlockKind,
     /// Its text without markup. White space is one space, except in code.
     pub text: String,

@@ -19,7 +19,6 @@ pub(crate) struct PagePaths<'p> {
     used: BTreeSet<String>,
 }
 
-/// A place on the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PagePlace {
     /// The file, relative to the top.

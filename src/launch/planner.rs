@@ -11,11 +11,15 @@ use crate::artifacts::facts::{ApiItem, ExampleProgram, ProductFacts};
 use crate::artifacts::page_plan::{PagePlan, PageTemplate, PlannedPage};
 use crate::artifacts::site::SiteContext;
 use crate::artifacts::snippets::{Snippet, SnippetCatalog};
-use crate::limits::{MAX_PLANNED_EXAMPLES, MAX_README_SNIPPETS};
 use crate::page_paths::{PagePaths, slug};
 use crate::run_config::{RunConfig, Section};
 use crate::run_status::section_name;
 use crate::{safe_markdown, section_writer};
+
+/// Example programs that get a page of their own.
+const MAX_PLANNED_EXAMPLES: usize = 20;
+/// Snippets of the README on the page for beginners.
+const MAX_README_SNIPPETS: usize = 3;
 
 /// Lines of a page of the API besides its items: front matter, introduction, links.
 const API_PAGE_FRAME_LINES: usize = 60;

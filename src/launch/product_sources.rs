@@ -13,7 +13,12 @@ use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::artifacts::facts::Evidence;
 use crate::artifacts::repository::{FileKind, RepoInventory};
-use crate::limits::{MAX_API_FILE_BYTES, MAX_API_FILES, MAX_API_SOURCE_BYTES};
+use crate::limits::MAX_API_FILE_BYTES;
+
+/// Source files of a product that are read for its API.
+const MAX_API_FILES: usize = 20_000;
+/// Size of all source files that are read for the API, in bytes; the rest is left out.
+const MAX_API_SOURCE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Largest file whose beginning is read.
 const MAX_WHOLE_BYTES: u64 = 64 * 1024 * 1024;

@@ -10,12 +10,10 @@ use crate::sites::{Segment, Site, Sites};
 /// What a URL says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProductUrl {
-    /// The host.
     pub site: String,
     /// The section that its pages belong to.
     #[serde(skip)]
     pub section: String,
-    /// The product family.
     pub product_slug: String,
     /// The platform, by its own name.
     pub platform: String,
@@ -29,19 +27,13 @@ pub enum ProductUrlError {
     /// It isn't the URL of a page of a known site.
     #[error("{reason}; a URL looks like {example}")]
     Invalid {
-        /// What is wrong.
         reason: String,
         /// The form that would be right.
         example: String,
     },
     /// No known site has its host.
     #[error("the host {host:?} is none of the known sites: {known}")]
-    Unsupported {
-        /// The host.
-        host: String,
-        /// The known hosts.
-        known: String,
-    },
+    Unsupported { host: String, known: String },
 }
 
 /// The language of URLs that name none.

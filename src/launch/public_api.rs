@@ -24,9 +24,7 @@ use crate::product_sources::{ParsedSource, ProductReader, folder, join};
 /// An item that users see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selection {
-    /// The number of its file.
     pub(crate) file: usize,
-    /// The number of its symbol.
     pub(crate) symbol: usize,
     /// What users import it from.
     pub(crate) module: String,

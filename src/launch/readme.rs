@@ -13,13 +13,11 @@ use crate::product_sources::SourceText;
 /// Longest paragraph that is read, in bytes; the text of a longer one is empty.
 const MAX_PARAGRAPH_BYTES: usize = 8 * 1024;
 
-/// A README and its parts.
 pub(crate) struct Readme {
     pub(crate) source: SourceText,
     pub(crate) parts: Vec<ReadmePart>,
 }
 
-/// One part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReadmePart {
     pub(crate) kind: PartKind,
@@ -29,7 +27,6 @@ pub(crate) struct ReadmePart {
     pub(crate) last_line: usize,
 }
 
-/// What a part is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PartKind {
     /// A heading of this level.

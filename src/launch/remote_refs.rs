@@ -19,7 +19,6 @@ pub(crate) struct RemoteRefs {
 /// What a name means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResolvedRef {
-    /// The full commit.
     pub(crate) commit: String,
     /// The branch, if the name is one.
     pub(crate) branch: Option<String>,

@@ -17,11 +17,17 @@ use crate::checkout::CheckedOut;
 use crate::file_kinds::{kind_of, rank};
 use crate::git_errors::{of_io, of_local};
 use crate::limits::{
-    MAX_FIRST_LINE_FILE_BYTES, MAX_INVENTORY_FILE_BYTES, MAX_INVENTORY_FILES, MAX_MANIFESTS, MAX_OMITTED_FILES,
-    MAX_PACKAGE_MANIFEST_BYTES, MAX_TREE_LISTING_BYTES,
+    MAX_INVENTORY_FILE_BYTES, MAX_INVENTORY_FILES, MAX_PACKAGE_MANIFEST_BYTES, MAX_TREE_LISTING_BYTES,
 };
 use crate::manifests;
 use crate::sites::Sites;
+
+/// Manifests of a repository that are read; the first ones by depth, then by path.
+const MAX_MANIFESTS: usize = 200;
+/// Files that an inventory names as omitted.
+const MAX_OMITTED_FILES: usize = 1_000;
+/// Size of a file whose first line is read to find its language, in bytes.
+const MAX_FIRST_LINE_FILE_BYTES: u64 = 64 * 1024;
 
 /// One entry of a commit's tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,13 +36,11 @@ pub(crate) struct TreeEntry {
     pub(crate) path: String,
     /// Whether the path is UTF-8.
     pub(crate) is_utf8: bool,
-    /// The kind of the entry.
     pub(crate) kind: TreeEntryKind,
     /// The size of a file or a link.
     pub(crate) bytes: u64,
 }
 
-/// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeEntryKind {
     File,

@@ -31,7 +31,6 @@ pub struct InferredField {
 pub struct GithubRepository {
     /// The user or organisation.
     pub owner: String,
-    /// The name.
     pub name: String,
 }
 

@@ -31,7 +31,6 @@ pub struct RunConfig {
     pub product_slug: String,
     /// The product in texts.
     pub product_name: String,
-    /// The product family.
     pub family: String,
     /// The platform that the product is for.
     pub target_platform: String,
@@ -79,11 +78,9 @@ pub struct RunConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Section {
-    /// The product page.
     Products,
     /// Guides.
     Docs,
-    /// The API reference.
     Reference,
     /// Answers to single questions.
     Kb,
@@ -121,7 +118,6 @@ pub enum ValidationProfile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiteRepository {
-    /// Where it is.
     pub repo_url: String,
     /// The branch that the pull request is for, or a commit.
     #[serde(rename = "ref", default = "default_site_ref")]
@@ -135,7 +131,6 @@ pub struct SiteRepository {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SiteKind {
-    /// Hugo.
     #[default]
     Hugo,
     /// Nothing: the files are the pages.
@@ -146,14 +141,12 @@ pub enum SiteKind {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Writer {
-    /// Templates.
     #[default]
     Template,
     /// A language model behind an API of OpenAI's form.
     Openai {
         /// Where the API is.
         base_url: String,
-        /// The model.
         model: String,
         /// The environment variable with the key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,9 +161,7 @@ pub enum CommitServiceConfig {
     /// A branch in the site's repository.
     #[default]
     Local,
-    /// A service.
     Http {
-        /// Where it is.
         base_url: String,
         /// The environment variable with the token.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -195,7 +186,6 @@ pub struct Budgets {
     pub max_runtime_s: u64,
     /// Files that the pull request changes.
     pub max_files_changed: usize,
-    /// Lines of one page.
     pub max_lines_per_file: usize,
 }
 
@@ -204,7 +194,6 @@ pub struct Budgets {
 pub struct ConfigFault {
     /// Where it is, a JSON pointer; empty for the whole.
     pub path: String,
-    /// What is wrong.
     pub message: String,
 }
 

@@ -18,7 +18,6 @@ use crate::sites::Sites;
 /// A run that can be started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRequest {
-    /// The configuration.
     pub config: RunConfig,
     /// The digest of what the caller asked for. A commit that was looked up for the caller isn't part of it.
     pub digest: String,

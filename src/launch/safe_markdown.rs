@@ -53,7 +53,6 @@ pub(crate) fn title(text: &str) -> String {
     words.chars().take(MAX_TITLE_CHARS).collect()
 }
 
-/// `text` as a code span.
 pub(crate) fn code_span(text: &str) -> String {
     let line = without_marks(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let line = defused(&line);

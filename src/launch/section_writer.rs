@@ -23,17 +23,13 @@ use crate::{cited_markdown, front_matter, page_front_matter, planner, safe_markd
 
 /// What a page is written from.
 pub struct WriterInput<'w> {
-    /// The configuration of the run.
     pub config: &'w RunConfig,
-    /// The site.
     pub site: &'w SiteContext,
     /// What is known of the product.
     pub facts: &'w ProductFacts,
-    /// The proofs.
     pub evidence: &'w EvidenceMap,
     /// The code that can be shown.
     pub snippets: &'w SnippetCatalog,
-    /// All pages.
     pub plan: &'w PagePlan,
 }
 

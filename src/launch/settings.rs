@@ -23,7 +23,6 @@ pub type WorkspaceRoots = Arc<dyn Fn(&str) -> Vec<PathBuf> + Send + Sync>;
 /// What runs may do, and with what.
 #[derive(Clone)]
 pub struct LaunchSettings {
-    /// The table of sites.
     pub sites: Sites,
     /// What may be cloned, besides the roots of a run's workspace.
     pub checkout: CheckoutSettings,
@@ -35,7 +34,6 @@ pub struct LaunchSettings {
     pub hugo: Option<PathBuf>,
     /// A folder for files that no run keeps.
     pub scratch: PathBuf,
-    /// The roots of workspaces.
     pub roots: WorkspaceRoots,
 }
 

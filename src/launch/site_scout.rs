@@ -19,7 +19,7 @@ use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::site::{FrontMatterRules, SiteContext, SitePage};
 use crate::checkout::CheckedOut;
 use crate::git_errors::of_io;
-use crate::limits::{MAX_SITE_CONFIG_BYTES, MAX_SITE_PAGES, MAX_STATIC_FILES};
+use crate::limits::{MAX_SITE_CONFIG_BYTES, MAX_SITE_PAGES};
 use crate::repo_scout::{TreeEntryKind, tree};
 use crate::run_config::{RunConfig, Section, SiteKind};
 use front_matter_rules::{PageKeys, rules_of, rules_of_archetype};
@@ -27,7 +27,9 @@ use hugo_config::HugoConfig;
 use layout::SiteLayout;
 use pages::ReadPage;
 
-/// The files of a site.
+/// Files of a site besides pages that are listed.
+const MAX_STATIC_FILES: usize = 20_000;
+
 pub(crate) struct SiteFiles {
     /// Their paths, sorted.
     paths: Vec<String>,

@@ -16,11 +16,9 @@ const BUILTIN: &str = include_str!("../../config/sites.toml");
 pub struct Sites {
     /// The languages that a URL can name.
     pub locales: BTreeSet<String>,
-    /// The product families.
     pub families: BTreeSet<String>,
     /// The platforms, each with the other words that name it.
     pub platforms: BTreeMap<String, Vec<String>>,
-    /// The sites.
     #[serde(rename = "site")]
     pub sites: Vec<Site>,
     /// What a URL or a repository doesn't say.
@@ -45,11 +43,9 @@ pub struct Site {
 pub enum Segment {
     /// A product family.
     Product,
-    /// A language.
     Locale,
     /// A language that may be missing.
     OptionalLocale,
-    /// A platform.
     Platform,
     /// The name of a page that may be missing.
     OptionalPage,

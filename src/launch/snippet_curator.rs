@@ -17,10 +17,15 @@ use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::facts::{Claim, Evidence, EvidenceMap, ProductFacts};
 use crate::artifacts::repository::RepoInventory;
 use crate::artifacts::snippets::{RejectedSnippet, Snippet, SnippetCatalog};
-use crate::limits::{MAX_REJECTED_SNIPPETS, MAX_SNIPPET_BYTES, MAX_SNIPPET_LINES, MAX_SNIPPETS};
+use crate::limits::{MAX_SNIPPET_LINES, MAX_SNIPPETS};
 use crate::product_sources::{ProductReader, has_hidden_signs};
 
 pub use syntax::parses;
+
+/// Rejected snippets that are listed.
+const MAX_REJECTED_SNIPPETS: usize = 1_000;
+/// Length of one snippet, in bytes.
+const MAX_SNIPPET_BYTES: usize = 16 * 1024;
 
 /// Code that may become a snippet.
 struct CandidateSnippet {

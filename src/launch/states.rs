@@ -40,7 +40,6 @@ mod tests {
 
     use super::*;
 
-    /// An arrow of the diagram.
     type Arrow = (&'static str, &'static str);
 
     const NOT_ENDED: [&str; 12] = [

@@ -28,27 +28,20 @@ use crate::run_config::{RunConfig, ValidationProfile};
 
 /// What gates look at.
 pub struct GateInput<'g> {
-    /// The configuration of the run.
     pub config: &'g RunConfig,
-    /// The working copy.
     pub site: &'g Path,
     /// The product at its pinned commit.
     pub repo: &'g Path,
-    /// The site.
     pub site_context: &'g SiteContext,
-    /// The planned pages.
     pub plan: &'g PagePlan,
     /// What is known of the product.
     pub facts: &'g ProductFacts,
-    /// The proofs.
     pub evidence: &'g EvidenceMap,
     /// The code that can be shown.
     pub snippets: &'g SnippetCatalog,
-    /// What the pages claim.
     pub claims: &'g PageClaims,
     /// The artifacts as they are stored.
     pub artifacts: &'g dyn Fn(&str) -> Option<Vec<u8>>,
-    /// The tools.
     pub tools: &'g ValidationTools,
 }
 
@@ -72,9 +65,7 @@ pub struct ValidationTools {
 /// What happens during a validation.
 #[derive(Debug)]
 pub enum GateEvent<'e> {
-    /// A gate begins.
     Started(GateName),
-    /// It has ended.
     Finished(&'e GateResult),
 }
 

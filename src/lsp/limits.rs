@@ -3,20 +3,11 @@
 /// Largest frame from a language server, in bytes.
 pub const MAX_FRAME_BYTES: usize = 32 * 1024 * 1024;
 
-/// All frames that are being read from all language servers together, in bytes.
-pub const MAX_FRAMES_IN_FLIGHT_BYTES: usize = 48 * 1024 * 1024;
-
 /// Notifications and requests of one language server that are read as fast as they come, in bytes.
 pub const UNASKED_BURST_BYTES: usize = 32 * 1024 * 1024;
 
 /// What one language server may write after that without having been asked, in bytes a second.
 pub const UNASKED_BYTES_PER_S: usize = 8 * 1024 * 1024;
-
-/// What each message costs besides its bytes, in bytes: small ones keep a processor busy too.
-pub const MESSAGE_COST_BYTES: usize = 512;
-
-/// The longest pause between two messages of a language server that writes more, in milliseconds.
-pub const MAX_READ_PAUSE_MS: u64 = 500;
 
 /// Largest header block of a frame, in bytes.
 pub const MAX_FRAME_HEADER_BYTES: usize = 8 * 1024;
@@ -40,10 +31,6 @@ pub const FRAME_BUFFER_BYTES: usize = 64 * 1024;
 /// A frame larger than the read buffer must be complete within this many milliseconds of its header.
 pub const FRAME_TIME_LIMIT_MS: u64 = 30_000;
 
-/// The part of the frames in flight that one language server may always use, in bytes. With many servers it is less: a
-/// sixth of the budget is divided equally among them.
-pub const FRAME_SHARE_BYTES: usize = 1024 * 1024;
-
 /// The longest time, in milliseconds, that a frame waits for room in the budget of frames in flight. Nothing is read
 /// meanwhile. Then the frame is skipped, and the connection goes on.
 pub const FRAME_BUDGET_WAIT_MS: u64 = 60_000;
@@ -56,9 +43,6 @@ pub const MIN_FRAME_PROGRESS_BYTES: usize = 16 * 1024;
 
 /// Frames of one language server that are not a JSON-RPC message, before the connection is closed.
 pub const MAX_MALFORMED_MESSAGES: u64 = 64;
-
-/// Longest id of a language server's request, in bytes.
-pub const MAX_SERVER_REQUEST_ID_BYTES: usize = 256;
 
 /// The part of a language server's error message that is kept, in bytes.
 pub const MAX_SERVER_ERROR_BYTES: usize = 4 * 1024;
@@ -81,15 +65,6 @@ pub const EVENT_WAIT_MS: u64 = 1_000;
 /// Items of one `workspace/configuration` request.
 pub const MAX_CONFIGURATION_ITEMS: usize = 1_024;
 
-/// Answer to one `workspace/configuration` request, in bytes.
-pub const MAX_CONFIGURATION_BYTES: usize = 4 * 1024 * 1024;
-
-/// Answers to the requests of one language server that may wait to be written, in bytes. One answer alone may be larger.
-pub const MAX_ANSWER_QUEUE_BYTES: usize = 8 * 1024 * 1024;
-
-/// The result of `initialize`, in bytes.
-pub const MAX_INITIALIZE_BYTES: usize = 1024 * 1024;
-
 /// All dynamic registrations of one language server, in bytes: ids, methods and options.
 pub const MAX_REGISTRATION_BYTES: usize = 2 * 1024 * 1024;
 
@@ -98,18 +73,6 @@ pub const MAX_WATCH_PATTERN_BYTES: usize = 512 * 1024;
 
 /// Globs of watched files of one language server. A server with more is sent all changes.
 pub const MAX_WATCH_PATTERNS: usize = 4_096;
-
-/// Stopping a language server: the time for `shutdown`, in milliseconds.
-pub const STOP_SHUTDOWN_MS: u64 = 2_000;
-
-/// Stopping a language server: the time to exit after `exit`, in milliseconds.
-pub const STOP_EXIT_MS: u64 = 1_000;
-
-/// Stopping a language server: the time for its processes to exit after SIGTERM, in milliseconds.
-pub const STOP_TERM_MS: u64 = 2_000;
-
-/// Stopping a language server: the time for its processes to be gone after SIGKILL, in milliseconds.
-pub const STOP_KILL_MS: u64 = 1_000;
 
 /// The times of the same four steps when codeyard itself ends, in milliseconds: `shutdown`, `exit`, SIGTERM, SIGKILL.
 pub const PROMPT_STOP_MS: [u64; 4] = [1_000, 500, 500, 500];
@@ -134,16 +97,3 @@ pub const MAX_MARKER_ENTRIES: usize = 10_000;
 
 /// TypeScript configurations reached by following the references of one `tsconfig.json`.
 pub const MAX_PROJECT_REFERENCES: usize = 1_000;
-
-/// Largest compile database that is copied to a cache folder, in bytes.
-pub const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
-
-/// Longest time a program may take to print its version, in milliseconds.
-pub const PROBE_TIMEOUT_MS: u64 = 10_000;
-
-/// Version probes whose results are cached.
-pub const MAX_PROBES: usize = 1_024;
-
-/// Longest time the installation of one language server may take, in milliseconds. A build from source takes half an
-/// hour.
-pub const INSTALL_TIMEOUT_MS: u64 = 3_600_000;

@@ -66,7 +66,6 @@ pub const LOG_MESSAGE: &str = <notification::LogMessage as Notification>::METHOD
 /// A document, identified by its URI.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct TextDocument<'a> {
-    /// Its URI.
     pub uri: &'a str,
 }
 
@@ -81,7 +80,6 @@ pub struct CallsParams<'a> {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PositionParams<'a> {
-    /// The document.
     pub text_document: TextDocument<'a>,
     /// The position, in the server's encoding.
     pub position: Position,
@@ -91,7 +89,6 @@ pub struct PositionParams<'a> {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReferenceParams<'a> {
-    /// The document.
     pub text_document: TextDocument<'a>,
     /// The position, in the server's encoding.
     pub position: Position,
@@ -111,7 +108,6 @@ pub struct ReferenceContext {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentParams<'a> {
-    /// The document.
     pub text_document: TextDocument<'a>,
 }
 
@@ -126,7 +122,6 @@ pub struct WorkspaceSymbolParams<'a> {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentDiagnosticParams<'a> {
-    /// The document.
     pub text_document: TextDocument<'a>,
     /// The identifier that the server registered its diagnostics with.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,9 +145,7 @@ pub struct WorkspaceDiagnosticParams<'a> {
 /// The result id of the last report on a file.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct PreviousResultId<'a> {
-    /// The file.
     pub uri: &'a str,
-    /// The result id.
     pub value: &'a str,
 }
 

@@ -80,14 +80,12 @@ pub struct CappedList<T> {
     pub items: Vec<T>,
     /// Number of entries before the cap.
     pub total: usize,
-    /// For the summary.
     pub notes: AnswerNotes,
 }
 
 /// All symbols that one language server lists for a document. Never from the name-based fallback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredSymbols {
-    /// The language server's kind.
     pub by: ServerKind,
     /// Parents before children, without a cap.
     pub symbols: Arc<[OutlineEntry]>,
@@ -102,28 +100,19 @@ pub struct Page<T> {
     pub next_cursor: Option<String>,
     /// Number of entries of the whole list.
     pub total: usize,
-    /// For the summary.
     pub notes: AnswerNotes,
 }
 
 /// An answer. One variant per query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// To `Definition`.
     Definition(CappedList<Location>),
-    /// To `References`.
     References(Page<Location>),
-    /// To `Hover`.
     Hover(Hover, AnswerNotes),
-    /// To `DocumentSymbols`.
     DocumentSymbols(CappedList<DocumentSymbol>),
-    /// To `WorkspaceSymbols`.
     WorkspaceSymbols(Page<WorkspaceSymbol>),
-    /// To `DocumentDiagnostics`.
     DocumentDiagnostics(CanonicalUri, CappedList<Diagnostic>),
-    /// To `WorkspaceDiagnostics`.
     WorkspaceDiagnostics(Page<FileDiagnostics>),
-    /// To `Declarations`.
     Declarations(DeclaredSymbols, AnswerNotes),
     /// To a query of the tool `lsp`.
     Lsp(LspAnswer),

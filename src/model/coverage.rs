@@ -6,8 +6,11 @@
 
 use std::sync::Arc;
 
-use crate::limits::{MAX_COVERAGE_TEXT_CHARS, MAX_PROVIDERS_NAMED};
+use crate::limits::MAX_PROVIDERS_NAMED;
 use codeyard_base::ids::ServerKind;
+
+/// Longest sentence about the files that a server knows, in code points. A project's path and its reason may be long.
+const MAX_COVERAGE_TEXT_CHARS: usize = 400;
 
 /// Most reasons for imports that can't be resolved in one sentence.
 const MAX_UNRESOLVED_REASONS: usize = 2;
@@ -56,7 +59,6 @@ impl ProjectFileSource {
 /// Imports or includes of a project that can't be resolved for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnresolvedImports {
-    /// Number of different names.
     pub names: usize,
     /// What is missing, without a full stop: "`node_modules` is missing".
     pub reason: String,
@@ -73,7 +75,6 @@ pub struct UnresolvedImports {
 pub struct UndecidedName {
     /// The name; several as `` a`, `b ``.
     pub name: String,
-    /// Number of these places.
     pub places: usize,
     /// Whether not all places were looked at, because there are too many.
     pub is_cut: bool,
@@ -82,7 +83,6 @@ pub struct UndecidedName {
 /// How much of one project a language server knows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ServerCoverage {
-    /// The server's kind.
     pub server: ServerKind,
     /// The project's root, relative to the workspace root; `.` is the workspace root itself.
     pub project: String,

@@ -19,16 +19,13 @@ pub struct RawDiagnostic {
     pub code: Option<String>,
     /// The tool that reports it.
     pub source: Option<String>,
-    /// The message.
     pub message: String,
 }
 
 /// All raw diagnostics of one server for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawFileDiagnostics {
-    /// The file's URI, untrusted.
     pub uri: Arc<str>,
-    /// Its diagnostics.
     pub diagnostics: Vec<RawDiagnostic>,
 }
 
@@ -37,7 +34,6 @@ pub struct RawFileDiagnostics {
 pub struct Diagnostic {
     /// `sha256:` over the diagnostic's canonical string.
     pub id: String,
-    /// The range.
     pub range: Range,
     /// LSP severity 1 to 4.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,14 +44,12 @@ pub struct Diagnostic {
     /// The tool that reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The message.
     pub message: String,
 }
 
 /// The canonical diagnostics of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileDiagnostics {
-    /// The file.
     pub uri: CanonicalUri,
     /// Its diagnostics, sorted, at most 200.
     pub diagnostics: Vec<Diagnostic>,

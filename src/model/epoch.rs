@@ -38,7 +38,6 @@ pub enum EpochScope {
     Document {
         /// The id of its language.
         language: String,
-        /// Its path.
         path: PathBuf,
     },
 }

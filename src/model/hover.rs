@@ -9,7 +9,6 @@ use super::position::Range;
 pub struct HoverFragment {
     /// The format of `value`.
     pub kind: MarkupKind,
-    /// The text.
     pub value: String,
 }
 
@@ -17,7 +16,6 @@ pub struct HoverFragment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkupKind {
-    /// Markdown.
     Markdown,
     /// Plain text.
     Plaintext,

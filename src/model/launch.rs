@@ -36,7 +36,6 @@ pub mod tools {
 /// A request of the catalog `launch`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchRequest {
-    /// Starts a run.
     Start {
         /// From what.
         source: LaunchSource,
@@ -47,10 +46,8 @@ pub enum LaunchRequest {
     Run {
         /// The run, unchecked.
         run_id: String,
-        /// What.
         action: RunAction,
     },
-    /// Lists runs.
     List {
         /// Those about this product.
         product_slug: Option<String>,
@@ -66,18 +63,15 @@ pub enum LaunchRequest {
 /// What a run is started from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchSource {
-    /// A configuration.
     Config(Value),
     /// The URL of a product page.
     ProductUrl(String),
-    /// The URL of a repository.
     RepositoryUrl(String),
 }
 
 /// What is asked of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunAction {
-    /// Its status.
     Status,
     /// An artifact, or a part of it.
     Artifact {
@@ -88,13 +82,11 @@ pub enum RunAction {
         /// The bytes of the part; as many as fit if it isn't given.
         length: Option<u64>,
     },
-    /// A validation.
     Validate,
     /// The repair of one issue.
     FixNext,
     /// To go on.
     Resume,
-    /// Its end.
     Cancel,
     /// The publication of its result.
     OpenPr,
@@ -114,24 +106,18 @@ pub enum LaunchAnswer {
         /// The member beside the list that says how long it is, if it was cut.
         total: &'static str,
     },
-    /// A part of an artifact.
     Artifact(Box<ArtifactPart>),
-    /// An error.
     Refused(Box<LaunchRefusal>),
 }
 
 /// A part of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactPart {
-    /// The run.
     pub run_id: String,
-    /// The artifact's name.
     pub name: String,
-    /// Its content type.
     pub content_type: &'static str,
     /// The digest of the whole.
     pub sha256: String,
-    /// The whole.
     pub content: Vec<u8>,
     /// The first byte that is asked for.
     pub offset: u64,

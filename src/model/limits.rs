@@ -61,9 +61,6 @@ pub const SNAPSHOT_TTL_S: u64 = 600;
 /// Providers, or projects that a server knows in part, that a summary names. The others are counted.
 pub const MAX_PROVIDERS_NAMED: usize = 4;
 
-/// Longest sentence about the files that a server knows, in code points. A project's path and its reason may be long.
-pub const MAX_COVERAGE_TEXT_CHARS: usize = 400;
-
 /// Roots and extra roots of one workspace.
 pub const MAX_ROOTS: usize = 64;
 

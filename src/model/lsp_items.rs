@@ -16,7 +16,6 @@ use super::uri::CanonicalUri;
 /// The answer to a query of the tool `lsp`: one page of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LspAnswer {
-    /// The operation.
     pub operation: Operation,
     /// Operation, path relative to its root, position.
     pub title: String,
@@ -26,7 +25,6 @@ pub struct LspAnswer {
     pub total: usize,
     /// The cursor of the next page. `None` on the last page.
     pub next_cursor: Option<String>,
-    /// Facts for the summary.
     pub notes: AnswerNotes,
     /// How the page is written.
     pub style: PageStyle,
@@ -54,13 +52,9 @@ pub enum LspItems {
     Hover(Option<MarkupHover>),
     /// Symbols of a file, nested by their depths.
     Outline(Vec<OutlineEntry>),
-    /// Symbols of the workspace.
     Symbols(Vec<NamedSymbol>),
-    /// Functions.
     CallItems(Vec<CallItem>),
-    /// Callers.
     Incoming(Vec<IncomingCall>),
-    /// Callees.
     Outgoing(Vec<OutgoingCall>),
 }
 
@@ -85,7 +79,6 @@ impl From<Location> for Place {
 /// A hover as one text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MarkupHover {
-    /// The text.
     pub contents: Markup,
     /// The range that the hover describes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,24 +88,18 @@ pub struct MarkupHover {
 /// A text and its format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Markup {
-    /// The format.
     pub kind: MarkupKind,
-    /// The text.
     pub value: String,
 }
 
 /// A symbol of a file. Parents come before their children: following entries with a greater depth are inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlineEntry {
-    /// Number of enclosing symbols.
     pub depth: u32,
-    /// The symbol's name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
-    /// The whole range.
     pub range: Range,
-    /// The name's range.
     pub selection_range: Range,
 }
 
@@ -120,13 +107,10 @@ pub struct OutlineEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NamedSymbol {
-    /// The symbol's name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
-    /// Its location.
     pub location: Location,
-    /// The container's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_name: Option<String>,
 }
@@ -135,15 +119,12 @@ pub struct NamedSymbol {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallItem {
-    /// Its name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
     /// The file it is in.
     pub uri: CanonicalUri,
-    /// The whole range.
     pub range: Range,
-    /// The name's range.
     pub selection_range: Range,
 }
 
@@ -151,7 +132,6 @@ pub struct CallItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IncomingCall {
-    /// The caller.
     pub from: CallItem,
     /// The ranges of the calls, in the caller's file. Sorted.
     pub from_ranges: Vec<Range>,
@@ -164,7 +144,6 @@ pub struct IncomingCall {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutgoingCall {
-    /// The callee.
     pub to: CallItem,
     /// The ranges of the calls, in the caller's file. Sorted.
     pub from_ranges: Vec<Range>,

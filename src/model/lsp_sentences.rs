@@ -12,13 +12,11 @@ use super::operation::{Operation, PageStyle};
 /// What the sentences of a page depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct PageFacts<'a> {
-    /// The operation.
     pub operation: Operation,
     /// Number of entries on the page.
     pub shown: usize,
     /// Number of entries of the whole list.
     pub total: usize,
-    /// The cursor of the next page.
     pub next_cursor: Option<&'a str>,
     /// Facts about the whole list.
     pub notes: &'a AnswerNotes,

@@ -42,54 +42,41 @@ pub struct PageRequest {
 pub enum Query<U> {
     /// Definitions of the symbol at a position.
     Definition {
-        /// The document.
         uri: U,
         /// The position in it, UTF-16.
         position: Position,
     },
     /// References to the symbol at a position.
     References {
-        /// The document.
         uri: U,
         /// The position in it, UTF-16.
         position: Position,
-        /// Whether the declaration itself is included.
         include_declaration: bool,
-        /// The requested page.
         page: PageRequest,
     },
     /// Hover of the symbol at a position.
     Hover {
-        /// The document.
         uri: U,
         /// The position in it, UTF-16.
         position: Position,
     },
-    /// Symbols of a document.
     DocumentSymbols {
-        /// The document.
         uri: U,
     },
     /// Symbols of the workspace that match a text. The text is trimmed and not empty.
     WorkspaceSymbols {
         /// The text to match.
         query: String,
-        /// The requested page.
         page: PageRequest,
     },
-    /// Diagnostics of a document.
     DocumentDiagnostics {
-        /// The document.
         uri: U,
     },
-    /// Diagnostics of the workspace.
     WorkspaceDiagnostics {
-        /// The requested page.
         page: PageRequest,
     },
     /// All symbols that the language server lists for a document. Not a tool: it confirms rows of the code index.
     Declarations {
-        /// The document.
         uri: U,
     },
     /// A query of the tool `lsp`.

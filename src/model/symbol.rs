@@ -12,7 +12,6 @@ use super::uri::CanonicalUri;
 /// A language server's document symbol: nested, or flat with a container's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawDocumentSymbol {
-    /// The symbol's name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
@@ -22,14 +21,12 @@ pub struct RawDocumentSymbol {
     pub selection_range: Range,
     /// The container of a flat symbol. A nested symbol's container is its parent.
     pub container_name: Option<String>,
-    /// Nested symbols.
     pub children: Vec<RawDocumentSymbol>,
 }
 
 /// A language server's workspace symbol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawWorkspaceSymbol {
-    /// The symbol's name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
@@ -37,7 +34,6 @@ pub struct RawWorkspaceSymbol {
     pub uri: Arc<str>,
     /// Its range in UTF-16. The file's start if the server sends none.
     pub range: Range,
-    /// The container's name.
     pub container_name: Option<String>,
 }
 
@@ -47,15 +43,11 @@ pub struct RawWorkspaceSymbol {
 pub struct DocumentSymbol {
     /// `sha256:` over the symbol's canonical string.
     pub id: String,
-    /// The symbol's name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
-    /// The whole range.
     pub range: Range,
-    /// The name's range.
     pub selection_range: Range,
-    /// The immediate parent's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_name: Option<String>,
 }
@@ -66,13 +58,10 @@ pub struct DocumentSymbol {
 pub struct WorkspaceSymbol {
     /// `sha256:` over the symbol's canonical string.
     pub id: String,
-    /// The symbol's name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
-    /// Its location.
     pub location: Location,
-    /// The container's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_name: Option<String>,
 }

@@ -33,7 +33,6 @@ const GAP: usize = 2;
 /// Characters of a request key, and at most of a snapshot key, which may have a mark of a partial result.
 const KEY_CHARS: (usize, usize) = (64, 80);
 
-/// What is on a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageCut {
     /// Enclosing symbols of the first entry that are repeated, the outermost first.

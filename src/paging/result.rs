@@ -20,22 +20,17 @@ use super::output;
 /// A complete list from which pages are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FullList<T> {
-    /// All entries.
     pub items: Vec<T>,
-    /// For every page's summary.
     pub notes: AnswerNotes,
 }
 
 /// The complete result of a query of the tool `lsp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LspResult {
-    /// The operation.
     pub operation: Operation,
     /// The title of every page.
     pub title: String,
-    /// The entries.
     pub found: LspItems,
-    /// For every page.
     pub notes: AnswerNotes,
     /// What compact lines name files by.
     pub paths: ResultPaths,
@@ -44,21 +39,13 @@ pub struct LspResult {
 /// A canonical result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CanonicalResult {
-    /// Of `Definition`.
     Definition(CappedList<Location>),
-    /// Of `References`.
     References(FullList<Location>),
-    /// Of `Hover`.
     Hover(Hover, AnswerNotes),
-    /// Of `DocumentSymbols`.
     DocumentSymbols(CappedList<DocumentSymbol>),
-    /// Of `WorkspaceSymbols`.
     WorkspaceSymbols(FullList<WorkspaceSymbol>),
-    /// Of `DocumentDiagnostics`.
     DocumentDiagnostics(CanonicalUri, CappedList<Diagnostic>),
-    /// Of `WorkspaceDiagnostics`.
     WorkspaceDiagnostics(FullList<FileDiagnostics>),
-    /// Of `Declarations`.
     Declarations(DeclaredSymbols, AnswerNotes),
     /// Of the tool `lsp`.
     Lsp(LspResult),

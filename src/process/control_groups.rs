@@ -17,12 +17,17 @@ use codeyard_base::blocking;
 
 use crate::cgroup::field;
 use crate::delegation::{self, write};
-use crate::limits::{
-    GROUP_END_PASS_MS, GROUP_END_PASSES, GROUP_MEMORY_HEADROOM_PERCENT, MAX_PROCESS_TREE, SANDBOX_THREADS_PER_PROCESS,
-};
+use crate::limits::{MAX_PROCESS_TREE, SANDBOX_THREADS_PER_PROCESS};
 use crate::proc_tree::{self, ProcessIdentity};
 use crate::resource_limits::ResourceLimits;
 use crate::signal;
+
+/// Memory of the control group of a server above the limit that codeyard keeps by measuring, in percent of that limit.
+const GROUP_MEMORY_HEADROOM_PERCENT: u64 = 12;
+/// Pause between two attempts to remove the control group of an ended server, in milliseconds.
+const GROUP_END_PASS_MS: u64 = 10;
+/// Most attempts to remove the control group of an ended server.
+const GROUP_END_PASSES: u32 = 50;
 
 /// The first part of the names of all groups.
 const PREFIX: &str = "codeyard";
@@ -184,12 +189,10 @@ pub(crate) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Its folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Kills all its members.
     pub(crate) fn kill(&self) {
         kill(&self.folder);
     }

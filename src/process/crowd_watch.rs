@@ -9,9 +9,12 @@ use std::time::Duration;
 use codeyard_base::clock::Instant;
 
 use super::proc_tree::{self, TreeSize};
-use crate::limits::{GUARD_COUNT_MS, GUARD_RECOUNT_MS};
 
-/// Watches the number of processes.
+/// The guard process: how often it checks whether there may be too many processes, in milliseconds.
+const GUARD_COUNT_MS: u64 = 250;
+/// The guard process: how often it counts the processes although nothing suggests that there are too many, in milliseconds.
+const GUARD_RECOUNT_MS: u64 = 2_000;
+
 pub(crate) struct CrowdWatch {
     most: Option<usize>,
     /// Tasks of the system at the last count, the tasks of the tree then, and when it was.
@@ -52,7 +55,6 @@ impl CrowdWatch {
     }
 }
 
-/// Tasks of the whole system.
 fn tasks_of_system() -> usize {
     #[cfg(target_os = "linux")]
     {

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access, getxattr};
 
-use crate::limits::GROUP_ENTER_PASSES;
 use crate::proc_tree::ProcessTable;
+
+/// Passes over the members of a delegated control group until all have been moved out of it.
+const GROUP_ENTER_PASSES: u32 = 10;
 
 /// Extended attributes that mark a group as delegated. systemd sets them for `Delegate=`.
 const MARKS: [&str; 2] = ["user.delegate", "trusted.delegate"];

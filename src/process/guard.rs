@@ -27,8 +27,16 @@ use super::crowd_watch::CrowdWatch;
 use super::priority::{self, SessionPriority};
 use super::resource_limits::ResourceLimits;
 use super::{proc_tree, signal};
-use crate::limits;
 use codeyard_base::clock::Instant;
+
+/// The guard process: time between SIGTERM and SIGKILL to the server's processes, in milliseconds.
+const GUARD_TERM_MS: u64 = 1_000;
+/// The guard process: how long it repeats SIGKILL, in milliseconds.
+const GUARD_KILL_MS: u64 = 700;
+/// The guard process: time between SIGTERM and SIGKILL to the processes that an ended server left, in milliseconds.
+const GUARD_LINGER_MS: u64 = 200;
+/// The guard process: how much longer it repeats SIGKILL to a tree that has too many processes, in milliseconds.
+const GUARD_CROWD_KILL_MS: u64 = 5_000;
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__guard";
@@ -116,11 +124,11 @@ impl Guard {
                 self.end_crowd();
                 return Ok(Some(status_of_exit(OVER_PROCESSES)));
             } else if self.status.is_some() {
-                self.end_all(limits::GUARD_LINGER_MS);
+                self.end_all(GUARD_LINGER_MS);
             } else if KILL_REQUESTED.load(Relaxed) != 0 {
                 self.end_all(0);
             } else if hung_up || END_REQUESTED.load(Relaxed) != 0 || self.is_orphaned() {
-                self.end_all(limits::GUARD_TERM_MS);
+                self.end_all(GUARD_TERM_MS);
             } else {
                 continue;
             }
@@ -146,7 +154,7 @@ impl Guard {
             }
         }
         let killing = Instant::now();
-        while killing.elapsed() < Duration::from_millis(limits::GUARD_KILL_MS) {
+        while killing.elapsed() < Duration::from_millis(GUARD_KILL_MS) {
             self.signal_all(libc::SIGKILL);
             wait(None, Some(POLL_INTERVAL));
             if self.reap() {
@@ -158,7 +166,7 @@ impl Guard {
     /// Kills a tree that has too many processes. They are stopped first, so that they make no new ones.
     fn end_crowd(&mut self) {
         let began = Instant::now();
-        while began.elapsed() < Duration::from_millis(limits::GUARD_CROWD_KILL_MS) {
+        while began.elapsed() < Duration::from_millis(GUARD_CROWD_KILL_MS) {
             self.signal_all(libc::SIGSTOP);
             self.signal_all(libc::SIGKILL);
             if self.reap() {

@@ -20,7 +20,9 @@ use super::control_groups::ControlGroup;
 use super::launch::ProcessExit;
 use super::proc_tree::{self, ProcessIdentity, ProcessTable};
 use super::signal;
-use crate::limits::GUARD_REAP_INTERVAL_MS;
+
+/// Pause between two looks whether a guard has ended, where the kernel has no descriptors of processes, in milliseconds.
+const GUARD_REAP_INTERVAL_MS: u64 = 50;
 
 /// A guard that was started by this process.
 #[derive(Debug)]

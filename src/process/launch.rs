@@ -21,13 +21,10 @@ pub struct LaunchSpec {
     pub label: String,
     /// The program: an absolute path, or a name that is looked up on the `PATH` of `env`.
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<OsString>,
-    /// Its working directory.
     pub cwd: PathBuf,
     /// The complete environment. Nothing else is inherited.
     pub env: Vec<(OsString, OsString)>,
-    /// Limits of its processes.
     pub limits: ResourceLimits,
     /// What it may access.
     pub isolation: Isolation,
@@ -58,11 +55,8 @@ pub struct SandboxRequest {
 
 /// A started server.
 pub struct LaunchedServer {
-    /// The server's output.
     pub reader: Box<dyn AsyncRead + Send + Unpin>,
-    /// The server's input.
     pub writer: Box<dyn AsyncWrite + Send + Unpin>,
-    /// The server's process.
     pub process: Arc<dyn Process>,
 }
 
@@ -111,7 +105,6 @@ impl ProcessExit {
 pub enum ExceededBudget {
     /// The memory of its tree.
     Memory,
-    /// The number of its processes.
     Processes,
     /// The size of a file that it writes.
     FileSize,

@@ -23,8 +23,13 @@ use super::launch::{Isolation, LaunchSpec, ProcessExit};
 use super::sandbox::{Mechanism, SandboxPolicy, command_line, probe::SandboxSupport};
 #[cfg(target_os = "linux")]
 use super::sandbox_report::HINT;
+
+/// A confined server that fails so soon after its start, in milliseconds, may have had no sandbox: the sandbox is checked again.
 #[cfg(target_os = "linux")]
-use crate::limits::{SANDBOX_DOUBT_MS, SANDBOX_PROBE_AGAIN_MS};
+const SANDBOX_DOUBT_MS: u64 = 10_000;
+/// Time after which a probe of the sandbox is repeated that failed, or since which a confined server has failed at its start, in milliseconds.
+#[cfg(target_os = "linux")]
+const SANDBOX_PROBE_AGAIN_MS: u64 = 30_000;
 
 /// The mechanism, as far as it is known.
 #[derive(Debug)]
@@ -48,7 +53,6 @@ pub(crate) struct LaunchSandbox {
     retry: Duration,
 }
 
-/// The result of a probe.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone)]
 struct Probed {
@@ -74,7 +78,6 @@ impl Default for LaunchSandbox {
 
 #[cfg(target_os = "linux")]
 impl LaunchSandbox {
-    /// Uses one mechanism.
     pub(crate) fn only(mechanism: Mechanism) -> Self {
         Self { only: Some(mechanism), ..Self::default() }
     }

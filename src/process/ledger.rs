@@ -16,9 +16,11 @@ use tracing::warn;
 
 use super::proc_tree::{self, ProcessIdentity};
 use super::signal;
-use crate::limits;
 use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::seeded_faults;
+
+/// Children in one ledger file.
+const MAX_LEDGER_ENTRIES: usize = 4_096;
 
 /// The open ledger of this process.
 #[derive(Debug)]
@@ -71,7 +73,7 @@ impl Ledger {
     pub fn add(&self, guard: u32, label: &str) {
         let Some(guard) = proc_tree::identity(guard) else { return };
         let mut children = self.children.lock();
-        if children.len() < limits::MAX_LEDGER_ENTRIES {
+        if children.len() < MAX_LEDGER_ENTRIES {
             children.insert(guard.pid, LedgerEntry { guard, label: label.to_owned(), members: Vec::new() });
             self.write(&children);
         }
@@ -135,7 +137,7 @@ pub fn sweep(state: &Path) -> SweepReport {
     if seeded_faults::is_on("ledger_unswept") {
         return swept;
     }
-    for entry in fs::read_dir(folder(state)).into_iter().flatten().flatten().take(limits::MAX_LEDGER_ENTRIES) {
+    for entry in fs::read_dir(folder(state)).into_iter().flatten().flatten().take(MAX_LEDGER_ENTRIES) {
         let path = entry.path();
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;

@@ -8,8 +8,15 @@
 
 use std::collections::HashMap;
 
-use crate::limits::{MAX_NEW_SHARES_PER_PASS, MAX_REPEATED_SHARES_PER_PASS, SHARE_DRIFT_BYTES};
 use crate::proc_tree::{ProcessIdentity, ProcessTable, proportional_bytes};
+
+/// Processes whose proportional memory is read in one pass over all language servers because they are new or have grown.
+/// One reading takes about a millisecond per 100 MB; the other processes are estimated from their last reading.
+const MAX_NEW_SHARES_PER_PASS: usize = 32;
+/// Processes whose proportional memory is read again in one pass, although nothing suggests that it has changed.
+const MAX_REPEATED_SHARES_PER_PASS: usize = 4;
+/// Change of a process's resident memory after which its proportional memory is read again, in bytes.
+const SHARE_DRIFT_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The memory of one process tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +33,6 @@ struct ShareReading {
     proportional: u64,
     /// Its resident size at that time.
     resident: u64,
-    /// The number of the pass.
     pass: u64,
 }
 

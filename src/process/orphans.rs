@@ -20,9 +20,11 @@ use super::guard;
 use super::ledger::process_namespace;
 use super::proc_tree::{self, ProcessIdentity, ProcessTable};
 use super::signal;
-use crate::limits::ORPHAN_KILL_MS;
 use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
+
+/// Longest time in which the processes are killed that a language server left after its guard was killed, in milliseconds.
+const ORPHAN_KILL_MS: u64 = 2_000;
 
 /// The variable that names the codeyard which started a language server.
 pub const OWNER_VARIABLE: &str = "CODEYARD_OWNER";
@@ -53,7 +55,6 @@ impl OrphanCollector {
         self.launching.read()
     }
 
-    /// Adds a guard.
     pub(crate) fn add(&self, guard: u32) {
         self.guards.lock().insert(guard);
     }
@@ -108,7 +109,6 @@ impl OrphanCollector {
     }
 }
 
-/// What one pass found.
 #[derive(Debug, Default)]
 struct Pass {
     orphans: usize,

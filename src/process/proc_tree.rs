@@ -23,7 +23,6 @@ use codeyard_base::proc_status;
 /// A process. A later process with the same id has another start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProcessIdentity {
-    /// The process id.
     pub pid: u32,
     /// Its start time in clock ticks since boot.
     pub start: u64,
@@ -70,7 +69,6 @@ pub fn descendants(root: u32) -> Vec<ProcessIdentity> {
 pub(crate) struct TreeSize {
     /// Running processes.
     pub(crate) processes: usize,
-    /// Their threads.
     pub(crate) tasks: usize,
 }
 

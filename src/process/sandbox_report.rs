@@ -9,7 +9,6 @@ pub const HINT: &str = "install bubblewrap (`apt install bubblewrap` or `dnf ins
 /// One mechanism; the JSON output of reports has these keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MechanismReport {
-    /// Its name.
     pub mechanism: &'static str,
     /// Why it doesn't hold; `null`: a child process was confined by it.
     pub problem: Option<String>,

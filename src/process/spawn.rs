@@ -36,9 +36,11 @@ use super::stderr_tail::{StderrTail, drain};
 use super::temp_dirs::{TempDir, TempDirs};
 use super::warden::{RunningWarden, Warden};
 use super::{cgroup, guard};
-use crate::limits::LEDGER_WAIT_MS;
 use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
+
+/// Longest time that the end of a language server waits until the ledger is written, in milliseconds.
+const LEDGER_WAIT_MS: u64 = 1_000;
 
 /// A guard that hasn't ended its processes this long after [`guard::KILL_NOW`] is killed together with them.
 const GUARD_KILL_TIMEOUT: Duration = Duration::from_millis(400);

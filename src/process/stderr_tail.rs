@@ -23,7 +23,6 @@ impl StderrTail {
         kept.extend(bytes);
     }
 
-    /// They as text.
     pub(super) fn text(&self) -> String {
         let mut kept = self.0.lock();
         codeyard_base::secrets::redact(&String::from_utf8_lossy(kept.make_contiguous())).into_owned()

@@ -21,8 +21,10 @@ use tracing::warn;
 
 use super::proc_tree;
 use super::tool::Tool;
-use crate::limits::REMOVE_LIMIT_MS;
 use codeyard_base::file_lock::FileLock;
+
+/// Longest time of each tool that removes a temporary folder which codeyard can't remove by itself, in milliseconds.
+const REMOVE_LIMIT_MS: u64 = 5_000;
 
 /// A path below an open folder that is longer than this, in bytes, is continued from a deeper one. The system allows 4,096.
 const LONG_PATH: usize = 3_000;
@@ -98,7 +100,6 @@ impl Drop for TempDirs {
 }
 
 impl TempDir {
-    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }

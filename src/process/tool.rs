@@ -19,9 +19,11 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 
-use crate::limits::TOOL_OUTPUT_TAIL_BYTES;
 use crate::{priority, tool_log};
 use codeyard_base::clock::Instant;
+
+/// Kept end of a tool's output, in bytes.
+const TOOL_OUTPUT_TAIL_BYTES: usize = 16 * 1024;
 
 /// How often `tick` is called.
 const TICK: Duration = Duration::from_secs(1);
@@ -63,7 +65,6 @@ pub struct ToolOutcome {
 
 /// What bounds a tool whose whole output is needed.
 pub struct ToolBounds<'b> {
-    /// Its time.
     pub limit: Duration,
     /// Its standard output, in bytes.
     pub max_output_bytes: usize,
@@ -76,9 +77,7 @@ pub struct ToolBounds<'b> {
 pub enum ToolEnd {
     /// It exited, or a signal that codeyard didn't send ended it.
     Exited(ExitStatus),
-    /// Its time was over.
     TimedOut,
-    /// Its caller stopped it.
     Stopped,
     /// Its output was too long.
     TooMuchOutput,
@@ -255,7 +254,6 @@ impl Tool {
     }
 }
 
-/// A tool that was started.
 struct RunningTool {
     group: Option<Pid>,
     events: Receiver<Event>,

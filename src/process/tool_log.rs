@@ -6,7 +6,8 @@
 use std::cell::RefCell;
 use std::time::{Duration, SystemTime};
 
-use crate::limits::MAX_LOGGED_TOOLS;
+/// Most runs of tools that a thread records for its spans.
+const MAX_LOGGED_TOOLS: usize = 500;
 
 /// One run of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +16,6 @@ pub struct ToolRun {
     pub program: String,
     /// When it began.
     pub began: SystemTime,
-    /// How long it ran.
     pub took: Duration,
     /// Whether it exited with 0.
     pub is_good: bool,
@@ -40,7 +40,6 @@ pub fn end() -> Vec<ToolRun> {
     RUNS.with_borrow_mut(Option::take).unwrap_or_default()
 }
 
-/// Records a run.
 pub(crate) fn record(program: &str, began: SystemTime, took: Duration, is_good: bool) {
     RUNS.with_borrow_mut(|runs| {
         if let Some(runs) = runs.as_mut().filter(|runs| runs.len() < MAX_LOGGED_TOOLS) {

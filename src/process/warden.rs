@@ -16,7 +16,15 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::orphans;
-use crate::limits::{WARDEN_PASS_MS, WARDEN_PASSES, WARDEN_PATIENT_PASSES, WARDEN_QUIET_PASSES};
+
+/// The warden: pause before each pass after the death of codeyard, in milliseconds.
+const WARDEN_PASS_MS: u64 = 100;
+/// The warden: most passes after the death of codeyard.
+const WARDEN_PASSES: u32 = 40;
+/// The warden: passes that leave guards alone, which end their own servers. It is longer than a guard needs.
+const WARDEN_PATIENT_PASSES: u32 = 15;
+/// The warden: it ends after so many passes in a row that found nothing.
+const WARDEN_QUIET_PASSES: u32 = 3;
 
 /// The hidden subcommand.
 pub(crate) const SUBCOMMAND: &str = "__warden";
@@ -46,7 +54,6 @@ impl Warden {
     }
 }
 
-/// A running warden.
 #[derive(Debug)]
 pub(crate) struct RunningWarden {
     child: Mutex<Child>,

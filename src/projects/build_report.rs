@@ -21,7 +21,6 @@ pub(crate) const BUILD_FOLDER: &str = "build";
 /// The last run of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildReport {
-    /// The project root.
     pub root: PathBuf,
     /// The command with which a person can run it.
     pub command: String,

@@ -11,7 +11,6 @@ use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
 /// Whose coverage it is.
 #[derive(Debug, Clone)]
 pub struct CoverageOwner {
-    /// The server's kind.
     pub server: ServerKind,
     /// How its project is found. `None`: it finds its project by itself.
     pub inference: Option<ProjectInference>,

@@ -15,7 +15,6 @@ use crate::views;
 const GO_MANIFEST: &str = "go.mod";
 const CARGO_MANIFEST: &str = "Cargo.toml";
 
-/// Prepares such a project.
 pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference) -> PreparedProject {
     PreparedProject {
         info: views::project(request),

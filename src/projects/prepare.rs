@@ -17,7 +17,6 @@ use crate::{compile_database, java, packages, python, typescript, views};
 pub struct ProjectRequest<'a> {
     /// The server's entry in the registry.
     pub server: &'a ServerSpec,
-    /// The project root.
     pub root: &'a Path,
     /// The workspace root that holds it. No file outside of it is read.
     pub top: &'a Path,
@@ -101,18 +100,14 @@ pub struct ProjectModules {
 pub struct ProjectDocument {
     /// Where the server finds it.
     pub path: PathBuf,
-    /// Its LSP language id.
     pub language: String,
-    /// Its text.
     pub text: String,
 }
 
 /// A request that loads a project at the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectCommand {
-    /// The LSP method.
     pub method: &'static str,
-    /// The parameters.
     pub params: Value,
 }
 

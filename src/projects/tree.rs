@@ -12,7 +12,10 @@ use std::path::Path;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use parking_lot::Mutex;
 
-use crate::limits::{MAX_LINKED_FILES, MAX_TREE_FILES};
+use crate::limits::MAX_LINKED_FILES;
+
+/// Files of one project root that are looked at to resolve includes.
+const MAX_TREE_FILES: usize = 1_000_000;
 
 /// Directories that never hold sources or headers of the project.
 const NEVER_ENTERED: [&str; 14] = [

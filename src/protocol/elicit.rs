@@ -32,7 +32,6 @@ pub struct Choice {
 pub enum FormAnswer {
     /// The form was accepted with this word, which may not be one of the choices; `None` if the form had no word.
     Accepted(Option<String>),
-    /// The person declined.
     Declined,
     /// The person closed the form.
     Dismissed,
@@ -70,7 +69,6 @@ pub struct Form<'a> {
     pub text: &'a str,
     /// The label of the field.
     pub title: &'a str,
-    /// The choices.
     pub choices: &'a [Choice],
 }
 

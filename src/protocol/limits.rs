@@ -9,8 +9,5 @@ pub const MAX_TRACEPARENT_BYTES: usize = 128;
 /// Longest `tracestate` of a request, in bytes. A longer one is ignored.
 pub const MAX_TRACESTATE_BYTES: usize = 512;
 
-/// Longest `requestState` of a retried call, in bytes.
-pub const MAX_REQUEST_STATE_BYTES: usize = 4_096;
-
 /// Most messages in one array. Only revision 2025-03-26 has arrays.
 pub const MAX_BATCH_MESSAGES: usize = 64;

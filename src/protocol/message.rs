@@ -26,9 +26,7 @@ pub enum Message<'a> {
 /// A request.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// The id.
     pub id: RequestId,
-    /// The method's name.
     pub method: Cow<'a, str>,
     /// The raw parameters; `null` counts as none.
     pub params: Option<&'a RawValue>,
@@ -37,7 +35,6 @@ pub struct Request<'a> {
 /// A notification.
 #[derive(Debug)]
 pub struct Notification<'a> {
-    /// The method's name.
     pub method: Cow<'a, str>,
     /// The raw parameters; `null` counts as none.
     pub params: Option<&'a RawValue>,

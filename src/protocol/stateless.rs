@@ -12,12 +12,14 @@ use serde_json::value::RawValue;
 
 use super::error::Fault;
 use super::initialize;
-use super::limits::MAX_REQUEST_STATE_BYTES;
 use super::message::{self, present};
 use super::names::{CACHE_TTL_MS, SERVER_NAME, SERVER_TITLE, SERVER_VERSION, UNSUPPORTED_VERSION};
 use super::revision::{Revision, RevisionSet};
 use super::write;
 use crate::id::RequestId;
+
+/// Longest `requestState` of a retried call, in bytes.
+const MAX_REQUEST_STATE_BYTES: usize = 4_096;
 
 /// The `_meta` members of a request of the stateless revision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

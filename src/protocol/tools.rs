@@ -17,7 +17,6 @@ use crate::limits::{MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 /// The parameters of `tools/call`.
 #[derive(Debug)]
 pub struct CallRequest<'a> {
-    /// The tool's name.
     pub name: Cow<'a, str>,
     /// The raw arguments, unchecked; `null` counts as none.
     pub arguments: Option<&'a RawValue>,

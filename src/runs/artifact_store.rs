@@ -11,8 +11,11 @@ use std::path::{Path, PathBuf};
 
 use codeyard_base::digest::sha256hex;
 
-use crate::limits::{MAX_ARTIFACT_BYTES, MAX_ARTIFACT_NAME_BYTES};
+use crate::limits::MAX_ARTIFACT_BYTES;
 use crate::run_folder::shown;
+
+/// Length of the name of an artifact, in bytes.
+const MAX_ARTIFACT_NAME_BYTES: usize = 128;
 
 /// The folder of a run's artifacts.
 #[derive(Debug, Clone)]
@@ -38,35 +41,18 @@ pub enum ArtifactError {
     #[error(
         "{name:?} is no name of an artifact: use up to {MAX_ARTIFACT_NAME_BYTES} letters, digits, `.`, `_` and `-`, the first a letter or digit"
     )]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name { name: String },
     /// The content is too large.
     #[error("the artifact {name} has {bytes} bytes, more than {MAX_ARTIFACT_BYTES}")]
-    TooLarge {
-        /// The name.
-        name: String,
-        /// Its size.
-        bytes: u64,
-    },
+    TooLarge { name: String, bytes: u64 },
     /// The content on disk isn't the announced one.
     #[error("the artifact {name} of the run was changed on disk; resume the run or start another one")]
-    Changed {
-        /// The name.
-        name: String,
-    },
-    /// The system refused.
+    Changed { name: String },
     #[error(
         "the artifact {} can't be read or written: {source}; free space and check its permissions, then resume the run",
         shown(file)
     )]
-    Io {
-        /// Which file.
-        file: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { file: PathBuf, source: io::Error },
 }
 
 impl ArtifactStore {

@@ -42,7 +42,6 @@ pub struct RunStart {
     pub subject: String,
     /// Whether it goes on by itself.
     pub advance: Advance,
-    /// The workflow's configuration.
     pub config: Value,
 }
 
@@ -58,7 +57,6 @@ pub enum Effect {
 /// Why a run can't be created, opened or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The state machine refuses.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The log can't be read or written.
@@ -70,12 +68,10 @@ pub enum RunError {
     /// The log's content isn't that of a run of this workflow.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// The system refused.
     #[error("{} can't be read or written: {source}; free space and check its permissions, then try again", shown(path))]
     Io {
         /// Which file or folder.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
 }

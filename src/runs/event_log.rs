@@ -22,7 +22,6 @@ pub struct EventLog {
     file: File,
     path: PathBuf,
     run_id: RunId,
-    /// The last event.
     last: Option<Event>,
     /// The length of all complete events, in bytes.
     length: u64,
@@ -33,7 +32,6 @@ pub struct EventLog {
 /// An event before it has its place in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
-    /// What happened.
     pub event_type: EventType,
     /// Details, an object.
     pub payload: Value,
@@ -48,30 +46,18 @@ pub enum EventLogError {
         shown(file)
     )]
     Damaged {
-        /// Which file.
         file: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What was found.
         reason: String,
     },
-    /// An event is too large.
     #[error("an event of {bytes} bytes is larger than {MAX_EVENT_BYTES} bytes")]
-    TooLarge {
-        /// Its size.
-        bytes: usize,
-    },
-    /// The system refused.
+    TooLarge { bytes: usize },
     #[error(
         "{} can't be read or written: {source}; free space and check its permissions, then resume the run",
         shown(file)
     )]
-    Io {
-        /// Which file.
-        file: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { file: PathBuf, source: io::Error },
 }
 
 impl EventLog {

@@ -30,7 +30,6 @@ pub struct QueueLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{waiting} runs of this workspace wait already; try again when one has ended, or cancel one")]
 pub struct QueueFull {
-    /// How many wait.
     pub waiting: usize,
 }
 

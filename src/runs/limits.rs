@@ -6,14 +6,5 @@ pub const MAX_EVENT_BYTES: usize = 256 * 1024;
 /// Size of one artifact of a run, in bytes.
 pub const MAX_ARTIFACT_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Length of the name of an artifact, in bytes.
-pub const MAX_ARTIFACT_NAME_BYTES: usize = 128;
-
-/// Runs in one page of a list.
-pub const MAX_LISTED_RUNS: usize = 200;
-
 /// An idempotency key is kept so long after the end of its run, in seconds: 30 days.
 pub const KEY_LIFE_S: u64 = 30 * 24 * 60 * 60;
-
-/// Attempts to write a record that others write at the same time.
-pub(crate) const MAX_CLAIM_TRIES: usize = 100;

@@ -49,7 +49,6 @@ pub enum CommandError {
     /// The run refuses, or can't be recorded.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The workflow refuses.
     #[error(transparent)]
     Stage(#[from] StageError),
 }

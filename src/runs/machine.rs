@@ -11,7 +11,6 @@ use crate::workflow::{Role, State, Workflow};
 /// Where a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// The state.
     pub state: &'static State,
     /// Whether the run goes on by itself.
     pub advance: Advance,
@@ -36,7 +35,6 @@ pub enum Advance {
 /// What a run works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Activity {
-    /// Nothing.
     Idle,
     /// A stage runs.
     Running(Work),
@@ -47,7 +45,6 @@ pub enum Activity {
 /// One execution of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Work {
-    /// The stage.
     pub stage: &'static str,
     /// 1 for the first execution.
     pub attempt: u32,
@@ -111,16 +108,10 @@ pub struct Outcome {
 pub enum Refusal {
     /// The state doesn't allow it.
     #[error("the run is in state {state}, but this needs one of {}", allowed.join(", "))]
-    State {
-        /// The present state.
-        state: &'static str,
-        /// The states that allow it.
-        allowed: Vec<&'static str>,
-    },
+    State { state: &'static str, allowed: Vec<&'static str> },
     /// Another stage runs.
     #[error("the run is in state {state} and works on the stage {stage}; call again when that has ended")]
     Busy {
-        /// The present state.
         state: &'static str,
         /// The stage that runs.
         stage: &'static str,
@@ -128,7 +119,6 @@ pub enum Refusal {
     /// The command needs a report, and it must be good for a publication and bad for a repair.
     #[error("the run is in state {state}, but its last report {}", report_text(*found))]
     Report {
-        /// The present state.
         state: &'static str,
         /// Whether the last report is good; `None` if there is none.
         found: Option<bool>,

@@ -13,7 +13,6 @@ use crate::work_item::{WorkItemId, WorkItemSpec};
 /// A part of a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkPart<'p> {
-    /// A check.
     Gate(&'p str),
     /// A process; the file name of its program.
     Process(&'p str),
@@ -24,7 +23,6 @@ pub enum WorkPart<'p> {
 pub struct PassedPart {
     /// When it began.
     pub began: SystemTime,
-    /// How long it took.
     pub took: Duration,
     /// Whether it ended well.
     pub is_good: bool,

@@ -10,7 +10,6 @@ use parking_lot::Mutex;
 
 use crate::run_id::RunId;
 
-/// The runs that are open.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunLeases(Arc<Mutex<BTreeSet<RunId>>>);
 

@@ -7,8 +7,13 @@ use codeyard_base::digest::sha256hex;
 use codeyard_state::{Namespace, StateError, StoreHandle, Write};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{KEY_LIFE_S, MAX_CLAIM_TRIES, MAX_LISTED_RUNS};
+use crate::limits::KEY_LIFE_S;
 use crate::run_id::RunId;
+
+/// Runs in one page of a list.
+const MAX_LISTED_RUNS: usize = 200;
+/// Attempts to write a record that others write at the same time.
+const MAX_CLAIM_TRIES: usize = 100;
 
 const RUNS: Namespace = Namespace::new("runs");
 const KEYS: Namespace = Namespace::new("run-keys");
@@ -22,15 +27,12 @@ pub struct RunStore {
 /// What a list shows of a run (`docs/internals/reference/contract-launch.md#lists`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// The run.
     pub run_id: String,
     /// The workspace that it belongs to.
     pub workspace: String,
-    /// Its workflow.
     pub workflow: String,
     /// What it is about, in the workflow's words.
     pub subject: String,
-    /// Its state.
     pub state: String,
     /// When it began, in RFC 3339.
     pub started_at: String,
@@ -41,7 +43,6 @@ pub struct RunSummary {
 /// Which runs a list shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Those of this workspace.
     pub workspace: Option<String>,
     /// Those about this.
     pub subject: Option<String>,
@@ -56,7 +57,6 @@ pub struct RunFilter {
 /// One page of a list, the latest run first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunPage {
-    /// The runs.
     pub runs: Vec<RunSummary>,
     /// The run after which the next page begins; `None` on the last page.
     pub next: Option<String>,

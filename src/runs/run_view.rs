@@ -18,7 +18,6 @@ use crate::workflow::Workflow;
 /// What follows from the events of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunView {
-    /// Where it is.
     pub progress: Progress,
     /// The workspace that it belongs to.
     pub workspace: String,
@@ -34,7 +33,6 @@ pub struct RunView {
     pub finished_at: Option<String>,
     /// Why it failed; null if it didn't.
     pub failure: Value,
-    /// The last event.
     pub last_event: String,
     /// When it happened, in RFC 3339; empty before the first one.
     pub last_event_at: String,
@@ -47,15 +45,12 @@ pub struct RunView {
 /// One work item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemView {
-    /// Who does it.
     pub worker: String,
-    /// What it covers.
     pub scope: String,
     /// Its place among all items of the run, from 0.
     pub number: usize,
     /// The execution of its stage.
     pub work: Work,
-    /// Where it is.
     pub state: WorkItemState,
     /// What it has returned, or why it failed.
     pub result: Value,
@@ -67,9 +62,7 @@ pub struct ItemView {
     "event {event} of run {run} can't be replayed: {reason}; use the version of codeyard that wrote it, or start another run"
 )]
 pub struct ReplayError {
-    /// The run.
     pub run: String,
-    /// The event.
     pub event: String,
     /// What is wrong with it.
     pub reason: String,

@@ -70,21 +70,16 @@ pub trait StageCode: Send + Sync + 'static {
 
 /// One execution of a stage, as the code of the stage sees it.
 pub struct Stage<'r> {
-    /// The run.
     pub run: &'r RunId,
     /// The workspace that it belongs to.
     pub workspace: &'r str,
-    /// Its folders.
     pub folder: &'r RunFolder,
     /// The configuration that it was started with.
     pub config: &'r Value,
-    /// The execution.
     pub work: Work,
     /// The span of the work item.
     pub trace: TraceContext,
-    /// Whether it has to stop.
     pub stop: &'r StopFlag,
-    /// The run itself.
     pub host: &'r dyn StageHost,
 }
 
@@ -223,7 +218,6 @@ impl StopFlag {
         self.was_requested() || self.is_late()
     }
 
-    /// Whether a stop was requested.
     pub(crate) fn was_requested(&self) -> bool {
         self.is_set.load(Ordering::Acquire)
     }

@@ -25,11 +25,8 @@ pub struct WorkItemSpec {
 pub enum WorkItemState {
     /// It waits for its turn.
     Queued,
-    /// It runs.
     Running,
-    /// It has ended well.
     Finished,
-    /// It has failed.
     Failed,
     /// It was not needed, because the run ended or another item failed.
     Skipped,

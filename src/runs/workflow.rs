@@ -32,20 +32,11 @@ pub struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// A stage runs, then the run goes on.
-    Step {
-        /// The work.
-        stage: &'static str,
-        /// The state afterwards.
-        next: &'static str,
-    },
+    Step { stage: &'static str, next: &'static str },
     /// Nothing runs. The run goes on, or waits if it advances by steps.
-    Boundary {
-        /// The state afterwards.
-        next: &'static str,
-    },
+    Boundary { next: &'static str },
     /// A stage makes a report. If the report is good, the run goes on; otherwise it waits for a repair.
     Check {
-        /// The work.
         stage: &'static str,
         /// The state after a good report.
         next: &'static str,
@@ -54,7 +45,6 @@ pub enum Role {
     },
     /// A stage repairs one fault, then the run returns to the check.
     Repair {
-        /// The work.
         stage: &'static str,
         /// The state of the check.
         check: &'static str,
@@ -63,16 +53,12 @@ pub enum Role {
     Ready {
         /// The work of publishing.
         stage: &'static str,
-        /// The state afterwards.
         next: &'static str,
         /// The state of the check, which a bad report leads back to.
         check: &'static str,
     },
     /// The result is published. The run goes on by itself.
-    Published {
-        /// The state afterwards.
-        next: &'static str,
-    },
+    Published { next: &'static str },
     /// The run has ended well.
     Done,
     /// The run has ended because a stage failed.

@@ -14,17 +14,11 @@ pub const TOKEN_USE_INTERVAL_S: u64 = 60;
 /// Permissions in one state directory. The oldest is dropped first.
 pub const MAX_PERMISSIONS: usize = 1_024;
 
-/// Names that are tried when a file is moved beside itself.
-pub(crate) const MAX_BACKUP_NAMES: u32 = 1_000;
-
 /// A writer waits this long for another process that writes the state database.
 pub(crate) const WRITE_WAIT: Duration = Duration::from_secs(5);
 
 /// A reader waits this long. It never waits for a writer, only for the recovery of the database after a crash.
 pub(crate) const READ_WAIT: Duration = Duration::from_millis(500);
-
-/// A failed write on a disk with less free space than this means that the disk is full, in bytes. The log's index needs 32 KiB.
-pub(crate) const MIN_DISK_BYTES: u64 = 64 * 1024;
 
 /// How long the files of a process that was killed are waited for: a child that it was just starting holds them for a moment.
 pub(crate) const DEAD_HOLDER_WAIT: Duration = Duration::from_secs(2);

@@ -22,9 +22,7 @@ pub(crate) const PERMISSIONS: Namespace = Namespace::new("permissions");
 pub struct Grant {
     /// The principal that may call.
     pub principal: String,
-    /// The workspace's name.
     pub workspace: String,
-    /// The permission's name.
     pub permission: String,
     /// The `rootsKey` that the workspace had.
     pub roots: String,

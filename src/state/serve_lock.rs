@@ -35,7 +35,6 @@ pub struct ServeLock {
 /// What became of a lock that this process holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockState {
-    /// It holds.
     Held,
     /// Its file had been removed or replaced; there is a new one. The folder `run` was locked throughout.
     Restored,

@@ -22,7 +22,6 @@ pub struct Namespace(&'static str);
 /// A value under a key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The key.
     pub key: String,
     /// Rises with every change of the namespace. A record gets a new one whenever it is written.
     pub version: u64,
@@ -44,16 +43,12 @@ pub struct Snapshot {
 pub enum Write {
     /// Stores a value under a key, in place of an older value.
     Put {
-        /// The key.
         key: String,
         /// The value, JSON text.
         value: String,
     },
     /// Removes a key. No error if it is absent.
-    Remove {
-        /// The key.
-        key: String,
-    },
+    Remove { key: String },
 }
 
 /// Differs from an earlier stamp if any record changed meanwhile, through whichever process.
@@ -127,12 +122,7 @@ pub enum StateError {
          or move them away and run `codeyard token add NAME`: all tokens and permissions start over then",
         file.display(), files = all_files(file)
     )]
-    Damaged {
-        /// Which file.
-        file: PathBuf,
-        /// What was found.
-        reason: String,
-    },
+    Damaged { file: PathBuf, reason: String },
     /// A newer version of codeyard wrote it.
     #[error(
         "{} was written by a newer version of codeyard (schema {found}, this version reads up to {known}); \
@@ -140,9 +130,7 @@ pub enum StateError {
         file.display()
     )]
     Newer {
-        /// Which file.
         file: PathBuf,
-        /// Its schema.
         found: u32,
         /// The last schema that this version reads.
         known: u32,
@@ -153,67 +141,41 @@ pub enum StateError {
          (if you move it away, all its tokens and permissions are lost)",
         file.display()
     )]
-    NotPrivate {
-        /// Which file.
-        file: PathBuf,
-    },
-    /// The file is gone.
+    NotPrivate { file: PathBuf },
     #[error(
         "{} is missing; stop codeyard, then restore {files} from a backup that was made while codeyard was stopped, or run \
          `codeyard token add NAME`, which makes a new database: all tokens and permissions start over then",
         file.display(), files = all_files(file)
     )]
-    Missing {
-        /// Which file.
-        file: PathBuf,
-    },
+    Missing { file: PathBuf },
     /// Another process wrote for too long.
     #[error("{} is locked by another process; run the command again in a moment", file.display())]
-    Busy {
-        /// Which file.
-        file: PathBuf,
-    },
+    Busy { file: PathBuf },
     /// The disk is full, or a quota is used up.
     #[error("the disk of {} is full; free space, then run the command again", file.display())]
-    Full {
-        /// Which file.
-        file: PathBuf,
-    },
+    Full { file: PathBuf },
     /// This user can't write into the state directory.
     #[error(
         "state directory {} can't be written by this user; run the command as its owner, give it mode 0700, and check that its \
          file system is not mounted read-only",
         folder.display()
     )]
-    NotWritable {
-        /// The state directory.
-        folder: PathBuf,
-    },
+    NotWritable { folder: PathBuf },
     /// The mode of a file keeps its owner out.
     #[error("{0} can't be read and written by this user; run `chmod 600 {0}`, then run the command again", file.display())]
-    FileMode {
-        /// Which file.
-        file: PathBuf,
-    },
+    FileMode { file: PathBuf },
     /// A server of an earlier version runs, and may not know the schema to which the database would be migrated.
     #[error(
         "state directory {} is in use by codeyard of an earlier version{}; stop it, then run the command again",
         folder.display(), pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
     )]
     InUse {
-        /// The state directory.
         folder: PathBuf,
         /// The process id of the server; `None` if it is not known.
         pid: Option<u32>,
     },
-    /// The system refused.
     #[error("{} can't be read or written: {source}; check the permissions of its folder", file.display())]
-    Io {
-        /// Which file.
-        file: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { file: PathBuf, source: io::Error },
 }
 
 impl Namespace {

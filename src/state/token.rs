@@ -108,7 +108,6 @@ impl TokenHash {
         hex(&self.0)
     }
 
-    /// The id of the token.
     pub(crate) fn id(self) -> TokenId {
         let mut digits = self.to_hex();
         digits.truncate(ID_DIGITS);

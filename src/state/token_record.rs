@@ -27,7 +27,6 @@ pub struct TokenInfo {
     pub(crate) key: String,
 }
 
-/// A record's value.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TokenValue {

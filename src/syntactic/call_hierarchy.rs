@@ -13,16 +13,17 @@ use super::cursor_context::{CursorContext, cursor_context, is_callable};
 use super::fact_source::SyntacticError;
 use super::handlers::HandlerContext;
 use super::name_resolution::resolve;
-use crate::limits::MAX_CALLED_NAMES;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
 use codeyard_index::{Facts, ReferenceRole};
 use codeyard_model::code::SymbolKind;
 use codeyard_model::limits::MAX_RAW_ITEMS;
 
+/// Different names that it looks up for the outgoing calls of one function.
+const MAX_CALLED_NAMES: usize = 500;
+
 /// What resolution depends on: the word, its qualifier, whether it is a member, and the enclosing symbol.
 type CallForm = (String, Option<String>, bool, Option<usize>);
 
-/// The `data` of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct ItemData {
     /// The file, relative to the root.
@@ -170,7 +171,6 @@ impl HandlerContext<'_> {
     }
 }
 
-/// The innermost enclosing function.
 fn enclosing_function(facts: &Facts, within: Option<usize>) -> Option<usize> {
     facts.around(within).find(|at| is_callable(&facts.symbols[*at]))
 }

@@ -34,12 +34,10 @@ impl PositionConverter {
         Self { document, encoding }
     }
 
-    /// The range of a symbol's name.
     pub(crate) fn name_range(&self, symbol: &Symbol) -> lsp::Range {
         self.word_range(symbol.name_line, symbol.name_column, &symbol.name)
     }
 
-    /// The range of a reference.
     pub(crate) fn reference_range(&self, reference: &Reference) -> lsp::Range {
         self.word_range(reference.line, reference.column, &reference.name)
     }
@@ -75,7 +73,6 @@ impl PositionConverter {
     }
 }
 
-/// The protocol's symbol kind.
 pub(crate) fn lsp_kind(kind: SymbolKind) -> lsp::SymbolKind {
     match kind {
         SymbolKind::Fn | SymbolKind::Macro => lsp::SymbolKind::FUNCTION,

@@ -11,7 +11,6 @@ use codeyard_model::position::Position;
 /// A word and what surrounds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CursorContext {
-    /// The word.
     pub word: String,
     /// The line of the word.
     pub line: u32,

@@ -12,13 +12,15 @@ use super::conversion::{PositionConverter, hover_markdown, lsp_kind};
 use super::cursor_context::{CursorContext, cursor_context};
 use super::fact_source::{FactSource, SyntacticError, are_related};
 use super::name_resolution::{owning_type, resolve};
-use crate::limits::MAX_HOVERED_DEFINITIONS;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
 use codeyard_index::{Facts, ReferenceRole};
 use codeyard_lsp::text::encoding::{PositionEncoding, from_server};
 use codeyard_model::code::SymbolKind;
 use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
 use codeyard_model::position::Position;
+
+/// Definitions that one of its hovers shows.
+const MAX_HOVERED_DEFINITIONS: usize = 5;
 
 /// What every handler needs: the facts, the root, and the encoding of positions.
 #[derive(Clone, Copy)]
@@ -33,7 +35,6 @@ pub(crate) struct HandlerContext<'d> {
 
 /// The word at the cursor.
 pub(crate) struct CursorWord {
-    /// The file that it is in.
     pub file: FileFacts,
     /// The word and what surrounds it.
     pub cursor: CursorContext,
@@ -89,7 +90,6 @@ impl HandlerContext<'_> {
         Ok(cursor_context(&file, &document, position).map(|cursor| CursorWord { file, cursor }))
     }
 
-    /// The locations of symbols' names.
     fn locations(&self, symbols: &[SymbolRef]) -> Result<Vec<lsp::Location>, SyntacticError> {
         let location = |(file, at): &SymbolRef| {
             let converter = PositionConverter::for_names(self.source, &file.path, self.encoding);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fact_source::{FactSource, SyntacticError};
-use crate::limits::{MAX_NAMED_DEFINITIONS, MAX_NAMED_SYMBOLS};
+use crate::limits::MAX_NAMED_DEFINITIONS;
 use codeyard_index::Language;
 use codeyard_index::extract::extract;
 use codeyard_index::project::CancelCheck;
@@ -14,12 +14,13 @@ use codeyard_lsp::limits::MAX_DOCUMENT_BYTES;
 use codeyard_lsp::text::Document;
 use codeyard_model::code::CodeRefusal;
 
-/// An open document.
+/// Symbols that it returns for one `workspace/symbol` query.
+const MAX_NAMED_SYMBOLS: usize = 1_000;
+
 #[derive(Debug, Clone)]
 pub(crate) struct OpenDocument {
     /// The facts of its present text.
     pub facts: FileFacts,
-    /// Its present text.
     pub document: Arc<Document>,
     /// The size in bytes at which it was found too complex to parse.
     complex_at: Option<usize>,
@@ -54,7 +55,6 @@ impl OpenDocument {
 
 /// The published index with the open documents over it. Made for one request.
 pub(crate) struct IndexOverlay<'s> {
-    /// The published index.
     pub index: Navigator<'s>,
     /// The open documents by path, relative to the root.
     pub open: &'s BTreeMap<String, OpenDocument>,

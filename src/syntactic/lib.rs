@@ -38,9 +38,11 @@ use async_lsp::{Error, MainLoop};
 use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 use tower_layer::Layer;
 
-use crate::limits::MAX_NAMED_REQUESTS;
 use codeyard_index::StopSignal;
 use server::SyntacticServer;
+
+/// Requests that it accepts at a time.
+const MAX_NAMED_REQUESTS: usize = 256;
 
 /// Time between two checks whether the parent process is alive.
 const PARENT_POLL_INTERVAL: Duration = Duration::from_secs(1);

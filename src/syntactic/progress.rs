@@ -32,7 +32,6 @@ pub(crate) struct ProgressReporter {
 }
 
 impl ProgressReporter {
-    /// A reporter for this client.
     pub(crate) fn new(client: ClientSocket, runtime: Handle, is_supported: bool) -> Self {
         Self { client, runtime, is_supported }
     }

@@ -14,7 +14,6 @@ use codeyard_model::position::Position;
 pub(crate) struct TextChange {
     /// The replaced range; `None`: the whole document.
     pub range: Option<lsp::Range>,
-    /// The new text.
     pub text: String,
 }
 

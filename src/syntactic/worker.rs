@@ -18,7 +18,6 @@ use codeyard_index::project::settings::IndexSettings;
 use codeyard_index::{JobError, Project, StopSignal};
 use codeyard_lsp::text::encoding::PositionEncoding;
 
-/// One message to the worker.
 pub(crate) enum WorkerTask {
     /// Build the index, or update it.
     Index,
@@ -26,11 +25,9 @@ pub(crate) enum WorkerTask {
     Open(String, String),
     /// Parts of an open document have changed.
     Edit(String, Vec<TextChange>),
-    /// A document was closed.
     Close(String),
     /// A file was changed, created or deleted on disk.
     FileChanged(String),
-    /// A request to answer.
     Request(PendingRequest),
 }
 
@@ -53,7 +50,6 @@ pub(crate) struct IndexWorker {
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".codeyardignore"];
 
 impl IndexWorker {
-    /// A worker for this project.
     pub(crate) fn new(project: Arc<Project>, encoding: PositionEncoding, reporter: ProgressReporter) -> Self {
         // The client reports changes from now on. A change before the end of the first job causes a second job.
         project.watch();

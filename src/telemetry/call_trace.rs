@@ -26,25 +26,23 @@ use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 
 pub use work::{LspCall, PermissionWait, RequestOrigin, SharedWait, WorkTimer};
 
+/// Child spans of one call. Further ones are dropped and counted.
+const MAX_CHILD_SPANS: usize = 128;
+
 /// The facts of a call when it arrives.
 pub struct CallStart<'a> {
     /// The tool's name as its catalog spells it; `None` if no catalog has it.
     pub tool: Option<Arc<str>>,
-    /// The catalog.
     pub catalog: &'static str,
     /// The workspace that the call names.
     pub workspace: Option<WorkspaceName>,
-    /// The calling principal.
     pub principal: &'a PrincipalId,
     /// The transport of the request.
     pub transport: TransportKind,
     /// The JSON text of the request's id.
     pub request_id: &'a str,
-    /// The session's id.
     pub session: Option<String>,
-    /// The revision of MCP.
     pub protocol_version: &'static str,
-    /// The client's trace.
     pub context: &'a TraceContext,
 }
 
@@ -301,7 +299,7 @@ impl CallTrace {
         }
         if state.ended {
             self.0.telemetry.late_child(self, child);
-        } else if state.children.len() < limits::MAX_CHILD_SPANS {
+        } else if state.children.len() < MAX_CHILD_SPANS {
             state.children.push(child);
         } else {
             self.0.telemetry.child_dropped();

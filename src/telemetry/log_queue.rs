@@ -16,9 +16,17 @@ use tracing::Level;
 use super::CallLog;
 use super::call_line::{self, CALL_TARGET, LineFormat};
 use super::call_trace::CallTrace;
-use crate::limits;
 use codeyard_base::secrets;
 use codeyard_base::visible::{visible_json, visible_log};
+
+/// Lines in the log queue. Further ones are dropped and counted.
+const MAX_LOG_QUEUE: usize = 8_192;
+/// Bytes of the lines in the log queue. Further lines are dropped and counted.
+const MAX_LOG_QUEUE_BYTES: usize = 8 * 1024 * 1024;
+/// A log line waits this long for others that are written with it, in milliseconds.
+const LOG_GATHER_MS: u64 = 5;
+/// Time to write the rest of the log queue when the process ends, in milliseconds.
+const LOG_FLUSH_MS: u64 = 500;
 
 /// A bounded queue of lines.
 pub struct LogQueue {
@@ -71,17 +79,17 @@ impl LogQueue {
         self.dropped.load(Relaxed)
     }
 
-    /// Waits until everything is written, for at most [`limits::LOG_FLUSH_MS`].
+    /// Waits until everything is written, for at most [`LOG_FLUSH_MS`].
     pub fn flush(&self) {
         let mut queued = self.queued.lock();
         let unwritten = |queued: &mut QueuedLines| queued.writing || !queued.lines.is_empty();
-        self.emptied.wait_while_for(&mut queued, unwritten, Duration::from_millis(limits::LOG_FLUSH_MS));
+        self.emptied.wait_while_for(&mut queued, unwritten, Duration::from_millis(LOG_FLUSH_MS));
     }
 
     fn push(&self, line: LogLine, bytes: usize) {
         let bytes = size_of::<LogLine>() + bytes;
         let mut queued = self.queued.lock();
-        if queued.lines.len() >= limits::MAX_LOG_QUEUE || queued.bytes + bytes > limits::MAX_LOG_QUEUE_BYTES {
+        if queued.lines.len() >= MAX_LOG_QUEUE || queued.bytes + bytes > MAX_LOG_QUEUE_BYTES {
             self.dropped.fetch_add(1, Relaxed);
             return;
         }
@@ -118,7 +126,7 @@ impl LogQueue {
             // A closed log accepts nothing, and there is no other place for the error.
             _ = out.write_all(&buffer).and_then(|()| out.flush());
             buffer.clear();
-            buffer.shrink_to(limits::MAX_LOG_QUEUE_BYTES / 16);
+            buffer.shrink_to(MAX_LOG_QUEUE_BYTES / 16);
             let mut queued = self.queued.lock();
             queued.writing = false;
             self.emptied.notify_all();
@@ -148,7 +156,7 @@ impl LogQueue {
         }
         queued.writing = true;
         // Only the first line notifies, so this waits for the whole time.
-        self.filled.wait_for(&mut queued, Duration::from_millis(limits::LOG_GATHER_MS));
+        self.filled.wait_for(&mut queued, Duration::from_millis(LOG_GATHER_MS));
         queued.bytes = 0;
         std::mem::take(&mut queued.lines)
     }
@@ -246,7 +254,7 @@ mod tests {
         let (open, gate) = mpsc::channel();
         let written = Arc::new(Mutex::new(Vec::new()));
         let queue = LogQueue::start(LineFormat::Text, BlockedReader(gate, written.clone())).unwrap();
-        for _ in 0..3 * limits::MAX_LOG_QUEUE {
+        for _ in 0..3 * MAX_LOG_QUEUE {
             queue.line(b"line\n");
         }
         assert!(queue.dropped() > 0, "the queue is bounded");
@@ -256,7 +264,7 @@ mod tests {
         }
         let text = String::from_utf8(written.lock().clone()).unwrap();
         let lines = text.lines().filter(|line| *line == "line").count() as u64;
-        assert_eq!(lines + queue.dropped(), 3 * limits::MAX_LOG_QUEUE as u64);
+        assert_eq!(lines + queue.dropped(), 3 * MAX_LOG_QUEUE as u64);
         let reported: u64 =
             text.lines().filter_map(|line| line.split_once("dropped lines=")?.1.parse::<u64>().ok()).sum();
         assert_eq!(reported, queue.dropped());
@@ -267,11 +275,11 @@ mod tests {
         let (open, gate) = mpsc::channel();
         let queue = LogQueue::start(LineFormat::Text, BlockedReader(gate, Arc::default())).unwrap();
         let call = call_of(64 * 1024);
-        let fit = limits::MAX_LOG_QUEUE_BYTES / (64 * 1024);
+        let fit = MAX_LOG_QUEUE_BYTES / (64 * 1024);
         // The thread may empty the queue once before the reader blocks it.
         for _ in 0..3 * fit {
             queue.push(LogLine::Call(call.clone()), call.held_bytes());
-            assert!(queue.queued.lock().bytes <= limits::MAX_LOG_QUEUE_BYTES);
+            assert!(queue.queued.lock().bytes <= MAX_LOG_QUEUE_BYTES);
         }
         assert!(queue.dropped() >= fit as u64, "{}", queue.dropped());
         drop(open);
@@ -283,7 +291,7 @@ mod tests {
         let (open, gate) = mpsc::channel();
         drop(open);
         let queue = LogQueue::start(LineFormat::Json, BlockedReader(gate, written.clone())).unwrap();
-        queue.line(&vec![b'x'; limits::MAX_LOG_QUEUE_BYTES + 1]);
+        queue.line(&vec![b'x'; MAX_LOG_QUEUE_BYTES + 1]);
         queue.line(b"{}\n");
         while written.lock().is_empty() {
             queue.flush();

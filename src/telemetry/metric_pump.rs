@@ -21,7 +21,6 @@ use super::rate_limited_warning::RateLimitedWarning;
 use super::settings::Destination;
 use super::{export_pump, otlp};
 
-/// The parts of the pump.
 pub(super) struct MetricPumpParts {
     pub(super) to: Destination,
     pub(super) reader: Arc<ManualReader>,

@@ -54,7 +54,6 @@ pub trait Metrics: Send + Sync {
 pub struct RequestRecord {
     /// The method; `_OTHER` for one that isn't served.
     pub method: &'static str,
-    /// The transport of the request.
     pub transport: TransportKind,
     /// The number of its JSON-RPC error, if it failed.
     pub error: Option<i32>,

@@ -17,7 +17,6 @@ use super::settings::{CertificateFile, Destination, Protocol};
 /// The error in place of the exporter's own text, which may repeat the endpoint.
 const NOT_BUILT: &str = "the exporter can't be set up; check the OTEL_EXPORTER_OTLP variables";
 
-/// Builds the exporter of spans.
 pub(super) fn spans(to: &Destination) -> Result<SpanExporter, String> {
     match to.protocol {
         Protocol::Http => {
@@ -37,7 +36,6 @@ pub(super) fn spans(to: &Destination) -> Result<SpanExporter, String> {
     .map_err(|_| NOT_BUILT.to_owned())
 }
 
-/// Builds the exporter of metrics.
 pub(super) fn metrics(to: &Destination) -> Result<MetricExporter, String> {
     let builder = MetricExporter::builder().with_temporality(Temporality::Cumulative);
     match to.protocol {

@@ -4,8 +4,10 @@
 
 use std::time::Duration;
 
-use crate::limits;
 use codeyard_base::clock::Instant;
+
+/// At most one warning about failed exports in this time, in milliseconds.
+const TELEMETRY_WARNING_MS: u64 = 60_000;
 
 /// Longest part of a failure's text that is logged, in characters.
 const MAX_REASON: usize = 200;
@@ -57,7 +59,7 @@ impl RateLimitedWarning {
     }
 
     fn is_due(&self) -> bool {
-        let pause = Duration::from_millis(limits::TELEMETRY_WARNING_MS);
+        let pause = Duration::from_millis(TELEMETRY_WARNING_MS);
         self.last.is_none_or(|last| last.elapsed() >= pause)
     }
 
@@ -76,7 +78,7 @@ mod tests {
         assert!(warning.export_failed("no", 1));
         assert!(!warning.export_failed("no", 2));
         assert!(!warning.spans_lost(3), "both kinds share the limit");
-        tokio::time::advance(Duration::from_millis(limits::TELEMETRY_WARNING_MS)).await;
+        tokio::time::advance(Duration::from_millis(TELEMETRY_WARNING_MS)).await;
         assert!(warning.export_failed("no", 4));
         assert_eq!((warning.failures, warning.reported), (0, 4));
     }
@@ -86,7 +88,7 @@ mod tests {
         let mut warning = RateLimitedWarning::new("spans");
         assert!(!warning.spans_lost(0));
         assert!(warning.spans_lost(5));
-        tokio::time::advance(Duration::from_millis(limits::TELEMETRY_WARNING_MS)).await;
+        tokio::time::advance(Duration::from_millis(TELEMETRY_WARNING_MS)).await;
         assert!(!warning.spans_lost(5), "nothing new");
         assert!(warning.spans_lost(6));
     }

@@ -13,6 +13,23 @@ use reqwest::header::{HeaderName, HeaderValue};
 use super::sampler::Sampler;
 use crate::limits;
 
+/// Spans of one export, unless the environment sets another number.
+const SPAN_BATCH: usize = 512;
+/// The most spans of one export that the environment can set.
+const MAX_SPAN_BATCH: usize = 8_192;
+/// A span waits this long for others, in milliseconds, unless the environment sets another time.
+const SPAN_BATCH_DELAY_MS: u64 = 5_000;
+/// Time of one export of spans, in milliseconds, unless the environment sets another one.
+const SPAN_EXPORT_TIMEOUT_MS: u64 = 30_000;
+/// Time of one OTLP request with its retries, in milliseconds, unless the environment sets another one.
+const OTLP_TIMEOUT_MS: u64 = 10_000;
+/// Time between two exports of metrics, in milliseconds, unless the environment sets another one.
+const METRIC_INTERVAL_MS: u64 = 60_000;
+/// Time of one export of metrics, in milliseconds, unless the environment sets another one.
+const METRIC_EXPORT_TIMEOUT_MS: u64 = 30_000;
+/// The longest time that the environment can set, in milliseconds.
+const MAX_TELEMETRY_MS: u64 = 3_600_000;
+
 /// Length of a wrong value in a warning, in characters. A longer one is cut.
 const SHOWN_VALUE: usize = 64;
 
@@ -27,7 +44,6 @@ pub struct Settings {
     pub sampler: Sampler,
     /// Attributes of the resource, the service's name among them.
     pub resource: Vec<(String, String)>,
-    /// The batches of spans.
     pub batch: Batch,
     /// Time between two exports of metrics.
     pub metric_interval: Duration,
@@ -38,7 +54,6 @@ pub struct Settings {
 /// An OTLP receiver.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// Its protocol.
     pub protocol: Protocol,
     /// Its URL; for HTTP with the path of the signal.
     pub endpoint: String,
@@ -55,7 +70,6 @@ pub struct Destination {
 pub struct CertificateFile {
     /// The variable, for warnings. They don't repeat the path.
     pub variable: String,
-    /// Its path.
     pub path: PathBuf,
 }
 
@@ -64,7 +78,6 @@ pub struct CertificateFile {
 pub enum Protocol {
     /// `http/protobuf`
     Http,
-    /// `grpc`
     Grpc,
 }
 
@@ -75,9 +88,7 @@ pub struct Batch {
     pub delay: Duration,
     /// Spans in the queue. Further ones are dropped and counted.
     pub queue: usize,
-    /// Spans of one export.
     pub size: usize,
-    /// Timeout of one export.
     pub timeout: Duration,
 }
 
@@ -100,10 +111,10 @@ impl std::fmt::Debug for Destination {
 impl Default for Batch {
     fn default() -> Self {
         Self {
-            delay: Duration::from_millis(limits::SPAN_BATCH_DELAY_MS),
+            delay: Duration::from_millis(SPAN_BATCH_DELAY_MS),
             queue: limits::SPAN_QUEUE,
-            size: limits::SPAN_BATCH,
-            timeout: Duration::from_millis(limits::SPAN_EXPORT_TIMEOUT_MS),
+            size: SPAN_BATCH,
+            timeout: Duration::from_millis(SPAN_EXPORT_TIMEOUT_MS),
         }
     }
 }
@@ -116,8 +127,8 @@ impl Default for Settings {
             sampler: Sampler::default(),
             resource: vec![("service.name".to_owned(), "codeyard".to_owned())],
             batch: Batch::default(),
-            metric_interval: Duration::from_millis(limits::METRIC_INTERVAL_MS),
-            metric_timeout: Duration::from_millis(limits::METRIC_EXPORT_TIMEOUT_MS),
+            metric_interval: Duration::from_millis(METRIC_INTERVAL_MS),
+            metric_timeout: Duration::from_millis(METRIC_EXPORT_TIMEOUT_MS),
         }
     }
 }
@@ -149,8 +160,8 @@ impl VariableReader<'_> {
             sampler: self.sampler(),
             resource,
             batch: self.batch(),
-            metric_interval: self.duration(&["OTEL_METRIC_EXPORT_INTERVAL"], limits::METRIC_INTERVAL_MS),
-            metric_timeout: self.duration(&["OTEL_METRIC_EXPORT_TIMEOUT"], limits::METRIC_EXPORT_TIMEOUT_MS),
+            metric_interval: self.duration(&["OTEL_METRIC_EXPORT_INTERVAL"], METRIC_INTERVAL_MS),
+            metric_timeout: self.duration(&["OTEL_METRIC_EXPORT_TIMEOUT"], METRIC_EXPORT_TIMEOUT_MS),
         }
     }
 
@@ -210,7 +221,7 @@ impl VariableReader<'_> {
         let certificate = certificate.map(|(variable, path)| CertificateFile { variable, path: path.into() });
         let names = self::of_signal(signal, "TIMEOUT");
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let timeout = self.duration(&names, limits::OTLP_TIMEOUT_MS);
+        let timeout = self.duration(&names, OTLP_TIMEOUT_MS);
         Some(Destination { protocol, endpoint, headers: self.headers(signal), timeout, certificate })
     }
 
@@ -322,16 +333,12 @@ impl VariableReader<'_> {
 
     fn batch(&mut self) -> Batch {
         let queue = self.whole("OTEL_BSP_MAX_QUEUE_SIZE", limits::SPAN_QUEUE, limits::MAX_SPAN_QUEUE);
-        let size = self.whole(
-            "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
-            limits::SPAN_BATCH.min(queue),
-            limits::MAX_SPAN_BATCH.min(queue),
-        );
+        let size = self.whole("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", SPAN_BATCH.min(queue), MAX_SPAN_BATCH.min(queue));
         Batch {
-            delay: self.duration(&["OTEL_BSP_SCHEDULE_DELAY"], limits::SPAN_BATCH_DELAY_MS),
+            delay: self.duration(&["OTEL_BSP_SCHEDULE_DELAY"], SPAN_BATCH_DELAY_MS),
             queue,
             size,
-            timeout: self.duration(&["OTEL_BSP_EXPORT_TIMEOUT"], limits::SPAN_EXPORT_TIMEOUT_MS),
+            timeout: self.duration(&["OTEL_BSP_EXPORT_TIMEOUT"], SPAN_EXPORT_TIMEOUT_MS),
         }
     }
 
@@ -356,9 +363,9 @@ impl VariableReader<'_> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let Some((name, text)) = self.first(&names) else { return Duration::from_millis(default) };
         match text.parse::<u64>() {
-            Ok(ms) if (1..=limits::MAX_TELEMETRY_MS).contains(&ms) => Duration::from_millis(ms),
+            Ok(ms) if (1..=MAX_TELEMETRY_MS).contains(&ms) => Duration::from_millis(ms),
             _ => {
-                let most = limits::MAX_TELEMETRY_MS;
+                let most = MAX_TELEMETRY_MS;
                 self.warn(&name, &text, &format!("it must be milliseconds from 1 to {most}; {default} is used"));
                 Duration::from_millis(default)
             }
@@ -525,11 +532,7 @@ mod tests {
             (expected.metric_interval, expected.metric_timeout)
         );
         assert_eq!((settings.batch.delay, settings.batch.queue), (expected.batch.delay, expected.batch.queue));
-        assert_eq!(
-            settings.batch.size,
-            expected.batch.queue.min(limits::MAX_SPAN_BATCH),
-            "no batch is larger than the queue"
-        );
+        assert_eq!(settings.batch.size, expected.batch.queue.min(MAX_SPAN_BATCH), "no batch is larger than the queue");
         assert_eq!(settings.traces.unwrap().headers, [("authorization".to_owned(), "Bearer s3cret".to_owned())]);
         for (name, value) in [
             ("OTEL_TRACES_EXPORTER", "jaeger"),

@@ -15,7 +15,6 @@ use super::record::{CallRecord, Outcome};
 use super::trace_context::SpanIdentity;
 use super::work_span::EndedWork;
 
-/// Builds spans.
 pub(super) struct SpanBuilder {
     scope: InstrumentationScope,
     ids: RandomIdGenerator,
@@ -58,7 +57,6 @@ impl SpanBuilder {
         into.extend(call.span().map(|span| self.child_span(call, &span.full(), child)));
     }
 
-    /// The span of work that has ended.
     pub(super) fn work(&self, ended: &EndedWork) -> SpanData {
         ended.data(&self.scope)
     }

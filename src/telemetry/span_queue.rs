@@ -17,15 +17,15 @@ use super::export::Losses;
 use super::sampler::Sampler;
 use super::settings::Batch;
 use super::work_span::EndedWork;
-use crate::limits;
 
-/// An item of the queue.
+/// Bytes of the spans in the queue, whatever the environment sets. Further spans are dropped and counted.
+const MAX_SPAN_QUEUE_BYTES: usize = 64 * 1024 * 1024;
+
 pub(super) enum QueuedCall {
     /// A call that has ended, with its children.
     Ended(CallTrace),
     /// A child that ended after its call.
     LateChild(CallTrace, ChildSpan),
-    /// Work that has ended.
     Work(Box<EndedWork>),
 }
 
@@ -38,7 +38,6 @@ pub(super) struct SpanQueue {
     full: Notify,
 }
 
-/// The size of one item.
 #[derive(Clone, Copy)]
 struct ItemSize {
     spans: usize,
@@ -61,7 +60,7 @@ impl SpanQueue {
     fn push(&self, item: QueuedCall, size: ItemSize) {
         let ItemSize { spans, bytes } = size;
         let mut inner = self.waiting.lock();
-        let is_full = inner.spans + spans > self.batch.queue || inner.bytes + bytes > limits::MAX_SPAN_QUEUE_BYTES;
+        let is_full = inner.spans + spans > self.batch.queue || inner.bytes + bytes > MAX_SPAN_QUEUE_BYTES;
         if inner.closed || is_full {
             drop(inner);
             self.losses.spans.fetch_add(spans as u64, Relaxed);
@@ -148,18 +147,19 @@ fn held_bytes(call: &CallTrace) -> usize {
 mod tests {
     use super::*;
     use crate::call_trace::samples::call_of;
+    use crate::limits::MAX_SPAN_QUEUE;
 
     #[test]
     fn the_queue_is_bounded_in_bytes_whatever_the_environment_asks_for() {
         let losses = Arc::new(Losses::default());
-        let batch = Batch { queue: limits::MAX_SPAN_QUEUE, ..Batch::default() };
+        let batch = Batch { queue: MAX_SPAN_QUEUE, ..Batch::default() };
         let queue = SpanQueue::new(Sampler::default(), batch, losses.clone());
         let call = call_of(64 * 1024);
         while losses.spans_dropped() == 0 {
             queue.call(&call);
-            assert!(queue.waiting.lock().bytes <= limits::MAX_SPAN_QUEUE_BYTES);
+            assert!(queue.waiting.lock().bytes <= MAX_SPAN_QUEUE_BYTES);
         }
-        let most = limits::MAX_SPAN_QUEUE_BYTES / (64 * 1024);
+        let most = MAX_SPAN_QUEUE_BYTES / (64 * 1024);
         assert!(queue.len() <= most && queue.len() > most / 2, "{}", queue.len());
         while !queue.take().0.is_empty() {}
         assert_eq!((queue.len(), queue.waiting.lock().bytes), (0, 0));

@@ -37,7 +37,6 @@ impl WorkDecisions {
         was_old || kept.new.contains(&span)
     }
 
-    /// Forgets a span.
     pub(super) fn remove(&self, span: SpanId) {
         let mut kept = self.0.lock();
         kept.new.remove(&span);

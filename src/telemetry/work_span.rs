@@ -27,9 +27,7 @@ pub enum SpanPart<'a> {
 /// What a span of work is about.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkSpanStart<'a> {
-    /// What is done.
     pub part: SpanPart<'a>,
-    /// The run.
     pub run: &'a str,
     /// The trace, 32 hexadecimal digits; a new one for another text.
     pub trace_id: &'a str,

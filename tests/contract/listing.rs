@@ -150,7 +150,6 @@ fn schemas_of_launch_runs_close_every_object_but_the_configuration() {
     assert_eq!(ours.count(), 2 * tools("launch").len());
 }
 
-/// The members of an answer.
 fn members_of(schema: &Value) -> Vec<&String> {
     let mut names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
     names.sort_unstable();

@@ -106,7 +106,6 @@ impl<'d> Values<'d> {
 
 /// What a short input stands for.
 pub struct Expanded {
-    /// All bytes.
     pub bytes: Vec<u8>,
     /// Where one byte was repeated, in order.
     pub runs: Vec<Range<usize>>,

@@ -29,7 +29,6 @@ const QUIET: Duration = Duration::from_millis(1_500);
 /// A started server.
 pub(crate) struct Bare {
     process: BareProcess,
-    /// Its project root.
     pub root: PathBuf,
     settings: Value,
     /// The position encoding that the server chose.
@@ -571,7 +570,6 @@ pub(crate) fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(String::from)
 }
 
-/// Sort key of a range.
 pub(crate) fn key(range: &Value) -> [u64; 4] {
     let number = |end: &str, name: &str| range[end][name].as_u64().expect("a number");
     [number("start", "line"), number("start", "character"), number("end", "line"), number("end", "character")]

@@ -12,7 +12,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A started process.
 pub(crate) struct BareProcess {
     child: Child,
     input: ChildStdin,
@@ -41,7 +40,6 @@ impl BareProcess {
         Self { child, input, messages, _temporary: temporary }
     }
 
-    /// Sends one message.
     pub(crate) fn send(&mut self, message: &Value) {
         let body = message.to_string();
         self.input.write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).expect("it reads");

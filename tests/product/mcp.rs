@@ -25,7 +25,6 @@ pub(crate) struct Failure {
     pub code: String,
     /// `error.data.details`, or null.
     pub details: Value,
-    /// The human-readable message.
     pub message: String,
 }
 
@@ -57,7 +56,6 @@ impl Mcp {
         client
     }
 
-    /// Calls a tool.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Failure> {
         let body = self.call_text(tool, arguments);
         let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
@@ -115,7 +113,6 @@ impl Mcp {
         Ok(items)
     }
 
-    /// Ends the session.
     pub(crate) fn end(mut self) {
         self.open_again();
         let request = format!("DELETE {} HTTP/1.1\r\n{}\r\n", self.path, self.headers);

@@ -11,7 +11,6 @@ use codeyard_test_support::real_servers::files_below;
 /// A position in a file; the character counts UTF-16 code units.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct At {
-    /// The file.
     pub path: PathBuf,
     /// From 0.
     pub line: usize,
@@ -80,7 +79,6 @@ pub(crate) struct Counts {
     pub references: usize,
     /// Files queried for symbols and for diagnostics.
     pub files: usize,
-    /// Searches.
     pub searches: usize,
 }
 
@@ -157,7 +155,6 @@ pub(crate) fn identifiers(path: &Path) -> Vec<At> {
 pub(crate) struct Dice(pub u64);
 
 impl Dice {
-    /// Picks one element.
     pub(crate) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

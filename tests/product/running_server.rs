@@ -21,10 +21,8 @@ pub(crate) struct Yard {
     child: Child,
     /// The address that it listens on.
     pub address: String,
-    /// Its token.
     pub token: String,
     stderr: Arc<Mutex<String>>,
-    /// Its state directory.
     pub state: Arc<tempfile::TempDir>,
     seen: BTreeSet<Process>,
 }
@@ -32,7 +30,6 @@ pub(crate) struct Yard {
 /// A process; its start time distinguishes it from a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Process {
-    /// Its id.
     pub pid: u32,
     started: u64,
 }
@@ -135,7 +132,6 @@ impl Yard {
         Access { address: self.address.clone(), token: self.token.clone() }
     }
 
-    /// Its log so far.
     pub(crate) fn log(&self) -> String {
         self.stderr.lock().clone()
     }
@@ -161,7 +157,6 @@ impl Yard {
         self.descendants().into_iter().filter(runs).collect()
     }
 
-    /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         signal_to(self.child.id(), signal);
     }
@@ -292,7 +287,6 @@ pub(crate) fn owned_by(owner: Process) -> BTreeSet<Process> {
     pids.filter(names_owner).filter_map(process).filter(|found| is_alive(*found)).collect()
 }
 
-/// Command line of a process.
 pub(crate) fn command_line(pid: u32) -> String {
     String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).replace('\0', " ")
 }

@@ -13,7 +13,6 @@ pub(crate) struct SlowHugo {
     dir: tempfile::TempDir,
 }
 
-/// A build that has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Build {
     /// The process that waits. Later it is Hugo.
@@ -39,7 +38,6 @@ impl SlowHugo {
         slow
     }
 
-    /// The program.
     pub(crate) fn program(&self) -> PathBuf {
         self.dir.path().join("hugo")
     }
@@ -54,7 +52,6 @@ impl SlowHugo {
         fs::remove_file(self.dir.path().join("open")).unwrap();
     }
 
-    /// The builds that have begun.
     pub(crate) fn builds(&self) -> Vec<Build> {
         let text = fs::read_to_string(self.dir.path().join("builds")).unwrap_or_default();
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);

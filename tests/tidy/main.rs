@@ -3,6 +3,7 @@
 //! These tests read text, not syntax trees; they lean on rustfmt for the layout.
 
 mod citations;
+mod comments;
 mod crates;
 mod disk;
 mod faults;

@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Source {
     /// Relative to the project, `src/files/gate/path_gate.rs`.
     pub path: String,
-    /// All its text.
     pub text: String,
     /// Whether it is compiled for tests only.
     pub is_test: bool,
 }
 
-/// The project's folder.
 pub(crate) fn project() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }

@@ -90,7 +90,6 @@ pub(crate) fn growth(all: &[RankedSearchTimes], report: &mut Report) {
     }
 }
 
-/// The path of this executable.
 fn own_program() -> Result<PathBuf, Failure> {
     sibling::own().map_err(|error| Failure::new(format!("cannot find the path of this executable: {error}")))
 }

@@ -82,7 +82,6 @@ impl Ripgrep {
         Ok(lines)
     }
 
-    /// All files that it searches.
     pub(super) async fn files(&self, root: &Path) -> Result<Vec<String>, Failure> {
         let mut args = common();
         args.push("--files".into());

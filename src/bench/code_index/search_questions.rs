@@ -11,7 +11,6 @@ const SAMPLE: usize = 1_500;
 /// Size in bytes above which a file is not used.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// How a pattern is interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternKind {
     /// As literal text.
@@ -20,16 +19,13 @@ pub(super) enum PatternKind {
     Regex,
 }
 
-/// A search question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SearchQuestion {
     /// The kind of question, for the notes.
     pub kind: &'static str,
-    /// The pattern.
     pub pattern: String,
     /// How the pattern is interpreted.
     pub pattern_kind: PatternKind,
-    /// Whether case is ignored.
     pub ignores_case: bool,
     /// Whether only whole words match.
     pub is_word: bool,

@@ -30,14 +30,12 @@ const QUESTIONS: usize = 300;
 /// Shortest word for `workspaceSymbol`, in bytes.
 const SHORTEST_WORD: usize = 5;
 
-/// The subject of a question.
 enum OperationSubject {
     Place(SourcePosition),
     File(std::path::PathBuf),
     Name(String),
 }
 
-/// Measures each operation.
 pub(crate) async fn operations(bench: &Bench, pair: &mut ServerPair, report: &mut Report) -> Result<(), Failure> {
     let mut client = pair.served.client_of(&pair.corpus, "agent").await?;
     // Operations on unread files come last: codeyard keeps 256 documents open, and the warm-up files must stay among them.

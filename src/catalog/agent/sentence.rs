@@ -4,12 +4,14 @@
 
 use serde_json::Value;
 
-use crate::limits::MAX_ERROR_TEXT_CHARS;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::{MAX_PAGE_CHARS, MIN_PAGE_CHARS};
 use codeyard_model::lsp_items::LspAnswer;
 use codeyard_model::next_steps::with_next_steps;
 use codeyard_model::operation::{LspFormat, Operation, OperationInput};
+
+/// Longest text of an error of the tool `lsp`, in code points. It may have a path of the caller and the identifiers of a line.
+const MAX_ERROR_TEXT_CHARS: usize = 6_000;
 
 /// The contract's sentence for a file without a language server.
 const NO_SERVER: &str = "No LSP server available for this file type.";

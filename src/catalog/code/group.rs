@@ -23,7 +23,6 @@ pub(super) struct StatusesShape<'a> {
     metadata: MetadataShape<'a>,
 }
 
-/// The entry of one workspace.
 #[derive(Serialize)]
 struct EntryShape<'a, T> {
     workspace: &'a str,

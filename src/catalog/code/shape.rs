@@ -15,7 +15,6 @@ use codeyard_model::code::{
 /// The version of the metadata (`docs/internals/reference/contract-code.md#metadata`).
 const PROTOCOL_VERSION: &str = "1.0";
 
-/// The metadata of an answer.
 #[derive(Serialize)]
 pub(super) struct MetadataShape<'a> {
     codecompass_protocol_version: &'static str,
@@ -125,7 +124,6 @@ fn reasons_of(result_index: usize, of: &RankingReasons, is_full: bool) -> Reason
 pub(super) enum RowShape<'a> {
     /// A symbol, a reference or a file.
     Named(Box<NamedShape<'a>>),
-    /// A line.
     Line(LineShape<'a>),
 }
 
@@ -323,7 +321,6 @@ pub(super) fn outline<'a>(
 pub(super) struct OutlinePrefix<'a> {
     pub(super) symbols: Vec<SymbolShape<'a>>,
     pub(super) count: usize,
-    /// The line of the last one.
     pub(super) last_line: u32,
 }
 

@@ -8,9 +8,14 @@ use serde_json::value::RawValue;
 
 use crate::arguments::Arguments;
 use crate::dialect::unknown_tool;
-use crate::limits::{MAX_LAUNCH_KEY_CHARS, MAX_LAUNCH_RUNS, MAX_LAUNCH_TEXT_CHARS};
+use crate::limits::MAX_LAUNCH_RUNS;
 use codeyard_model::error::ToolError;
 use codeyard_model::launch::{LaunchRequest, LaunchSource, RunAction, tools};
+
+/// Longest text in an argument of the catalog `launch`, in code points.
+const MAX_LAUNCH_TEXT_CHARS: usize = 2_048;
+/// Longest idempotency key, in code points.
+const MAX_LAUNCH_KEY_CHARS: usize = 200;
 
 /// Decodes the `arguments` of `tool`, with at most `max_rows` runs in a list.
 ///

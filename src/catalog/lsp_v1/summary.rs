@@ -38,7 +38,6 @@ pub(super) fn list(verb: &str, noun: Noun, shown: usize, total: usize, notes: &A
     with_notes(first, total == 0, notes)
 }
 
-/// The summary of a page.
 pub(super) fn page(noun: Noun, shown: usize, total: usize, more: bool, notes: &AnswerNotes) -> String {
     let next = if more { " (next page available)" } else { "" };
     let first = match (shown, total) {
@@ -49,7 +48,6 @@ pub(super) fn page(noun: Noun, shown: usize, total: usize, more: bool, notes: &A
     with_notes(first, total == 0, notes)
 }
 
-/// The summary of a hover.
 pub(super) fn hover(empty: bool, notes: &AnswerNotes) -> String {
     let first = if empty { "No hover information found." } else { "Hover available." };
     with_notes(first.into(), empty, notes)

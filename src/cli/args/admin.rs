@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::StateArgs;
-use crate::limits::MAX_REMOVAL_DELAY_S;
+
+/// The longest time after which a rotated token is removed by itself, in seconds: ten years.
+const MAX_REMOVAL_DELAY_S: u64 = 3_650 * 86_400;
 
 /// Selects language servers of the running codeyard server.
 #[derive(Debug, Clone, Args)]

@@ -106,7 +106,6 @@ fn tool_named<'a>(tools: &'a [String], name: &str) -> Result<&'a str, Failure> {
     })
 }
 
-/// Parses the arguments.
 fn parse_arguments(text: &str) -> Result<Value, Failure> {
     let mut read = String::new();
     if text == "-" {

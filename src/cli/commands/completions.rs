@@ -8,7 +8,6 @@ use crate::Failure;
 use crate::args::Cli;
 use crate::shared::output;
 
-/// Prints the completions for a shell.
 pub(crate) fn print_completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "codeyard", &mut text);

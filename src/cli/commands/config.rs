@@ -13,7 +13,6 @@ use codeyard_engine::supervisor::server_selection_check;
 use codeyard_lsp::registry::Registry;
 use codeyard_model::roots::RootSet;
 
-/// Runs the subcommand.
 pub(crate) fn run(command: ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::Check { file, json } => check(&file, json),

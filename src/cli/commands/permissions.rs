@@ -6,7 +6,6 @@ use crate::shared::{assemble, output};
 use codeyard_base::clock::utc;
 use codeyard_state::{Grant, PermissionStore};
 
-/// Runs the subcommand.
 pub(crate) fn run(command: PermissionsCommand) -> Result<(), Failure> {
     match command {
         PermissionsCommand::List { state, json } => list(&open(&state)?, json),

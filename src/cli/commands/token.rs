@@ -8,7 +8,6 @@ use crate::shared::{assemble, output};
 use codeyard_base::clock::{utc, wall_s};
 use codeyard_state::{TokenAudience, TokenError, TokenId, TokenInfo, TokenStore};
 
-/// A token in a list.
 #[derive(Debug, Serialize)]
 struct TokenRow {
     id: String,
@@ -26,7 +25,6 @@ struct StoredToken<'a> {
     info: TokenInfo,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(command: TokenCommand) -> Result<(), Failure> {
     match command {
         TokenCommand::Add { name, admin, probes, state } => {

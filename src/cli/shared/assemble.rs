@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use crate::Failure;
 use crate::args::SourceArgs;
-use crate::limits;
 use crate::shared::launch_runs::LaunchRuns;
 use crate::shared::{logging, output, workspace_folders};
 use codeyard_config::{Config, ProtocolSection, Source};
@@ -36,13 +35,17 @@ use codeyard_state::{PermissionStore, StateDir, StoreHandle};
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{Counts, Meters, Metrics, Observers, Pipeline, Prometheus, Telemetry};
 
+/// Most threads that workspaces and their connections run on; fewer where there are fewer processors.
+const MAX_WORKSPACE_THREADS: usize = 32;
+/// Longest time in which a stopping process removes temporary files and exports telemetry, in milliseconds.
+const LAST_EXPORT_MS: u64 = 3_000;
+
 /// The assembled service with its workspaces open.
 pub struct AssembledService {
     /// The engine: all actors.
     pub engine: Engine,
     /// The gateway that transports call.
     pub gateway: Arc<Gateway>,
-    /// The state directory.
     pub state: StateDir,
     /// The configuration at start; a reload doesn't change it.
     pub config: Config,
@@ -67,7 +70,7 @@ impl AssembledService {
             temp_dirs.close();
             pipeline.shutdown();
         };
-        let limit = Duration::from_millis(limits::LAST_EXPORT_MS);
+        let limit = Duration::from_millis(LAST_EXPORT_MS);
         if tokio::time::timeout(limit, tokio::task::spawn_blocking(last)).await.is_err() {
             tracing::warn!("temporary files or telemetry are left: the time for them is over");
         }
@@ -217,7 +220,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         cache: state.path().join("cache"),
         chosen,
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(limits::MAX_WORKSPACE_THREADS);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKSPACE_THREADS);
     let engine = Engine::start(parts, threads)
         .map_err(|error| Failure::new(format!("cannot start threads: {error}; check the limit `ulimit -u`")))?;
     runs.know(engine.directory());

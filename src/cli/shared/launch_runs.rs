@@ -23,8 +23,12 @@ use codeyard_state::{StateDir, StoreHandle};
 use codeyard_telemetry::Telemetry;
 
 use crate::Failure;
-use crate::limits::{CLONE_LIMIT_S, SERVICE_REQUEST_LIMIT_S};
 use crate::shared::assemble::error_chain;
+
+/// Time of the clone of one repository of a launch run, in seconds.
+const CLONE_LIMIT_S: u64 = 600;
+/// Time of one request of a launch run to a service, in seconds.
+const SERVICE_REQUEST_LIMIT_S: u64 = 60;
 
 /// The runs of a process while it is assembled.
 pub(crate) struct LaunchRuns {

@@ -13,7 +13,6 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::Failure;
-use crate::limits::LISTENER_END_MS;
 use crate::shared::admin_listener::{AdminListeners, AdminTcpListener, service_probes};
 use crate::shared::assemble::{self, AssembledService, error_chain};
 use crate::shared::first_token::open_tokens;
@@ -24,6 +23,9 @@ use codeyard_server::transport::attach::{self, Hello, ResolveEndpoint};
 use codeyard_server::transport::http::probes::{ProbeAccess, Probes};
 use codeyard_server::transport::http::{self, HttpOptions};
 use codeyard_state::{ServeLock, ServeLockError, StateDir, TokenAudience, TokenStore};
+
+/// Longest time that a stopping process waits for the tasks of a listener, in milliseconds.
+const LISTENER_END_MS: u64 = 4_000;
 
 /// Locks the state directory for this process. The failure names the process that holds the lock.
 pub(crate) fn lock(state: &StateDir) -> Result<ServeLock, Failure> {

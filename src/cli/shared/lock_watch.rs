@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::limits::LOCK_CHECK_MS;
 use codeyard_state::{LockState, ServeLock};
+
+/// Time between two checks that this process still holds the lock of its state directory, in milliseconds.
+const LOCK_CHECK_MS: u64 = 2_000;
 
 /// A held lock that is checked.
 pub(crate) struct LockWatch {

@@ -11,13 +11,16 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 
 use self::http::HttpConnection;
-use crate::limits::{CLIENT_TIMEOUT_MS, SILENT_CALL_MS};
+use crate::limits::CLIENT_TIMEOUT_MS;
 use codeyard_base::clock::Instant;
 use codeyard_gateway::limits::RESPONSE_ENVELOPE_BYTES;
 use codeyard_model::limits::{MAX_RESPONSE_BYTES, RETRY_AFTER_MS};
 use codeyard_protocol::names::{JSONRPC, SERVER_VERSION};
 use codeyard_protocol::revision::Revision;
 use codeyard_server::transport::lines::{LineFrame, LineReader};
+
+/// Time after which `codeyard call` says that it waits, in milliseconds.
+const SILENT_CALL_MS: u64 = 2_000;
 
 /// Largest answer in bytes: a payload at its cap, or the list of all tools.
 const MAX_ANSWER_BYTES: usize = 2 * MAX_RESPONSE_BYTES + RESPONSE_ENVELOPE_BYTES;
@@ -42,9 +45,7 @@ pub(crate) enum ClientError {
     /// The tool returned an error as text (`isError`), which says what to do.
     #[error("{message}")]
     ToolText {
-        /// The text.
         message: String,
-        /// The retry hint.
         retry_after: Option<Duration>,
         /// What the call waits for.
         progress: Option<String>,
@@ -195,7 +196,6 @@ impl Client {
         }
     }
 
-    /// Closes the session.
     pub(crate) async fn close(self) {
         if let Connection::Http(connection) = self.connection {
             connection.close().await;

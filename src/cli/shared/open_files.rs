@@ -3,7 +3,9 @@
 use rustix::process::{Resource, getrlimit};
 
 use crate::Failure;
-use crate::limits::MIN_OPEN_FILES;
+
+/// Fewest open files that a process must be allowed to have. Threads, listeners and the state directory take most of them.
+const MIN_OPEN_FILES: u64 = 256;
 
 /// Fails if this process may have fewer open files than codeyard needs.
 pub(crate) fn check() -> Result<(), Failure> {

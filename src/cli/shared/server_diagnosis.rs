@@ -18,10 +18,8 @@ use codeyard_lsp::registry::{ConsideredServer, ServerChooser, ServerVerdict, mis
 use codeyard_lsp::registry::{LanguageIndex, MultiRoot, Registry, RootReason, ServerRole, ServerSelection, ServerSpec};
 use codeyard_model::roots::RootSet;
 
-/// The diagnosis of a folder.
 #[derive(Debug, Serialize)]
 pub(crate) struct FolderDiagnosis {
-    /// The folder.
     pub root: PathBuf,
     /// The languages found, sorted by id.
     pub languages: Vec<LanguageDiagnosis>,
@@ -29,12 +27,9 @@ pub(crate) struct FolderDiagnosis {
     pub cut: bool,
 }
 
-/// The diagnosis of one language.
 #[derive(Debug, Serialize)]
 pub(crate) struct LanguageDiagnosis {
-    /// Its id.
     pub language: String,
-    /// Number of its files.
     pub files: usize,
     /// One of its files, relative to the folder.
     pub example: PathBuf,
@@ -45,7 +40,6 @@ pub(crate) struct LanguageDiagnosis {
 /// One kind of language server with its verdict.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ServerCandidate {
-    /// The kind.
     pub kind: String,
     /// Whether it is a primary server, a linter or a fallback.
     pub role: ServerRole,
@@ -56,10 +50,8 @@ pub(crate) struct ServerCandidate {
     /// The next command to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Path of its program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<PathBuf>,
-    /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The project roots where it would run, relative to the folder.
@@ -87,7 +79,6 @@ pub(crate) enum CandidateVerdict {
 
 /// Diagnoses the files of one workspace.
 pub(crate) struct ServerDiagnosis<'a> {
-    /// The registry.
     pub registry: &'a Registry,
     /// Locates the programs of servers.
     pub installer: &'a Installer,
@@ -227,7 +218,6 @@ struct MissingProgram {
 pub(crate) struct Assessment {
     /// The kind with its verdict.
     pub candidate: ServerCandidate,
-    /// Its project root.
     pub project_root: Option<PathBuf>,
     /// Why this folder is the project root.
     pub by: Option<RootReason>,

@@ -19,7 +19,6 @@ const LINE_INTERVAL_S: u64 = 10;
 pub struct InstallContext {
     /// The registry, merged with the entries of the configuration.
     pub registry: Registry,
-    /// The installer.
     pub installer: Installer,
 }
 

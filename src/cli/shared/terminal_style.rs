@@ -29,11 +29,8 @@ pub enum When {
 /// The parts of a result that have a colour of their own, as in ripgrep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A path.
     Path,
-    /// A line number.
     Line,
-    /// A match.
     Match,
     /// The kind of a symbol.
     Kind,
@@ -41,7 +38,6 @@ pub(crate) enum Part {
     Dim,
 }
 
-/// How output is styled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TerminalStyle {
     /// Whether parts are coloured.

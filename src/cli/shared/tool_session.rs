@@ -36,15 +36,9 @@ pub(crate) struct SessionTarget<'t> {
 /// A server that sessions can be opened with.
 pub(crate) enum ToolServer {
     /// The one at a URL.
-    Url {
-        /// The endpoint.
-        url: String,
-        /// The bearer token.
-        token: Option<String>,
-    },
+    Url { url: String, token: Option<String> },
     /// The running one of the state directory.
     Running {
-        /// Its socket.
         socket: PathBuf,
         /// What sessions ask for.
         hello: Hello,
@@ -53,7 +47,6 @@ pub(crate) enum ToolServer {
     Temporary(Box<TemporaryServer>),
 }
 
-/// A server of this process.
 pub(crate) struct TemporaryServer {
     service: assemble::AssembledService,
     workspace: Option<String>,

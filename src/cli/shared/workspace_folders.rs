@@ -8,9 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::limits::FOLDER_SCAN_INTERVAL_MS;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, ExpandedConfig, FolderSource, WorkspaceConfig};
+
+/// Time between two looks at the folders of `[[workspaces_from]]`, in milliseconds.
+const FOLDER_SCAN_INTERVAL_MS: u64 = 3_000;
 
 /// The configuration with the workspaces of its patterns. `before` are the workspaces that run now.
 pub(crate) fn expand(config: &Config, before: &[WorkspaceConfig]) -> ExpandedConfig {
@@ -40,7 +42,6 @@ impl FolderSource for DiskFolders {
 
 /// Follows the folders of a configuration's patterns.
 pub(crate) struct FolderFollower {
-    /// The configuration as the file has it.
     file: Config,
     /// The workspaces that run.
     active: Vec<WorkspaceConfig>,

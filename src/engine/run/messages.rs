@@ -13,7 +13,6 @@ use codeyard_runs::machine::Command;
 #[derive(Message)]
 #[rtype(result = "Result<(), CommandError>")]
 pub struct ApplyCommand {
-    /// The command.
     pub command: Command,
     /// The span that asks for it.
     pub trace: TraceContext,

@@ -18,7 +18,6 @@ pub struct RunLimits {
     pub active: usize,
     /// Runs of one workspace that work at once.
     pub active_per_workspace: usize,
-    /// Runs of one workspace that wait.
     pub waiting_per_workspace: usize,
     /// How long the working copies of a run are kept after its end.
     pub keep_work: Duration,
@@ -73,7 +72,6 @@ impl RunService {
         self.telemetry.new_trace()
     }
 
-    /// The telemetry.
     pub(super) fn telemetry(&self) -> &Telemetry {
         &self.telemetry
     }

@@ -21,7 +21,6 @@ use super::service::RunService;
 /// The error of a process that exited with something else than 0, or was ended.
 const FAILED_PART: &str = "failed";
 
-/// The observer of one run.
 pub(crate) struct RunWatch {
     service: Weak<RunService>,
     status: OnceLock<watch::Sender<RunStatus>>,

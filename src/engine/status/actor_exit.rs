@@ -10,7 +10,6 @@ pub(crate) struct ExitGuard {
 /// How an actor ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitKind {
-    /// It was stopped.
     Stopped,
     /// A handler or future of it panicked.
     Panicked,

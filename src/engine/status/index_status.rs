@@ -17,15 +17,12 @@ use codeyard_base::clock::Instant;
 /// The index of one root, as operators see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IndexHealth {
-    /// The root.
     pub root: String,
     /// `not_indexed`, `indexing`, `ready` or `failed`.
     pub status: &'static str,
     /// `fresh`, `stale` or `syncing`.
     pub freshness: &'static str,
-    /// Files in it.
     pub files: u64,
-    /// Symbols in them.
     pub symbols: u64,
     /// When the last job was published: UTC, RFC 3339.
     pub last_indexed_at: Option<String>,

@@ -116,7 +116,6 @@ pub struct Unavailable {
     pub reason: &'static str,
     /// One sentence for people, without paths.
     pub message: String,
-    /// The command that helps.
     pub command: String,
     /// How its process failed, where that is the cause.
     pub failure: Option<Arc<ServerFailure>>,

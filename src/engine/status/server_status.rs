@@ -21,11 +21,9 @@ use codeyard_process::launch::{Process, ProcessFigures};
 /// What doesn't change while the actor of a server lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerIdentity {
-    /// Its workspace.
     pub workspace: WorkspaceName,
     /// Its id within the workspace.
     pub id: String,
-    /// Its kind.
     pub kind: ServerKind,
     /// Its version, where known.
     pub version: Option<String>,
@@ -45,7 +43,6 @@ pub struct LastEnd {
 }
 
 impl LastEnd {
-    /// An end now.
     pub(crate) fn now(reason: &'static str) -> Self {
         Self { reason, at_s: wall_s() }
     }
@@ -54,7 +51,6 @@ impl LastEnd {
 /// What the actor of a server publishes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerReport {
-    /// Its state.
     pub state: ServerState,
     /// When the state began.
     pub since: Instant,
@@ -119,13 +115,11 @@ pub struct ServerHealth {
     /// Its id within the workspace.
     #[serde(skip)]
     pub id: String,
-    /// Its kind.
     pub kind: String,
     /// Its version, where known.
     pub version: Option<String>,
     /// Its project root, relative to the workspace's root.
     pub root: String,
-    /// Its state.
     #[serde(flatten)]
     pub state: ServerState,
     /// The state in the words of people, with the reason.
@@ -134,7 +128,6 @@ pub struct ServerHealth {
     pub assumed_ready: bool,
     /// Seconds since the last change of state.
     pub since_s: u64,
-    /// Its process id.
     pub pid: Option<u32>,
     /// Memory of its process tree in bytes.
     pub memory_bytes: Option<u64>,

@@ -57,7 +57,6 @@ pub struct SupervisorParts {
     pub epochs: RootsEpochs,
     /// The store of the state directory.
     pub store: StoreHandle,
-    /// The state directory.
     pub state: PathBuf,
     /// Where language servers may write.
     pub cache: PathBuf,

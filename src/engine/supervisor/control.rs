@@ -39,7 +39,6 @@ pub struct Control {
 
 /// All workspaces and their health.
 pub struct Overview {
-    /// The workspaces.
     pub list: WorkspaceListing,
     /// The health of each of `list.entries`, in that order; `None` if it isn't open.
     pub healths: Vec<Option<WorkspaceHealth>>,
@@ -48,7 +47,6 @@ pub struct Overview {
 /// A problem of the service, as readiness probes report it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceProblem {
-    /// The service is stopping.
     Stopping,
     /// A workspace couldn't be opened.
     NotOpen(WorkspaceName),

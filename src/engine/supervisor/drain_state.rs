@@ -15,7 +15,6 @@ use codeyard_base::ids::WorkspaceName;
 /// The report of a drain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrainReport {
-    /// The workspace.
     pub name: WorkspaceName,
     /// Number of calls in flight when the drain began.
     pub calls: usize,
@@ -25,7 +24,6 @@ pub struct DrainReport {
     pub servers: Vec<StoppedServer>,
     /// What had not ended in time and was left to itself.
     pub stuck: Vec<String>,
-    /// Duration of the drain.
     pub took: Duration,
 }
 
@@ -35,7 +33,6 @@ pub type PendingDrain = Shared<BoxFuture<'static, Arc<DrainReport>>>;
 /// A draining workspace.
 #[derive(Clone)]
 pub struct Draining {
-    /// The workspace.
     pub name: WorkspaceName,
     /// When the drain began.
     pub since: Instant,

@@ -31,7 +31,6 @@ pub struct EngineParts {
     pub shared: EngineShared,
     /// The store of the state directory.
     pub store: StoreHandle,
-    /// The state directory.
     pub state: PathBuf,
     /// Where language servers may write.
     pub cache: PathBuf,
@@ -54,7 +53,6 @@ pub enum EngineError {
     /// The configuration can't be applied.
     #[error(transparent)]
     Configure(#[from] ConfigureError),
-    /// The supervisor is gone.
     #[error("the supervisor has stopped")]
     Gone,
 }

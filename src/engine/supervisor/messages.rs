@@ -19,7 +19,6 @@ pub struct Configure(pub Box<Config>);
 pub struct ConfigureReport {
     /// Workspaces that are new or were replaced.
     pub started: Vec<WorkspaceName>,
-    /// Workspaces that were removed.
     pub removed: Vec<WorkspaceName>,
     /// Running workspaces that got a new policy.
     pub retuned: Vec<WorkspaceName>,
@@ -42,7 +41,6 @@ pub enum ConfigureError {
     /// A workspace that runs couldn't start again.
     #[error("nothing was changed, because a workspace could not start again: {0}")]
     State(#[from] StateProblem),
-    /// The service is stopping.
     #[error("the service is stopping")]
     Stopping,
 }
@@ -60,7 +58,6 @@ pub struct DrainAll;
 /// The condition on a workspace for a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Condition {
-    /// Nothing.
     #[default]
     None,
     /// The workspace must not exist.
@@ -85,7 +82,6 @@ impl Condition {
 #[derive(Message)]
 #[rtype(result = "Result<PutDone, PutError>")]
 pub struct PutWorkspace {
-    /// The new configuration.
     pub config: Box<WorkspaceConfig>,
     /// The condition for the change.
     pub condition: Condition,
@@ -94,16 +90,13 @@ pub struct PutWorkspace {
 /// The result of [`PutWorkspace`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutDone {
-    /// How it changed.
     pub change: PutChange,
-    /// Its new revision.
     pub revision: String,
 }
 
 /// How a workspace changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PutChange {
-    /// It is new.
     Created,
     /// It was opened again: `rootsEpoch` rises and its language servers are restarted.
     Replaced,
@@ -131,7 +124,6 @@ pub enum PutError {
     /// Too many workspaces are draining.
     #[error("too many workspaces are being stopped")]
     Busy,
-    /// The service is stopping.
     #[error("the service is stopping")]
     Stopping,
 }
@@ -140,7 +132,6 @@ pub enum PutError {
 #[derive(Message)]
 #[rtype(result = "Result<PendingDrain, RemoveError>")]
 pub struct RemoveWorkspace {
-    /// The workspace.
     pub name: WorkspaceName,
     /// The condition for the change.
     pub condition: Condition,
@@ -158,7 +149,6 @@ pub enum RemoveError {
     /// Too many workspaces are draining.
     #[error("too many workspaces are being stopped")]
     Busy,
-    /// The service is stopping.
     #[error("the service is stopping")]
     Stopping,
 }
@@ -173,7 +163,6 @@ pub struct MeasureMemory;
 pub struct WorkspaceListing {
     /// The workspaces of the current configuration, in its order.
     pub entries: Vec<WorkspaceEntry>,
-    /// The draining workspaces.
     pub draining: Vec<Draining>,
     /// The workspace that an endpoint without a name refers to.
     pub default: Option<WorkspaceName>,
@@ -186,7 +175,6 @@ pub struct WorkspaceListing {
 /// One workspace of the current configuration.
 #[derive(Clone)]
 pub struct WorkspaceEntry {
-    /// Its configuration.
     pub config: WorkspaceConfig,
     /// Whether it was added or changed at run time; otherwise it is defined by the file or the command line.
     pub put: bool,

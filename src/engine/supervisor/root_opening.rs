@@ -37,7 +37,6 @@ pub(super) struct RootOpening {
     opened: Opened,
 }
 
-/// Opened gates.
 pub(super) type Opened = BTreeMap<Key, Result<Gate, String>>;
 
 /// What all openings share.

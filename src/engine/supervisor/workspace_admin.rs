@@ -212,7 +212,6 @@ fn validate_together(config: &Config) -> Result<(), ConfigError> {
     Config { default_workspace: None, ..config.clone() }.validate()
 }
 
-/// A digest of the configuration.
 fn revision(config: &WorkspaceConfig) -> String {
     let text = serde_json::to_vec(config).unwrap_or_default();
     sha256hex(text)[..REVISION_CHARS].to_owned()

@@ -33,7 +33,6 @@ pub(super) enum OpenError {
     Exhausted,
 }
 
-/// How files are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenMethod {
     /// `openat2`, Linux 5.6 and later.

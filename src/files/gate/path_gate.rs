@@ -43,7 +43,6 @@ pub enum GateError {
     Unreachable {
         /// As configured.
         path: PathBuf,
-        /// The operating system's error.
         source: std::io::Error,
     },
     /// The root is not a directory.
@@ -58,7 +57,6 @@ pub enum GateError {
         /// As configured.
         path: PathBuf,
     },
-    /// Too many roots.
     #[error("{count} roots are more than {MAX_ROOTS}")]
     TooMany {
         /// Roots and extra roots together.

@@ -11,10 +11,12 @@ use std::time::Duration;
 use codeyard_base::clock::Instant;
 use parking_lot::Mutex;
 
-use crate::limits::{MAX_RECENT_LINKS, RECENT_LINK_MS};
+use crate::limits::MAX_RECENT_LINKS;
 use crate::watch::LinkChanges;
 
-/// The links of one workspace.
+/// Time for which a path counts as a former symbolic link, in milliseconds.
+const RECENT_LINK_MS: u64 = 60_000;
+
 #[derive(Debug, Default)]
 pub(super) struct RecentLinks(Mutex<Known>);
 

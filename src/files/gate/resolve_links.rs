@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::limits::MAX_LINKS_FOLLOWED;
 use codeyard_base::blocking::assert_may_block;
+
+/// Symbolic links followed to resolve one path, as many as Linux follows.
+const MAX_LINKS_FOLLOWED: usize = 40;
 
 /// The result of resolving a path.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,9 +15,7 @@ pub struct FileStamp {
     pub mtime_ns: i128,
     /// Last change of content or attributes, in nanoseconds since 1970. A program can't set it back.
     pub ctime_ns: i128,
-    /// Inode number.
     pub inode: u64,
-    /// Device number.
     pub device: u64,
 }
 

@@ -32,7 +32,6 @@ pub struct Changes {
 /// Symbolic links that appeared, changed or are gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinkChanges {
-    /// Their paths.
     pub paths: BTreeSet<PathBuf>,
     /// There were more than are kept.
     pub too_many: bool,

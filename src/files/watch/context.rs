@@ -23,7 +23,6 @@ pub(super) struct WatchContext<'a> {
 }
 
 impl WatchContext<'_> {
-    /// Watches a directory.
     pub(super) fn watch(&self, dir: &Path, role: WatchRole) -> Result<WatchId, AddError> {
         if self.closed.load(Ordering::SeqCst) {
             return Err(AddError::Gone);
@@ -36,12 +35,10 @@ impl WatchContext<'_> {
         Ok(id)
     }
 
-    /// Watches one of git's directories.
     pub(super) fn watch_git(&self, dir: &Path) -> Result<WatchId, AddError> {
         self.watch(dir, WatchRole::Git)
     }
 
-    /// Removes one watch.
     pub(super) fn unwatch(&self, id: WatchId, dir: &Path, role: WatchRole) {
         self.routes.remove(self.queue, id, self.subscription, dir, role);
     }

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::git_layout::{GitLayout, top_of};
 use crate::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE};
-use crate::limits::MAX_GIT_FILE_BYTES;
 use codeyard_base::digest::sha256;
+
+/// Largest file in a `.git` directory that is read to resolve `HEAD`, in bytes.
+const MAX_GIT_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// `HEAD` at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -6,7 +6,6 @@
 /// A watch's number. A queue never reuses one.
 pub(super) type WatchId = i32;
 
-/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
     /// The named file was created, deleted, or moved here or away.
@@ -19,7 +18,6 @@ pub(super) enum EventKind {
     SelfLost,
     /// The kernel has dropped the watch.
     Unwatched,
-    /// Events were lost.
     Overflow,
 }
 

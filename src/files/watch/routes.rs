@@ -30,7 +30,6 @@ pub(super) enum WatchRole {
 /// A subscription's use of a watch.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
-    /// The subscription's number.
     pub subscription: u64,
     /// The directory, as this subscription spells it.
     pub dir: Arc<Path>,
@@ -38,7 +37,6 @@ pub(super) struct Route {
     pub role: WatchRole,
 }
 
-/// All routes.
 #[derive(Debug, Default)]
 pub(super) struct Routes(Mutex<HashMap<WatchId, Vec<Route>>>);
 
@@ -62,7 +60,6 @@ impl Routes {
         Ok(id)
     }
 
-    /// Removes one route.
     pub(super) fn remove(&self, queue: &EventQueue, id: WatchId, subscription: u64, dir: &Path, role: WatchRole) {
         self.retain(queue, id, |route| {
             !(route.subscription == subscription && *route.dir == *dir && route.role == role)
@@ -80,7 +77,6 @@ impl Routes {
         });
     }
 
-    /// The routes of the watch `id`.
     pub(super) fn of(&self, id: WatchId) -> Vec<Route> {
         self.0.lock().get(&id).cloned().unwrap_or_default()
     }

@@ -31,7 +31,6 @@ pub(super) enum FileAudience {
     IndexOnly,
 }
 
-/// A followed file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownFile {
     /// The stamp at the last comparison.

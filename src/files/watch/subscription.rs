@@ -21,8 +21,11 @@ use super::routes::{Route, WatchRole};
 use super::table::{EventFlags, Table};
 use super::watcher::{WatchSpec, Watcher, WatcherShared};
 use crate::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE, REPOSITORY_MARKS};
-use crate::limits::{MAX_WATCH_INBOX, WATCH_BARRIER_MS};
+use crate::limits::MAX_WATCH_INBOX;
 use codeyard_base::blocking;
+
+/// Longest time of one barrier, in milliseconds. Beyond it the changes become one bulk change.
+const WATCH_BARRIER_MS: u64 = 250;
 
 const NOT_FOLLOWED_YET: &str = "index-only files are not watched yet";
 
@@ -213,7 +216,6 @@ impl Subscriber {
         }
     }
 
-    /// Whether the inbox has events.
     pub(super) fn has_events(&self) -> bool {
         !self.inbox.lock().is_empty()
     }

@@ -21,7 +21,10 @@ use super::queue::{AddError, WatchId};
 use super::routes::WatchRole;
 use super::stamp::{KnownFile, Stamp};
 use crate::ignores::{Rules, site_packages};
-use crate::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS, MAX_WATCHED_INDEXED_DIRS};
+use crate::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS};
+
+/// Directories that the watcher of one workspace follows only because the code index lists them.
+const MAX_WATCHED_INDEXED_DIRS: usize = 20_000;
 
 const TOO_MANY_FILES: &str = "too many files to watch; exclude generated directories with an ignore file";
 const TOO_MANY_IGNORED: &str =

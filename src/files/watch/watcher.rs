@@ -16,8 +16,13 @@ use super::queue::{EventKind, EventQueue, WatchId};
 use super::routes::Routes;
 use super::subscription::{Subscriber, Subscription};
 use super::walk_slots::WalkSlots;
-use crate::limits::{MAX_WALKS, WALK_WAIT_MS};
 use codeyard_base::priority::give_way;
+
+/// First walks that run at once without waiting: sixty together would take the processors from the searches of a moment after a start.
+const MAX_WALKS: usize = 4;
+/// Longest time that a first walk waits for others, in milliseconds. Then it runs beside them, so that walks of huge trees delay no
+/// workspace for longer.
+const WALK_WAIT_MS: u64 = 500;
 
 /// The one watcher of the process. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -11,7 +11,6 @@ use super::{ExportedValue, ImportedName, ModuleExport, NamePlace};
 const DEFAULT: &str = "default";
 
 impl LinkReader<'_> {
-    /// A statement of `export`.
     pub(super) fn add_es_export(&mut self, statement: Node<'_>) {
         let field = |name: &str| statement.child_by_field_name(name);
         let source = field("source").filter(|source| source.kind() == "string");
@@ -121,7 +120,6 @@ impl LinkReader<'_> {
     }
 }
 
-/// The names that a declaration declares.
 fn declared_names(declaration: Node<'_>) -> Vec<Node<'_>> {
     if !matches!(declaration.kind(), "lexical_declaration" | "variable_declaration") {
         return declaration.child_by_field_name("name").into_iter().collect();

@@ -21,7 +21,6 @@ use codeyard_model::position::{Position, Range};
 pub struct NamePlace {
     /// The name; the text of a specifier without its quotes.
     pub name: String,
-    /// Where it is.
     pub range: Range,
 }
 
@@ -61,7 +60,6 @@ pub struct ModuleExport {
     pub name: Option<String>,
     /// The name in `exports.name` or in the object; for the whole, the word `exports`.
     pub key: Range,
-    /// What it is.
     pub value: ExportedValue,
 }
 
@@ -87,14 +85,12 @@ pub struct ImportedName {
     pub specifier: NamePlace,
     /// Its name in the module, and where that is; of a default import where the variable is.
     pub key: NamePlace,
-    /// The variable.
     pub local: NamePlace,
 }
 
 /// One call of `require`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequireCall {
-    /// The specifier.
     pub specifier: NamePlace,
     /// What becomes of the module.
     pub binding: RequireBinding,
@@ -120,14 +116,12 @@ pub struct MemberAccess {
     pub object: Position,
     /// Whether the variable is the file's own `exports` or `module.exports`, or another name of it.
     pub is_own_exports: bool,
-    /// The name.
     pub property: NamePlace,
 }
 
 /// A function or method with a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFunction {
-    /// Its name.
     pub name: NamePlace,
     /// LSP `SymbolKind`.
     pub kind: u32,

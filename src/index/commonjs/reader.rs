@@ -173,7 +173,6 @@ impl LinkReader<'_> {
 #[derive(Default)]
 pub(super) struct OuterNodes<'t> {
     nodes: Vec<Node<'t>>,
-    /// How many of them are functions.
     functions: usize,
 }
 
@@ -188,7 +187,6 @@ impl<'t> OuterNodes<'t> {
         &self.nodes
     }
 
-    /// Whether one of them is a function.
     pub(super) fn has_function(&self) -> bool {
         self.functions > 0
     }

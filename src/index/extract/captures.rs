@@ -6,8 +6,11 @@ use tree_sitter::{Node, QueryMatch};
 
 use super::grammar::{CaptureKind, CompiledGrammar, DeclaratorNode};
 use crate::facts::ReferenceRole;
-use crate::limits::{MAX_FILE_REFERENCES, MAX_FILE_SYMBOLS};
+use crate::limits::MAX_FILE_SYMBOLS;
 use codeyard_model::code::SymbolKind;
+
+/// References kept of one source.
+const MAX_FILE_REFERENCES: usize = 400_000;
 
 /// A range of the source in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +60,6 @@ pub(super) struct ReferenceCapture {
     pub(super) pattern: u32,
 }
 
-/// All captures in one tree.
 #[derive(Debug, Default)]
 pub(super) struct Captures {
     pub(super) symbols: Vec<SymbolCapture>,
@@ -93,7 +95,6 @@ fn parameters(list: Node<'_>) -> usize {
 }
 
 impl Captures {
-    /// Adds one match.
     pub(super) fn add_match(&mut self, found: &QueryMatch<'_, '_>, compiled: &CompiledGrammar) {
         let pattern = u32::try_from(found.pattern_index).unwrap_or(u32::MAX);
         let (mut symbol, mut name, mut body, mut scope, mut declarator) = (None, None, None, None, None);

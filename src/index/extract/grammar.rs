@@ -12,7 +12,6 @@ use crate::facts::ReferenceRole;
 use crate::language::Language;
 use codeyard_model::code::SymbolKind;
 
-/// The meaning of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CaptureKind {
     /// `@fn`, `@struct` …: a symbol; the flag is `false` for `@fn.declared`, a declaration without a definition.
@@ -70,7 +69,6 @@ pub(super) struct CompiledGrammar {
 /// The role of a node in a C declarator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DeclaratorNode {
-    /// The name.
     Name,
     /// The name of a conversion operator.
     Cast,
@@ -80,7 +78,6 @@ pub(super) enum DeclaratorNode {
     Pointer,
     /// A modifier without a name in it.
     Modifier,
-    /// Something else.
     Other,
 }
 

@@ -18,13 +18,14 @@ use super::captures::{ByteSpan, ReferenceCapture};
 use super::parsing;
 use super::work_budget::WorkBudget;
 use crate::facts::ReferenceRole;
-use crate::limits::MAX_ITEM_MACRO_LEVELS;
+
+/// Levels of nested macros of Rust whose items are seen.
+const MAX_ITEM_MACRO_LEVELS: usize = 8;
 
 /// A source whose macros are opened.
 pub(super) struct OpenedMacros {
     /// The source with blanks in place of the macros, of the same length.
     pub(super) text: String,
-    /// The names of the opened macros.
     pub(super) names: Vec<ReferenceCapture>,
 }
 

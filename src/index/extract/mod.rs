@@ -45,11 +45,14 @@ use tree_sitter::{Parser, Tree};
 
 use super::facts::Facts;
 use super::language::Language;
-use crate::limits::{LARGE_SOURCE_BYTES, MAX_PARSED_BYTES};
+use crate::limits::MAX_PARSED_BYTES;
 use captures::Captures;
 use query_run::QueryRunner;
 pub use syntax::first_syntax_error;
 use work_budget::WorkBudget;
+
+/// Sources larger than this are parsed one at a time, in bytes, because the tree of one may take hundreds of megabytes.
+const LARGE_SOURCE_BYTES: usize = 256 * 1024;
 
 /// The version of the extraction rules. Facts of another version are extracted again.
 pub const EXTRACTOR_VERSION: u32 = 5;

@@ -17,7 +17,6 @@ struct Declaration<'s> {
     body: Option<usize>,
     /// Where its name is.
     name: Range<usize>,
-    /// The kind of the symbol.
     kind: SymbolKind,
 }
 

@@ -8,7 +8,12 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use crate::language::Language;
-use crate::limits::{WORK_PER_BYTE, WORK_PER_SOURCE};
+
+/// Work that a source of any size may cost, in units of roughly a microsecond. Work is counted and not timed, so that the same source
+/// always gives the same symbols. A source above it is too complex: it is searched as text only.
+const WORK_PER_SOURCE: u64 = 300_000;
+/// Work that each byte of a source adds: several times what ordinary sources cost.
+const WORK_PER_BYTE: u64 = 4;
 
 /// Units for 100 operations of the parser, the interval of its progress callback.
 const PARSER_UNITS: u64 = 100;

@@ -5,8 +5,12 @@
 use std::sync::atomic::Ordering;
 
 use super::{JobError, JobRun};
-use crate::limits::{BLOB_ATTEMPTS, MAX_READER_ENDS};
 use codeyard_git::{BlobRead, BlobReader, GitError, GitRepository};
+
+/// Readers of a repository that try to read one blob, one after the other, before it counts as one that can't be read.
+const BLOB_ATTEMPTS: u32 = 3;
+/// Such blobs of one job. At a further one the job fails.
+const MAX_READER_ENDS: u32 = 8;
 
 impl JobRun<'_> {
     /// Replaces `bytes` with a blob. One at which several readers end, although readers work otherwise, counts as one that can't be read, so

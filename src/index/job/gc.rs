@@ -5,11 +5,14 @@ use std::path::Path;
 
 use super::{JobError, JobRun};
 use crate::index_dir::IndexDir;
-use crate::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
+use crate::limits::MAX_LOOSE_CONTENTS;
 use crate::manifest::ContentNo;
 use crate::store::{FileOrigin, FileState, IndexStore, ManifestHead, SegmentRow};
 use crate::text;
 use codeyard_git::{GitError, GitRepository};
+
+/// Text segments; beyond this number they are merged.
+const MAX_SEGMENTS: usize = 12;
 
 /// What a garbage collection removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

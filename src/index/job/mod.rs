@@ -42,10 +42,8 @@ pub(super) const LOCK_POLL: Duration = Duration::from_millis(50);
 /// If a job parses at most this many contents, it publishes the files and their symbols together.
 const MAX_PUBLISHED_AT_ONCE: usize = 64;
 
-/// What a job has to do.
 #[derive(Debug, Clone)]
 pub(super) struct JobSpec {
-    /// The job's id.
     pub id: String,
     /// The root of the working tree.
     pub root: PathBuf,
@@ -60,7 +58,6 @@ pub(super) struct JobSpec {
 /// Why a job failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobError {
-    /// It was stopped.
     #[error("the index job was stopped; run `codeyard index` to continue")]
     Stopped,
     /// The branch, tag or commit doesn't exist.
@@ -123,7 +120,6 @@ impl From<std::io::Error> for JobError {
 pub struct JobSummary {
     /// Files of the manifest that are searched.
     pub files: u64,
-    /// Files that were read.
     pub changed: u64,
     /// Symbols in the manifest's files.
     pub symbols: u64,
@@ -236,7 +232,6 @@ fn out_of_descriptors(kind: &str) -> JobError {
     ))
 }
 
-/// A running job.
 struct JobRun<'j> {
     index_dir: &'j Arc<IndexDir>,
     settings: &'j IndexSettings,

@@ -34,7 +34,6 @@ pub(super) struct UnparsedContent<'l> {
     file: &'l ListedFile,
 }
 
-/// The result for one content.
 struct ParseResult {
     nth: usize,
     /// `None`: the bytes have changed or are gone; the next job indexes the new ones.

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::{JobError, JobPhase, JobRun, out_of_descriptors};
 use crate::classify::{ContentTraits, Provenance, classify};
 use crate::language::Language;
-use crate::limits::{MAX_LOOSE_CONTENTS, MAX_RETRIED_FILES};
+use crate::limits::MAX_LOOSE_CONTENTS;
 use crate::manifest::ContentNo;
 use crate::store::{
     BlobFacts, ContentKey, ExclusionReason, FileOrigin, FileState, IndexStore, ListedFile, NewContent, ParsedContent,
@@ -23,6 +23,9 @@ use codeyard_files::gate::{ReadFailure, RootReader};
 use codeyard_files::limits::FRESH_STAMP_MS;
 use codeyard_git::{BlobRead, BlobReader, GitRepository};
 
+/// Unreadable files that a job for other changed files tries again; if there are more, only jobs that look at all files do.
+const MAX_RETRIED_FILES: usize = 256;
+
 /// A file that the manifest will list.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedFile {
@@ -32,7 +35,6 @@ pub(super) struct PlannedFile {
     pub origin: FileOrigin,
 }
 
-/// The result of reading.
 pub(super) struct ReadResult {
     /// The files of the new manifest, ordered by path.
     pub listing: Vec<ListedFile>,
@@ -40,7 +42,6 @@ pub(super) struct ReadResult {
     pub changed: u64,
 }
 
-/// One file that was read.
 struct ReadFile {
     size: u64,
     origin: FileOrigin,
@@ -52,7 +53,6 @@ struct ReadFile {
 enum ReadOutcome {
     /// A content that is already in the index, and how the file is listed.
     Known(ContentNo, ListedAs),
-    /// A new content.
     New(ContentKey, ListedAs),
     Excluded(ExclusionReason),
     /// The file was deleted in the meantime.

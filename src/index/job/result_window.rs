@@ -5,9 +5,9 @@
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::limits::MAX_WAITING_RESULT_BYTES;
+/// Symbols and facts of parsed contents that wait for the index's writer, in bytes. Beyond it, only the next content is parsed.
+const MAX_WAITING_RESULT_BYTES: usize = 96 * 1024 * 1024;
 
-/// The results that wait.
 pub(super) struct ResultWindow {
     state: Mutex<WindowState>,
     changed: Condvar,

@@ -10,7 +10,6 @@ pub(crate) struct ParserBomb {
     pub(crate) name: String,
     /// The language that it is parsed as.
     pub(crate) language: Language,
-    /// The source.
     pub(crate) text: String,
 }
 

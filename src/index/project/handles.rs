@@ -26,7 +26,6 @@ fn short_hash(text: &[u8]) -> String {
     hex(&sha256(text)[..HASH_BYTES])
 }
 
-/// The id of a symbol.
 pub(crate) fn symbol_id(content: &[u8; 32], ordinal: u32, path: &str) -> String {
     format!("sym.{}.{ordinal}.{}", hex(&content[..HASH_BYTES]), short_hash(path.as_bytes()))
 }

@@ -15,7 +15,6 @@ use codeyard_model::code::{ActiveJob, InterruptedJob, JobMode, JobStatus, Schema
 pub struct JobTicket {
     order: JobSpec,
     taken: TakenChanges,
-    /// The job's progress.
     pub progress: Arc<JobProgress>,
     /// Whether it reads all files or the changed ones only.
     pub mode: JobMode,

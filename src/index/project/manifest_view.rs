@@ -24,7 +24,6 @@ pub(crate) struct ManifestView {
     pub left_out: BTreeMap<ExclusionReason, u64>,
     /// The contents that are too complex to parse, ordered.
     pub too_complex: Vec<ContentNo>,
-    /// The text segments.
     pub segments: Vec<Arc<Segment>>,
     /// The symbol index, restricted to this manifest.
     pub ranked: ranked::SymbolIndexView,

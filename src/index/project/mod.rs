@@ -46,7 +46,6 @@ use super::extract::EXTRACTOR_VERSION;
 use super::index_dir::{IndexDir, IndexOpenError, PooledStore};
 use super::job::{JobError, JobProgress, StopSignal};
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
-use crate::limits::MAX_CACHED_VIEWS;
 use codeyard_base::digest::sha256hex;
 use codeyard_git::{GitRepository, NoRepository, RepositoryHead};
 use codeyard_model::code::{
@@ -58,6 +57,9 @@ use codeyard_model::limits::RETRY_AFTER_MS;
 pub use jobs::JobTicket;
 pub use status::{IndexStats, IndexedFile, ProjectOverview, grammars};
 pub use unknown_names::{AbsentName, is_absent_phrase_warning, is_unknown_name_warning};
+
+/// Manifests of one project that are kept in memory.
+const MAX_CACHED_VIEWS: usize = 4;
 
 /// Whether a query should end early.
 pub type CancelCheck<'q> = &'q (dyn Fn() -> bool + Sync);
@@ -83,7 +85,6 @@ pub struct Project {
     failure: Mutex<Option<JobError>>,
 }
 
-/// The inputs of one query.
 struct QueryContext {
     /// `None`: nothing is published yet.
     view: Option<Arc<ManifestView>>,

@@ -65,7 +65,6 @@ impl Default for PathFilter {
 }
 
 impl PathFilter {
-    /// The filter of a query.
     pub(super) fn of(query: &SearchQuery, context: &QueryContext) -> Result<Self, Box<CodeRefusal>> {
         let filter = Self::new(&query.globs)
             .map_err(|why| invalid_argument(&why, ("paths", "no_glob", "globs such as src/**/*.rs"), context))?;
@@ -98,7 +97,6 @@ impl PathFilter {
         self.globs.is_some() || has_terms || !self.languages.is_empty() || !self.excluded_languages.is_empty()
     }
 
-    /// Whether a file passes.
     pub(super) fn passes(&self, entry: &ManifestEntry) -> bool {
         let has = |languages: &[Language]| entry.language.is_some_and(|language| languages.contains(&language));
         let matches = |terms: &[PathTerm]| terms.iter().any(|term| term.matches(&entry.path));

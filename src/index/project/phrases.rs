@@ -32,7 +32,6 @@ impl LineAttempt {
         Self { pattern: text.to_owned(), is_regex: false, word: false }
     }
 
-    /// The whole word `name`.
     pub(super) fn whole_word(name: &str) -> Self {
         Self { word: true, ..Self::text(name) }
     }

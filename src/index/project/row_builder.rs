@@ -84,7 +84,6 @@ impl<'r> RowBuilder<'r> {
         Self { project, context, view, detail, sources: SourceReader::new(project), lazy, by_stable_key }
     }
 
-    /// The row of a hit.
     pub(super) fn row(&mut self, hit: &RankedHit) -> Result<ResultRow, StoreError> {
         let entry = &self.view.manifest.entries()[hit.entry];
         let mut row = match hit.ordinal {
@@ -173,7 +172,6 @@ impl<'r> RowBuilder<'r> {
         }
     }
 
-    /// The row of a file.
     fn file(&mut self, entry: &ManifestEntry) -> Result<ResultRow, StoreError> {
         let lines = self.sources.lines(self.view, entry).map_or(1, |lines| lines.len().max(1));
         let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);

@@ -22,7 +22,6 @@ pub(super) struct SourceReader<'s> {
 }
 
 impl<'s> SourceReader<'s> {
-    /// A reader for this project.
     pub(super) fn new(project: &'s Project) -> Self {
         Self { root_reader: RootReader::open(&project.root), blobs: None, project, read: HashMap::new() }
     }

@@ -4,7 +4,7 @@ use super::Project;
 use super::refusals::refusal_of_store_error;
 use crate::classify::Provenance;
 use crate::job::{self, GcReport, JobError};
-use crate::limits::{MAX_RECENT_JOBS, MAX_SYMBOLS_PER_CONTENT};
+use crate::limits::MAX_SYMBOLS_PER_CONTENT;
 use crate::manifest::ContentNo;
 use crate::store::{FileState, IndexStore, ListedFile, ManifestHead, StoreError, StoredJob};
 use crate::{SCHEMA_VERSION, language};
@@ -13,6 +13,9 @@ use codeyard_model::code::{
     AnswerMetadata, CodeRefusal, Completeness, Freshness, IndexStatus, IndexingStatus, InterruptedJob, JobRecord,
     JobStatus, ProjectHealth, SchemaStatus, StartupCheck,
 };
+
+/// Jobs that `index_status` shows.
+const MAX_RECENT_JOBS: usize = 10;
 
 /// The size of an index, for `codeyard index stats`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,11 +33,9 @@ pub struct IndexStats {
 /// The index of a working tree, for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectOverview {
-    /// Its status.
     pub status: IndexingStatus,
     /// Files that are searched.
     pub files: u64,
-    /// Symbols in them.
     pub symbols: u64,
     /// When the last job was published: UTC, RFC 3339.
     pub last_indexed_at: Option<String>,

@@ -16,7 +16,6 @@ pub(super) struct UnindexedChanges(Mutex<ReportedChanges>);
 struct ReportedChanges {
     /// The number of reports so far.
     report: u64,
-    /// Whether changes are reported.
     is_watched: bool,
     /// The number of the latest report that any file may have changed.
     everything: Option<u64>,

@@ -69,9 +69,7 @@ impl FeatureKind {
     }
 }
 
-/// A feature of one query.
 pub(super) struct MatchFeature {
-    /// The kind of the feature.
     pub kind: FeatureKind,
     /// The number of documents that have it.
     pub frequency: u64,

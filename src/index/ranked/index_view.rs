@@ -6,7 +6,6 @@ use tantivy::columnar::ColumnValues;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Searcher, TERMINATED, Term};
 
-use crate::limits::MAX_RANKED_TEXT_BYTES;
 use crate::{ContentNo, Manifest};
 use codeyard_model::code::{QueryIntent, Weights};
 
@@ -22,6 +21,9 @@ use super::statistics::QueryStatistics;
 use super::symbol_index::SymbolIndexError;
 use super::tokenizer::truncate_str;
 use super::{RankedHit, RankedHits, RankedQuery};
+
+/// Longest ranked query, in bytes; longer ones are cut.
+const MAX_RANKED_TEXT_BYTES: usize = 1_024;
 
 /// No file has the content.
 pub(super) const SHOWN_NOWHERE: u32 = u32::MAX;

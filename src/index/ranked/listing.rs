@@ -30,7 +30,6 @@ pub struct SymbolListing<'a> {
     pub filter: &'a dyn Fn(&ManifestEntry) -> bool,
     /// Only names that pass this filter.
     pub name: Option<&'a dyn Fn(&str) -> bool>,
-    /// The limit of hits.
     pub limit: usize,
 }
 
@@ -42,7 +41,6 @@ impl SymbolListing<'_> {
     }
 }
 
-/// The state of one listing.
 struct Listing<'a> {
     view: &'a SymbolIndexView,
     of: SymbolListing<'a>,

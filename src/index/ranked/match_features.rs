@@ -14,7 +14,7 @@ use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
-use crate::limits::{MAX_RANKED_EXPANSIONS, MAX_RANKED_POSTINGS};
+use crate::limits::MAX_RANKED_POSTINGS;
 use codeyard_model::code::QueryIntent;
 
 use super::feature_kinds::{FeatureKind, MatchFeature};
@@ -25,6 +25,9 @@ use super::symbol_index::SymbolIndexError;
 use super::tokenizer::normalize;
 use super::vocabulary::synonyms;
 
+/// Terms that a prefix in a ranked query expands to.
+const MAX_RANKED_EXPANSIONS: usize = 128;
+
 /// Documents that are processed at once.
 const WINDOW: u32 = 4_096;
 /// Prefixes of fewer characters aren't expanded.
@@ -32,7 +35,6 @@ const MIN_PREFIX_CHARS: usize = 3;
 /// The limit of features: one for each bit of a set.
 const MAX_FEATURES: usize = 64;
 
-/// A term of a feature.
 struct FeatureTerm {
     feature: usize,
     field: Field,
@@ -56,7 +58,6 @@ pub(super) struct CandidatePlan {
 }
 
 impl CandidatePlan {
-    /// The plan of a search.
     pub(super) fn search(searcher: &Searcher, fields: Fields, parsed: &ParsedQuery) -> Result<Self, SymbolIndexError> {
         let mut plan = Self::default();
         plan.names(searcher, fields, parsed)?;

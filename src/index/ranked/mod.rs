@@ -55,7 +55,6 @@ pub struct RankedQuery<'a> {
     pub filter: Option<&'a dyn Fn(&ManifestEntry) -> bool>,
     /// Whether files can be hits, too.
     pub files: bool,
-    /// The limit of hits.
     pub limit: usize,
 }
 
@@ -66,7 +65,6 @@ pub struct RankedHits {
     pub hits: Vec<RankedHit>,
     /// The number of matches among all examined candidates.
     pub total: usize,
-    /// The intent of the query.
     pub intent: QueryIntent,
     /// Whether the query is a name that no symbol has, ignoring case and separators. The hits have parts of it, or names
     /// that are nearly the same.

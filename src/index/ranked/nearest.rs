@@ -12,9 +12,10 @@ use tantivy::Searcher;
 use tantivy::schema::Field;
 use tantivy_fst::Automaton;
 
-use crate::limits::MAX_NEAREST_TERMS;
-
 use super::symbol_index::SymbolIndexError;
+
+/// Terms that are nearly a name or a word and are looked up instead of it.
+const MAX_NEAREST_TERMS: usize = 32;
 
 /// A shorter word has too many neighbours.
 const MIN_CHARS: usize = 4;
@@ -80,7 +81,6 @@ struct NearWalk {
 enum WalkState {
     /// No byte was read.
     Start,
-    /// In the word.
     Word(u32),
     /// In the count behind an accepted word.
     Count,

@@ -7,11 +7,14 @@
 //!   a colon between words, or a sentence that ends with a full stop.
 //! - *natural_language*: everything else.
 
-use crate::limits::{MAX_RANKED_QUALIFIERS, MAX_RANKED_WORDS};
+use crate::limits::MAX_RANKED_WORDS;
 use codeyard_model::code::{QueryIntent, SymbolKind};
 
 use super::tokenizer::{content_words, is_stop_word, normalize, split, stem, words};
 use super::vocabulary::is_verb;
+
+/// Qualifiers before the name in a ranked query that are used.
+const MAX_RANKED_QUALIFIERS: usize = 4;
 
 /// Extensions that make one word a file name instead of a member access.
 const FILE_EXTENSIONS: &[&str] = &[
@@ -78,10 +81,8 @@ pub fn classify(text: &str) -> QueryIntent {
     ParsedQuery::parse(text).intent
 }
 
-/// A parsed query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ParsedQuery {
-    /// The intent.
     pub intent: QueryIntent,
     /// The query without surrounding blanks, the brackets of a call, and the word of a kind.
     pub whole: String,
@@ -110,7 +111,6 @@ pub(super) struct ParsedQuery {
 }
 
 impl ParsedQuery {
-    /// Parses a query.
     pub(super) fn parse(text: &str) -> Self {
         let text = text.trim();
         let (kind, rest) = kind_word(text);

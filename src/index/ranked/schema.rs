@@ -6,12 +6,16 @@ use std::collections::BTreeSet;
 use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 
-use crate::limits::{MAX_SYMBOL_NAME_BYTES, MAX_SYMBOL_WORDS};
 use crate::project::handles::stable_key;
 use crate::{ContentNo, Facts, Language, ReferenceRole, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 
 use super::tokenizer::{content_words, normalize, truncate_str, words};
+
+/// Longest name that the symbol index holds, in bytes; longer ones are cut.
+const MAX_SYMBOL_NAME_BYTES: usize = 240;
+/// Words of one symbol's comment, and of its signature, that the symbol index holds.
+const MAX_SYMBOL_WORDS: usize = 120;
 
 /// The format version. Increase it when documents change.
 pub(super) const FORMAT: u32 = 5;
@@ -22,7 +26,6 @@ const MAX_ANCESTORS: usize = 16;
 /// Names with more words count as names with this many.
 const MAX_NAME_WORDS: usize = 6;
 
-/// The fields of a document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
     /// The name as one term.
@@ -37,7 +40,6 @@ pub(super) struct Fields {
     pub signature: Field,
     /// The words of the comment, and its pairs of words ([`pair_term`]).
     pub doc: Field,
-    /// The number of the content.
     pub content: Field,
     /// The stable key ([`stable_key`]).
     pub stable: Field,
@@ -46,7 +48,6 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// The schema and its fields.
     pub(super) fn schema() -> (Schema, Self) {
         let mut builder = Schema::builder();
         let terms = |tokenizer: &str| {
@@ -67,7 +68,6 @@ impl Fields {
         (builder.build(), fields)
     }
 
-    /// The document of one symbol.
     pub(super) fn document(
         self,
         content: ContentNo,
@@ -228,11 +228,9 @@ fn is_test(facts: &Facts, symbol: &Symbol) -> bool {
 /// The properties of a symbol that ranking reads, packed into one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RankingInfo {
-    /// The symbol's kind.
     pub kind: SymbolKind,
     /// [`Language::number`].
     pub language: u8,
-    /// The symbol's visibility.
     pub visibility: Visibility,
     /// See [`Symbol::is_definition`].
     pub is_definition: bool,

@@ -8,7 +8,6 @@ use super::feature_kinds::{FeatureKind, MatchFeature};
 /// The statistics of one query in one index, or in several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryStatistics {
-    /// All symbols.
     symbols: u64,
     /// The symbols that have a feature.
     frequencies: Vec<(FeatureKind, u64)>,
@@ -31,7 +30,6 @@ impl QueryStatistics {
         }
     }
 
-    /// The number of symbols.
     pub(super) fn symbols(&self) -> u64 {
         self.symbols
     }

@@ -12,7 +12,6 @@ const STOP_WORDS: &[&str] = &[
     "whether", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Whether a word is a stop word.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

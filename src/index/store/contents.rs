@@ -10,8 +10,10 @@ use crate::classify::ContentTraits;
 use crate::codec::{pack, unpack};
 use crate::facts::Facts;
 use crate::language::Language;
-use crate::limits::MAX_PACKED_FACTS_BYTES;
 use crate::manifest::ContentNo;
+
+/// Encoded facts of one content, in bytes; more counts as damage.
+const MAX_PACKED_FACTS_BYTES: usize = 256 * 1024 * 1024;
 
 /// The key of a content: the hash of its bytes, and the language they are read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,7 +40,6 @@ pub(crate) struct NewContent {
 pub(crate) struct ParsedContent {
     /// Its number.
     pub no: ContentNo,
-    /// The number of its symbols.
     pub symbols: u32,
     /// Parsing it costs more than one source may cost, so it has no facts.
     pub is_too_complex: bool,
@@ -93,7 +94,6 @@ impl IndexStore {
         Ok(found)
     }
 
-    /// The hash of a content.
     pub(crate) fn hash_of(&self, no: ContentNo) -> Result<Option<[u8; 32]>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT hash FROM contents WHERE no = ?")?;
         Ok(statement.query_row([no], |row| row.get(0)).optional()?)
@@ -252,7 +252,6 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Resets contents to unparsed.
     pub(crate) fn mark_unparsed(&self, contents: &[ContentNo]) -> Result<(), StoreError> {
         let mut statement =
             self.0.prepare_cached("UPDATE contents SET symbols = NULL, is_too_complex = FALSE WHERE no = ?")?;

@@ -4,7 +4,6 @@ use crate::codec::{ByteReader, DamagedBytes, put_text, put_varint};
 use crate::facts::{Facts, Reference, ReferenceRole, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 
-/// Encodes facts.
 pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 * facts.symbols.len());
     put_varint(&mut out, u64::from(facts.has_errors) | u64::from(facts.is_too_complex) << 1);

@@ -3,13 +3,13 @@
 use rusqlite::{Row, params};
 
 use super::{IndexStore, StoreError, StoreTransaction};
-use crate::limits::MAX_REMEMBERED_JOBS;
 use codeyard_model::code::{JobMode, JobStatus};
 
-/// The record of one job.
+/// Jobs of one root that are kept in the history.
+const MAX_REMEMBERED_JOBS: usize = 50;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredJob {
-    /// The job's id.
     pub id: String,
     /// The root that it indexes.
     pub place: String,
@@ -17,7 +17,6 @@ pub(crate) struct StoredJob {
     pub reference: String,
     /// Full or incremental.
     pub mode: JobMode,
-    /// The job's state.
     pub status: JobStatus,
     /// The number of files that it read.
     pub changed: u64,
@@ -25,7 +24,6 @@ pub(crate) struct StoredJob {
     pub started_at: u64,
     /// The end, in seconds since 1970; `None`: it hasn't ended.
     pub ended_at: Option<u64>,
-    /// Why it failed.
     pub message: Option<String>,
     /// The id of the process that runs it.
     pub holder: String,

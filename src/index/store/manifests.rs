@@ -7,10 +7,11 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::listing::{ListedFile, decode, encode};
 use super::{IndexStore, StoreError, StoreTransaction};
 use crate::codec::{pack, unpack};
-use crate::limits::MAX_PACKED_LISTING_BYTES;
 use codeyard_git::GitRepository;
 
-/// The key of a manifest.
+/// Encoded file list of a manifest, in bytes; more counts as damage.
+const MAX_PACKED_LISTING_BYTES: usize = 1024 * 1024 * 1024;
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ManifestKey {
     /// The root of a working tree; for commits, the repository's shared git directory, `//`, and the root's prefix below the top of the
@@ -25,7 +26,6 @@ pub(crate) struct ManifestKey {
 pub(crate) struct ManifestHead {
     /// Its id in the database.
     pub id: i64,
-    /// Its key.
     pub key: ManifestKey,
     /// The commit that it lists, or that the working tree was checked out from.
     pub commit: Option<String>,
@@ -33,7 +33,6 @@ pub(crate) struct ManifestHead {
     pub published_at: u64,
     /// The number of searched files.
     pub files: u64,
-    /// The number of symbols in them.
     pub symbols: u64,
     /// Whether all of them are parsed.
     pub is_whole: bool,
@@ -118,7 +117,6 @@ impl IndexStore {
         Ok(statement.query_map([], head)?.collect::<Result<_, _>>()?)
     }
 
-    /// The files of a manifest.
     pub(crate) fn listing(&self, id: i64) -> Result<Vec<ListedFile>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT packed FROM manifests WHERE id = ?")?;
         let mut rows = statement.query([id])?;
@@ -161,7 +159,6 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Deletes a manifest.
     pub(crate) fn drop_manifest(&self, id: i64) -> Result<(), StoreError> {
         self.0.execute("DELETE FROM manifests WHERE id = ?", [id])?;
         self.publish()

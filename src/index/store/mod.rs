@@ -40,7 +40,6 @@ pub enum StoreError {
         /// Its format version.
         found: u32,
     },
-    /// It is damaged.
     #[error("the index is damaged; run `codeyard index --force`")]
     Damaged,
     /// The disk or a quota is full.
@@ -58,7 +57,6 @@ pub enum StoreError {
     Io(String),
 }
 
-/// One connection to the database.
 #[derive(Debug)]
 pub(super) struct IndexStore(Connection);
 

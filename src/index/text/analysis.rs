@@ -45,7 +45,6 @@ pub(super) enum PatternInfo {
     },
 }
 
-/// Analyses an expression.
 pub(super) fn analyse(hir: &Hir) -> PatternInfo {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => PatternInfo::empty(),

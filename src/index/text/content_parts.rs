@@ -14,9 +14,7 @@ pub(super) const PART_BYTES: usize = if cfg!(any(test, fuzzing)) { 64 } else { 1
 /// The parts of one content from the first to the last candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PartSpan {
-    /// The content.
     pub content: ContentNo,
-    /// The range of parts.
     pub parts: Range<u32>,
     /// The number of parts of the content.
     pub of: u32,
@@ -58,7 +56,6 @@ impl CoveredContents {
         covered
     }
 
-    /// The number of parts.
     pub(super) fn parts(&self) -> u32 {
         self.ends.last().copied().unwrap_or(0)
     }

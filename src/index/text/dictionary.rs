@@ -60,10 +60,8 @@ impl DictionaryEntry {
     }
 }
 
-/// The position of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DictionaryBlock {
-    /// Its first gram.
     pub(super) first: Gram,
     /// The offset of its first list.
     lists_at: u64,
@@ -74,7 +72,6 @@ pub(super) struct DictionaryBlock {
     checksum: u32,
 }
 
-/// Builds a dictionary.
 #[derive(Debug, Default)]
 pub(super) struct DictionaryBuilder {
     /// The encoded blocks. Offsets of blocks count from the beginning of this buffer until [`Self::table`] converts them.

@@ -9,13 +9,15 @@ use super::line_display;
 use super::pattern::Pattern;
 use super::search::{ContentSource, FileReadOutcome, LineMatch, SearchedFile, UnreadReason};
 use crate::ManifestEntry;
-use crate::limits::KEPT_READ_BUFFER_BYTES;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Read buffer that a searching thread keeps from one file to the next, in bytes.
+const KEPT_READ_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
 /// Bytes that are read after a piece, because its last line may end there.
 const PIECE_OVERRUN_BYTES: u64 = 512;
@@ -32,7 +34,6 @@ pub(super) struct SearchWorker<'a> {
     bytes: Vec<u8>,
 }
 
-/// The matches in one file.
 pub(super) struct FileMatches {
     /// The number of matching lines.
     pub(super) count: u64,

@@ -20,9 +20,7 @@ pub(super) struct Footer {
     pub(super) table_at: u64,
     /// The offset of the contents section.
     pub(super) contents_at: u64,
-    /// The number of contents.
     pub(super) contents: u32,
-    /// The number of their parts.
     pub(super) parts: u32,
     /// The checksum of the table of blocks.
     pub(super) table_checksum: u32,

@@ -28,7 +28,6 @@ pub type Candidate = (ContentNo, Range<u32>, u32);
 /// What a segment answers.
 #[derive(Debug)]
 pub struct SegmentAnswers {
-    /// Its contents.
     pub contents: Vec<ContentNo>,
     /// Whether all its sections are whole.
     pub verified: io::Result<()>,

@@ -5,9 +5,12 @@
 
 use super::file_search::LineRange;
 use super::search::LineMatch;
-use crate::limits::{MAX_SHOWN_LINE_BYTES, MAX_SHOWN_MATCHES};
+use crate::limits::MAX_SHOWN_LINE_BYTES;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
+
+/// Matches of one line whose positions are returned.
+const MAX_SHOWN_MATCHES: usize = 64;
 
 /// The line `range` of `text`, with `context` lines before and after it.
 pub(super) fn display_line(

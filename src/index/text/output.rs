@@ -15,9 +15,7 @@ use codeyard_base::atomic_file::{self, Durability};
 /// The counts and the size of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SegmentInfo {
-    /// The number of contents.
     pub contents: u32,
-    /// The number of their parts.
     pub parts: u32,
     /// The number of different grams.
     pub grams: u32,

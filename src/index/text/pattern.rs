@@ -3,13 +3,18 @@
 //! Invariant: the matcher and the gram plan come from the same text with the same settings, so they agree.
 
 use super::plan::GramPlan;
-use crate::limits::{MAX_PATTERN_BYTES, MAX_REGEX_BYTES, REGEX_CACHE_BYTES};
+use crate::limits::MAX_PATTERN_BYTES;
 use codeyard_model::code::CaseRule;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{self, Ast, ClassSet, ClassSetItem, Literal, parse};
 use regex_syntax::hir::Look;
 use std::fmt;
+
+/// Largest compiled regular expression, in bytes.
+const MAX_REGEX_BYTES: usize = 16 * 1024 * 1024;
+/// Cache of a regular expression's states in each searching thread, in bytes; a full cache is cleared.
+const REGEX_CACHE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The deepest nesting of groups, as in ripgrep.
 const MAX_NESTING: u32 = 250;
@@ -165,9 +170,7 @@ fn syntax_error(what: &dyn fmt::Display, source: &str, offset: usize, from: usiz
 /// Whether a pattern's literals contain letters in upper case. Classes such as `\pL` don't count.
 #[derive(Default)]
 struct LiteralCase {
-    /// There is a literal.
     any: bool,
-    /// A literal is in upper case.
     any_upper: bool,
 }
 

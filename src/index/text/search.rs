@@ -12,12 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 /// Files that a thread takes at a time.
 const CHUNK_FILES: usize = 16;
 
-/// The outcome of reading a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileReadOutcome {
     /// Its bytes were read.
     Done,
-    /// It cannot be searched.
     Failed(UnreadReason),
 }
 
@@ -28,7 +26,6 @@ pub(crate) enum UnreadReason {
     Gone,
     /// It has changed since it was indexed.
     Changed,
-    /// Reading it failed.
     Unreadable,
     /// It is larger than the limit.
     TooLarge,
@@ -51,7 +48,6 @@ pub(crate) struct SearchOptions<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// One matching line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LineMatch {
     /// The index of its file in the searched files.
@@ -90,10 +86,8 @@ pub(crate) struct TextMatches {
 /// The results of files, by the file's index.
 type FileResults<T> = Vec<(usize, Result<T, UnreadReason>)>;
 
-/// A file to search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SearchedFile<'a> {
-    /// The file.
     pub entry: &'a ManifestEntry,
     /// The piece that contains all its matches; `None` for the whole file.
     pub piece: Option<FilePiece>,

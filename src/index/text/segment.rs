@@ -111,7 +111,6 @@ impl Segment {
         self.info.parts
     }
 
-    /// The number of dictionary blocks.
     pub(super) fn block_count(&self) -> usize {
         self.blocks.len()
     }
@@ -121,7 +120,6 @@ impl Segment {
         self.blocks.partition_point(|block| block.first <= gram).checked_sub(1)
     }
 
-    /// The entries of a block.
     pub(super) fn block(&self, at: usize) -> io::Result<Vec<DictionaryEntry>> {
         let Some(block) = self.blocks.get(at) else { return Ok(Vec::new()) };
         block.entries(&read(&self.file, block.at, u64::from(block.length))?)

@@ -65,7 +65,6 @@ impl SortedRuns {
         self.file.write_all_at(&bytes, at)
     }
 
-    /// Merges all runs.
     pub(super) fn merged(&self) -> io::Result<MergedRuns<'_>> {
         let written = self.written.lock().clone();
         let readers = written.into_iter().map(|(at, length)| {
@@ -79,7 +78,6 @@ impl SortedRuns {
         Ok(MergedRuns { readers, grams })
     }
 
-    /// The path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

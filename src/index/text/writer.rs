@@ -7,10 +7,12 @@ use super::output::{SegmentInfo, SegmentOutput, with_suffix};
 use super::posting_lists::sort_and_dedup;
 use super::sorted_runs::{Pair, SortedRuns};
 use crate::ContentNo;
-use crate::limits::TEXT_PAIRS_IN_MEMORY;
 use parking_lot::Mutex;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Pairs of a gram and a part, 16 bytes each, held in memory while the text index is built; further ones are spilled to disk.
+const TEXT_PAIRS_IN_MEMORY: usize = 8 * 1024 * 1024;
 
 /// Builds a segment. Each calling thread uses memory for its share of [`TEXT_PAIRS_IN_MEMORY`] pairs of 16 bytes, plus 3 MiB.
 pub(crate) struct SegmentWriter {

@@ -297,7 +297,6 @@ fn serve(answer: impl Fn(TcpStream) + Send + 'static) -> String {
     address
 }
 
-/// The path of a request.
 fn requested(stream: &mut TcpStream) -> String {
     let mut request = Vec::new();
     let mut byte = [0];

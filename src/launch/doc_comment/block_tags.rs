@@ -27,7 +27,6 @@ enum Section {
     Skipped,
 }
 
-/// The Markdown of a comment.
 pub(super) fn to_markdown(text: &str) -> String {
     let mut tagged = TaggedText::default();
     let mut section = Section::Description;

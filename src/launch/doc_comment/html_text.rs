@@ -88,7 +88,6 @@ fn convert(text: &str, replace: impl Fn(&str, &str, &mut String)) -> String {
     tidy_spans(&out)
 }
 
-/// A code block.
 fn fenced(code: &str) -> String {
     let code = code.trim_start_matches("<code>").trim_end().trim_end_matches("</code>");
     let code = code.trim_start().strip_prefix("{@code").map_or(code, |inner| inner.trim_end().trim_end_matches('}'));

@@ -31,7 +31,6 @@ const SECTIONS: [(&str, &str); 22] = [
     ("todo", "Notes"),
 ];
 
-/// The Markdown of a docstring.
 pub(crate) fn to_markdown(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut out: Vec<String> = Vec::new();

@@ -8,9 +8,12 @@ use codeyard_runs::stage::{StageError, StopFlag};
 use super::ClaimLedger;
 use crate::artifacts::facts::ApiItem;
 use crate::doc_comment::{self, one_sentence};
-use crate::limits::{MAX_API_ITEMS, MAX_DEFINITION_LINES};
+use crate::limits::MAX_API_ITEMS;
 use crate::product_sources::{ParsedSource, has_hidden_signs, without_hidden_signs};
 use crate::public_api::Selection;
+
+/// Lines of a definition that are evidence for it.
+const MAX_DEFINITION_LINES: usize = 60;
 
 /// Longest name of an item.
 const MAX_NAME_BYTES: usize = 240;

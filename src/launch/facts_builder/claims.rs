@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::facts::{Claim, Evidence, EvidenceMap, Fact};
 
-/// The claims so far.
 pub(super) struct ClaimLedger {
     map: EvidenceMap,
 }
@@ -47,7 +46,6 @@ impl ClaimLedger {
         Some(Fact { text: text.to_owned(), claim })
     }
 
-    /// The evidence map.
     pub(super) fn into_map(self) -> EvidenceMap {
         self.map
     }

@@ -83,7 +83,6 @@ impl<'a> PackageFacts<'a> {
         self.inventory.files.iter().any(|file| file.path == path)
     }
 
-    /// The whole manifest as text.
     pub(super) fn manifest_text(&self) -> Option<SourceText> {
         self.reader.text(&self.manifest?.path, MAX_PACKAGE_MANIFEST_BYTES)
     }
@@ -272,7 +271,6 @@ fn is_file_name(text: &str) -> bool {
         || lower.starts_with("licen")
 }
 
-/// The kinds of manifests of a platform.
 fn kinds(platform: &str) -> &'static [ManifestKind] {
     match platform {
         "python" => &[ManifestKind::Python],

@@ -3,10 +3,13 @@
 use super::ClaimLedger;
 use crate::artifacts::facts::Fact;
 use crate::doc_comment::one_sentence;
-use crate::limits::{MAX_FEATURES, MAX_README_CLAIM_BYTES};
+use crate::limits::MAX_FEATURES;
 use crate::product_sources::ParsedSource;
 use crate::readme::{PartKind, Readme, ReadmePart};
 use crate::run_config::RunConfig;
+
+/// Length of one claim of a README, in bytes; longer ones are left out.
+const MAX_README_CLAIM_BYTES: usize = 600;
 
 /// Words in the titles of sections that list what a product can do.
 const FEATURE_TITLES: [&str; 9] = [

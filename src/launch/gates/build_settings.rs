@@ -9,8 +9,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::limits::{MAX_SITE_CONFIG_BYTES, MAX_SITE_MODULES};
+use crate::limits::MAX_SITE_CONFIG_BYTES;
 use crate::site_scout::hugo_config::{form_of, parse, placed};
+
+/// Themes and modules of a site whose configurations are checked.
+const MAX_SITE_MODULES: usize = 200;
 
 /// A setting that a site can't be built with.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +22,6 @@ pub(crate) struct RefusedSetting {
     pub(crate) file: String,
     /// The key; empty if the file can't be read.
     pub(crate) key: String,
-    /// Why.
     pub(crate) reason: String,
 }
 
@@ -27,7 +29,6 @@ pub(crate) struct RefusedSetting {
 #[derive(Default)]
 struct Found {
     refused: BTreeSet<RefusedSetting>,
-    /// Folders with themes.
     theme_dirs: BTreeSet<String>,
     /// Themes and modules.
     names: BTreeSet<String>,

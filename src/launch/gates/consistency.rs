@@ -8,7 +8,6 @@ use super::{Edit, Finding, LoadedPage, Scene};
 use crate::issue::{GateName, Issue, Severity};
 use crate::page_blocks::{BlockKind, PageBlock};
 
-/// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for plan in &scene.input.plan.pages {

@@ -37,7 +37,6 @@ fn is_asked(target: &str) -> bool {
     is_outer(target) && target.contains("://") && fault(target).is_none()
 }
 
-/// The findings.
 pub(crate) fn run(scene: &Scene<'_>, answers: &Answers<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for page in scene.pages() {

@@ -7,7 +7,6 @@ use crate::front_matter::FrontMatterForm;
 use crate::issue::{GateName, Issue, Severity};
 use crate::page_front_matter;
 
-/// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for page in scene.pages() {

@@ -4,7 +4,6 @@ use super::{Edit, Finding, LoadedPage, Scene};
 use crate::issue::{GateName, Issue, Severity};
 use crate::page_blocks::BlockKind;
 
-/// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, reason) in &scene.unreadable {

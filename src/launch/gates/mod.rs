@@ -32,9 +32,7 @@ use crate::validator::GateInput;
 /// A fault, and what would repair it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Finding {
-    /// The fault.
     pub(crate) issue: Issue,
-    /// The repair.
     pub(crate) edit: Option<Edit>,
 }
 
@@ -57,7 +55,6 @@ pub(crate) struct LoadedPage<'p> {
     pub(crate) path: String,
     /// The whole file.
     pub(crate) text: String,
-    /// Its front matter.
     pub(crate) head: Result<Head, FrontMatterError>,
     /// The byte at which the body begins.
     pub(crate) body_at: usize,
@@ -73,7 +70,6 @@ pub(crate) struct LoadedPage<'p> {
 pub(crate) struct Head {
     /// How it is written; `None` if there is none.
     pub(crate) form: Option<FrontMatterForm>,
-    /// Its keys.
     pub(crate) keys: Map<String, Value>,
 }
 
@@ -129,14 +125,12 @@ impl<'s> Scene<'s> {
         items.into_iter().take_while(|_| !self.stop.is_set())
     }
 
-    /// The page with this path.
     pub(crate) fn page(&self, path: &str) -> Option<&LoadedPage<'s>> {
         self.pages.iter().find(|page| page.path == path)
     }
 }
 
 impl<'p> LoadedPage<'p> {
-    /// The page with this text.
     pub(crate) fn of(plan: Option<&'p PlannedPage>, path: &str, text: String) -> Self {
         let (head, body_at, body_line) = match front_matter::split(&text) {
             Ok(page) => {
@@ -150,7 +144,6 @@ impl<'p> LoadedPage<'p> {
         Self { plan, path: path.to_owned(), head, body_at, body_line, parts, blocks, text }
     }
 
-    /// The body.
     pub(crate) fn body(&self) -> &str {
         &self.text[self.body_at..]
     }

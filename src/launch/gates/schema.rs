@@ -33,7 +33,6 @@ const READERS: [(&str, Reader); 9] = [
     (names::DIFF_REPORT, reads::<DiffReport>),
 ];
 
-/// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let input = scene.input;
     let mut findings = Vec::new();

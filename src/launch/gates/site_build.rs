@@ -8,7 +8,9 @@ use super::build_settings::{self, RefusedSetting};
 use super::{Finding, Scene, is_page};
 use crate::hugo::{self, BuiltSite, SiteBuildOrder};
 use crate::issue::{GateName, Issue, Severity};
-use crate::limits::MAX_BUILD_BYTES;
+
+/// Size of a built site, in bytes.
+const MAX_BUILD_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Lines of Hugo's output that a report shows.
 const LOG_LINES: usize = 20;

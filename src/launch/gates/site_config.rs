@@ -4,7 +4,6 @@ use super::{Finding, Scene};
 use crate::allowed_paths::AllowedPaths;
 use crate::issue::{GateName, Issue, Severity};
 
-/// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let (input, mut findings) = (scene.input, Vec::new());
     let allowed = AllowedPaths::parse(&input.config.allowed_paths).ok();

@@ -10,7 +10,6 @@ use crate::page_blocks::{BlockKind, PageBlock};
 use crate::safe_markdown;
 use crate::snippet_curator::parses;
 
-/// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let facts = scene.input.facts;
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

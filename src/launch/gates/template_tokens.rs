@@ -9,7 +9,6 @@ const TOKENS: [(&str, &str); 4] = [("{{", "}}"), ("{%", "%}"), ("[[claim:", "]]"
 /// Words that stand for text that is missing.
 const PLACEHOLDERS: [&str; 7] = ["TODO", "TBD", "FIXME", "XXX", "PLACEHOLDER", "Lorem ipsum", "lorem ipsum"];
 
-/// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let blocks = scene.pages().flat_map(|page| page.blocks.iter().map(move |block| (page, block)));
     scene.in_time(blocks).filter_map(|(page, block)| of_block(scene, page, block)).collect()
@@ -72,7 +71,6 @@ fn is_word(text: &str, at: usize, length: usize) -> bool {
     !is_letter(text[..at].chars().next_back()) && !is_letter(text[at + length..].chars().next())
 }
 
-/// What a token stands for.
 fn value(scene: &Scene<'_>, token: &str) -> Option<String> {
     let inner = token.strip_prefix("{{")?.strip_suffix("}}")?.trim().trim_start_matches('.');
     let facts = scene.input.facts;

@@ -10,7 +10,6 @@ use crate::artifacts::page_claims::ClaimedBlock;
 use crate::issue::{GateName, Issue, Severity};
 use crate::page_blocks::{BlockKind, PageBlock};
 
-/// The findings.
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
     let mut source = Source::default();
     let listed: BTreeMap<&str, &[ClaimedBlock]> =
@@ -146,7 +145,6 @@ fn is_place(block: &PageBlock, claimed: &ClaimedBlock, scene: &Scene<'_>, number
     lines || numbers(&scene.input.config.product_name).contains(number)
 }
 
-/// The numbers of a text.
 fn numbers(text: &str) -> BTreeSet<String> {
     let digits = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
     digits.map(str::to_owned).collect()

@@ -4,7 +4,9 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{ManifestValues, cleaned, value};
 use crate::artifacts::repository::ManifestValue;
-use crate::limits::MAX_MANIFEST_NODES;
+
+/// Nodes of one manifest in XML.
+const MAX_MANIFEST_NODES: u32 = 100_000;
 
 /// A document without entities of its own: a definition could grow without end.
 fn parse(text: &str) -> Option<Document<'_>> {

@@ -11,10 +11,12 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use crate::artifacts::facts::{Claim, EvidenceMap};
 use crate::artifacts::page_claims::ClaimedBlock;
 use crate::gates::template_tokens;
-use crate::limits::MAX_WRITTEN_BLOCK_BYTES;
 use crate::page_blocks::{BlockKind, PageBlock, blocks, options};
 use crate::product_sources::has_hidden_signs;
 use crate::{cited_markdown, safe_markdown};
+
+/// Length of a block that a language model has written, in bytes.
+const MAX_WRITTEN_BLOCK_BYTES: usize = 2_000;
 
 /// Words outside code that a block has at least; labels such as `Version` stay as they are.
 const MIN_PROSE_WORDS: usize = 3;
@@ -41,7 +43,6 @@ pub(super) struct Candidate {
 
 /// What proves a text.
 pub(super) struct Proofs<'p> {
-    /// The proofs.
     pub(super) evidence: &'p EvidenceMap,
     /// The names of the product and its platform, which need no proof.
     pub(super) known_names: [&'p str; 2],
@@ -65,7 +66,6 @@ pub(super) struct Reworded {
 struct Words {
     /// Text outside code.
     prose: String,
-    /// The code spans.
     code: Vec<String>,
 }
 

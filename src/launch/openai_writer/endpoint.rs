@@ -12,13 +12,15 @@ use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::Value;
 
 use crate::http_client::{ContentError, Waits, asked_wait, bounded, client, run_until_stopped};
-use crate::limits::{MAX_ANSWER_BYTES, MAX_LLM_RETRIES, MAX_RETRY_DELAY_S};
+use crate::limits::{MAX_ANSWER_BYTES, MAX_RETRY_DELAY_S};
+
+/// Further requests after one that has failed for a reason that may pass.
+const MAX_LLM_RETRIES: usize = 3;
 
 /// A model and where it is.
 pub(super) struct Endpoint<'e> {
     /// The beginning of its address.
     pub(super) base_url: &'e str,
-    /// The key.
     pub(super) key: Option<&'e str>,
     /// The time of one request.
     pub(super) request_limit: Duration,
@@ -26,16 +28,13 @@ pub(super) struct Endpoint<'e> {
     pub(super) waits: Waits,
 }
 
-/// What a model has answered.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// Its text.
     pub(super) text: String,
     /// Whether the service says that the text is cut off.
     pub(super) is_cut: bool,
     /// The tokens of the prompt, as the service counts them.
     pub(super) prompt_tokens: Option<u64>,
-    /// The tokens of the answer.
     pub(super) completion_tokens: Option<u64>,
 }
 

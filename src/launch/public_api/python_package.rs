@@ -23,7 +23,6 @@ const NOT_PACKAGES: [&str; 12] =
 /// Files that aren't modules for users.
 const NOT_MODULES: [&str; 6] = ["setup", "conftest", "__main__", "conf", "noxfile", "tasks"];
 
-/// A module.
 struct PythonModule {
     file: usize,
     is_package: bool,

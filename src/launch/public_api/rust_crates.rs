@@ -12,8 +12,11 @@ use codeyard_runs::stage::{StageError, StopFlag};
 
 use super::use_tree::{UsePath, use_paths};
 use super::{Selection, attributes_of, is_hidden_in_docs};
-use crate::limits::{MAX_API_NAME_BYTES, MAX_API_PATH_BYTES, MAX_REEXPORT_STEPS};
+use crate::limits::{MAX_API_NAME_BYTES, MAX_REEXPORT_STEPS};
 use crate::product_sources::{ParsedSource, folder, join};
+
+/// Length of the path of a module of the API, in bytes; modules with longer ones are left out.
+const MAX_API_PATH_BYTES: usize = 500;
 
 /// Steps of name resolution in one repository.
 const MAX_STEPS: u32 = 2_000_000;
@@ -21,15 +24,12 @@ const MAX_STEPS: u32 = 2_000_000;
 /// A public path in the order of preference.
 type PathRank = (bool, usize, usize, String);
 
-/// A crate of the repository.
 pub(super) struct CrateRoot {
     /// Its name in source code.
     pub(super) name: String,
-    /// Its root file.
     pub(super) path: String,
 }
 
-/// A module of a crate.
 struct CrateModule {
     file: usize,
     /// The symbol that is the module; `None` if it is the whole file.

@@ -2,7 +2,6 @@
 //!
 //! It reads the text of one declaration and resolves nothing. Invariant: any text gives some list; its length is bounded by the text.
 
-/// One path of a `use`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UsePath {
     /// The segments; those in front of the star of a glob.

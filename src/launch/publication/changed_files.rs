@@ -25,7 +25,6 @@ pub(super) struct NewContent {
     pub(super) mode: String,
     /// Git's name of the content.
     pub(super) blob: String,
-    /// The content.
     pub(super) bytes: Vec<u8>,
 }
 

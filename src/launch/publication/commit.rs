@@ -21,9 +21,7 @@ pub(super) const EMAIL: &str = "codeyard@localhost";
 /// What is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
-    /// The commit.
     pub(super) commit: String,
-    /// Its message.
     pub(super) message: String,
     /// The title of the commit and of the pull request.
     pub(super) title: String,

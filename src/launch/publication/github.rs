@@ -15,9 +15,10 @@ use super::service::{Service, ServiceRequest, ServiceResponse};
 use super::{PublishRequest, branch_exists, branch_of, is_commit, is_web_address, service_error};
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::pull_request::PullRequest;
-use crate::limits::MAX_PULL_REQUEST_CHARS;
 
-/// A publication in progress.
+/// Characters of a pull request's description that the commit service `github` takes.
+const MAX_PULL_REQUEST_CHARS: usize = 60_000;
+
 struct Publication<'p> {
     request: &'p PublishRequest<'p>,
     change: &'p Change,
@@ -37,7 +38,6 @@ struct Opened {
     number: Option<u64>,
 }
 
-/// Publishes the change.
 pub(super) fn publish(
     request: &PublishRequest<'_>,
     change: &Change,
@@ -240,7 +240,6 @@ impl Publication<'_> {
     }
 }
 
-/// What was made.
 enum Made<T> {
     /// By the request.
     Now(ServiceResponse),

@@ -16,7 +16,6 @@ use super::{PublishRequest, branch_of, is_commit, is_web_address, service_error}
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::pull_request::PullRequest;
 
-/// Publishes the change.
 pub(super) fn publish(
     request: &PublishRequest<'_>,
     change: &Change,

@@ -17,7 +17,6 @@ use crate::repository_address::{RepositoryAddress, shown};
 const RECEIVER: &str = "--receive-pack=git -c core.hooksPath=/dev/null -c safe.directory='*' -c core.fsmonitor=false \
                         -c core.alternateRefsCommand=true -c receive.autogc=false receive-pack";
 
-/// Publishes the branch.
 pub(super) fn publish(
     request: &PublishRequest<'_>,
     change: &Change,

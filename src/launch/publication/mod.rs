@@ -35,7 +35,6 @@ const GITHUB_API_VERSION: &str = "2022-11-28";
 /// What the operator allows runs to publish to, and to let write.
 #[derive(Debug, Clone)]
 pub struct PublicationSettings {
-    /// The services.
     pub services: Vec<AllowedService>,
     /// The time of one request to a service.
     pub request_limit: Duration,
@@ -52,9 +51,7 @@ pub struct AllowedService {
 
 /// What is published.
 pub struct PublishRequest<'p> {
-    /// The configuration of the run.
     pub config: &'p RunConfig,
-    /// The run.
     pub run: &'p RunId,
     /// The working copy of the site.
     pub site: &'p Path,
@@ -68,13 +65,10 @@ pub struct PublishRequest<'p> {
     pub checkout_settings: &'p CheckoutSettings,
     /// What the operator allows.
     pub settings: &'p PublicationSettings,
-    /// The pages.
     pub plan: &'p PagePlan,
     /// The last report.
     pub report: &'p ValidationReport,
-    /// The proofs.
     pub evidence: &'p EvidenceMap,
-    /// What the pages claim.
     pub claims: &'p PageClaims,
     /// What is known of the product.
     pub facts: &'p ProductFacts,
@@ -176,7 +170,6 @@ fn publish_with(request: &PublishRequest<'_>, waits: Waits, stop: &StopFlag) -> 
     }
 }
 
-/// The branch of a run.
 fn branch_of(request: &PublishRequest<'_>) -> String {
     format!("launch/{}/{}", request.run, request.config.product_slug)
 }

@@ -7,9 +7,12 @@ use std::fmt::Write as _;
 
 use super::PublishRequest;
 use crate::artifacts::patch::DiffReport;
-use crate::limits::{MAX_LISTED_PAGES, MAX_LISTED_PROOFS};
 
-/// The title.
+/// Pages that the text of a pull request lists.
+const MAX_LISTED_PAGES: usize = 100;
+/// Places of the source that the text of a pull request lists.
+const MAX_LISTED_PROOFS: usize = 50;
+
 pub(super) fn title(request: &PublishRequest<'_>) -> String {
     let name = &request.config.product_name;
     match &request.facts.version {
@@ -18,7 +21,6 @@ pub(super) fn title(request: &PublishRequest<'_>) -> String {
     }
 }
 
-/// The message of the commit.
 pub(super) fn commit_message(request: &PublishRequest<'_>) -> String {
     let (url, commit) = (&request.config.github_repo_url, &request.product_checkout.commit);
     format!("{}\n\nSource: {url} at {commit}", title(request))

@@ -14,41 +14,38 @@ use serde_json::Value;
 
 use super::service_error;
 use crate::http_client::{ContentError, Waits, asked_wait, bounded, client, run_until_stopped};
-use crate::limits::{MAX_ANSWER_BYTES, MAX_RETRY_DELAY_S, MAX_SERVICE_TRIES};
+use crate::limits::{MAX_ANSWER_BYTES, MAX_RETRY_DELAY_S};
+
+/// Tries of a request to a commit service: the first one, and further ones after failures that may pass.
+const MAX_SERVICE_TRIES: usize = 3;
 
 /// How a request names its sender.
 const AGENT: &str = concat!("codeyard/", env!("CARGO_PKG_VERSION"));
 /// Characters of a service's own message that an error shows.
 const SHOWN_CHARS: usize = 300;
 
-/// A commit service.
 pub(super) struct Service<'s> {
     client: Client,
     base_url: &'s str,
     token: Option<String>,
-    /// Headers of each request.
     headers: Vec<(&'static str, String)>,
     waits: Waits,
     stop: &'s StopFlag,
 }
 
-/// A request.
 #[derive(Debug, Clone)]
 pub(super) struct ServiceRequest<'r> {
     /// `GET` or `POST`.
     pub(super) method: Method,
     /// The path below the base address, with its query.
     pub(super) path: &'r str,
-    /// The content.
     pub(super) body: Option<&'r Value>,
     /// The `Idempotency-Key`.
     pub(super) key: Option<&'r str>,
 }
 
-/// A response.
 #[derive(Debug, Clone)]
 pub(super) struct ServiceResponse {
-    /// The status.
     pub(super) status: StatusCode,
     /// The content; null if it isn't JSON.
     pub(super) body: Value,
@@ -123,7 +120,6 @@ impl<'s> Service<'s> {
         }
     }
 
-    /// The tries of one change.
     pub(super) fn tries(&self) -> Tries {
         let waits = ExponentialBuilder::default()
             .with_min_delay(self.waits.first)
@@ -142,7 +138,6 @@ impl<'s> Service<'s> {
         if response.is_transient() { Err(self.refusal(&response, "answer")) } else { Ok(response) }
     }
 
-    /// Sends a request once.
     pub(super) fn send_once(&self, request: &ServiceRequest<'_>) -> Result<ServiceResponse, NoResponse> {
         match run_until_stopped(self.exchange(request), self.stop) {
             Ok(Some(exchanged)) => exchanged,
@@ -252,14 +247,12 @@ impl ServiceResponse {
         matches!(self.status, StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT)
     }
 
-    /// A text of the content.
     pub(super) fn text(&self, pointer: &str) -> Option<&str> {
         self.body.pointer(pointer)?.as_str()
     }
 }
 
 impl NoResponse {
-    /// The error.
     pub(super) fn into_error(self) -> StageError {
         self.error
     }

@@ -6,7 +6,6 @@ use super::{PartKind, ReadmePart};
 use crate::doc_comment::{inline_markdown, rst_inline};
 use crate::product_sources::SourceText;
 
-/// The parts of a text.
 pub(super) fn parts(source: &SourceText) -> Vec<ReadmePart> {
     let mut parts = Vec::new();
     let mut rules: Vec<char> = Vec::new();

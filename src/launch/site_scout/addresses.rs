@@ -10,7 +10,6 @@ use super::hugo_config::HugoConfig;
 /// A file of a page, placed among the content folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlacedPage<'p> {
-    /// The language.
     pub(crate) language: String,
     /// The path below the content folder, without the ending and without a language before it.
     pub(crate) stem: &'p str,

@@ -10,7 +10,6 @@ use super::pages::ReadPage;
 use crate::run_config::{LayoutMode, RunConfig, SiteKind};
 use crate::sites::Sites;
 
-/// The folders of a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SiteLayout {
     pub(super) default_language: String,

@@ -7,9 +7,14 @@ use super::addresses::{address, place};
 use super::front_matter_rules::PageKeys;
 use super::hugo_config::HugoConfig;
 use crate::front_matter::split;
-use crate::limits::{MAX_SITE_PAGE_BYTES, MAX_SITE_PAGES, MAX_SITE_PAGES_FOR_STYLE};
+use crate::limits::MAX_SITE_PAGES;
 use crate::markdown_page;
 use crate::run_config::SiteKind;
+
+/// Size of an existing page that is read, in bytes; of larger ones only the path counts.
+const MAX_SITE_PAGE_BYTES: u64 = 1024 * 1024;
+/// Existing pages whose lists are looked at for their style.
+const MAX_SITE_PAGES_FOR_STYLE: usize = 500;
 
 /// The markers of list items.
 pub(super) const BULLETS: [char; 3] = ['-', '*', '+'];
@@ -17,7 +22,6 @@ pub(super) const BULLETS: [char; 3] = ['-', '*', '+'];
 /// Bytes of a page that show its style.
 const MAX_STYLE_BYTES: usize = 64 * 1024;
 
-/// One page.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReadPage {
     pub(super) path: String,

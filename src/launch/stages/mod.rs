@@ -231,7 +231,6 @@ fn written(name: &str, value: &impl Serialize) -> (String, Vec<u8>) {
     (name.to_owned(), to_bytes(value))
 }
 
-/// An output of artifacts alone.
 fn output(artifacts: Vec<(String, Vec<u8>)>) -> ItemOutput {
     ItemOutput { artifacts, events: Vec::new(), result: json!({}) }
 }

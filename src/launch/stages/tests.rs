@@ -329,7 +329,6 @@ fn a_broken_draft_is_repaired_by_one_fix_after_the_other() {
     assert!(fs::read_to_string(&start).unwrap().contains("pip install tabtidy\n"));
 }
 
-/// An artifact of a run.
 fn read_artifact<T: DeserializeOwned>(run: &LiveRun, name: &str) -> T {
     let (_, content) = run.artifact(name).unwrap().unwrap();
     serde_json::from_slice(&content).unwrap()

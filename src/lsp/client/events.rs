@@ -29,7 +29,6 @@ pub enum ServerEvent {
     /// A notification: diagnostics, progress, status, or a method that
     /// [`ClientHost::wants`](super::server_requests::ClientHost::wants).
     Notification {
-        /// Its method.
         method: String,
         /// Its params, not decoded.
         params: Option<Box<RawValue>>,
@@ -41,16 +40,10 @@ pub enum ServerEvent {
     },
     /// The server registered capabilities; [`LspClient::capabilities`](super::LspClient::capabilities) already
     /// has them.
-    Registered {
-        /// The methods.
-        methods: Vec<String>,
-    },
+    Registered { methods: Vec<String> },
     /// The server unregistered capabilities; [`LspClient::capabilities`](super::LspClient::capabilities)
     /// already dropped them.
-    Unregistered {
-        /// The methods.
-        methods: Vec<String>,
-    },
+    Unregistered { methods: Vec<String> },
     /// Events were dropped at this point, not counting log messages: what was derived from events may be stale.
     Lost {
         /// How many were dropped.

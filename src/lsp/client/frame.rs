@@ -60,7 +60,6 @@ pub enum FrameError {
     /// A large frame was not complete in time, or made no progress while others waited for its room.
     #[error("the frame was not complete in time")]
     Stalled,
-    /// Reading failed.
     #[error("reading failed: {0}")]
     Io(io::ErrorKind),
 }
@@ -393,7 +392,6 @@ impl EncodedFrame {
     }
 }
 
-/// Counts a written batch.
 pub(super) fn count_written(counters: &LiveCounters, bytes: usize, frames: u64) {
     counters.bytes_written.fetch_add(bytes as u64, Relaxed);
     counters.frames_written.fetch_add(frames, Relaxed);

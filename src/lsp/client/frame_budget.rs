@@ -18,6 +18,12 @@ use super::counters::{LiveCounters, increment};
 use super::frame::FrameError;
 use crate::limits;
 
+/// All frames that are being read from all language servers together, in bytes.
+const MAX_FRAMES_IN_FLIGHT_BYTES: usize = 48 * 1024 * 1024;
+/// The part of the frames in flight that one language server may always use, in bytes. With many servers it is less: a
+/// sixth of the budget is divided equally among them.
+const FRAME_SHARE_BYTES: usize = 1024 * 1024;
+
 /// One part in this many of the budget is divided equally among the connections.
 const RESERVED_PART: usize = 6;
 
@@ -87,7 +93,7 @@ struct WaitingRequest<'a> {
 
 impl Default for FrameBudget {
     fn default() -> Self {
-        Self::new(limits::MAX_FRAMES_IN_FLIGHT_BYTES)
+        Self::new(MAX_FRAMES_IN_FLIGHT_BYTES)
     }
 }
 
@@ -95,7 +101,7 @@ impl FrameBudget {
     /// A budget of `bytes`, at most `MAX_FRAMES_IN_FLIGHT_BYTES`.
     pub fn new(bytes: usize) -> Self {
         Self(Arc::new(BudgetState {
-            total: bytes.min(limits::MAX_FRAMES_IN_FLIGHT_BYTES),
+            total: bytes.min(MAX_FRAMES_IN_FLIGHT_BYTES),
             table: Mutex::default(),
             changed: Notify::new(),
             queued_events: AtomicUsize::new(0),
@@ -129,7 +135,6 @@ impl FrameBudget {
         own + size <= limits::EVENT_QUEUE_SHARE_BYTES || self.queued_events() + size <= limits::MAX_QUEUED_EVENTS_BYTES
     }
 
-    /// Counts a queued event.
     pub(super) fn event_queued(&self, size: usize) {
         self.0.queued_events.fetch_add(size, Relaxed);
     }
@@ -153,7 +158,7 @@ impl BudgetTable {
     /// the same room.
     fn admit(&mut self, total: usize, connection: u64, bytes: usize, request: u64) -> bool {
         let reserved = total / RESERVED_PART;
-        let share = (reserved / self.connections.max(1)).min(limits::FRAME_SHARE_BYTES);
+        let share = (reserved / self.connections.max(1)).min(FRAME_SHARE_BYTES);
         let own = self.admitted.get(&connection).copied().unwrap_or_default();
         let all: usize = self.admitted.values().sum();
         if all + bytes > total {
@@ -278,7 +283,7 @@ mod tests {
     #[test]
     fn shares_are_kept_free_and_the_rest_is_given_in_order() {
         let mut table = BudgetTable { connections: 4, ..BudgetTable::default() };
-        let total = limits::MAX_FRAMES_IN_FLIGHT_BYTES;
+        let total = MAX_FRAMES_IN_FLIGHT_BYTES;
         let now = u64::MAX;
         assert!(table.admit(total, 1, 30 * MIB, now));
         assert!(!table.admit(total, 2, 30 * MIB, now), "the common part is full");
@@ -297,6 +302,6 @@ mod tests {
     #[test]
     fn the_largest_frame_always_fits_alone() {
         let mut table = BudgetTable { connections: 1_000, ..BudgetTable::default() };
-        assert!(table.admit(limits::MAX_FRAMES_IN_FLIGHT_BYTES, 1, limits::MAX_FRAME_BYTES, u64::MAX));
+        assert!(table.admit(MAX_FRAMES_IN_FLIGHT_BYTES, 1, limits::MAX_FRAME_BYTES, u64::MAX));
     }
 }

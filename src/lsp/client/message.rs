@@ -11,19 +11,29 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::frame::EncodedFrame;
-use crate::limits;
 
-/// A message from the server.
+/// Longest id of a language server's request, in bytes.
+const MAX_SERVER_REQUEST_ID_BYTES: usize = 256;
+
 #[derive(Debug)]
 pub(super) enum IncomingMessage<'a> {
     /// The response to our request with this id; `Err` is the error object as text.
-    Response { id: u64, outcome: Result<&'a RawValue, &'a RawValue> },
+    Response {
+        id: u64,
+        outcome: Result<&'a RawValue, &'a RawValue>,
+    },
     /// A response that belongs to no request: an error without an id, or an id that we never use.
     Unmatched,
     /// A request that expects a response under this id.
-    Request { id: &'a RawValue, method: Cow<'a, str>, params: Option<&'a RawValue> },
-    /// A notification.
-    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
+    Request {
+        id: &'a RawValue,
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
+    Notification {
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
 }
 
 /// The error object of a response.
@@ -55,7 +65,6 @@ struct MessageFields<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Parses and classifies one message.
 pub(super) fn parse(text: &str) -> Result<IncomingMessage<'_>, MalformedMessage> {
     // serde would accept an array for the fields of a struct, so that `[1,"x"]` would be a request.
     if !text.trim_ascii_start().starts_with('{') {
@@ -65,7 +74,7 @@ pub(super) fn parse(text: &str) -> Result<IncomingMessage<'_>, MalformedMessage>
     match (wire.method, wire.id) {
         (Some(method), Some(id)) => {
             let is_id = matches!(id.get().as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9'));
-            if !is_id || id.get().len() > limits::MAX_SERVER_REQUEST_ID_BYTES {
+            if !is_id || id.get().len() > MAX_SERVER_REQUEST_ID_BYTES {
                 return Err(MalformedMessage);
             }
             Ok(IncomingMessage::Request { id, method, params: wire.params })

@@ -15,6 +15,9 @@ use super::frame::{EncodedFrame, count_written};
 use super::pending_requests::PendingRequests;
 use crate::limits;
 
+/// Answers to the requests of one language server that may wait to be written, in bytes. One answer alone may be larger.
+const MAX_ANSWER_QUEUE_BYTES: usize = 8 * 1024 * 1024;
+
 /// Small frames are written together, up to this many bytes.
 const BATCH_BYTES: usize = 16 * 1024;
 
@@ -47,7 +50,6 @@ struct FrameQueue {
     items: VecDeque<QueuedFrame>,
     /// Frames of our messages, and of responses.
     frames: [usize; 2],
-    /// Their bytes.
     bytes: [usize; 2],
 }
 
@@ -68,7 +70,7 @@ impl OutgoingQueue {
     ) -> Result<(), OutgoingQueueFull> {
         let most = match share {
             QueueShare::Client => limits::MAX_OUTGOING_QUEUE_BYTES,
-            QueueShare::Responses => limits::MAX_ANSWER_QUEUE_BYTES,
+            QueueShare::Responses => MAX_ANSWER_QUEUE_BYTES,
         };
         let size = frame.as_bytes().len();
         let mut queue = self.queue.lock();

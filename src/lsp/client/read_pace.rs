@@ -3,12 +3,15 @@
 //!
 //! A server starts with a credit of [`limits::UNASKED_BURST_BYTES`] and regains [`limits::UNASKED_BYTES_PER_S`]; without credit, the reader waits
 //! and the server with it, since its pipe fills up. Replies that someone waits for cost nothing. Invariants: a wait lasts at most
-//! [`limits::MAX_READ_PAUSE_MS`]; nothing is dropped.
+//! [`MAX_READ_PAUSE_MS`]; nothing is dropped.
 
 use std::time::Duration;
 
 use crate::limits;
 use codeyard_base::clock::Instant;
+
+/// The longest pause between two messages of a language server that writes more, in milliseconds.
+const MAX_READ_PAUSE_MS: u64 = 500;
 
 /// The credit of one server.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ impl ReadPace {
         if self.credit >= 0.0 {
             return Duration::ZERO;
         }
-        let most = limits::MAX_READ_PAUSE_MS as f64 / 1_000.0;
+        let most = MAX_READ_PAUSE_MS as f64 / 1_000.0;
         // What a longer wait would have paid for is forgiven.
         self.credit = self.credit.max(-most * per_s);
         Duration::from_secs_f64(-self.credit / per_s)
@@ -74,8 +77,8 @@ mod tests {
         let mut pace = ReadPace::new();
         pace.spend(limits::UNASKED_BURST_BYTES);
         for _ in 0..3 {
-            assert_eq!(pace.spend(limits::MAX_FRAME_BYTES), Duration::from_millis(limits::MAX_READ_PAUSE_MS));
+            assert_eq!(pace.spend(limits::MAX_FRAME_BYTES), Duration::from_millis(MAX_READ_PAUSE_MS));
         }
-        assert!(pace.spend(1) <= Duration::from_millis(limits::MAX_READ_PAUSE_MS));
+        assert!(pace.spend(1) <= Duration::from_millis(MAX_READ_PAUSE_MS));
     }
 }

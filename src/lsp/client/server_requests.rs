@@ -15,6 +15,9 @@ use crate::limits;
 use crate::methods;
 use codeyard_base::seeded_faults;
 
+/// Answer to one `workspace/configuration` request, in bytes.
+const MAX_CONFIGURATION_BYTES: usize = 4 * 1024 * 1024;
+
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 const REQUEST_FAILED: i64 = -32803;
@@ -140,7 +143,7 @@ fn configuration(host: &dyn ClientHost, params: &str) -> RequestResult {
         return Err((REQUEST_FAILED, "too many items"));
     }
     let mut values = Vec::with_capacity(params.items.len());
-    let mut room = limits::MAX_CONFIGURATION_BYTES;
+    let mut room = MAX_CONFIGURATION_BYTES;
     for item in &params.items {
         let value = host.configuration(item.section.as_deref(), item.scope.as_deref());
         // The same large section may be requested many times in one request.

@@ -15,7 +15,6 @@ use codeyard_model::position::Range;
 /// A call hierarchy item from a language server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawCallItem {
-    /// Its name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
@@ -36,7 +35,6 @@ pub struct RawCall {
     pub item: RawCallItem,
     /// The URI of the file that holds the calls: the caller's.
     pub calls_in: Arc<str>,
-    /// The ranges of the calls.
     pub from_ranges: Vec<Range>,
 }
 

@@ -17,11 +17,9 @@ use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 /// The report of a pull on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileDiagnosticReport {
-    /// All diagnostics of the file.
     Full {
         /// To be sent with the next pull.
         result_id: Option<String>,
-        /// The diagnostics.
         items: Vec<RawDiagnostic>,
     },
     /// The diagnostics of the previous result id are still current.
@@ -34,11 +32,9 @@ pub enum FileDiagnosticReport {
 /// The decoded answer to `textDocument/diagnostic`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentDiagnosticReport {
-    /// All diagnostics of the document.
     Full {
         /// To be sent with the next pull.
         result_id: Option<String>,
-        /// The diagnostics.
         items: Vec<RawDiagnostic>,
         /// Reports on other files, ordered by URI.
         related: Vec<(Arc<str>, FileDiagnosticReport)>,
@@ -59,7 +55,6 @@ pub struct WorkspaceDiagnosticReport {
     pub uri: Arc<str>,
     /// The version of the open document that was checked; `None` for a file that isn't open.
     pub version: Option<i32>,
-    /// The report.
     pub report: FileDiagnosticReport,
 }
 
@@ -211,7 +206,6 @@ impl<'de> Visitor<'de> for RelatedVisitor {
     }
 }
 
-/// An array of diagnostics.
 #[derive(Debug)]
 struct DiagnosticList(Vec<RawDiagnostic>);
 

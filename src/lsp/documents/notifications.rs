@@ -28,7 +28,6 @@ pub enum DocumentNotification {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DidOpen {
-    /// The opened document.
     pub text_document: TextDocumentItem,
 }
 
@@ -36,13 +35,9 @@ pub struct DidOpen {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextDocumentItem {
-    /// Its URI.
     pub uri: Arc<str>,
-    /// Its LSP language id.
     pub language_id: Arc<str>,
-    /// Its version.
     pub version: i32,
-    /// Its text.
     pub text: Arc<str>,
 }
 
@@ -50,7 +45,6 @@ pub struct TextDocumentItem {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DidChange {
-    /// The changed document.
     pub text_document: VersionedDocumentIdentifier,
     /// Exactly one change.
     pub content_changes: [ContentChange; 1],
@@ -59,7 +53,6 @@ pub struct DidChange {
 /// A document with its version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VersionedDocumentIdentifier {
-    /// Its URI.
     pub uri: Arc<str>,
     /// Its version after the change.
     pub version: i32,
@@ -71,7 +64,6 @@ pub struct ContentChange {
     /// In the server's encoding. `None`: the whole text is replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
-    /// The new text.
     pub text: Arc<str>,
 }
 
@@ -79,7 +71,6 @@ pub struct ContentChange {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DidSave {
-    /// The saved document.
     pub text_document: DocumentIdentifier,
     /// The text, for servers that ask for it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,14 +81,12 @@ pub struct DidSave {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DidClose {
-    /// The closed document.
     pub text_document: DocumentIdentifier,
 }
 
 /// A document, identified by its URI.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DocumentIdentifier {
-    /// Its URI.
     pub uri: Arc<str>,
 }
 

@@ -22,13 +22,11 @@ use crate::text::Document;
 pub struct DocumentState {
     /// Its URI, as it was opened.
     pub uri: Arc<str>,
-    /// Its LSP language id.
     pub language: Arc<str>,
     /// The last version that was sent to the server.
     pub version: i32,
     /// SHA-256 of the text.
     pub hash: [u8; 32],
-    /// The text.
     pub document: Arc<Document>,
     /// An anchor document is closed only when no other document is left to close.
     pub pinned: bool,

@@ -14,7 +14,6 @@ pub struct SyncOptions {
     pub open_close: bool,
     /// Changes, and their form. `None`: a changed document is closed and opened again.
     pub change: ChangeForm,
-    /// Saves.
     pub save: Option<SaveOptions>,
     /// The encoding of the ranges in changes.
     pub encoding: PositionEncoding,
@@ -25,7 +24,6 @@ pub struct SyncOptions {
 pub enum ChangeForm {
     /// No changes.
     None,
-    /// Whole texts.
     Full,
     /// Ranges with their new text, or whole texts.
     Incremental,
@@ -34,7 +32,6 @@ pub enum ChangeForm {
 /// The form of saves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SaveOptions {
-    /// Whether the text is included.
     pub include_text: bool,
 }
 

@@ -21,12 +21,15 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::registry::{InstallSource, Registry, ServerSpec};
-use crate::limits::INSTALL_TIMEOUT_MS;
 use codeyard_base::clock::Instant;
 use codeyard_base::digest::sha256hex;
 use codeyard_base::file_lock::FileLock;
 
 pub use program_lookup::{ProgramSource, ProgramStatus, ServerProgram};
+
+/// Longest time the installation of one language server may take, in milliseconds. A build from source takes half an
+/// hour.
+const INSTALL_TIMEOUT_MS: u64 = 3_600_000;
 
 /// The environment variable that names a shared servers directory.
 pub const SERVERS_DIR_VARIABLE: &str = "CODEYARD_SERVERS_DIR";
@@ -48,65 +51,38 @@ pub struct Installer {
 /// Why a server can't be installed or removed. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// The kind is unknown.
     #[error("no language server is called `{0}`; `codeyard servers list` shows the known kinds")]
     UnknownKind(String),
     /// codeyard doesn't install this kind.
     #[error("codeyard does not install {kind}: {hint}")]
     Manual {
-        /// The kind.
         kind: String,
         /// What to do instead.
         hint: String,
     },
-    /// The tool that installs it is missing.
     #[error("{kind} needs {tool}, which is not on the PATH: {advice}")]
-    MissingTool {
-        /// The kind.
-        kind: String,
-        /// The tool.
-        tool: String,
-        /// What to do.
-        advice: String,
-    },
-    /// The tool failed.
+    MissingTool { kind: String, tool: String, advice: String },
     #[error("installing {kind} failed ({why}): {advice}\n{tail}")]
     Failed {
-        /// The kind.
         kind: String,
         /// Its exit status, or that it took too long.
         why: String,
-        /// What to do.
         advice: String,
         /// The last lines of its output.
         tail: String,
     },
     /// The installed program is missing or doesn't run.
     #[error("{kind} was installed but does not run: {why}")]
-    Unusable {
-        /// The kind.
-        kind: String,
-        /// What happened.
-        why: String,
-    },
+    Unusable { kind: String, why: String },
     /// The servers directory is unusable.
     #[error("{action} {path}: {source}")]
-    Io {
-        /// The operation that failed.
-        action: &'static str,
-        /// Its path.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
 }
 
 /// The progress of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallProgress {
-    /// The kind.
     pub kind: String,
-    /// The current step.
     pub step: InstallStep,
     /// The time since this kind's installation began.
     pub elapsed: Duration,
@@ -118,12 +94,7 @@ pub enum InstallStep {
     /// Another process installs the same kind.
     Waiting,
     /// The package tool runs. Reported again every second.
-    Fetching {
-        /// The packages.
-        packages: String,
-        /// The tool.
-        tool: &'static str,
-    },
+    Fetching { packages: String, tool: &'static str },
     /// The program is asked for its version.
     Checking,
     /// It is in place.
@@ -132,20 +103,15 @@ pub enum InstallStep {
         version: String,
     },
     /// It was already in place.
-    AlreadyThere {
-        /// Its version.
-        version: String,
-    },
+    AlreadyThere { version: String },
 }
 
 /// The record of an installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledServer {
-    /// The kind.
     pub kind: String,
     /// The version that the program prints, or else the pinned one.
     pub version: String,
-    /// The pinned packages.
     pub packages: Vec<String>,
     /// The folder of the installation; not in the record.
     #[serde(skip)]

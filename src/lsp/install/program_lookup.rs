@@ -14,9 +14,14 @@ use std::time::{Duration, SystemTime};
 use globset::Glob;
 
 use super::{Installer, environment, record};
-use crate::limits::{MAX_MARKER_ENTRIES, MAX_PROBES, PROBE_TIMEOUT_MS};
+use crate::limits::MAX_MARKER_ENTRIES;
 use crate::registry::{InstallSource, ServerSpec};
 use codeyard_process::tool::Tool;
+
+/// Longest time a program may take to print its version, in milliseconds.
+const PROBE_TIMEOUT_MS: u64 = 10_000;
+/// Version probes whose results are cached.
+const MAX_PROBES: usize = 1_024;
 
 /// The time limit of a probe.
 pub(super) const PROBE_LIMIT: Duration = Duration::from_millis(PROBE_TIMEOUT_MS);
@@ -38,7 +43,6 @@ pub enum ProgramStatus {
     },
     /// It exists but is unusable.
     Broken {
-        /// The reason.
         why: String,
         /// The one command that mends it, or what to do.
         command: String,

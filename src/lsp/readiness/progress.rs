@@ -22,7 +22,6 @@ pub enum ReadinessEvent {
     Progress {
         /// The progress token; a number in decimal.
         token: String,
-        /// The reported progress.
         progress: WorkDoneProgress,
     },
     /// `experimental/serverStatus`.
@@ -39,23 +38,18 @@ pub enum ReadinessEvent {
 /// The value of a `$/progress` notification.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WorkDoneProgress {
-    /// Work began.
     Begin {
-        /// The title of the work.
         title: String,
-        /// The current step.
         message: Option<String>,
         /// The share that is done, 0 to 100.
         percentage: Option<u32>,
     },
     /// Work continues.
     Report {
-        /// The current step.
         message: Option<String>,
         /// The share that is done, 0 to 100.
         percentage: Option<u32>,
     },
-    /// Work ended.
     End,
 }
 

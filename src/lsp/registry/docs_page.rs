@@ -17,7 +17,6 @@ const TEMPLATE: &str = include_str!("docs_page.md");
 pub struct BreadthRecord {
     /// The version of the server.
     pub version: String,
-    /// The operations that it has.
     pub operations: Vec<String>,
     /// Answers that were judged: the first ones after the start and after each change on disk.
     pub asked: usize,

@@ -18,15 +18,11 @@ pub enum InstallSource {
         prefix: bool,
     },
     /// From npm, into a folder of the state directory. Packages are pinned, `name@version`.
-    Npm {
-        /// Packages for npm.
-        packages: Vec<String>,
-    },
+    Npm { packages: Vec<String> },
     /// From crates.io with `cargo install`. Packages are pinned, `name@version`.
     Cargo {
         /// Crates for `cargo install`.
         packages: Vec<String>,
-        /// Features of theirs.
         #[serde(default)]
         features: Vec<String>,
     },

@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::schema::ServerSpec;
-use crate::limits::MAX_COPIED_BYTES;
 use codeyard_base::atomic_file::{self, Durability};
 use codeyard_files::gate::{FileRefusal, read_below};
 use codeyard_model::uri::encode_path;
+
+/// Largest compile database that is copied to a cache folder, in bytes.
+const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The folders that replace the placeholders.
 #[derive(Debug, Clone)]
@@ -39,13 +41,10 @@ pub struct LaunchPaths {
 pub struct LaunchConfig {
     /// The absolute path of the program.
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<String>,
-    /// The environment to add.
     pub env: BTreeMap<String, String>,
     /// A folder to put at the front of the `PATH`.
     pub path_front: Option<PathBuf>,
-    /// `initializationOptions`.
     pub initialization_options: Option<Value>,
     /// Settings for `workspace/configuration` and `didChangeConfiguration`.
     pub settings: Option<Value>,

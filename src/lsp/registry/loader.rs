@@ -23,7 +23,6 @@ pub enum RegistryError {
     Entry {
         /// The wrong key, such as `servers.ty.command`.
         key: String,
-        /// The problem.
         why: String,
     },
 }

@@ -19,18 +19,13 @@ const DEPENDENCIES: [&str; 2] = ["node_modules", "site-packages"];
 /// The result of a rule for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectRoot {
-    /// The server runs here.
     At {
-        /// The folder.
         root: PathBuf,
         /// Why this folder is the root.
         by: RootReason,
     },
     /// A marker shows that the file belongs to another server.
-    Excluded {
-        /// The marker found.
-        by: PathBuf,
-    },
+    Excluded { by: PathBuf },
     /// The rule needs a marker and there is none, or the file isn't in the workspace root.
     NoMarker,
 }
@@ -40,7 +35,6 @@ pub enum ProjectRoot {
 pub enum RootReason {
     /// This manifest in it lists the file's project.
     Manifest(PathBuf),
-    /// This marker is in it.
     Marker(PathBuf),
     /// It is the workspace root, and no folder below it has a marker.
     Unmarked,

@@ -82,10 +82,8 @@ pub struct Quirks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MissedChange {
-    /// It is new.
     Created,
     /// Its text is another one.
     Changed,
-    /// It is gone.
     Deleted,
 }

@@ -109,7 +109,6 @@ pub struct ServerSpec {
     pub install: Option<InstallSource>,
     /// The size of its installation in MiB, measured on Linux. 0: it isn't known.
     pub installed_mib: u32,
-    /// Environment variables to add.
     pub env: BTreeMap<String, String>,
     /// The most memory that one process of this kind may use together with its child processes, in MiB. A server that uses more is
     /// restarted; one that needs more to start is given up until `supervision.quarantine_s` has passed. 0: no limit.
@@ -127,7 +126,6 @@ pub struct ServerSpec {
     pub root: RootRule,
     /// How many project roots one process handles.
     pub multi_root: MultiRoot,
-    /// `initializationOptions`.
     pub initialization_options: Option<serde_json::Value>,
     /// Settings: the answers to `workspace/configuration` by section, also sent with `didChangeConfiguration`.
     pub settings: Option<serde_json::Value>,
@@ -149,7 +147,6 @@ pub struct ServerSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UsedLanguages {
-    /// Ids of the languages.
     pub languages: Vec<String>,
     /// Whether it answers questions at places in files of these languages. Otherwise their answers say that its files aren't included.
     pub answers: bool,
@@ -161,11 +158,9 @@ pub struct UsedLanguages {
 pub struct RestrictedLaunch {
     /// Arguments to add.
     pub args: Vec<String>,
-    /// Environment variables to set.
     pub env: BTreeMap<String, String>,
     /// Members of `initializationOptions`.
     pub initialization_options: Option<serde_json::Value>,
-    /// Members of the settings.
     pub settings: Option<serde_json::Value>,
     /// Folders of its toolchain, which it may read and whose programs it may run. `~/` is the home folder, and `$NAME/` a variable of the
     /// environment; what doesn't exist is left out.
@@ -185,7 +180,6 @@ pub enum ProjectView {
     OpenDocuments,
     /// Open documents, unless one of these files (globs allowed) is in the project root or above it in the workspace.
     OpenDocumentsWithout(Vec<String>),
-    /// The first so many files.
     FirstFiles(usize),
 }
 
@@ -261,7 +255,6 @@ pub enum MultiRoot {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckerSpec {
-    /// Its name.
     pub program: String,
     /// The command that installs it.
     pub command: String,
@@ -281,7 +274,6 @@ pub struct RootRule {
     /// file's project, its folder is the project root; among several, and `workspace_markers`, the outermost wins. In
     /// a folder whose list omits the project, `workspace_markers` don't count.
     pub manifests: Vec<ManifestKind>,
-    /// Which marker wins.
     pub pick: RootPick,
     /// Whether the server needs a marker. Without one it isn't started. Default: the workspace root is the project
     /// root.

@@ -15,7 +15,6 @@ use codeyard_model::roots::RootSet;
 /// Everything that the decision depends on.
 #[derive(Clone, Copy)]
 pub struct ServerChooser<'a> {
-    /// The registry.
     pub registry: &'a Registry,
     /// The user's selection among its servers.
     pub selection: &'a ServerSelection,
@@ -28,11 +27,8 @@ pub struct ServerChooser<'a> {
 /// A kind of server that supports the file's language, with the decision about it.
 #[derive(Debug)]
 pub struct ConsideredServer<'a, P, W> {
-    /// The kind.
     pub kind: &'a str,
-    /// Its registry entry.
     pub server: &'a ServerSpec,
-    /// The decision.
     pub verdict: ServerVerdict<P, W>,
 }
 
@@ -41,7 +37,6 @@ pub struct ConsideredServer<'a, P, W> {
 pub enum ServerVerdict<P, W> {
     /// It serves the file.
     Serves {
-        /// Its project root.
         root: PathBuf,
         /// Why the root was chosen.
         by: RootReason,
@@ -50,7 +45,6 @@ pub enum ServerVerdict<P, W> {
     },
     /// It would serve the file, but can't be started.
     Unavailable {
-        /// Its project root.
         root: PathBuf,
         /// Why the root was chosen.
         by: RootReason,
@@ -59,7 +53,6 @@ pub enum ServerVerdict<P, W> {
     },
     /// A marker shows that the file belongs to another server.
     Excluded {
-        /// The marker.
         by: PathBuf,
     },
     /// It runs only where one of its markers is, and there is none.
@@ -69,7 +62,6 @@ pub enum ServerVerdict<P, W> {
         /// That alternative's kind.
         first: String,
     },
-    /// The configuration disables it.
     Disabled,
     /// It is off unless the user selects it.
     OffByDefault,
@@ -80,7 +72,6 @@ pub enum ServerVerdict<P, W> {
 /// The project that a rule assigns a file to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectPlacement {
-    /// Its project root.
     pub root: ProjectRoot,
     /// The workspace root that was searched.
     pub within: PathBuf,

@@ -36,7 +36,6 @@ struct UnitCounts {
 pub(super) enum ColumnUnit {
     /// Bytes of UTF-8.
     Byte,
-    /// Code units of UTF-16.
     Utf16,
     /// Code points.
     Char,

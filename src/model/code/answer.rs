@@ -20,13 +20,11 @@ pub enum CodeAnswer {
     Health(Box<HealthReport>),
     /// To `index_repo` and `sync_repo`.
     Job(JobAnswer),
-    /// To `index_status`.
     Status(Box<IndexStatus>),
     /// To `index_repo` and `sync_repo` of a group.
     Jobs(Box<GroupJobs>),
     /// To `index_status` of a group.
     Statuses(Box<GroupStatus>),
-    /// The query was refused.
     Refused(Box<CodeRefusal>),
 }
 
@@ -41,13 +39,11 @@ pub struct ResultRows {
     pub total: usize,
     /// Suggested next calls. Only for `search_code`.
     pub next: Vec<NextAction>,
-    /// Level of detail of each row.
     pub detail: DetailLevel,
     /// Whether large fields are left out.
     pub compact: bool,
     /// The arguments of the call, to suggest a narrower one.
     pub asked: CallArguments,
-    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
 
@@ -69,7 +65,6 @@ words! {
 /// One row. A field that is unknown or doesn't apply is `None` or empty, and isn't shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResultRow {
-    /// Its kind.
     pub result_type: ResultType,
     /// Path relative to its root, with `/` as separator.
     pub path: String,
@@ -93,15 +88,12 @@ pub struct ResultRow {
     pub module: Option<String>,
     /// Signature on one line.
     pub signature: Option<String>,
-    /// Name of the language.
     pub language: Option<&'static str>,
-    /// Visibility of the symbol.
     pub visibility: Option<Visibility>,
     /// Other tests that are not shown. `None` without any.
     pub folded_tests: Option<FoldedTests>,
     /// Its first lines, at most 10.
     pub body_preview: Option<String>,
-    /// The enclosing symbol.
     pub parent: Option<RelatedSymbol>,
     /// Related symbols, at most 5.
     pub related: Vec<RelatedSymbol>,
@@ -128,9 +120,7 @@ impl Eq for ResultRow {}
 /// A symbol related to a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelatedSymbol {
-    /// Its kind.
     pub kind: SymbolKind,
-    /// Its name.
     pub name: String,
     /// Path relative to its root.
     pub path: String,
@@ -150,11 +140,9 @@ pub struct FoldedTests {
 /// A suggested call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextAction {
-    /// The tool.
     pub tool: &'static str,
     /// Its arguments as a JSON object.
     pub arguments: serde_json::Value,
-    /// Why it helps.
     pub reason: String,
 }
 
@@ -169,22 +157,17 @@ pub struct Outline {
     pub workspace: Option<WorkspaceName>,
     /// Name of the language. `None` if it isn't parsed.
     pub language: Option<&'static str>,
-    /// Its depth.
     pub depth: OutlineDepth,
     /// Top-level symbols in the file's order.
     pub symbols: Vec<OutlineSymbol>,
-    /// The arguments of the call.
     pub asked: CallArguments,
-    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
 
 /// One symbol of an outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlineSymbol {
-    /// Its kind.
     pub kind: SymbolKind,
-    /// Its name.
     pub name: String,
     /// First line, from 1.
     pub line_start: u32,

@@ -10,7 +10,6 @@ use codeyard_base::ids::WorkspaceName;
 /// A query of the catalog `code` as a caller asks it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeRequest {
-    /// The query.
     pub query: CodeQuery,
     /// The argument `workspace`: the name of a workspace, or a pattern of names. `None`: all workspaces of the endpoint.
     pub workspace: Option<String>,
@@ -25,7 +24,6 @@ impl From<CodeQuery> for CodeRequest {
 /// A workspace of a group that an answer doesn't cover, or not completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncompleteWorkspace {
-    /// Its name.
     pub workspace: WorkspaceName,
     /// Why: `not_indexed`, `indexing`, `timeout`, or the code of an error.
     pub reason: &'static str,
@@ -38,16 +36,13 @@ pub struct IncompleteWorkspace {
 pub struct GroupJobs {
     /// One for each workspace, in the order of their names.
     pub jobs: Vec<(WorkspaceName, Result<BegunJob, WorkspaceError>)>,
-    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
 
 /// A job of one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BegunJob {
-    /// Job id.
     pub job_id: String,
-    /// Its state.
     pub status: JobStatus,
     /// Which files it reads.
     pub mode: JobMode,
@@ -58,14 +53,12 @@ pub struct BegunJob {
 pub struct GroupStatus {
     /// One for each workspace, in the order of their names: the status of its first root.
     pub workspaces: Vec<(WorkspaceName, Result<Box<IndexStatus>, WorkspaceError>)>,
-    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
 
 /// Why a workspace of a group has no entry of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceError {
-    /// The error code.
     pub code: CodeError,
     /// What is wrong and what to do, in one or two sentences.
     pub message: String,

@@ -92,7 +92,6 @@ pub struct RankingReasons {
     pub qualified_name_boost: f64,
     /// The path contains words of the query, and isn't a test or vendored code.
     pub path_affinity: f64,
-    /// It is a definition.
     pub definition_boost: f64,
     /// It is of the kind that the query asks for.
     pub kind_match: f64,

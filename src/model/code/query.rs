@@ -24,7 +24,6 @@ pub mod tools {
 /// A query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodeQuery {
-    /// `search_code`.
     Search(SearchQuery),
     /// `locate_symbol`.
     Locate(LocateQuery),
@@ -65,7 +64,6 @@ pub struct RowOptions {
     pub language: Option<String>,
     /// Maximum number of rows, 1 to 200.
     pub limit: usize,
-    /// Level of detail of each row.
     pub detail: DetailLevel,
     /// Whether large fields are left out.
     pub compact: bool,
@@ -96,7 +94,6 @@ pub struct SearchQuery {
     pub offset: usize,
     /// The terms of a query of the query language; empty if the text is only a text.
     pub parsed: ParsedSearch,
-    /// Arguments for the rows.
     pub shape: RowOptions,
 }
 
@@ -107,7 +104,6 @@ pub struct LocateQuery {
     pub by: LocateBy,
     /// Only this kind.
     pub kind: Option<SymbolKind>,
-    /// Arguments for the rows.
     pub shape: RowOptions,
 }
 
@@ -131,7 +127,6 @@ pub struct OutlineQuery {
     pub path: String,
     /// The branch, tag or commit. `None` for the working tree.
     pub reference: Option<String>,
-    /// Depth of the outline.
     pub depth: OutlineDepth,
     /// What to do if the index is behind. `None`: as configured.
     pub freshness: Option<FreshnessPolicy>,

@@ -71,7 +71,6 @@ impl CodeError {
 /// A refused query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeRefusal {
-    /// The error code.
     pub code: CodeError,
     /// What is wrong and what to do, in one or two sentences. Contains no path outside the roots.
     pub message: String,

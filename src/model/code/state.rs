@@ -69,7 +69,6 @@ words! {
 pub struct HealthReport {
     /// Overall status.
     pub status: HealthStatus,
-    /// codeyard's version.
     pub version: &'static str,
     /// Seconds since the start of the process.
     pub uptime_seconds: u64,
@@ -79,11 +78,9 @@ pub struct HealthReport {
     pub sqlite_ok: bool,
     /// The languages that can be parsed.
     pub grammars: GrammarStatus,
-    /// The running job.
     pub active_job: Option<ActiveJob>,
     /// Jobs that were found interrupted at the start.
     pub interrupted: Vec<InterruptedJob>,
-    /// The warm set.
     pub warmset: WarmsetStatus,
     /// Progress of reading the index into memory.
     pub prewarm: PrewarmStatus,
@@ -124,7 +121,6 @@ pub struct StartupCheck {
     pub current_schema_version: Option<u32>,
     /// Schema version that this build reads.
     pub required_schema_version: u32,
-    /// What to do.
     pub message: Option<String>,
 }
 
@@ -160,13 +156,10 @@ pub struct ProjectHealth {
 /// A running job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveJob {
-    /// Job id.
     pub job_id: String,
-    /// Project id.
     pub project_id: String,
     /// Which files it reads.
     pub mode: JobMode,
-    /// Its state.
     pub status: JobStatus,
     /// Files that it has to read.
     pub changed_files: u64,
@@ -174,18 +167,14 @@ pub struct ActiveJob {
     pub started_at: String,
     /// Its current phase, in a word or two.
     pub phase: &'static str,
-    /// Files done.
     pub done_files: u64,
-    /// Bytes of source done.
     pub done_bytes: u64,
 }
 
 /// A job that the end of its process interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterruptedJob {
-    /// Job id.
     pub job_id: String,
-    /// Project id.
     pub project_id: String,
     /// Which files it reads.
     pub mode: JobMode,
@@ -196,11 +185,9 @@ pub struct InterruptedJob {
 /// A job in `index_status.recent_jobs`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRecord {
-    /// Job id.
     pub job_id: String,
     /// Which files it reads.
     pub mode: JobMode,
-    /// Its state.
     pub status: JobStatus,
     /// The branch, tag or commit, as in `AnswerMetadata::reference`.
     pub reference: String,
@@ -210,20 +197,16 @@ pub struct JobRecord {
     pub started_at: String,
     /// End time in the same format. `None` while it is running.
     pub ended_at: Option<String>,
-    /// Why it failed.
     pub message: Option<String>,
 }
 
 /// `index_repo` and `sync_repo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobAnswer {
-    /// Job id.
     pub job_id: String,
-    /// Its state.
     pub status: JobStatus,
     /// Which files it reads.
     pub mode: JobMode,
-    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
 
@@ -232,7 +215,6 @@ pub struct JobAnswer {
 pub struct IndexStatus {
     /// The project of the first root.
     pub project: ProjectHealth,
-    /// The running job.
     pub active_job: Option<ActiveJob>,
     /// The newest first, at most 10.
     pub recent_jobs: Vec<JobRecord>,
@@ -240,7 +222,6 @@ pub struct IndexStatus {
     pub startup: StartupCheck,
     /// Number of files left out, by reason, sorted.
     pub left_out: Vec<(&'static str, u64)>,
-    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
 

@@ -49,7 +49,6 @@ impl Default for Weights {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`ranking.{name}` must be a number between {least} and {most}; correct it in the configuration file")]
 pub struct BadWeight {
-    /// The name of the weight.
     pub name: &'static str,
     /// The smallest allowed value.
     pub least: &'static str,

@@ -29,7 +29,6 @@ pub(super) fn apply_or_fail(policy: &ConfinedPolicy) -> Result<(), String> {
     }
 }
 
-/// Applies what the kernel has.
 pub(super) fn apply_where_possible(policy: &ConfinedPolicy) {
     // Bubblewrap confines the process already.
     drop(apply(policy, CompatLevel::BestEffort));

@@ -25,9 +25,7 @@ pub struct SandboxPolicy {
     pub hidden: Vec<PathBuf>,
     /// The folder for temporary files.
     pub temp: Option<PathBuf>,
-    /// The working directory.
     pub cwd: PathBuf,
-    /// Limits of each process.
     pub limits: ResourceLimits,
 }
 
@@ -44,7 +42,6 @@ pub struct ConfinedPolicy {
     pub execute: Vec<PathBuf>,
     /// Read and write.
     pub write: Vec<PathBuf>,
-    /// Limits of each process.
     pub limits: ResourceLimits,
 }
 

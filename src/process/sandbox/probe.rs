@@ -13,10 +13,12 @@ use std::time::Duration;
 
 use super::{Mechanism, SandboxPolicy, command_line};
 use crate::launch::SandboxRequest;
-use crate::limits::SANDBOX_PROBE_MS;
 use crate::resource_limits::ResourceLimits;
 use crate::signal;
 use crate::tool::Tool;
+
+/// Longest time of the check that a sandbox holds, in milliseconds.
+const SANDBOX_PROBE_MS: u64 = 10_000;
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__sandbox-probe";

@@ -54,7 +54,6 @@ pub(super) fn programs() -> Vec<PathBuf> {
     existing(PROGRAMS)
 }
 
-/// Configuration files.
 pub(super) fn configuration() -> Vec<PathBuf> {
     existing(CONFIGURATION)
 }

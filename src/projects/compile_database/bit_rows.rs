@@ -12,7 +12,6 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T: std::hash::Hash + Eq> Numbered<T> {
-    /// The number of a value.
     pub(super) fn of(&mut self, value: T) -> u32 {
         let next = number(self.0.len());
         *self.0.entry(value).or_insert(next)
@@ -26,7 +25,6 @@ impl<T: std::hash::Hash + Eq> Numbered<T> {
     }
 }
 
-/// A count as a number.
 pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -38,7 +36,6 @@ pub(super) fn columns(row: &[u64]) -> impl Iterator<Item = usize> {
         .flat_map(|(word, bits)| (0..64).filter(move |bit| bits & (1 << bit) != 0).map(move |bit| word * 64 + bit))
 }
 
-/// A matrix of bits.
 pub(super) struct BitRows {
     words: usize,
     bits: Vec<u64>,

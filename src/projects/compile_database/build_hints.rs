@@ -9,9 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{bazel, cargo_script, clang_flags, cmake, make_file, meson};
-use crate::limits::{MAX_BUILD_FILE_BYTES, MAX_BUILD_FILES, MAX_BUILD_FLAGS, MAX_BUILD_SCRIPT_BYTES};
+use crate::limits::{MAX_BUILD_FILE_BYTES, MAX_BUILD_FILES, MAX_BUILD_FLAGS};
 use crate::tree::{Tree, file_name, join, parent};
 use codeyard_files::gate::read_below;
+
+/// Largest build file that people or configurations write and that is read, in bytes: `CMakeLists.txt`, a make file, `meson.build`, `BUILD`,
+/// `Kconfig`, `.clangd`, a template or a grammar of a header.
+const MAX_BUILD_SCRIPT_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Flags of one directory and those below it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,7 +123,6 @@ impl BuildHints {
         defined.any(|definition| is_such(definition.split('=').next().unwrap_or_default()))
     }
 
-    /// The include directories of a directory.
     pub(super) fn include_dirs(&self, dir: &str) -> Vec<String> {
         self.flags_of(dir).include_dirs
     }
@@ -207,7 +210,6 @@ impl Collector<'_> {
         }
     }
 
-    /// An argument as it is.
     pub(super) fn keep(&mut self, argument: &str) {
         self.flag(argument.to_owned());
     }

@@ -43,7 +43,6 @@ const NAMES: [&str; 18] = [
 /// Endings of names of such files.
 const ENDINGS: [&str; 8] = [".cmake", ".cmake.in", ".mk", ".mak", ".make", ".am", ".m4", ".ninja"];
 
-/// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct StampedFile {
     size: u64,
@@ -113,7 +112,6 @@ impl BuildStamp {
 /// The build files as a run of the build read them, and those that were written while it ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RunStamp {
-    /// The build files.
     pub files: BuildStamp,
     /// The paths of those that changed during the run.
     changed_meanwhile: BTreeSet<String>,

@@ -20,7 +20,6 @@ const LINUX_MACROS: &str = " __linux__ __linux __gnu_linux__ ";
 /// Macros that are always defined for clangd.
 const OWN_MACROS: &str = " __GNUC__ __clang__ __unix__ __unix ";
 
-/// Whether a branch is compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Branch {
     /// It stands outside of all conditions, except for the include guard.

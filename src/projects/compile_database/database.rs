@@ -29,7 +29,6 @@ pub(super) struct CompileCommand {
     pub arguments: Vec<String>,
 }
 
-/// A database that was read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ReadDatabase {
     /// Its entries, in order.

@@ -12,7 +12,6 @@ use crate::tree::distance;
 /// A name that several directories have, and the directory that was chosen. It must be searched before the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct DirChoice {
-    /// The directory.
     pub chosen: String,
     /// All directories that have the name.
     pub others: Rc<[String]>,

@@ -30,7 +30,6 @@ const MAX_SETTINGS_BYTES: usize = 16 * 1024 * 1024;
 /// A fragment, as positions in the graph.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fragment {
-    /// The file.
     pub at: usize,
     /// A file that includes it, itself or by other fragments.
     pub includer: usize,

@@ -30,10 +30,8 @@ pub(super) fn is_template(name: &str) -> bool {
     stem.is_some() || header(name) && name.contains(".in.")
 }
 
-/// What a template becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FilledTemplate {
-    /// The header.
     pub text: String,
     /// It holds the results of a configuration.
     pub is_configuration: bool,

@@ -22,9 +22,7 @@ use super::system_headers::{SystemHeaders, is_standard};
 use crate::limits::MAX_INCLUDE_DIRS;
 use crate::tree::{Tree, distance, join, parent};
 
-/// The inputs of a resolution.
 pub(super) struct GraphInputs<'a> {
-    /// The project root.
     pub root: &'a Path,
     /// All files below it.
     pub tree: &'a Tree,

@@ -11,10 +11,12 @@ use memchr::memchr_iter;
 
 use super::build_hints::names_other_system;
 use super::conditions::{Branch, Conditions, first_word};
-use crate::limits::{MAX_INCLUDES, MAX_SCANNED_BYTES};
+use crate::limits::MAX_SCANNED_BYTES;
 use codeyard_files::gate::read_start_below;
 
-/// How an include is written.
+/// Includes of one file.
+const MAX_INCLUDES: usize = 4_096;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum IncludeForm {
     /// `"name"`: the directory of the including file comes first.
@@ -25,7 +27,6 @@ pub(super) enum IncludeForm {
     Next,
 }
 
-/// One include directive.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Include {
     /// The name between the delimiters.
@@ -54,7 +55,6 @@ pub(super) fn scan_file(root: &Path, path: &Path) -> Option<ScannedFile> {
     Some(scan(&read_start_below(root, path, MAX_SCANNED_BYTES).ok()?))
 }
 
-/// Scans a file's text.
 pub(super) fn scan(text: &[u8]) -> ScannedFile {
     let mut found = ScannedFile::default();
     // Where each include is in the list.

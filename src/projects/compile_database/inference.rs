@@ -43,7 +43,6 @@ pub(super) struct InferredCommands {
     pub more_fragments: usize,
     /// Listed files that the commands reach.
     pub known: usize,
-    /// The graph of includes.
     pub graph: IncludeGraph,
     /// Commands whose options were shortened, because all together would be too large.
     pub shortened: usize,
@@ -56,7 +55,6 @@ pub(super) struct InferredCommand {
     pub file: Box<str>,
     /// The language it is compiled as.
     pub language: SourceLanguage,
-    /// It is a header.
     pub is_header: bool,
     /// Options that name include directories, relative to the root.
     pub include_options: Vec<String>,

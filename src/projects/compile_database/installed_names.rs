@@ -8,7 +8,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::system_headers::SystemHeaders;
-use crate::limits::{MAX_INSTALLED_HEADERS, MAX_SCANNED_BYTES};
+use crate::limits::MAX_SCANNED_BYTES;
+
+/// Standard headers of the machine that are searched for the names of functions and types.
+const MAX_INSTALLED_HEADERS: usize = 4_096;
 
 /// Folders whose headers declare the functions and types of the C library.
 const FOLDERS: [&str; 12] = [

@@ -11,10 +11,13 @@ use std::rc::Rc;
 use super::build_hints::read_script;
 use super::kconfig_expression::{KconfigExpression, parse_expression};
 use super::platforms::host_architecture;
-use crate::limits::{MAX_KCONFIG_DEPTH, MAX_KCONFIG_FILES};
 use crate::tree::{Tree, join, parent};
 
-/// The type of an option.
+/// Files of one Kconfig tree that are read.
+const MAX_KCONFIG_FILES: usize = 20_000;
+/// How deep files of one Kconfig tree name each other, and conditions are nested.
+const MAX_KCONFIG_DEPTH: usize = 64;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KconfigType {
     /// `y` or `n`.
@@ -53,12 +56,9 @@ pub(super) struct KconfigChoice {
     pub members: Vec<String>,
 }
 
-/// The options of a tree.
 #[derive(Debug, Default)]
 pub(super) struct KconfigTree {
-    /// The definitions of each option.
     pub options: BTreeMap<String, (Option<KconfigType>, Vec<KconfigDefinition>)>,
-    /// The choices.
     pub choices: Vec<KconfigChoice>,
 }
 

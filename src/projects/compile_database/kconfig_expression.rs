@@ -12,7 +12,6 @@ pub(super) enum KconfigExpression {
     Symbol(String),
     /// A text in quotation marks.
     Literal(String),
-    /// The opposite.
     Not(Box<Self>),
     /// The least of them.
     All(Vec<Self>),
@@ -75,7 +74,6 @@ impl KconfigExpression {
     }
 }
 
-/// The letter of a level.
 pub(super) fn letter(level: u8) -> &'static str {
     ["n", "m", "y"][usize::from(level.min(2))]
 }

@@ -12,8 +12,12 @@ use super::build_hints::read_script;
 use super::kconfig::{KconfigDefinition, KconfigTree, KconfigType};
 use super::kconfig_expression::{KconfigExpression, letter, level};
 use super::platforms::host_architecture;
-use crate::limits::{MAX_KCONFIG_ROUNDS, MAX_KCONFIG_VALUES};
 use crate::tree::Tree;
+
+/// Values of options of one Kconfig tree that are computed, all rounds together.
+const MAX_KCONFIG_VALUES: usize = 4_000_000;
+/// How often the options of a Kconfig tree are computed again until they agree.
+const MAX_KCONFIG_ROUNDS: usize = 64;
 
 /// Options whose value follows from the compiler that reads the sources here.
 const OF_COMPILER: [(&str, &str); 4] =

@@ -15,7 +15,6 @@ pub(super) enum SourceLanguage {
 /// The part of a file in a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileRole {
-    /// It is compiled.
     Source(SourceLanguage),
     /// It is included. `None`: the extension fits C and C++.
     Header(Option<SourceLanguage>),

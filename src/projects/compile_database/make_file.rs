@@ -9,7 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::build_hints::{Collector, names_other_system};
 use super::platforms::host_architecture;
 use super::shell_words;
-use crate::limits::{MAX_BUILD_CONDITIONS, MAX_BUILD_FLAGS, MAX_INCLUDED_MAKE_FILES};
+use crate::limits::MAX_BUILD_FLAGS;
+
+/// Files that one make file includes, directly or not, and that are read.
+const MAX_INCLUDED_MAKE_FILES: usize = 64;
+/// Levels of nested conditions of a build file that are evaluated. A deeper condition is treated like the one around it.
+const MAX_BUILD_CONDITIONS: usize = 256;
 
 /// Most expansions of variables in one value.
 const MAX_EXPANSIONS: usize = 256;

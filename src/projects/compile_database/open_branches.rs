@@ -14,7 +14,6 @@ pub(super) enum SystemCondition {
     Unknown,
 }
 
-/// The open conditions.
 #[derive(Debug, Default)]
 pub(super) struct OpenBranches {
     open: Vec<OpenBranch>,
@@ -31,7 +30,6 @@ struct OpenBranch {
 }
 
 impl OpenBranches {
-    /// A condition begins.
     pub(super) fn open(&mut self, condition: SystemCondition) {
         self.push(false, condition);
     }

@@ -16,7 +16,6 @@ const COMPILERS: [&str; 9] = ["cc", "gcc", "clang", "c++", "g++", "clang++", "ic
 /// How deep commands may be nested in `sh -c`.
 const MAX_SHELLS: usize = 4;
 
-/// What make printed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PrintedBuild {
     /// The commands that compile, sorted.

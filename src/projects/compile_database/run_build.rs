@@ -20,9 +20,12 @@ use super::database::{self, CompileCommand};
 use super::printed_commands::{self, PrintedBuild};
 use crate::build_report::{self, BUILD_FOLDER, BuildReport};
 use crate::info::ProjectInfo;
-use crate::limits::{BUILD_TIME_LIMIT_MS, MAX_PRINTED_BUILDS};
+use crate::limits::BUILD_TIME_LIMIT_MS;
 use crate::prepare::{ProjectRequest, RunBuild};
 use crate::tree::Tree;
+
+/// Calls of make that an allowed build is asked about, where a recipe calls make by its name.
+const MAX_PRINTED_BUILDS: usize = 64;
 
 /// Names of make files, in the order in which make looks for them.
 const MAKE_FILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
@@ -147,7 +150,6 @@ fn outcome(kind: BuildKind, report: &BuildReport, commands: usize) -> Option<Str
     }
 }
 
-/// One run of a build.
 struct BuildStep<'a> {
     kind: BuildKind,
     root: &'a Path,

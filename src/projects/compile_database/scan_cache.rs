@@ -15,10 +15,12 @@ use parking_lot::Mutex;
 
 use super::conditions::Branch;
 use super::includes::{Include, IncludeForm, ScannedFile, scan_file};
-use crate::limits::MAX_SCAN_CACHE_BYTES;
 use codeyard_base::atomic_file::{self, Durability};
 use codeyard_base::clock::wall_ns;
 use codeyard_files::gate::read_below;
+
+/// Largest file with the includes of a project's files, as the last preparation left it, that is read, in bytes.
+const MAX_SCAN_CACHE_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The first line of the file. A file of another version is not read.
 const HEAD: &str = "codeyard includes 5";
@@ -36,7 +38,6 @@ struct Stamp {
     modified_ns: i128,
 }
 
-/// The remembered scans.
 #[derive(Debug, Default)]
 pub(super) struct ScanCache {
     known: HashMap<Box<str>, (Stamp, ScannedFile)>,

@@ -43,7 +43,6 @@ pub(super) struct SystemHeaders {
 }
 
 impl SystemHeaders {
-    /// The headers of this machine.
     pub(super) fn of_machine() -> Self {
         let mut dirs: Vec<PathBuf> = USUAL_DIRS.iter().map(PathBuf::from).collect();
         for dir in CPP_DIRS {

@@ -20,9 +20,12 @@ use serde_json::json;
 use self::source_header::SourceHeader;
 use crate::changed_file::write_if_changed;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
-use crate::limits::{MAX_EXAMPLES, MAX_SOURCE_FOLDERS, MAX_UNKNOWN_FILES, MAX_UNWATCHED_FOLDERS};
+use crate::limits::{MAX_EXAMPLES, MAX_SOURCE_FOLDERS, MAX_UNKNOWN_FILES};
 use crate::prepare::{PreparedProject, ProjectRequest};
 use crate::unwatched_folder::UnwatchedFolder;
+
+/// Folders of a project that no watcher follows and that are looked at from time to time.
+const MAX_UNWATCHED_FOLDERS: usize = 3_000;
 
 /// Files that describe a build, and the command that copies the project's dependencies to one of [`LIBRARIES`].
 const BUILD_FILES: [(&str, Option<&str>); 3] =
@@ -61,16 +64,13 @@ const FORMER_EXTENSIONS: [&str; 3] = ["javax.xml.bind", "javax.xml.ws", "javax.x
 /// Before the package of a file in what is remembered of it, to tell it from an import.
 const PACKAGE: &str = "package ";
 
-/// The sources of a project.
 #[derive(Debug, Default)]
 struct Sources<'a> {
     /// The folders that hold packages, sorted.
     folders: BTreeSet<&'a Path>,
     /// Files in none of them, sorted: their folders don't end in their packages.
     elsewhere: Vec<&'a PathBuf>,
-    /// All packages.
     packages: BTreeSet<String>,
-    /// All imports.
     imports: BTreeSet<String>,
     /// Classes that several folders hold.
     repeated: BTreeSet<String>,

@@ -10,7 +10,6 @@ use codeyard_lsp::registry::{DiskFiles, MarkerFiles, python_environment};
 /// Files of paths that add no modules.
 const HARMLESS_PATHS: [&str; 2] = ["distutils-precedence.pth", "_virtualenv.pth"];
 
-/// The environment of a project.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum VirtualEnvironment {
     /// There is none.

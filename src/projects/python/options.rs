@@ -25,7 +25,6 @@ const PYREFLY_EXCLUDED: [&str; 4] = ["node_modules", "__pycache__", "site-packag
 pub(super) struct PythonOptions {
     /// Folders besides the root that modules are imported from, sorted.
     pub(super) folders: BTreeSet<PathBuf>,
-    /// The virtual environment.
     pub(super) environment: Option<PathBuf>,
 }
 

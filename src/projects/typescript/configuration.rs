@@ -10,7 +10,9 @@ use codeyard_lsp::registry::{MarkerFiles, parse_jsonc};
 use serde_json::{Map, Value};
 
 use super::file_patterns::{FilePattern, PatternUse};
-use crate::limits::MAX_EXTENDED_CONFIGURATIONS;
+
+/// Configurations that one configuration extends, directly or not.
+const MAX_EXTENDED_CONFIGURATIONS: usize = 32;
 
 /// Extensions that every configuration lists.
 const TYPESCRIPT: [&str; 4] = ["ts", "tsx", "mts", "cts"];
@@ -22,11 +24,9 @@ const EXCLUDED_BY_DEFAULT: [&str; 3] = ["node_modules", "bower_components", "jsp
 /// A configuration, with what it extends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Configuration {
-    /// Its file.
     pub path: PathBuf,
     /// Whether it lists files of JavaScript.
     pub allows_javascript: bool,
-    /// The configurations that it references.
     pub references: Vec<PathBuf>,
     /// By name pattern, where imports of such names are looked for, absolute: `paths` and `baseUrl`.
     pub aliases: BTreeMap<String, Vec<PathBuf>>,
@@ -73,7 +73,6 @@ struct Settings {
 pub(super) struct ConfigurationReader<'a> {
     /// The view of the file system.
     pub disk: &'a dyn MarkerFiles,
-    /// The workspace root.
     pub top: &'a Path,
 }
 
@@ -191,7 +190,6 @@ impl ConfigurationReader<'_> {
 }
 
 impl Configuration {
-    /// Whether it lists this file.
     pub(super) fn lists(&self, file: &Path) -> bool {
         if self.files.contains(file) {
             return true;

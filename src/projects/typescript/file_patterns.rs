@@ -9,7 +9,6 @@ use std::path::{Component, Path, PathBuf};
 /// Folders that no wildcard of `include` enters.
 const DEPENDENCIES: [&str; 3] = ["node_modules", "bower_components", "jspm_packages"];
 
-/// What a pattern is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternUse {
     /// It selects files.

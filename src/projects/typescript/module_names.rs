@@ -67,12 +67,10 @@ impl<'a> ModuleNames<'a> {
         self.has_pattern(specifier) || aliased(self.aliases, specifier).iter().any(|place| self.module(place).is_some())
     }
 
-    /// Whether this is one of the files.
     pub(super) fn holds(&self, file: &Path) -> bool {
         self.files.contains(file)
     }
 
-    /// The files below a folder.
     pub(super) fn below(&self, folder: &Path) -> impl Iterator<Item = &'a Path> {
         let from = self.files.range::<Path, _>((Bound::Included(folder), Bound::Unbounded));
         from.copied().take_while(move |file| file.starts_with(folder))

@@ -23,11 +23,8 @@ use crate::memory::ProjectMemory;
 pub(super) struct ImportedPackages<'a> {
     /// The files and their configurations.
     pub assigned: &'a AssignedFiles<'a>,
-    /// The packages.
     pub packages: &'a Packages,
-    /// The names of all modules.
     pub names: &'a ModuleNames<'a>,
-    /// The workspace root.
     pub top: &'a Path,
     /// The view of the file system.
     pub disk: &'a dyn MarkerFiles,

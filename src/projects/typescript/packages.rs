@@ -11,7 +11,10 @@ use super::module_names::{self, ModuleNames};
 use super::package_entries::{in_folder, sources_of_built, whole_package};
 use super::workspaces::{Members, PNPM_WORKSPACE};
 use crate::info::UnresolvedNames;
-use crate::limits::{MAX_EXAMPLES, MAX_WORKSPACE_PACKAGES};
+use crate::limits::MAX_EXAMPLES;
+
+/// Packages of one workspace root whose names are resolved to their folders.
+const MAX_WORKSPACE_PACKAGES: usize = 1_000;
 
 /// Members of `package.json` that list dependencies.
 const DEPENDENCIES: [&str; 4] = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
@@ -20,7 +23,6 @@ const INSTALLERS_BY_NAME: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 /// Beginnings of versions that mean a folder.
 const FOLDER_VERSIONS: [&str; 4] = ["file:", "link:", "portal:", "workspace:"];
 
-/// The packages of a tree.
 #[derive(Debug, Default)]
 pub(super) struct Packages {
     /// By folder, its `package.json`.
@@ -37,9 +39,7 @@ pub(super) struct Packages {
 /// What `node_modules` holds for a package of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
-    /// Nothing.
     Missing,
-    /// A link to the package.
     Package,
     /// Another package of the name, such as a copy.
     Elsewhere,
@@ -93,7 +93,6 @@ impl Packages {
         names
     }
 
-    /// The manifest in a folder.
     pub(super) fn manifest(&self, folder: &Path) -> Option<&Value> {
         self.by_folder.get(folder)
     }

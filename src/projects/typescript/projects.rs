@@ -10,7 +10,9 @@ use codeyard_lsp::registry::MarkerFiles;
 
 use super::configuration::{Configuration, ConfigurationReader, Outputs};
 use super::package_entries::stem_of_declaration;
-use crate::limits::MAX_CONFIGURATIONS;
+
+/// Configurations of TypeScript and JavaScript that are read in one workspace root.
+const MAX_CONFIGURATIONS: usize = 1_000;
 
 /// The names that a server looks for, the first one wins in a folder.
 const NAMES: [&str; 2] = ["tsconfig.json", "jsconfig.json"];
@@ -131,7 +133,6 @@ impl Configurations<'_> {
         })
     }
 
-    /// The configuration in a folder.
     fn own(&mut self, folder: &Path) -> Option<PathBuf> {
         if let Some(known) = self.own.get(folder) {
             return known.clone();

@@ -11,7 +11,6 @@ use serde_json::Value;
 /// The file that lists the members of a workspace of pnpm.
 pub(super) const PNPM_WORKSPACE: &str = "pnpm-workspace.yaml";
 
-/// The members of one workspace.
 #[derive(Debug, Default)]
 pub(super) struct Members {
     included: GlobSet,

@@ -29,7 +29,6 @@ pub(super) struct Execution<'r> {
 
 /// Why an execution has no result.
 pub(super) enum ExecutionError {
-    /// The stage has failed.
     Stage(StageError),
     /// It can't be recorded.
     Record(RunError),

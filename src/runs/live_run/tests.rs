@@ -16,7 +16,6 @@ fn state(run: &LiveRun) -> &'static str {
     run.status().view.progress.state.name
 }
 
-/// The events of a run by type.
 fn count(run: &LiveRun, event_type: &str) -> usize {
     let text = std::fs::read_to_string(run.folder().events()).unwrap();
     text.lines().filter(|line| line.contains(&format!("\"type\":\"{event_type}\""))).count()

@@ -12,7 +12,6 @@ use super::documents::CallCount;
 /// Facts about the service that the engine doesn't know.
 #[derive(Clone)]
 pub struct ServiceFacts {
-    /// The version of the service.
     pub version: &'static str,
     /// When the service started.
     pub started: Instant,

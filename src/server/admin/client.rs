@@ -16,9 +16,14 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::problem::ProblemDocument;
-use crate::limits::{ADMIN_GET_TIMEOUT_MS, ADMIN_REQUEST_TIMEOUT_MS, MAX_ADMIN_ANSWER_BYTES};
+use crate::limits::ADMIN_REQUEST_TIMEOUT_MS;
 use crate::transport::attach::is_ours;
 use crate::transport::http::probes::Readiness;
+
+/// Largest response of the admin API that our own commands accept, in bytes.
+const MAX_ADMIN_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Longest time that our own commands wait for the response to a GET, in milliseconds.
+const ADMIN_GET_TIMEOUT_MS: u64 = 5_000;
 
 /// Why a request to the admin socket failed.
 #[derive(Debug, thiserror::Error)]

@@ -15,10 +15,16 @@ use tokio_util::sync::CancellationToken;
 use super::api::Api;
 use super::dispatch::{Access, router};
 use crate::accept::{accept_until_shutdown, drain};
-use crate::limits::{ADMIN_HEAD_TIMEOUT_MS, DRAIN_MS, MAX_ADMIN_CONNECTIONS};
+use crate::limits::DRAIN_MS;
 use crate::transport::attach::is_ours;
 use crate::transport::http::ConnectionLimits;
 use crate::transport::http::connection::serve_connection;
+
+/// Connections to the admin socket, and as many to the admin TCP listener.
+const MAX_ADMIN_CONNECTIONS: usize = 64;
+/// An admin connection without a whole request head is closed after this time, in milliseconds; an idle one too. Short, because a
+/// client without a token can occupy a connection for this time.
+const ADMIN_HEAD_TIMEOUT_MS: u64 = 2_000;
 
 /// Serves the admin API on the local socket until `shutdown`. Bind the socket with
 /// [`listen`](crate::transport::attach::listen).

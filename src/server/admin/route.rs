@@ -17,7 +17,6 @@ pub struct RouteRequest {
     pub routes: &'static [Route],
     /// The values of the path's parameters, in order.
     pub captures: Vec<String>,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body; empty for routes without one.
     pub body: Bytes,
@@ -29,9 +28,7 @@ pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 /// The content of a response.
 #[derive(Clone, Copy)]
 pub enum ResponseContent {
-    /// JSON of this schema.
     Json(SchemaOf),
-    /// JSON of any shape.
     AnyJson,
     /// Plain text.
     Text,
@@ -39,11 +36,9 @@ pub enum ResponseContent {
 
 /// A response that isn't a problem.
 pub struct RouteResponse {
-    /// The HTTP status.
     pub status: u16,
     /// When this response is sent.
     pub about: &'static str,
-    /// The content.
     pub content: ResponseContent,
 }
 
@@ -52,11 +47,9 @@ pub type RunOperation = fn(Arc<Api>, RouteRequest) -> BoxFuture<'static, Result<
 
 /// One route.
 pub struct Route {
-    /// The HTTP method.
     pub method: &'static str,
     /// The path, with `{parameters}`.
     pub path: &'static str,
-    /// The operation's name.
     pub id: &'static str,
     /// One line that describes the operation.
     pub summary: &'static str,
@@ -66,10 +59,8 @@ pub struct Route {
     pub conditional: bool,
     /// Whether no token is needed.
     pub open: bool,
-    /// The responses.
     pub answers: &'static [RouteResponse],
     /// The problems besides those of all routes.
     pub problems: &'static [Kind],
-    /// Runs the operation.
     pub run: RunOperation,
 }

@@ -13,7 +13,6 @@ use super::route::{ResponseContent, Route, RouteResponse, RunOperation, SchemaOf
 use crate::transport::http::probes::{Liveness, Readiness};
 use codeyard_config::WorkspaceConfig;
 
-/// The schema of a document.
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }

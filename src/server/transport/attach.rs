@@ -19,9 +19,15 @@ use tokio_util::sync::CancellationToken;
 use super::lines::{LineFrame, LineReader};
 use super::stdio::serve_lines;
 use crate::accept::accept_until_shutdown;
-use crate::limits::{ATTACH_HELLO_TIMEOUT_MS, MAX_ATTACH_HELLO_BYTES, MAX_ATTACHED};
 use codeyard_gateway::service::{Endpoint, Service};
 use codeyard_model::limits::Limits;
+
+/// Connections to the local attach socket.
+const MAX_ATTACHED: usize = 256;
+/// First line on the local attach socket, in bytes.
+const MAX_ATTACH_HELLO_BYTES: usize = 64 * 1024;
+/// Time for the handshake on the local attach socket, in milliseconds.
+const ATTACH_HELLO_TIMEOUT_MS: u64 = 2_000;
 
 /// The version of the handshake. Peers with different versions don't attach.
 pub const VERSION: u32 = 1;

@@ -18,7 +18,6 @@ use codeyard_protocol::write;
 /// The form of answers.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerForm {
-    /// The revision of MCP.
     pub revision: Revision,
     /// Most bytes of an answer.
     pub cap: usize,
@@ -29,7 +28,6 @@ pub struct AnswerForm {
 pub enum AnswerStep {
     /// A message to the client before the answer.
     Message(Vec<u8>),
-    /// The answer.
     Done(FinalAnswer),
     /// The client has cancelled the request. It gets no answer.
     Cancelled,
@@ -54,7 +52,6 @@ pub enum Answered {
 
 /// An answer that is being worked on.
 pub enum PendingAnswer {
-    /// The answer of one call.
     Call(Box<PendingReply>),
     /// The answers of an array of messages.
     Batch(PendingBatch),

@@ -11,13 +11,17 @@ use futures::future::{AbortRegistration, Abortable, BoxFuture};
 use tokio::time::{Sleep, sleep};
 
 use super::inflight::CallTicket;
-use crate::limits::{PROGRESS_AFTER_MS, PROGRESS_INTERVAL_MS};
 use codeyard_base::clock::Instant;
 use codeyard_gateway::elicit::PromptReceiver;
 use codeyard_gateway::service::{ProgressFeed, ToolReply};
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::progress::ProgressMeter;
 use codeyard_protocol::write;
+
+/// A call that asked for progress gets its first notification after this time, in milliseconds.
+const PROGRESS_AFTER_MS: u64 = 1_000;
+/// Time between two progress notifications of a call, in milliseconds.
+const PROGRESS_INTERVAL_MS: u64 = 750;
 
 /// A running call.
 pub struct RunningCall {
@@ -34,7 +38,6 @@ pub struct RunningCall {
 pub enum CallStep {
     /// A message to the client, as JSON text: progress, a prompt, the withdrawal of a prompt.
     Message(Vec<u8>),
-    /// The call has ended.
     Done(ToolReply),
     /// The client has cancelled the call.
     Cancelled,

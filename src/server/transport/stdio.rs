@@ -23,7 +23,7 @@ use super::lines::{LineFrame, LineReader};
 use super::pending::{AnswerForm, AnswerStep, Answered, PendingAnswer, PendingBatch};
 use super::session_timer::SessionTimer;
 use super::stateless;
-use crate::limits::{DRAIN_MS, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, MAX_STDIO_SUBSCRIPTIONS, STDIO_FLUSH_MS};
+use crate::limits::{DRAIN_MS, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, MAX_STDIO_SUBSCRIPTIONS};
 use codeyard_gateway::elicit::SessionClient;
 use codeyard_gateway::service::{Endpoint, Principal, Service, ToolReply, TransportKind};
 use codeyard_model::limits::Limits;
@@ -33,6 +33,9 @@ use codeyard_protocol::message::{self, Message, Request};
 use codeyard_protocol::names::{Method, NotificationKind};
 use codeyard_protocol::revision::Revision;
 use codeyard_protocol::{cancelled, write};
+
+/// Time to write the remaining answers at the end of a stdio connection, in milliseconds.
+const STDIO_FLUSH_MS: u64 = 2_000;
 
 /// Serves one client until its input ends, or until `shutdown`.
 ///

@@ -13,9 +13,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::Access as Rights;
 
 use super::{leftovers, schema};
-use crate::limits::{MIN_DISK_BYTES, READ_WAIT, WRITE_WAIT};
+use crate::limits::{READ_WAIT, WRITE_WAIT};
 use crate::serve_lock::ServeLock;
 use crate::state_store::StateError;
+
+/// A failed write on a disk with less free space than this means that the disk is full, in bytes. The log's index needs 32 KiB.
+const MIN_DISK_BYTES: u64 = 64 * 1024;
 
 /// Tells a database file from another one of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +52,6 @@ pub(super) fn identity(file: &Path) -> Result<Option<FileIdentity>, StateError> 
     }
 }
 
-/// Opens the database.
 pub(super) fn open(file: &Path, access: Access) -> Result<OpenDatabase, StateError> {
     if identity(file)?.is_none() {
         match access {

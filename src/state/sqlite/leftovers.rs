@@ -7,7 +7,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::limits::MAX_BACKUP_NAMES;
+/// Names that are tried when a file is moved beside itself.
+const MAX_BACKUP_NAMES: u32 = 1_000;
 
 /// A draft of a database that is older than this belongs to a process that ended.
 const DRAFT_AGE: Duration = Duration::from_secs(60);

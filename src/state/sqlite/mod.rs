@@ -67,7 +67,6 @@ impl SqliteStore {
         Ok(reader)
     }
 
-    /// Reads in one transaction.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StateError> {
         let mut reader = self.reader()?;
         let Some(open) = &mut reader.database else { return Err(StateError::Missing { file: self.file.clone() }) };

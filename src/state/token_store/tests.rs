@@ -88,10 +88,7 @@ async fn bad_names_and_too_many_tokens_are_refused() {
     let many = &mut |before: &crate::Snapshot| {
         let free = MAX_TOKENS - before.records.len();
         (0..free)
-            .map(|n| Write::Put {
-                key: format!("{n:04}{}", &token[4..]),
-                value: TokenValue::new("ci", 1).encode(),
-            })
+            .map(|n| Write::Put { key: format!("{n:04}{}", &token[4..]), value: TokenValue::new("ci", 1).encode() })
             .collect()
     };
     store.store.update(TOKENS, many).unwrap();

@@ -55,7 +55,6 @@ impl CallTrace {
         }
     }
 
-    /// The parent of its span.
     pub(crate) fn parent(&self) -> Option<&SpanIdentity> {
         self.0.parent.as_ref()
     }

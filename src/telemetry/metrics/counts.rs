@@ -13,7 +13,6 @@ use crate::names::instruments::{self as known, Instrument};
 use crate::record::{CallRecord, Outcome};
 use codeyard_model::error::ErrorCode;
 
-/// Selects one of the tallies.
 type TallyOf = fn(&Counts) -> &Tally;
 
 /// Counters in memory.

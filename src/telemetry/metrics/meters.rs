@@ -79,7 +79,6 @@ impl Meters {
     }
 }
 
-/// How a request ended.
 struct RequestEnd {
     error: Option<&'static str>,
     code: Option<i32>,

@@ -13,11 +13,9 @@ use super::{
 pub struct Instrument {
     /// Its name in OpenTelemetry.
     pub name: &'static str,
-    /// Its kind.
     pub kind: Kind,
     /// Its unit in UCUM. A unit in braces names what is counted.
     pub unit: &'static str,
-    /// Its description.
     pub about: &'static str,
     /// Keys of its attributes, in the order of their values.
     pub labels: &'static [&'static str],

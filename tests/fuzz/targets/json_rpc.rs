@@ -19,7 +19,6 @@ use serde_json::value::RawValue;
 /// Most bytes of a message. Ids have at most half as many.
 const MAX_TEXT_BYTES: usize = 2 * MAX_REQUEST_ID_BYTES;
 
-/// A message of a client.
 fn from_client(bytes: &[u8]) {
     let message = parse(bytes);
     let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() && std::str::from_utf8(bytes).is_ok();

@@ -48,7 +48,6 @@ fn segment_of(texts: &Texts, is_in: impl Fn(u32, u8) -> bool) -> Vec<u8> {
     written(folder(), chosen.map(|(content, (text, _))| (*content, text.as_slice()))).unwrap()
 }
 
-/// Whether a line has the text.
 fn has(line: &[u8], text: &str, case: CaseRule) -> bool {
     let mut windows = line.windows(text.len());
     match case {

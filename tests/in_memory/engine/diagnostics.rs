@@ -214,7 +214,6 @@ fn an_empty_push_after_a_reopen_counts_after_the_quiet_period() {
     });
 }
 
-/// A primary and a linter.
 async fn pair(primary: Arc<FakeLauncher>, linter: Arc<FakeLauncher>) -> Yard {
     let plan = Plan::new(Site::usual()).kind(Entry::new("fake", primary)).kind(Entry::new("lint", linter).linter());
     plan.open().await

@@ -515,7 +515,6 @@ impl Yard {
     }
 }
 
-/// Outcome of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Called {
     pub reply: ToolReply,
@@ -523,7 +522,6 @@ pub(crate) struct Called {
 }
 
 impl Called {
-    /// Whether there is an answer.
     pub(crate) fn is_answered(&self) -> bool {
         matches!(self.reply, ToolReply::Result(_))
     }

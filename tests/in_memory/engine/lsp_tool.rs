@@ -12,7 +12,6 @@ use crate::engine::harness::*;
 /// Milliseconds after the call from which partial answers are accepted.
 pub(crate) const LATE: u64 = 2_000 - LATE_SERVER_MS;
 
-/// Answer of the tool.
 #[derive(Debug, Clone)]
 pub(crate) struct LspAnswer {
     called: Called,
@@ -57,7 +56,6 @@ impl LspAnswer {
         &self.called.reply
     }
 
-    /// Text for the agent.
     pub(crate) fn text(&self) -> &str {
         self.whole["content"][0]["text"].as_str().unwrap()
     }
@@ -130,7 +128,6 @@ impl LspAnswer {
         near(self.called.took, ms);
     }
 
-    /// Bytes of the reply.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.called.bytes()
     }

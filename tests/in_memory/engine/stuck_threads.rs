@@ -115,7 +115,6 @@ async fn hover(gateway: &Gateway, workspace: &str, site: &Site, file: &str) -> T
     call(gateway, workspace, "lsp-v1", HOVER, site.at(file, 0, 0)).await
 }
 
-/// A search in all workspaces.
 async fn search_all(gateway: &Gateway) -> Value {
     match call(gateway, "@all", "code", "search_code", json!({"query": "beta"})).await {
         ToolReply::Result(result) | ToolReply::Refusal { result, .. } => {

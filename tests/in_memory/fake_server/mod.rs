@@ -42,7 +42,6 @@ use serde_json::{Value, json};
 pub(crate) use record::{Kind, Record, Seen};
 pub(crate) use steps::*;
 
-/// The script of one server.
 #[derive(Clone)]
 pub(crate) struct FakeServer {
     capabilities: Value,
@@ -197,7 +196,6 @@ impl FakeLauncher {
         self.refusals.store(count, SeqCst);
     }
 
-    /// Number of successful launches.
     pub(crate) fn launches(&self) -> usize {
         self.running.lock().len()
     }

@@ -168,7 +168,6 @@ pub(crate) fn progress_end(token: &str) -> Step {
     notify("$/progress", json!({"token": token, "value": {"kind": "end"}}))
 }
 
-/// Pushes diagnostics.
 pub(crate) fn diagnostics(uri: &str, version: Option<i64>, items: Value) -> Step {
     let mut params = json!({"uri": uri, "diagnostics": items});
     if let Some(version) = version {

@@ -16,11 +16,9 @@ use crate::sim::language::{Asked, Lsp, describe_call, describe_function};
 use crate::sim::profile::Profile;
 use crate::sim::site::Site;
 
-/// Requested page.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Page {
     First,
-    /// The next page of a chain.
     Next(Chain),
     /// A cursor with the keys of a chain and another offset.
     Moved(Chain, usize),
@@ -49,7 +47,6 @@ pub(crate) enum Bad {
     Beyond,
 }
 
-/// A running call.
 pub(crate) struct Call {
     pub number: usize,
     pub client: usize,
@@ -102,7 +99,6 @@ pub(crate) fn tool_of(asked: &Asked) -> &'static str {
     }
 }
 
-/// Whether its answer has pages.
 pub(crate) fn is_paged(asked: &Asked) -> bool {
     matches!(
         asked,
@@ -110,7 +106,6 @@ pub(crate) fn is_paged(asked: &Asked) -> bool {
     )
 }
 
-/// The arguments of a call.
 pub(crate) fn arguments(site: &Site, asked: &Asked, size: usize, page: &Page, bad: Option<Bad>) -> Value {
     let at = |file: &str, line: usize| json!({"uri": site.uri(file), "position": {"line": line, "character": 0}});
     let mut arguments = match asked {
@@ -172,7 +167,6 @@ fn moved(cursor: &str, offset: usize) -> String {
     codeyard_base::base64url::encode(payload.to_string())
 }
 
-/// The offset in a cursor.
 pub(crate) fn offset_of(cursor: &str) -> usize {
     let bytes = codeyard_base::base64url::decode(cursor).unwrap();
     let payload: Value = serde_json::from_slice(&bytes).unwrap();

@@ -37,7 +37,6 @@ impl Dice {
         self.next() % 100 < percent
     }
 
-    /// Picks one element.
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
@@ -55,7 +54,6 @@ impl Dice {
         from[0].1
     }
 
-    /// Shuffles a list.
     pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             list.swap(last, self.below(last + 1));

@@ -49,10 +49,8 @@ pub(crate) enum Fault {
     Stray,
 }
 
-/// Outcome of a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartFault {
-    /// Succeeds.
     Fine,
     /// Succeeds slowly.
     Slow,

@@ -130,7 +130,6 @@ impl Launcher for Fleet {
     }
 }
 
-/// The process of a fake server.
 struct FakeProcess(Arc<Server>);
 
 impl Process for FakeProcess {

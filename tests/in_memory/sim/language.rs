@@ -76,7 +76,6 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     })
 }
 
-/// The name on a line.
 pub(crate) fn name_at(text: &str, line: usize) -> Option<&str> {
     words(text).find(|(number, verb, _)| *number == line && *verb != "#").map(|(_, _, name)| name)
 }
@@ -106,7 +105,6 @@ impl Project {
         all.map(|(path, line, _, _)| (path.to_owned(), line)).collect()
     }
 
-    /// The functions of a name.
     pub(crate) fn functions(&self, tree: &Tree, name: &str) -> Vec<Function> {
         let places = self.places(tree, name, true, false).into_iter();
         places.map(|(path, line)| (path, line, name.to_owned())).collect()
@@ -320,7 +318,6 @@ fn best_first(tree: &Tree, query: &str) -> Vec<String> {
     all.iter().map(describe_function).collect()
 }
 
-/// A function as a line.
 pub(crate) fn describe_function((path, line, name): &Function) -> String {
     format!("{path}:{line} {name}")
 }
@@ -331,7 +328,6 @@ pub(crate) fn describe_call(function: &Function, lines: impl Iterator<Item = usi
     format!("{} at {}", describe_function(function), lines.join(","))
 }
 
-/// A finding as a line.
 pub(crate) fn said(finding: &Finding) -> String {
     format!("{} {} {} {}", finding.line, finding.severity, finding.source, finding.message)
 }

@@ -66,7 +66,6 @@ pub(crate) const MAX_RESTARTS: u64 = 4;
 pub(crate) const WINDOW_S: u64 = 60;
 
 impl Profile {
-    /// The profile of a seed.
     pub(crate) fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed, 1);
         let diagnosings = [Diagnosing::Pulled, Diagnosing::Pulled, Diagnosing::Versioned, Diagnosing::Settled];

@@ -36,7 +36,6 @@ impl Ran {
     }
 }
 
-/// Runs one seed.
 pub(crate) fn run(seed: u64) -> Ran {
     run_with(seed, Sabotage::Nothing)
 }

@@ -27,7 +27,6 @@ pub(crate) struct ServerModel {
 }
 
 impl Server {
-    /// Rereads one file.
     pub(crate) fn reread(&self, name: &str) {
         let found = self.stage.lock().site(self.workspace).read_one(name).filter(|_| self.project.holds(name));
         let mut model = self.model.lock();
@@ -88,7 +87,6 @@ impl Server {
         });
     }
 
-    /// Resumes indexing.
     pub(crate) fn index_again(self: &Arc<Self>) {
         self.note("indexes again");
         self.begin_indexing(false);
@@ -101,7 +99,6 @@ impl Server {
         answers::answer(self, &mut stage, &tree, method, params)
     }
 
-    /// The known files.
     fn known(&self) -> Tree {
         let model = self.model.lock();
         let mut tree = model.index.clone();

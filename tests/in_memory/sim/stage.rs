@@ -14,7 +14,6 @@ use crate::sim::dice::Dice;
 use crate::sim::profile::Profile;
 use crate::sim::site::Site;
 
-/// Shared handle of the stage.
 pub(crate) type Shared = Arc<Mutex<Stage>>;
 
 /// Intentional defects of a world; the checks must detect each of them.
@@ -53,7 +52,6 @@ pub(crate) struct Life {
     pub killed_outside: bool,
     /// Methods that it answered with "method not found".
     pub unable: BTreeSet<String>,
-    /// It is initialized.
     pub up: bool,
     /// It has finished indexing at least once.
     pub has_read: bool,
@@ -127,7 +125,6 @@ impl Stage {
         sha256hex(text)[..10].to_owned()
     }
 
-    /// The transcript so far.
     pub(crate) fn transcript(&self) -> &[String] {
         &self.transcript
     }
@@ -137,7 +134,6 @@ impl Stage {
         &self.base
     }
 
-    /// The site of a workspace.
     pub(crate) fn site(&mut self, workspace: usize) -> &mut Site {
         &mut self.sites[workspace]
     }

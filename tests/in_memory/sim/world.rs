@@ -34,7 +34,6 @@ use crate::sim::stage::{Sabotage, Shared, Stage};
 use crate::sim::verdict::{self, Known};
 use crate::sim::watchdog;
 
-/// A simulated world.
 pub(crate) struct World {
     pub stage: Shared,
     pub dice: Dice,
@@ -157,7 +156,6 @@ impl World {
         }
     }
 
-    /// Starts a call.
     pub(crate) fn call(&mut self, workspace: usize, asked: Asked, size: usize, page: Page, bad: Option<Bad>) {
         let number = self.started as usize;
         self.started += 1;
@@ -203,7 +201,6 @@ impl World {
         }
     }
 
-    /// Cancels a call.
     pub(crate) fn cancel(&mut self, index: usize) {
         let call = self.calls.remove(index);
         self.restless = Instant::now();
@@ -230,7 +227,6 @@ impl World {
         }
     }
 
-    /// Checks all invariants.
     pub(crate) fn check(&mut self) {
         for panic in watchdog::unmeant() {
             self.stage.lock().wrong(format!("panicked: {panic}"));

@@ -124,7 +124,6 @@ fn write_span(text: &mut String, span: &SpanData, indent: &str, all: &[SpanData]
     }
 }
 
-/// Duration of a span.
 pub(crate) fn took(span: &SpanData) -> Duration {
     span.end_time.duration_since(span.start_time).unwrap()
 }
@@ -134,7 +133,6 @@ pub(crate) fn servers(spans: &[SpanData]) -> Vec<&SpanData> {
     spans.iter().filter(|span| span.span_kind == opentelemetry::trace::SpanKind::Server).collect()
 }
 
-/// The value of an attribute.
 pub(crate) fn attribute(span: &SpanData, name: &str) -> Option<String> {
     span.attributes.iter().find(|pair| pair.key.as_str() == name).map(|pair| pair.value.as_str().into_owned())
 }

@@ -15,7 +15,6 @@ pub(crate) enum Way {
     Tcp(String),
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub status: u16,

@@ -43,7 +43,6 @@ pub(crate) struct Recorded {
     pub answer: Answer,
 }
 
-/// All comparisons of a kind.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
     /// Their number.

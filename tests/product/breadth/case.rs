@@ -13,7 +13,6 @@ use codeyard_test_support::real_servers::copy_tree;
 /// The cursor in the `at` of an operation.
 const CURSOR: &str = "@@";
 
-/// A case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
@@ -141,7 +140,6 @@ impl Case {
         }
     }
 
-    /// Which operations it has.
     pub(crate) fn operations(&self) -> Vec<&'static str> {
         let given = [
             ("definition", self.definition.is_some()),
@@ -157,7 +155,6 @@ impl Case {
         given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
     }
 
-    /// The `at` of an operation.
     pub(crate) fn at(&self, operation: &str) -> Option<&str> {
         match operation {
             "definition" => self.definition.as_ref().map(|one| one.at.as_str()),
@@ -173,7 +170,6 @@ impl Case {
 
 /// The project of a case as it is on disk.
 pub(crate) struct Project {
-    /// Its root.
     pub root: PathBuf,
     renamed: BTreeMap<String, String>,
     /// References that the new file has added.
@@ -222,7 +218,6 @@ impl Project {
         fs::write(path, text.replacen(&edit.find, &edit.replace, 1)).expect("it can be written");
     }
 
-    /// Writes the new file.
     pub(crate) fn create(&mut self, new: &NewFile) {
         let path = self.root.join(&new.path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -230,7 +225,6 @@ impl Project {
         self.added.clone_from(&new.adds);
     }
 
-    /// Renames the file.
     pub(crate) fn rename(&mut self, rename: &Rename) {
         let to = self.root.join(&rename.to);
         fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");

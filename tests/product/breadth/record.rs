@@ -14,7 +14,6 @@ use crate::breadth::served::Verdict;
 /// The environment variable that lets a run write its record.
 const UPDATE: &str = "UPDATE_DOCS";
 
-/// A record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Record {
     /// The version of the server.

@@ -34,7 +34,6 @@ pub(crate) enum Verdict {
     Failed(String),
 }
 
-/// A served project.
 pub(crate) struct Served {
     pub(crate) project: Project,
     pub(crate) yard: Yard,
@@ -340,7 +339,6 @@ fn messages(diagnostics: &Value) -> Vec<String> {
     entries.iter().filter_map(|entry| entry["message"].as_str()).map(str::to_owned).collect()
 }
 
-/// All strings of a value.
 fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],

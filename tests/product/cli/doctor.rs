@@ -69,7 +69,6 @@ fn sandbox() -> (Sandbox, String) {
     (sandbox, config)
 }
 
-/// The report of a file.
 #[track_caller]
 fn file(sandbox: &Sandbox, words: &[&str]) -> Value {
     let words: Vec<&str> = ["doctor"].iter().chain(words).chain(&["--json"]).copied().collect();

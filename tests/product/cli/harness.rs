@@ -21,7 +21,6 @@ pub(crate) struct Sandbox {
     dir: tempfile::TempDir,
 }
 
-/// A command that ended.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
     pub code: i32,

@@ -258,7 +258,6 @@ fn limited(sandbox: &Sandbox, limits: &str, words: &[&str]) -> std::process::Com
     command
 }
 
-/// All files below a folder.
 fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()

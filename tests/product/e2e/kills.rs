@@ -135,7 +135,6 @@ fn kill_codeyard(kills: usize) {
     fleet.assert_untouched();
 }
 
-/// Kinds of victims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Victim {
     Server,

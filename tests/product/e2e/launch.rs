@@ -15,7 +15,6 @@ use crate::running_server::Yard;
 use codeyard_test_support::git;
 use codeyard_test_support::hugo;
 
-/// The sample as repositories.
 pub(crate) struct Sample {
     dir: tempfile::TempDir,
     /// What the site is: built by Hugo, or plain Markdown where there is none.
@@ -92,7 +91,6 @@ impl Client {
         Self::at(yard, "lib/launch")
     }
 
-    /// A client of this endpoint.
     pub(crate) fn at(yard: &Yard, endpoint: &str) -> Self {
         Self(yard.client(endpoint))
     }

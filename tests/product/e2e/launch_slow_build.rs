@@ -91,7 +91,6 @@ fn followed(call: &mut StreamedCall, token: &str, on_build: impl FnOnce()) -> (V
     panic!("no answer: {seen:?}");
 }
 
-/// How many gates have begun.
 fn gates_begun(events: &[Value]) -> usize {
     events.iter().filter(|event| event["type"] == "GATE_RUN_STARTED").count()
 }

@@ -12,7 +12,6 @@ use codeyard_test_support::real_servers::copy_sample;
 
 /// A copy of a sample workspace.
 pub(crate) struct Place {
-    /// Its real path.
     pub root: PathBuf,
     sample: &'static str,
     before: BTreeMap<PathBuf, String>,

@@ -51,11 +51,8 @@ enum Form {
     Typo,
     /// A message as a program shows it.
     Message,
-    /// A sentence.
     Sentence,
-    /// Part of a path.
     Path,
-    /// A test.
     Test,
     /// A name that doesn't exist: the answer must say so.
     Absent,

@@ -27,22 +27,18 @@ pub(crate) enum Repository {
 pub(crate) enum Sort {
     /// A whole unique name.
     Name,
-    /// Parts of a name.
     Part,
     /// Words of a comment.
     Doc,
-    /// A message.
     Error,
 }
 
 /// A query with its answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Question {
-    /// Repository of the query.
     pub repository: Repository,
     /// Kind of the query.
     pub sort: Sort,
-    /// Text of the query.
     pub query: String,
     /// File of the answer.
     pub path: String,

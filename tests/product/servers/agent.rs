@@ -10,14 +10,10 @@ pub(crate) const MOST_CHARS: usize = codeyard_model::limits::DEFAULT_PAGE_CHARS;
 /// Attempts while a server isn't ready.
 const ATTEMPTS: usize = 60;
 
-/// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
-    /// `title`
     pub title: String,
-    /// `metadata`
     pub metadata: Value,
-    /// The text.
     pub output: String,
 }
 
@@ -26,7 +22,6 @@ pub(crate) struct Answer {
 pub(crate) struct Refusal {
     /// `metadata.error`
     pub error: Value,
-    /// The text.
     pub output: String,
 }
 
@@ -55,7 +50,6 @@ pub(crate) fn is_early(answer: &Answer) -> bool {
     passed_over.iter().any(|one| ["starting", "indexing", "timeout"].contains(&reason(one).as_str()))
 }
 
-/// One attempt.
 pub(crate) fn attempt(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
     let body = client.call_text("lsp", arguments);
     let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));

@@ -53,7 +53,6 @@ fn shares_of_files_with_all_their_headers() {
     }
 }
 
-/// The packages to measure.
 fn packages() -> Vec<(&'static str, &'static str)> {
     static CHOSEN: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     let chosen = CHOSEN.get_or_init(|| std::env::var(CHOICE).unwrap_or_default());

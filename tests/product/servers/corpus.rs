@@ -17,11 +17,9 @@ const PAGE_SIZES: [usize; 3] = [7, 50, 200];
 /// A language with its servers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Language {
-    /// The server that navigates.
     pub kind: &'static str,
     /// The server that adds diagnostics.
     pub linter: Option<&'static str>,
-    /// Its file extensions.
     pub endings: &'static [&'static str],
     /// Its folder next to this file.
     source: &'static str,
@@ -67,9 +65,7 @@ pub(crate) const TWO_TYPESCRIPTS: Language = Language { linter: Some("typescript
 
 /// A copy of real code.
 pub(crate) struct Corpus {
-    /// Its real path.
     pub root: PathBuf,
-    /// Its language.
     pub language: Language,
     before: std::collections::BTreeMap<PathBuf, String>,
     _folder: tempfile::TempDir,
@@ -181,7 +177,6 @@ fn copy_harbour(name: &str, root: &Path) {
 
 /// The bare servers of a corpus.
 pub(crate) struct Expected {
-    /// The server that navigates.
     pub primary: Bare,
     linter: Option<Bare>,
 }

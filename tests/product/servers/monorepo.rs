@@ -26,7 +26,6 @@ enum Processes {
 /// Makes one process for each project root the rule.
 const SEPARATE: &str = "[servers.typescript]\nmulti_root = \"no\"\n[servers.ty]\nmulti_root = \"no\"\n";
 
-/// A served repository.
 struct Repository {
     root: PathBuf,
     before: std::collections::BTreeMap<PathBuf, String>,

@@ -47,7 +47,6 @@ impl Op {
         (0..POSITIONAL.len()).map(|number| Self::At(number, at.clone()))
     }
 
-    /// Its name.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::At(number, _) => POSITIONAL[*number].0,

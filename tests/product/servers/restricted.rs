@@ -112,7 +112,6 @@ impl Hostile {
     }
 }
 
-/// All folders below this one.
 fn folders_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let own: Vec<PathBuf> = entries.filter(|path| path.is_dir() && !path.is_symlink()).collect();

@@ -26,7 +26,6 @@ pub(crate) enum TreeLanguage {
     Python,
 }
 
-/// A function of a tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Function {
     /// Its name, unique in the tree.
@@ -37,7 +36,6 @@ pub(crate) struct Function {
     pub line: usize,
     /// The calls of it: file and line, from 0.
     pub calls: BTreeSet<(PathBuf, usize)>,
-    /// The functions that call it.
     pub callers: BTreeSet<String>,
 }
 

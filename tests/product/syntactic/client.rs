@@ -20,7 +20,6 @@ pub(crate) struct Client {
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
     next: i64,
-    /// Capabilities of the server.
     pub capabilities: Value,
     /// Received notifications and requests.
     pub received: Vec<Value>,
@@ -76,7 +75,6 @@ impl Client {
         self.answer(id)
     }
 
-    /// The answer to a request.
     pub(crate) fn answer(&mut self, id: i64) -> Result<Value, Value> {
         loop {
             let message = match self.messages.recv_timeout(PATIENCE) {

@@ -43,7 +43,6 @@ fill(Library::Shelf.new)
 /// The project in its own folder, outside any repository.
 pub(crate) struct Project {
     dir: tempfile::TempDir,
-    /// Its root.
     pub root: PathBuf,
 }
 
@@ -58,24 +57,20 @@ impl Project {
         project
     }
 
-    /// Writes a file.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
     }
 
-    /// A file's path.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// URI of a file.
     pub(crate) fn uri(&self, path: &str) -> String {
         uri(&self.path(path))
     }
 
-    /// Folder of the indexes.
     pub(crate) fn indexes(&self) -> PathBuf {
         self.dir.path().join("index")
     }

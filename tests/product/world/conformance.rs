@@ -16,7 +16,6 @@ const REVISIONS: [&str; 4] = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07
 /// The suite's check of every message of the server.
 const SCHEMA: &str = "wire-schema-valid";
 
-/// How a scenario ends.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Passes,

@@ -23,7 +23,6 @@ struct Library {
     sources: fn(&str, &str) -> PathBuf,
     /// The command that installs it.
     install: &'static str,
-    /// Names of its API.
     names: [&'static str; 3],
     /// What a doc comment says.
     sentence: &'static str,

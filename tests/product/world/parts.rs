@@ -86,7 +86,6 @@ pub(crate) fn python_with_client() -> Command {
     python("python-client", &PYTHON_CLIENT)
 }
 
-/// A Python with Phoenix.
 pub(crate) fn python_with_phoenix() -> Command {
     python("phoenix", &PHOENIX)
 }
@@ -123,7 +122,6 @@ impl Prometheus {
         Self { folder }
     }
 
-    /// The server.
     pub(crate) fn server(&self) -> Command {
         command(self.folder.join("usr/bin/prometheus"))
     }
@@ -208,7 +206,6 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// The folder of all parts.
 pub(crate) fn world_folder() -> PathBuf {
     let target = codeyard_test_support::real_servers::build_folder();
     target.join("codeyard-world")

@@ -22,9 +22,7 @@ const ATTEMPTS: usize = 5;
 pub(crate) struct Ended {
     /// Whether it exited with 0.
     pub success: bool,
-    /// Its standard output.
     pub stdout: String,
-    /// Its standard error.
     pub stderr: String,
 }
 
@@ -95,7 +93,6 @@ impl Service {
         panic!("it ends at once: {output}");
     }
 
-    /// The port with this index.
     pub(crate) fn port(&self, index: usize) -> u16 {
         self.ports[index]
     }

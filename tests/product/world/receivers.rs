@@ -105,7 +105,6 @@ struct Span {
     attributes: Value,
 }
 
-/// The spans of a trace.
 fn spans_of(phoenix: &Service, trace: &str) -> Vec<Span> {
     let query = "query($trace: ID!) { projects { edges { node { name trace(traceId: $trace) { spans(first: 100) { edges { \
                  node { name spanId parentId statusCode attributes } } } } } } } }";

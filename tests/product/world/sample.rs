@@ -17,7 +17,6 @@ const WRONG: [&str; 6] = ["from larder.spoons", "put(\"salt\", 3)", "custommer",
 
 /// A workspace `python` of two roots: the sample, and a file whose language server never answers a hover.
 pub(crate) struct Sample {
-    /// The sample.
     pub place: Place,
     quiet: tempfile::TempDir,
 }
@@ -31,7 +30,6 @@ impl Sample {
         Self { place: Place::new("python"), quiet }
     }
 
-    /// The configuration.
     pub(crate) fn configuration(&self) -> String {
         let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/product/world/clients/mute_lsp.py");
         let (quiet, notes) = (self.quiet_root(), self.notes());

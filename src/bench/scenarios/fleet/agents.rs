@@ -188,7 +188,6 @@ struct GivenAnswer {
     answer: Result<Vec<u8>, String>,
 }
 
-/// One agent that runs.
 struct AgentRun {
     client: McpHttpClient,
     began: Instant,

@@ -30,6 +30,7 @@ pub(super) const DEADLINE_MS: f64 = 2_000.0;
 pub(super) const LATE_MS: f64 = 100.0;
 /// The memory budget of one part, in MiB.
 pub(super) const BUDGET_MIB: f64 = 2_048.0;
-/// Files of one language in a generated repository, and the uses in each.
+/// Files of one language in a generated repository.
 pub(super) const FILES: usize = 3;
+/// Uses of a name in each of these files.
 pub(super) const USES: usize = 3;

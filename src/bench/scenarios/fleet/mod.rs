@@ -32,7 +32,6 @@ const SHOWN_FAILURES: usize = 5;
 /// Agents that were done last in the report.
 const SHOWN_AGENTS: usize = 3;
 
-/// Measures a fleet.
 pub(crate) async fn fleet(bench: &Bench, report: &mut Report) -> Result<(), Failure> {
     let count = bench.args.fleet.clamp(1, packages::REPOSITORIES);
     let corpora = packages::fleet(count, bench.corpora_dir(), &bench.scratch).await?;
@@ -50,7 +49,6 @@ pub(crate) async fn fleet(bench: &Bench, report: &mut Report) -> Result<(), Fail
     run.registered(report).await
 }
 
-/// The fleet of one run.
 struct FleetRun<'a> {
     bench: &'a Bench,
     corpora: Vec<Corpus>,

@@ -14,7 +14,6 @@ use codeyard_cli::Failure;
 use codeyard_process::proc_tree::processor_time;
 use codeyard_server::admin::client::AdminClient;
 
-/// What was observed.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Observed {
     /// Times of reading the list of workspaces, in milliseconds.

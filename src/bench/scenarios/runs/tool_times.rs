@@ -19,7 +19,6 @@ pub(super) struct ToolTimes {
 /// What a program took.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct ToolTime {
-    /// Number of starts.
     pub starts: u32,
     /// Time in milliseconds.
     pub ms: f64,

@@ -62,7 +62,6 @@ fn settings(config: Option<&Path>) -> Result<IndexSettings, Failure> {
     Ok(IndexPolicy::of(&config).settings)
 }
 
-/// The folder with all indexes.
 fn index_folder(state: &StateArgs) -> Result<PathBuf, Failure> {
     let state = assemble::open_state(state.state_dir.as_deref())?;
     let folder = state.index();

@@ -12,7 +12,6 @@ use super::search_rows::{PrintedRow, PrintedRows, RowContent, one_root};
 use super::{Extent, as_json, open, refusal_failure, sync};
 use crate::Failure;
 use crate::args::{OutlineArgs, SearchArgs};
-use crate::limits::MAX_LISTED_MATCHES;
 use crate::shared::output;
 use crate::shared::terminal_style::TerminalStyle;
 use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
@@ -22,6 +21,9 @@ use codeyard_model::code::{
     OutlineSymbol, RowOptions, SearchMode, SearchQuery,
 };
 use codeyard_model::limits::MAX_PAGE_SIZE;
+
+/// Most matches that `codeyard search` reads to list or count files.
+const MAX_LISTED_MATCHES: usize = 1_000_000;
 
 /// The exit code of a search that found nothing.
 const NOTHING_FOUND: u8 = 1;
@@ -73,7 +75,6 @@ fn find(args: &SearchArgs) -> Result<bool, Failure> {
     Ok(found)
 }
 
-/// The query of the flags.
 fn query_of(args: &SearchArgs) -> Result<SearchQuery, Failure> {
     let case = match (args.ignore_case, args.case_sensitive) {
         (true, _) => CaseRule::Insensitive,

@@ -19,7 +19,6 @@ pub(super) struct SearchPrinter {
     pub(super) highlights: Vec<LinePattern>,
 }
 
-/// The rows of one file.
 struct FileRows<'r> {
     shown_path: String,
     file: Option<&'r PathBuf>,
@@ -27,7 +26,6 @@ struct FileRows<'r> {
 }
 
 impl SearchPrinter {
-    /// The text of all rows.
     pub(super) fn print(&self, rows: &[PrintedRow]) -> String {
         let mut text = String::new();
         let mut is_first = true;

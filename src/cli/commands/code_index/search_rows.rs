@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use codeyard_model::code::{RankingReasons, ResultRow, ResultRows};
 
-/// The rows of an answer.
 #[derive(Debug, Default)]
 pub(super) struct PrintedRows {
     /// In the order of the answer.
@@ -19,7 +18,6 @@ pub(super) struct PrintedRows {
     pub(super) notes: Vec<String>,
 }
 
-/// One row.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PrintedRow {
     /// The workspace, in answers of a group.
@@ -33,7 +31,6 @@ pub(super) struct PrintedRow {
     pub(super) content: RowContent,
 }
 
-/// What a row shows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RowContent {
     /// A line with those around it.
@@ -183,7 +180,6 @@ fn texts(of: &Value, key: &str) -> Vec<String> {
     of[key].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The root of every row.
 pub(super) fn one_root(root: &Path) -> impl Fn(&ResultRow) -> Option<PathBuf> + '_ {
     move |_| Some(root.to_owned())
 }

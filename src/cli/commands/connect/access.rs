@@ -25,12 +25,7 @@ pub(super) enum Access {
     /// The one in the environment variable.
     Set(String),
     /// A new one.
-    Made {
-        /// The store that has it.
-        tokens: Box<TokenStore>,
-        /// The token.
-        token: Token,
-    },
+    Made { tokens: Box<TokenStore>, token: Token },
 }
 
 impl Access {
@@ -81,7 +76,6 @@ impl Access {
         made.map_err(|error| Failure::new(format!("no token was created: {error}")))
     }
 
-    /// The token.
     pub(super) fn token(&self) -> Option<&str> {
         match self {
             Self::Open => None,

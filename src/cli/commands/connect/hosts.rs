@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use self::Location::{Anywhere, Home, Root};
 
-/// An agent host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
     /// Its name on the command line.
@@ -127,7 +126,6 @@ impl Host {
         self.form == Form::Text && self.stdio.starts_with("#!")
     }
 
-    /// The host of this name.
     pub(super) fn find(name: &str) -> Option<&'static Self> {
         HOSTS.iter().find(|host| host.name == name)
     }

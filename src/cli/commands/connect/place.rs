@@ -11,11 +11,9 @@ use crate::args::ConnectArgs;
 /// The paths of one connection.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// The repository.
     pub(super) root: String,
     /// The state directory, if it isn't the default one.
     pub(super) state_dir: Option<String>,
-    /// The program of codeyard.
     pub(super) program: String,
 }
 
@@ -39,7 +37,6 @@ impl Place {
     }
 }
 
-/// The path as text.
 fn text(what: &str, path: &Path) -> Result<String, Failure> {
     match path.to_str() {
         Some(text) if !text.contains(char::is_control) => Ok(text.to_owned()),

@@ -9,7 +9,6 @@ use crate::Failure;
 use crate::args::ConnectArgs;
 use crate::shared::{output, shell};
 
-/// Prints the hosts.
 pub(super) fn hosts() -> Result<(), Failure> {
     let mut rows = vec![["HOST", "NAME", "FILE"].map(str::to_owned).to_vec()];
     rows.extend(HOSTS.iter().map(|host| {

@@ -19,11 +19,9 @@ pub(super) enum Target {
     Stdio,
     /// An endpoint.
     Http {
-        /// Its URL.
         url: String,
         /// Whether it wants a token.
         needs_token: bool,
-        /// The host's template.
         template: &'static str,
     },
 }
@@ -60,7 +58,6 @@ impl Target {
         }
     }
 
-    /// The host's template.
     pub(super) fn template(&self, host: &Host) -> &'static str {
         match self {
             Self::Stdio => host.stdio,

@@ -7,14 +7,10 @@ use serde_json::Value;
 
 use super::check::Launch;
 
-/// The values of one connection.
 #[derive(Debug, Clone)]
 pub(super) struct Values<'a> {
-    /// The program of codeyard.
     pub(super) program: &'a str,
-    /// The repository.
     pub(super) root: &'a str,
-    /// The catalogs.
     pub(super) catalog: &'a str,
     /// The state directory, if it isn't the default one.
     pub(super) state_dir: Option<&'a str>,

@@ -20,7 +20,6 @@ pub(super) struct BuildPermissions {
     cache: PathBuf,
 }
 
-/// What one workspace allows.
 struct WorkspaceBuild {
     name: String,
     roots: Vec<PathBuf>,

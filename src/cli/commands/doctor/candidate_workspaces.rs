@@ -24,7 +24,6 @@ pub(super) struct CandidateWorkspace {
     pub workspace: Option<String>,
     /// Where it is defined: the path of a configuration, or the running server.
     pub defined_in: String,
-    /// Its roots.
     pub roots: RootSet,
     /// Its preferences among servers.
     pub selection: ServerSelection,

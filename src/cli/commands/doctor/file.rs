@@ -28,7 +28,6 @@ pub(super) struct FileReport {
     workspaces: Vec<WorkspaceReport>,
 }
 
-/// The report about one workspace.
 #[derive(Debug, Serialize)]
 struct WorkspaceReport {
     /// Its name; `null` for a workspace that does not exist yet.

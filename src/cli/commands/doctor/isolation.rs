@@ -25,7 +25,6 @@ pub(super) struct IsolationReport {
     workspaces: Vec<WorkspaceLevel>,
 }
 
-/// The level of one workspace.
 #[derive(Debug, Serialize)]
 struct WorkspaceLevel {
     workspace: String,

@@ -5,7 +5,6 @@ use serde::Serialize;
 /// One limit; the JSON output has these keys.
 #[derive(Debug, Serialize)]
 pub(super) struct MachineLimit {
-    /// Its name.
     pub name: &'static str,
     /// Its value; `None` if it is unlimited or cannot be read.
     pub value: Option<u64>,
@@ -20,7 +19,6 @@ const ENOUGH_INSTANCES: u64 = 128;
 const ENOUGH_FILES: u64 = 4_096;
 const ENOUGH_PROCESSES: u64 = 1_024;
 
-/// Reads all limits.
 pub(super) fn read() -> Vec<MachineLimit> {
     let kernel = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok());
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;

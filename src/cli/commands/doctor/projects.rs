@@ -40,7 +40,6 @@ pub(super) struct ProjectReports {
 /// One project of one kind of server.
 #[derive(Debug, Serialize)]
 pub(super) struct ProjectReport {
-    /// The kind.
     server: String,
     /// The project root, relative to the folder.
     root: PathBuf,
@@ -56,11 +55,9 @@ pub(super) struct ProjectReport {
     project_file: &'static str,
     /// The path of a file that was found, relative to the folder.
     path: Option<String>,
-    /// What an inferred project was inferred from.
     inferred_from: Option<String>,
     /// Why the server would not know all files.
     reason: Option<String>,
-    /// What mends it.
     remedy: Option<String>,
     /// Further problems of the project file.
     problems: Vec<String>,
@@ -88,7 +85,6 @@ pub(super) struct KnownState<'a> {
     pub status: Option<&'a ServerStatus>,
     /// Which builds are allowed.
     pub builds: &'a BuildPermissions,
-    /// The state directory.
     pub state: &'a Path,
 }
 

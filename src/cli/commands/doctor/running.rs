@@ -15,9 +15,7 @@ const STDERR_LINES: usize = 3;
 
 /// The status of the running server.
 pub(super) struct ServerStatus {
-    /// Its workspaces.
     pub workspaces: Vec<WorkspaceDocument>,
-    /// Its language servers.
     pub servers: Vec<ServerDocument>,
     /// What its configuration changes in the registry of language servers.
     pub registry: Option<Map<String, Value>>,

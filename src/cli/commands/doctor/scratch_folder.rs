@@ -17,7 +17,6 @@ impl ScratchFolder {
         Ok(Self(path))
     }
 
-    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }

@@ -17,17 +17,14 @@ pub(super) struct SampleQuestion {
     pub tool: &'static str,
     /// The question as a sentence.
     pub words: &'static str,
-    /// What the question is about.
     pub about: QuestionSubject,
     /// A text that a right answer contains outside its summary.
     pub expects: &'static str,
 }
 
-/// What a question is about.
 pub(super) enum QuestionSubject {
     /// A symbol: the file, a text in the file, the symbol in that text.
     Symbol(&'static str, &'static str, &'static str),
-    /// A file.
     File(&'static str),
     /// Symbols that match a query.
     Query(&'static str),

@@ -23,7 +23,6 @@ use crate::shared::tool_session::{SessionTarget, ToolServer};
 /// The date of the sample's commits, so that the same pages are made every day.
 const DATE: &str = "2026-01-20T10:00:00Z";
 
-/// Runs the demonstration.
 pub(super) async fn run(keep: Option<PathBuf>, color: When) -> Result<(), Failure> {
     let temporary = match &keep {
         Some(_) => None,

@@ -59,7 +59,6 @@ pub(super) fn item_name(item: &str) -> String {
     }
 }
 
-/// Where an issue is.
 pub(super) fn place(issue: &Value) -> String {
     let location = &issue["location"];
     match (location["path"].as_str(), location["line"].as_u64()) {

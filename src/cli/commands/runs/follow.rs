@@ -25,7 +25,6 @@ const BEGIN_LIMIT: Duration = Duration::from_secs(20);
 /// Columns where the terminal doesn't say how many it has.
 const USUAL_WIDTH: usize = 100;
 
-/// Watches one run.
 pub(super) struct RunWatcher {
     client: Client,
     run: String,
@@ -39,7 +38,6 @@ pub(super) struct RunWatcher {
     is_silent: bool,
 }
 
-/// The style for a stream.
 pub(super) fn style(color: When, is_terminal: bool) -> TerminalStyle {
     TerminalStyle::choose(color, When::Never, is_terminal, |name| std::env::var_os(name))
 }
@@ -110,7 +108,6 @@ impl RunWatcher {
         Ok(status)
     }
 
-    /// The status of the run.
     pub(super) async fn status(&mut self) -> Result<Value, Failure> {
         let answer = self.client.call("launch_get_status", &json!({"run_id": self.run})).await;
         Ok(answer.map_err(|error| call_failure(&error))?["status"].take())

@@ -34,7 +34,6 @@ const WORK_LIMIT: Duration = Duration::from_secs(24 * 3_600);
 /// Runs in one list.
 const LIST_LIMIT: u64 = 200;
 
-/// Runs the subcommand.
 pub(crate) fn run(command: RunsCommand) -> Result<(), Failure> {
     let log = LogSection { format: LogFormat::Text, level: LogLevel::Error, ..LogSection::default() };
     let _flush = logging::install(&log);
@@ -112,7 +111,6 @@ async fn server_of(target: &RunTargetArgs) -> Result<ToolServer, Failure> {
     ToolServer::find(state, &session).await
 }
 
-/// A session about one run.
 struct RunSession<'s> {
     server: &'s ToolServer,
     client: Client,

@@ -24,7 +24,6 @@ pub(super) struct RunPicture {
     issues: BTreeMap<String, Value>,
 }
 
-/// The items of a worker.
 #[derive(Debug)]
 struct WorkerPicture {
     name: String,
@@ -43,7 +42,6 @@ enum GateMark {
 }
 
 impl RunPicture {
-    /// Adds an event.
     pub(super) fn add(&mut self, event: &Value) {
         let payload = &event["payload"];
         let text = |name: &str| payload[name].as_str().unwrap_or_default();

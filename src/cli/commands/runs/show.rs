@@ -11,7 +11,6 @@ const NEEDS_REPAIR: u8 = 4;
 /// Issues that are listed.
 const SHOWN_ISSUES: usize = 20;
 
-/// The status as text.
 pub(super) fn status_text(status: &Value, style: TerminalStyle) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: &str, part: Option<Part>| {

@@ -13,7 +13,6 @@ use crate::Failure;
 use crate::args::StartRunArgs;
 use crate::shared::output;
 
-/// Starts a run.
 pub(super) async fn run(args: StartRunArgs) -> Result<(), Failure> {
     let (tool, mut arguments) = request(&args)?;
     if let Some(key) = &args.key {
@@ -42,7 +41,6 @@ pub(super) async fn run(args: StartRunArgs) -> Result<(), Failure> {
     .await
 }
 
-/// The tool and its arguments.
 fn request(args: &StartRunArgs) -> Result<(&'static str, Value), Failure> {
     match (&args.file, &args.product_url, &args.repository) {
         (_, Some(url), _) => Ok(("launch_start_run_from_product_url", json!({ "url": url }))),

@@ -15,7 +15,6 @@ use crate::shared::server_installation::{InstallContext, install_failure, instal
 use codeyard_lsp::install::{InstallError, ProgramStatus};
 use codeyard_lsp::registry::{InstallSource, ServerRole, ServerSelection};
 
-/// Runs the subcommand.
 pub(crate) fn run(command: ServersCommand) -> Result<(), Failure> {
     match command {
         ServersCommand::List { registry, json } => list(&InstallContext::open(&registry)?, json),

@@ -94,7 +94,6 @@ fn watch(
     }
 }
 
-/// One frame as text.
 fn text(model: &TopModel) -> String {
     let height = view::whole_height(model).min(TEXT_ROWS);
     frame_text(TEXT_COLUMNS, height, |frame| view::draw_whole(frame, model)).trim_end().to_owned() + "\n"

@@ -21,15 +21,12 @@ pub(super) enum SortKey {
 /// What a key requests of the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KeyAction {
-    /// Nothing.
     None,
     /// Exit.
     Quit,
     /// Restart this language server.
     Restart {
-        /// Its workspace.
         workspace: String,
-        /// Its id.
         id: String,
     },
 }
@@ -123,7 +120,6 @@ impl TopModel {
         servers.iter().position(is_selected).or((!servers.is_empty()).then_some(0))
     }
 
-    /// Handles a key.
     pub(super) fn press(&mut self, key: KeyCode) -> KeyAction {
         if let Some((workspace, id)) = self.confirming.take() {
             self.message.clear();

@@ -12,9 +12,7 @@ use codeyard_server::admin::documents::{ServerList, ServiceDocument, WorkspaceLi
 pub(super) struct AdminSample {
     /// The service as a whole.
     pub service: ServiceDocument,
-    /// Its workspaces.
     pub workspaces: WorkspaceList,
-    /// Its language servers.
     pub servers: ServerList,
     /// The text of `/metrics`.
     pub metrics: String,

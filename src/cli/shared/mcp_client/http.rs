@@ -18,7 +18,6 @@ const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 const NOT_JSON: &str = "the answer is not JSON; check that the URL is the endpoint of an MCP server";
 
-/// A connection to an endpoint.
 pub(super) struct HttpConnection {
     authority: String,
     path: String,

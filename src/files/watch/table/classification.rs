@@ -14,7 +14,6 @@ use crate::watch::context::WatchContext;
 use crate::watch::routes::WatchRole;
 use crate::watch::stamp::{FileAudience, KnownFile};
 
-/// How a directory is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FollowMode {
     /// Why it is watched.
@@ -47,7 +46,6 @@ pub(super) struct FollowedEntries {
 }
 
 impl FollowMode {
-    /// How a root is followed.
     pub(super) fn of_root(context: &WatchContext<'_>) -> Self {
         Self { role: WatchRole::Files, is_hidden: !context.is_indexed }
     }

@@ -38,7 +38,6 @@ struct DeclarationScanner<'p, 'a, 't> {
     head: Option<(usize, usize)>,
 }
 
-/// Blanks attribute macros.
 pub(super) fn blank_attribute_macros(buffer: &mut BlankedText<'_>, tokens: &[CToken]) {
     let run = WordRun { words: Vec::new(), before: 0 };
     let mut scanner = DeclarationScanner { buffer, tokens, run, braces: Vec::new(), parens: 0, head: None };

@@ -8,7 +8,6 @@ pub(super) struct CToken {
     pub(super) kind: TokenKind,
 }
 
-/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// An identifier or a keyword.
@@ -27,7 +26,6 @@ pub(super) enum TokenKind {
     Directive,
 }
 
-/// The tokens of `source`.
 pub(super) fn tokens(source: &str) -> Vec<CToken> {
     let bytes = source.as_bytes();
     let mut found = Vec::with_capacity(bytes.len() / 5);

@@ -19,7 +19,6 @@ pub(super) fn grams(text: &[u8]) -> BTreeSet<Gram> {
     distinct
 }
 
-/// The grams of a text by definition.
 fn grams_by_definition(text: &[u8]) -> BTreeSet<Gram> {
     let mut found = BTreeSet::new();
     for line in text.split(|byte| *byte == b'\n') {

@@ -29,7 +29,6 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
     Membership { build_workspace: None, not_listed_in }
 }
 
-/// A list of packages.
 struct PackageList {
     /// The name of the file that it is in.
     file: &'static str,
@@ -42,7 +41,6 @@ impl PackageList {
     }
 }
 
-/// The list in `folder`.
 fn list(context: &ManifestContext<'_>, folder: &Path) -> Option<PackageList> {
     if let Some(text) = context.text(&folder.join(PNPM)) {
         return Some(PackageList::new(PNPM, &pnpm_packages(&text).unwrap_or_else(|| vec!["**".into()])));

@@ -74,7 +74,6 @@ impl Drop for Delegated {
     }
 }
 
-/// The names of the groups in `group`.
 pub(crate) fn names(group: &Path) -> Vec<String> {
     let entries = fs::read_dir(group).unwrap().flatten().filter(|entry| entry.file_type().unwrap().is_dir());
     entries.map(|entry| entry.file_name().into_string().unwrap()).collect()

@@ -102,7 +102,6 @@ pub(crate) const METADATA_CHANGES: &[MetadataChange] = &[
     by_reply("a lease", |path| by_descriptor(path, libc::SYS_fcntl, [1024, c_long::from(libc::F_RDLCK), 0])),
 ];
 
-/// Runs all attempts.
 pub(crate) fn run(target: &Target) {
     other_processes(target);
     namespaces();

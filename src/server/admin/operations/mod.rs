@@ -13,7 +13,6 @@ use super::problem::Problem;
 use super::route::RouteRequest;
 use codeyard_base::ids::WorkspaceName;
 
-/// A JSON response with this status.
 fn json(status: StatusCode, document: &impl Serialize) -> Response {
     let mut response = Response::new(Body::from(serde_json::to_vec(document).unwrap_or_default()));
     *response.status_mut() = status;

@@ -13,12 +13,14 @@ use crate::admin::documents::{
 };
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::route::RouteRequest;
-use crate::limits::MAX_LISTED_STDERR_BYTES;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_engine::status::project_cell::PublishedProject;
 use codeyard_engine::status::server_failure::ServerFailure;
 use codeyard_engine::status::server_state::{Down, ServerState};
 use codeyard_engine::status::server_status::ServerHealth;
+
+/// Standard error of each language server in a list of all, in bytes.
+const MAX_LISTED_STDERR_BYTES: usize = 2 * 1024;
 
 pub(crate) async fn list(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
     let overview = api.control.overview(None).await?;

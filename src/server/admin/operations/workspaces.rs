@@ -15,7 +15,6 @@ use crate::admin::documents::{
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::route::RouteRequest;
 use crate::admin::strict_json;
-use crate::limits::ADMIN_REMOVAL_WAIT_MS;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
 use codeyard_engine::server::program::isolation::WorkspaceIsolation;
@@ -24,6 +23,9 @@ use codeyard_engine::supervisor::control::Overview;
 use codeyard_engine::supervisor::drain_state::{DrainReport, Draining};
 use codeyard_engine::supervisor::messages::{Condition, PutChange, PutError, RemoveError, WorkspaceEntry};
 use codeyard_engine::workspace::messages::WorkspaceHealth;
+
+/// Longest wait of a DELETE for the end of the workspace, in milliseconds. Then it is answered with 202 and the removal continues.
+const ADMIN_REMOVAL_WAIT_MS: u64 = 12_000;
 
 pub(crate) async fn list(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &WorkspaceList { workspaces: documents(api.control.overview(None).await?) }))
@@ -85,7 +87,6 @@ pub(crate) async fn delete(api: Arc<Api>, request: RouteRequest) -> Result<Respo
     }
 }
 
-/// The current document of one workspace.
 async fn current(api: &Api, name: &WorkspaceName) -> Result<WorkspaceDocument, Problem> {
     let found = documents(api.control.overview(Some(name)).await?);
     found.into_iter().next().ok_or_else(Problem::no_workspace)

@@ -15,7 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::options::ConnectionLimits;
 use super::socket::HttpSocket;
-use crate::limits::{MAX_HTTP_HEAD_BYTES, MAX_HTTP_HEADERS};
+use crate::limits::MAX_HTTP_HEAD_BYTES;
+
+/// Header fields of an HTTP request.
+const MAX_HTTP_HEADERS: usize = 64;
 
 /// Serves one connection to its end, or until `shutdown`; then the request in flight is answered first.
 pub async fn serve_connection<S, H>(stream: S, handler: H, limits: &ConnectionLimits, shutdown: CancellationToken)

@@ -16,8 +16,12 @@ use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::options::ConnectionLimits;
-use crate::limits::{MAX_WAITING_CONNECTIONS, UNAUTHENTICATED_GRACE_MS};
 use codeyard_base::clock::Instant;
+
+/// A connection without a valid token isn't closed for a new one before it had this time to send one, in milliseconds.
+const UNAUTHENTICATED_GRACE_MS: u64 = 250;
+/// New HTTP connections that wait until others had that time. For a further one, the oldest idle one is closed at once.
+const MAX_WAITING_CONNECTIONS: usize = 256;
 
 /// A younger connection isn't closed for another one.
 const GRACE: Duration = Duration::from_millis(UNAUTHENTICATED_GRACE_MS);
@@ -168,7 +172,6 @@ impl OpenConnections {
 }
 
 impl ConnectionPlace {
-    /// A request has arrived.
     pub(super) fn begin_request(self: &Arc<Self>) -> RequestInProgress {
         if let Some(own) = self.shares.open.lock().unauthenticated.get_mut(&self.number) {
             own.requests += 1;

@@ -43,7 +43,6 @@ pub enum HttpServerError {
     /// The listener isn't bound to a loopback address, and there are no tokens.
     #[error("without tokens the server listens on loopback addresses only; use 127.0.0.1, or create a token")]
     OpenWithoutToken,
-    /// The listener is unusable.
     #[error("cannot use the listener: {0}")]
     Listener(#[from] io::Error),
 }

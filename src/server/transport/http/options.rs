@@ -6,12 +6,22 @@ use std::time::Duration;
 use super::host::{AllowedHosts, AllowedOrigins};
 use super::probes::Probes;
 use crate::limits::{
-    HTTP_BODY_TIMEOUT_MS, HTTP_HEAD_TIMEOUT_MS, HTTP_WRITE_TIMEOUT_MS, MAX_HTTP_CONNECTIONS, MAX_PROBE_CONNECTIONS,
-    MAX_SESSIONS, MAX_SESSIONS_PER_PRINCIPAL, MAX_UNAUTHENTICATED_CONNECTIONS, MAX_UNAUTHENTICATED_PER_CLIENT,
-    UNAUTHENTICATED_LIFE_MS,
+    HTTP_BODY_TIMEOUT_MS, MAX_HTTP_CONNECTIONS, MAX_SESSIONS_PER_PRINCIPAL, MAX_UNAUTHENTICATED_CONNECTIONS,
+    MAX_UNAUTHENTICATED_PER_CLIENT,
 };
 use codeyard_model::limits::Limits;
 use codeyard_state::TokenStore;
+
+/// Remembered MCP sessions. For a new one, the least recently used one of the principal with the most sessions is removed.
+const MAX_SESSIONS: usize = 4_096;
+/// A connection that has sent no valid token for this time is closed, in milliseconds.
+const UNAUTHENTICATED_LIFE_MS: u64 = 10_000;
+/// HTTP connections of permitted probes that keep their place while many clients connect.
+const MAX_PROBE_CONNECTIONS: usize = 32;
+/// A connection without a whole request head is closed after this time, in milliseconds; an idle one too.
+const HTTP_HEAD_TIMEOUT_MS: u64 = 30_000;
+/// A connection whose client reads no byte of an answer for this time is closed, in milliseconds.
+const HTTP_WRITE_TIMEOUT_MS: u64 = 30_000;
 
 /// The options of the HTTP server.
 #[derive(Clone)]
@@ -24,7 +34,6 @@ pub struct HttpOptions {
     pub allowed_origins: AllowedOrigins,
     /// Limits of requests and answers.
     pub limits: Limits,
-    /// Limits of connections.
     pub connections: ConnectionLimits,
     /// The probes behind `/livez`, `/readyz` and `/metrics`. `None` disables these paths.
     pub probes: Option<Probes>,

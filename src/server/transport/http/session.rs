@@ -24,9 +24,7 @@ use codeyard_telemetry::Metrics;
 /// One client's session.
 #[derive(Debug)]
 pub struct Session {
-    /// The session's id.
     pub id: String,
-    /// The session's running calls.
     pub in_flight: Arc<InFlightCalls>,
     /// The session's client, which can receive prompts.
     pub client: Arc<SessionClient>,

@@ -13,7 +13,10 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-use crate::limits::{HTTP_LINGER_BYTES, HTTP_LINGER_MS};
+use crate::limits::HTTP_LINGER_BYTES;
+
+/// Longest time for that, in milliseconds.
+const HTTP_LINGER_MS: u64 = 1_000;
 
 /// A socket with a write timeout and a lingering close.
 pub struct HttpSocket<S> {

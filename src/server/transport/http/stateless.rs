@@ -12,7 +12,6 @@ use axum::response::Response;
 use super::handler::{AuthorizedRequest, HandledRequest, McpEndpoint, VERSION};
 use super::host::only;
 use super::{answer, handler};
-use crate::limits::SUBSCRIPTION_KEEP_ALIVE_MS;
 use crate::transport::dispatch::{self, Caller};
 use crate::transport::inflight::InFlightCalls;
 use crate::transport::stateless::{self, MetaRejection};
@@ -24,6 +23,9 @@ use codeyard_protocol::names::{HEADER_MISMATCH, Method};
 use codeyard_protocol::revision::{Revision, RevisionSet};
 use codeyard_protocol::stateless::RequestMeta;
 use codeyard_protocol::{tools, write};
+
+/// Time between two comments on the stream of a subscription, which keep its connection open, in milliseconds.
+const SUBSCRIPTION_KEEP_ALIVE_MS: u64 = 15_000;
 
 /// The header that repeats the method.
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");

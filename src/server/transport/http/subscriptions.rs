@@ -7,14 +7,16 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::limits::{MAX_SUBSCRIPTIONS, MAX_SUBSCRIPTIONS_PER_PRINCIPAL};
+use crate::limits::MAX_SUBSCRIPTIONS_PER_PRINCIPAL;
 use codeyard_gateway::service::Principal;
+
+/// Subscriptions (`subscriptions/listen`) over HTTP that are open at a time.
+const MAX_SUBSCRIPTIONS: usize = 256;
 
 /// The number of open subscriptions of each principal.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions(Mutex<HashMap<Principal, usize>>);
 
-/// The place of one subscription.
 #[derive(Debug)]
 pub(super) struct SubscriptionPlace {
     all: Arc<Subscriptions>,

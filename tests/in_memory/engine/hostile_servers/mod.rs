@@ -178,7 +178,6 @@ fn state_of(health: &codeyard_engine::workspace::messages::WorkspaceHealth, coun
     states.chain(ends).collect::<Vec<_>>().join(", ")
 }
 
-/// Runs one behaviour.
 fn run(behaviour: &Behaviour) -> Outcome {
     let faults = Arc::new(Mutex::new(Vec::new()));
     let (outcome, after) = (Arc::new(Mutex::new(String::new())), Arc::new(Mutex::new(String::new())));
@@ -276,7 +275,6 @@ fn check(group: &str, behaviours: Vec<Behaviour>) {
     assert!(wrong.is_empty(), "{} of {group} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// All groups of the table.
 fn table() -> Vec<(&'static str, Vec<Behaviour>)> {
     vec![
         ("frames", frames::behaviours()),

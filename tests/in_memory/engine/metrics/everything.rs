@@ -34,7 +34,6 @@ pub(super) struct Everything {
     _pipeline: Pipeline,
 }
 
-/// A process that runs.
 struct Running;
 
 impl Process for Running {

@@ -87,7 +87,6 @@ impl Exposition {
         self.families.values().flat_map(|family| &family.samples).filter(matches).map(|sample| sample.value).sum()
     }
 
-    /// Number of series.
     pub(super) fn series(&self) -> usize {
         self.families.values().map(Family::series).sum()
     }

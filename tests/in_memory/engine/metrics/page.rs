@@ -15,7 +15,6 @@ use codeyard_telemetry::{CallRecord, Metrics, Outcome, RequestRecord, RpcOutcome
 
 use super::everything::{Everything, MOMENT, record, rpc};
 
-/// A metric's name in Prometheus.
 pub(super) fn prometheus_name(instrument: &Instrument) -> String {
     let unit = match instrument.unit {
         "s" => "_seconds",

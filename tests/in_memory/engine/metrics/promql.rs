@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 /// Series and labels that a query uses.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// Names of series.
     pub series: BTreeSet<String>,
     /// Label keys in matchers and in `by`, `without`, `on` and similar clauses.
     pub labels: BTreeSet<String>,

@@ -60,7 +60,6 @@ impl Case {
 /// Where a case is.
 #[derive(Clone)]
 pub(super) struct Site {
-    /// The hostile repository.
     pub(super) root: PathBuf,
     /// A folder outside of it with a secret file, and a git repository with a secret.
     pub(super) outside: PathBuf,

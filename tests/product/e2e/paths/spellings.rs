@@ -322,7 +322,6 @@ fn through_processes(root: &str, base: &str, pid: u32) -> Vec<String> {
     all
 }
 
-/// Through the links in the root.
 fn through_links(root: &str) -> Vec<String> {
     let folders = [
         "to_folder",
