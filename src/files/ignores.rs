@@ -43,17 +43,7 @@ pub(crate) const REPOSITORY_MARKS: [&str; 2] = [".git", ".jj"];
 const VERSION_CONTROL: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".sl"];
 /// Directories of version control systems and caches of tools. They are never entered.
 const NEVER_ENTERED: [&str; 12] = [
-    ".git",
-    ".hg",
-    ".svn",
-    ".jj",
-    ".sl",
-    "__pycache__",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".pytest_cache",
-    ".tox",
-    ".nox",
+    ".git", ".hg", ".svn", ".jj", ".sl", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox", ".nox",
     ".codeyard",
 ];
 /// Directories that always hold dependencies.
@@ -63,30 +53,9 @@ const DEPENDENCIES_IF_IGNORED: [&str; 3] = ["vendor", "third_party", "deps"];
 /// Directories that aren't entered if they are ignored: caches and build output that no language server reads as sources, or
 /// that change all the time.
 const NEVER_ENTERED_IF_IGNORED: [&str; 24] = [
-    "target",
-    ".venv",
-    "venv",
-    ".cache",
-    ".ccls-cache",
-    ".clangd",
-    ".direnv",
-    ".eggs",
-    ".gradle",
-    ".hypothesis",
-    ".idea",
-    ".npm",
-    ".parcel-cache",
-    ".pixi",
-    ".pnpm-store",
-    ".stack-work",
-    ".terraform",
-    ".turbo",
-    ".yarn",
-    ".zig-cache",
-    "CMakeFiles",
-    "coverage",
-    "dist-newstyle",
-    "htmlcov",
+    "target", ".venv", "venv", ".cache", ".ccls-cache", ".clangd", ".direnv", ".eggs", ".gradle", ".hypothesis",
+    ".idea", ".npm", ".parcel-cache", ".pixi", ".pnpm-store", ".stack-work", ".terraform", ".turbo", ".yarn",
+    ".zig-cache", "CMakeFiles", "coverage", "dist-newstyle", "htmlcov",
 ];
 /// Extensions of ignored files that may configure a language server.
 const CONFIGURATION_ENDINGS: [&str; 2] = ["json", "toml"];

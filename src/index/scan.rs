@@ -66,12 +66,7 @@ mod tests {
     fn ignored_files_and_links_are_not_found() {
         let (_dir, root) = tree();
         let expected = [
-            ".codeyardignore",
-            ".gitignore",
-            "a.rs",
-            "src/.hidden",
-            "src/b.rs",
-            "src/deep/.gitignore",
+            ".codeyardignore", ".gitignore", "a.rs", "src/.hidden", "src/b.rs", "src/deep/.gitignore",
             "src/deep/keep.log",
         ];
         for threads in [1, 4] {
@@ -91,14 +86,7 @@ mod tests {
         let (_dir, root) = tree();
         let whole = scan_tree(&root, 2, &StopSignal::default()).unwrap();
         let requested = [
-            "a.rs",
-            "build/out.rs",
-            "gone.rs",
-            "link.rs",
-            "link/b.rs",
-            "src/b.rs",
-            "src/c.log",
-            "src/deep/keep.log",
+            "a.rs", "build/out.rs", "gone.rs", "link.rs", "link/b.rs", "src/b.rs", "src/c.log", "src/deep/keep.log",
             ".git/config",
         ];
         let requested: BTreeSet<String> = requested.map(str::to_owned).into();

@@ -7,66 +7,19 @@ use crate::manifests;
 
 /// Folders that tools fill, or that hold the code of others.
 const FOREIGN_FOLDERS: [&str; 24] = [
-    "node_modules",
-    "bower_components",
-    "vendor",
-    "vendored",
-    "third_party",
-    "third-party",
-    "thirdparty",
-    "3rdparty",
-    "external",
-    "externals",
-    "dist",
-    "build",
-    "out",
-    "target",
-    "obj",
-    "__pycache__",
-    "venv",
-    "site-packages",
-    "pods",
-    "carthage",
-    "generated",
-    "_build",
-    "deps",
-    "submodules",
+    "node_modules", "bower_components", "vendor", "vendored", "third_party", "third-party", "thirdparty", "3rdparty",
+    "external", "externals", "dist", "build", "out", "target", "obj", "__pycache__", "venv", "site-packages", "pods",
+    "carthage", "generated", "_build", "deps", "submodules",
 ];
 /// Folders of tests.
 const TEST_FOLDERS: [&str; 18] = [
-    "test",
-    "tests",
-    "__tests__",
-    "spec",
-    "specs",
-    "testdata",
-    "test-data",
-    "test_data",
-    "fixtures",
-    "__mocks__",
-    "__snapshots__",
-    "bench",
-    "benches",
-    "benchmark",
-    "benchmarks",
-    "e2e",
-    "androidtest",
-    "fuzz",
+    "test", "tests", "__tests__", "spec", "specs", "testdata", "test-data", "test_data", "fixtures", "__mocks__",
+    "__snapshots__", "bench", "benches", "benchmark", "benchmarks", "e2e", "androidtest", "fuzz",
 ];
 /// Folders of examples.
 const EXAMPLE_FOLDERS: [&str; 12] = [
-    "example",
-    "examples",
-    "sample",
-    "samples",
-    "demo",
-    "demos",
-    "tutorial",
-    "tutorials",
-    "quickstart",
-    "quickstarts",
-    "snippets",
-    "playground",
+    "example", "examples", "sample", "samples", "demo", "demos", "tutorial", "tutorials", "quickstart", "quickstarts",
+    "snippets", "playground",
 ];
 /// Folders at the top that hold prose.
 const DOC_FOLDERS: [&str; 6] = ["doc", "docs", "documentation", "website", "site", "wiki"];
@@ -76,29 +29,12 @@ const WORK_FOLDERS: [&str; 6] = ["scripts", "script", "ci", "hack", "build-scrip
 const PROSE: [&str; 9] = ["md", "markdown", "mdx", "rst", "adoc", "asciidoc", "txt", "org", "textile"];
 /// Programs that build, test or configure the project.
 const BUILD_FILES: [&str; 10] = [
-    "build.rs",
-    "conftest.py",
-    "noxfile.py",
-    "tasks.py",
-    "fabfile.py",
-    "gulpfile.js",
-    "gruntfile.js",
-    "rakefile",
-    "gemfile",
-    "dangerfile",
+    "build.rs", "conftest.py", "noxfile.py", "tasks.py", "fabfile.py", "gulpfile.js", "gruntfile.js", "rakefile",
+    "gemfile", "dangerfile",
 ];
 /// Parts of the names of generated files.
 const GENERATED: [&str; 10] = [
-    ".min.",
-    ".bundle.",
-    ".generated.",
-    ".g.cs",
-    ".designer.cs",
-    ".pb.go",
-    ".pb.cc",
-    ".pb.h",
-    "_pb2.py",
-    "_pb2_grpc.py",
+    ".min.", ".bundle.", ".generated.", ".g.cs", ".designer.cs", ".pb.go", ".pb.cc", ".pb.h", "_pb2.py", "_pb2_grpc.py",
 ];
 
 /// Where a file lies: the first folder on its path that says something.
@@ -309,12 +245,7 @@ mod tests {
             (
                 FileKind::Manifest,
                 &[
-                    "Cargo.toml",
-                    "crates/a/Cargo.toml",
-                    "pyproject.toml",
-                    "package.json",
-                    "pom.xml",
-                    "src/A.csproj",
+                    "Cargo.toml", "crates/a/Cargo.toml", "pyproject.toml", "package.json", "pom.xml", "src/A.csproj",
                     "a.gemspec",
                 ],
             ),
@@ -322,25 +253,10 @@ mod tests {
             (
                 FileKind::Other,
                 &[
-                    "node_modules/x/index.js",
-                    "vendor/x/x.go",
-                    "third_party/x.cc",
-                    "dist/a.js",
-                    "src/a.min.js",
-                    "src/a_pb2.py",
-                    "docs/conf.py",
-                    "scripts/release.py",
-                    ".github/x.py",
-                    "build.rs",
-                    "vite.config.ts",
-                    "requirements.txt",
-                    "tests/data.csv",
-                    "examples/package.json",
-                    "node_modules/x/package.json",
-                    "src/Designer/A.Designer.cs",
-                    ".eslintrc.js",
-                    "examples/node_modules/a.js",
-                    "tests/README.md",
+                    "node_modules/x/index.js", "vendor/x/x.go", "third_party/x.cc", "dist/a.js", "src/a.min.js",
+                    "src/a_pb2.py", "docs/conf.py", "scripts/release.py", ".github/x.py", "build.rs", "vite.config.ts",
+                    "requirements.txt", "tests/data.csv", "examples/package.json", "node_modules/x/package.json",
+                    "src/Designer/A.Designer.cs", ".eslintrc.js", "examples/node_modules/a.js", "tests/README.md",
                 ],
             ),
         ];

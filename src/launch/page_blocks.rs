@@ -202,15 +202,8 @@ mod tests {
     #[test]
     fn any_bytes_have_blocks_and_all_visible_text_is_in_one() {
         for body in [
-            "",
-            "\n\n",
-            "> quote\n> - x\n",
-            "[^1]: note\n\na[^1]\n",
-            "***\n",
-            "- \n- a\n",
-            "\u{202e}abc\n",
-            "| a\n|-\n|",
-            "<!-- c -->\n",
+            "", "\n\n", "> quote\n> - x\n", "[^1]: note\n\na[^1]\n", "***\n", "- \n- a\n", "\u{202e}abc\n",
+            "| a\n|-\n|", "<!-- c -->\n",
         ] {
             let found = blocks(body, 1);
             assert!(found.iter().all(|block| body.get(block.range.clone()).is_some()), "{body:?}");

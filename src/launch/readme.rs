@@ -231,16 +231,7 @@ mod tests {
     #[test]
     fn ugly_texts_are_read() {
         for text in [
-            "",
-            "#",
-            "- ",
-            "```",
-            "- ```\n  x",
-            "> ```\n> a\n> b\n> ```",
-            "::",
-            "====\n",
-            "* \n*",
-            "\u{feff}# x",
+            "", "#", "- ", "```", "- ```\n  x", "> ```\n> a\n> b\n> ```", "::", "====\n", "* \n*", "\u{feff}# x",
             "- a\n\n  - b",
         ] {
             of("README", text);

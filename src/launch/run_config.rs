@@ -360,13 +360,8 @@ mod tests {
         assert_eq!(
             faults(&broken),
             [
-                "/allowed_paths/1",
-                "/allowed_paths/2",
-                "/budgets",
-                "/budgets/max_runtime_s",
-                "/locales/1",
-                "/schema_version",
-                "/target_platform"
+                "/allowed_paths/1", "/allowed_paths/2", "/budgets", "/budgets/max_runtime_s", "/locales/1",
+                "/schema_version", "/target_platform"
             ]
         );
     }

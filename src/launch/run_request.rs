@@ -27,15 +27,8 @@ pub struct RunRequest {
 
 /// The members that every configuration must have. A quick start names those that nothing says.
 const REQUIRED: [&str; 9] = [
-    "product_slug",
-    "product_name",
-    "family",
-    "target_platform",
-    "github_repo_url",
-    "github_ref",
-    "required_sections",
-    "allowed_paths",
-    "site",
+    "product_slug", "product_name", "family", "target_platform", "github_repo_url", "github_ref", "required_sections",
+    "allowed_paths", "site",
 ];
 
 /// The run of a configuration.

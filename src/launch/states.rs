@@ -43,18 +43,8 @@ mod tests {
     type Arrow = (&'static str, &'static str);
 
     const NOT_ENDED: [&str; 12] = [
-        "CREATED",
-        "CLONED_INPUTS",
-        "INGESTED",
-        "FACTS_READY",
-        "PLAN_READY",
-        "DRAFTING",
-        "DRAFT_READY",
-        "LINKING",
-        "VALIDATING",
-        "FIXING",
-        "READY_FOR_PR",
-        "PR_OPENED",
+        "CREATED", "CLONED_INPUTS", "INGESTED", "FACTS_READY", "PLAN_READY", "DRAFTING", "DRAFT_READY", "LINKING",
+        "VALIDATING", "FIXING", "READY_FOR_PR", "PR_OPENED",
     ];
     /// What callers ask for, and the states that a refusal names.
     const COMMANDS: [(Command, &[&str]); 5] = [

@@ -15,32 +15,9 @@ use codeyard_base::visible::visible_line;
 
 /// The names of LSP's symbol kinds, from 1.
 const KINDS: [&str; 26] = [
-    "file",
-    "module",
-    "namespace",
-    "package",
-    "class",
-    "method",
-    "property",
-    "field",
-    "constructor",
-    "enum",
-    "interface",
-    "function",
-    "variable",
-    "constant",
-    "string",
-    "number",
-    "boolean",
-    "array",
-    "object",
-    "key",
-    "null",
-    "enum-member",
-    "struct",
-    "event",
-    "operator",
-    "type-parameter",
+    "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
+    "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
+    "enum-member", "struct", "event", "operator", "type-parameter",
 ];
 
 /// The text of all entries.

@@ -309,13 +309,9 @@ mod tests {
     use super::*;
 
     fn commit(dir: &Path) -> Git {
-        Git::in_repository(dir).identity("t", "t@example.org", "2026-01-21T10:00:00Z").args([
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "--message",
-            "first",
-        ])
+        Git::in_repository(dir)
+            .identity("t", "t@example.org", "2026-01-21T10:00:00Z")
+            .args(["commit", "--quiet", "--allow-empty", "--message", "first"])
     }
 
     fn script(path: &Path, text: &str) {

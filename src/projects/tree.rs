@@ -19,20 +19,8 @@ const MAX_TREE_FILES: usize = 1_000_000;
 
 /// Directories that never hold sources or headers of the project.
 const NEVER_ENTERED: [&str; 14] = [
-    ".git",
-    ".hg",
-    ".svn",
-    ".jj",
-    ".sl",
-    ".codeyard",
-    ".cache",
-    ".ccls-cache",
-    ".venv",
-    "__pycache__",
-    "node_modules",
-    "site-packages",
-    ".tox",
-    ".mypy_cache",
+    ".git", ".hg", ".svn", ".jj", ".sl", ".codeyard", ".cache", ".ccls-cache", ".venv", "__pycache__", "node_modules",
+    "site-packages", ".tox", ".mypy_cache",
 ];
 /// Files that mark a directory as the build output of Cargo, which holds one copy of the same headers for each configuration.
 const OUTPUT_MARKS: [&str; 1] = ["CACHEDIR.TAG"];

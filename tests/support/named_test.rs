@@ -38,17 +38,8 @@ fn is_generated(attributes: &str, text: &str, name: &str) -> bool {
 /// Whether a body asserts something, directly or through a function of the same file.
 fn asserts(text: &str, body: &str, depth: usize) -> bool {
     const ASSERTIONS: [&str; 11] = [
-        "assert",
-        "panic!",
-        "unwrap_err()",
-        "unreachable!",
-        ".is_right(",
-        "check(",
-        "judge(",
-        "compare(",
-        ".failed_as(",
-        ".timed_out(",
-        ".says(",
+        "assert", "panic!", "unwrap_err()", "unreachable!", ".is_right(", "check(", "judge(", "compare(",
+        ".failed_as(", ".timed_out(", ".says(",
     ];
     if ASSERTIONS.iter().any(|word| body.contains(word)) {
         return true;

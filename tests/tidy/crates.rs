@@ -18,18 +18,8 @@ const EFFECTS_ALLOWED: [(&str, &str, &str); 3] = [
 ];
 /// Texts in statements that mean an effect or an order that isn't fixed.
 const IMPURE: [&str; 12] = [
-    "Instant::now",
-    "SystemTime",
-    "wall_ns(",
-    "Deadline::after",
-    "rand::",
-    "TcpStream",
-    "std::process",
-    "std::fs",
-    "std::net",
-    "std::thread",
-    "HashMap",
-    "HashSet",
+    "Instant::now", "SystemTime", "wall_ns(", "Deadline::after", "rand::", "TcpStream", "std::process", "std::fs",
+    "std::net", "std::thread", "HashMap", "HashSet",
 ];
 /// Files of pure crates that contain one of [`IMPURE`], and why that is right.
 const IMPURE_ALLOWED: [(&str, &str, &str); 8] = [

@@ -13,27 +13,18 @@ const ACTORS: [&str; 3] = ["complete", "engine", "gateway"];
 
 /// Texts in statements that look at a file or a folder.
 const DISK: [&str; 14] = [
-    "std::fs",
-    "fs::read",
-    "File::open",
-    "OpenOptions",
-    "read_dir(",
-    ".canonicalize()",
-    ".exists()",
-    ".is_file()",
-    ".is_dir()",
-    ".symlink_metadata()",
-    "read_link(",
-    "DiskFiles",
-    "CachedFiles",
-    "Gate::open(",
+    "std::fs", "fs::read", "File::open", "OpenOptions", "read_dir(", ".canonicalize()", ".exists()", ".is_file()",
+    ".is_dir()", ".symlink_metadata()", "read_link(", "DiskFiles", "CachedFiles", "Gate::open(",
 ];
 
 /// The modules that may, and what keeps an actor's thread out of them.
 const DISK_ALLOWED: [(&str, &str); 11] = [
     ("src/engine/heap_trim.rs", "supervisor/memory.rs calls it on the blocking pool"),
     ("src/engine/query/plan.rs", "workspace/plans.rs and workspace/project_jobs.rs call it on the blocking pool"),
-    ("src/engine/server/projects/anchors.rs", "starts of servers and workspace/project_jobs.rs call it on the blocking pool"),
+    (
+        "src/engine/server/projects/anchors.rs",
+        "starts of servers and workspace/project_jobs.rs call it on the blocking pool",
+    ),
     ("src/engine/server/program/isolation.rs", "server/program/launch_spec.rs calls it on the blocking pool"),
     ("src/engine/server/program/launch_spec.rs", "server/lifecycle/startup.rs calls it on the blocking pool"),
     ("src/engine/server/program/toolchain.rs", "server/program/launch_spec.rs calls it on the blocking pool"),
@@ -46,14 +37,8 @@ const DISK_ALLOWED: [(&str, &str); 11] = [
 
 /// Calls of the path gate that open a file.
 const GATE: [&str; 8] = [
-    "gate.read(",
-    "gate.stat(",
-    "gate.path(",
-    "gate.admit(",
-    "gate.document(",
-    "gate.document_stamped(",
-    "gate.agent_path_stamped(",
-    "gate.batch_lookup(",
+    "gate.read(", "gate.stat(", "gate.path(", "gate.admit(", "gate.document(", "gate.document_stamped(",
+    "gate.agent_path_stamped(", "gate.batch_lookup(",
 ];
 
 /// The modules that call the gate, and what keeps an actor's thread out of them. The gate opens regular files only and never waits for a FIFO or
@@ -76,8 +61,14 @@ const GATE_ALLOWED: [(&str, &str); 19] = [
     ("src/engine/query/position_encoding.rs", "a conversion that reads files is a piece of work"),
     ("src/engine/query/provider_call.rs", "the files of pulled diagnostics are admitted in one piece of work"),
     ("src/engine/query/previews.rs", "the source lines of an answer are read in one piece of work"),
-    ("src/engine/server/documents/document_loading.rs", "server/documents/disk_reads.rs and server/lifecycle/startup.rs call it in pieces of work"),
-    ("src/engine/server/diagnostics/pushed_diagnostics.rs", "server/documents/disk_reads.rs calls it in a piece of work"),
+    (
+        "src/engine/server/documents/document_loading.rs",
+        "server/documents/disk_reads.rs and server/lifecycle/startup.rs call it in pieces of work",
+    ),
+    (
+        "src/engine/server/diagnostics/pushed_diagnostics.rs",
+        "server/documents/disk_reads.rs calls it in a piece of work",
+    ),
     ("src/engine/workspace/sweep.rs", "opening a document is a piece of work"),
 ];
 

@@ -26,9 +26,10 @@ fn folders_import_only_folders_above_them() {
             let Some((folder, _)) = below.split_once('/') else { continue };
             assert!(place(folder).is_some(), "the code map of {name} lacks {folder}");
             for line in source.statements() {
-                let imported = line.split("crate::").skip(1).map(|rest| {
-                    rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
-                });
+                let imported = line
+                    .split("crate::")
+                    .skip(1)
+                    .map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default());
                 for imported in imported.filter(|imported| place(imported) > place(folder)) {
                     complaints.push(format!("{} imports {imported}, which is below {folder}", source.path));
                 }

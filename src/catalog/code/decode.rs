@@ -21,16 +21,8 @@ const SEARCH: &[&str] = &["query", "mode", "case", "word", "paths", "context_lin
 const LOCATE: &[&str] = &["name", "symbol_id", "symbol_stable_id", "result_id", "kind"];
 /// The arguments that both take.
 const ROW_OPTIONS: &[&str] = &[
-    "ref",
-    "language",
-    "limit",
-    "detail_level",
-    "compact",
-    "freshness_policy",
-    "ranking_explain_level",
-    "confirm",
-    "debug",
-    "workspace",
+    "ref", "language", "limit", "detail_level", "compact", "freshness_policy", "ranking_explain_level", "confirm",
+    "debug", "workspace",
 ];
 const OUTLINE: &[&str] = &["path", "ref", "depth", "language", "freshness_policy", "workspace"];
 const JOB: &[&str] = &["force", "ref", "workspace"];

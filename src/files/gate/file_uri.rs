@@ -142,15 +142,8 @@ mod tests {
     #[test]
     fn all_spellings_of_a_path_parse_to_it() {
         for uri in [
-            "file:///w/a.py",
-            "FILE:///w/a.py",
-            "file://localhost/w/a.py",
-            "file://LocalHost/w/a.py",
-            "file:/w/a.py",
-            "file:////w//a.py",
-            "file:///w/%61.py",
-            "file:///w/x/../a.py",
-            "file:///w/%2e%2E/w/./a.py",
+            "file:///w/a.py", "FILE:///w/a.py", "file://localhost/w/a.py", "file://LocalHost/w/a.py", "file:/w/a.py",
+            "file:////w//a.py", "file:///w/%61.py", "file:///w/x/../a.py", "file:///w/%2e%2E/w/./a.py",
             "file:///../../w/a.py",
         ] {
             let parsed = ParsedPath { path: "/w/a.py".into(), is_directory: false };

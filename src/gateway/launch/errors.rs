@@ -29,19 +29,9 @@ pub(super) fn of_stage(error: StageError) -> LaunchRefusal {
 
 /// The codes that a recorded error can have.
 const CODES: [&str; 13] = [
-    "INVALID_INPUT",
-    "SCHEMA_VALIDATION_FAILED",
-    "RUN_NOT_FOUND",
-    "ILLEGAL_STATE",
-    "TOOLCHAIN_MISSING",
-    "FIX_EXHAUSTED",
-    "ALLOWED_PATHS_VIOLATION",
-    "COMMIT_SERVICE_ERROR",
-    "CANCELLED",
-    "INTERNAL",
-    "INVALID_URL",
-    "REPO_NOT_FOUND",
-    "UNSUPPORTED_SITE",
+    "INVALID_INPUT", "SCHEMA_VALIDATION_FAILED", "RUN_NOT_FOUND", "ILLEGAL_STATE", "TOOLCHAIN_MISSING",
+    "FIX_EXHAUSTED", "ALLOWED_PATHS_VIOLATION", "COMMIT_SERVICE_ERROR", "CANCELLED", "INTERNAL", "INVALID_URL",
+    "REPO_NOT_FOUND", "UNSUPPORTED_SITE",
 ];
 
 /// The error that a run's log has recorded.

@@ -13,17 +13,8 @@ use crate::public_api;
 
 /// Files of a folder of examples that aren't examples.
 const NOT_PROGRAMS: [&str; 11] = [
-    "build.gradle",
-    "settings.gradle",
-    "__init__",
-    "setup",
-    "conftest",
-    "build",
-    "webpack.config",
-    "rollup.config",
-    "vite.config",
-    "jest.config",
-    "Package",
+    "build.gradle", "settings.gradle", "__init__", "setup", "conftest", "build", "webpack.config", "rollup.config",
+    "vite.config", "jest.config", "Package",
 ];
 
 /// The files of the inventory that are example programs for a platform.

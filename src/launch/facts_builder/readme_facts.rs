@@ -13,51 +13,18 @@ const MAX_README_CLAIM_BYTES: usize = 600;
 
 /// Words in the titles of sections that list what a product can do.
 const FEATURE_TITLES: [&str; 9] = [
-    "feature",
-    "highlight",
-    "why ",
-    "capabilit",
-    "advantage",
-    "benefit",
-    "what it does",
-    "what can it do",
+    "feature", "highlight", "why ", "capabilit", "advantage", "benefit", "what it does", "what can it do",
     "at a glance",
 ];
 /// How paragraphs begin that don't say what a product is.
 const NOT_DESCRIPTIONS: [&str; 21] = [
-    "see ",
-    "if you",
-    "note",
-    "docs",
-    "documentation",
-    "this repository",
-    "looking for",
-    "warning",
-    "read ",
-    "check out",
-    "sponsor",
-    "table of",
-    "download",
-    "english",
-    "you can",
-    "please",
-    ":",
-    "sponsor",
-    "join ",
-    "follow ",
+    "see ", "if you", "note", "docs", "documentation", "this repository", "looking for", "warning", "read ",
+    "check out", "sponsor", "table of", "download", "english", "you can", "please", ":", "sponsor", "join ", "follow ",
     "visit ",
 ];
 /// Titles of sections above which a description stands.
 const LATER_TITLES: [&str; 10] = [
-    "install",
-    "usage",
-    "license",
-    "licence",
-    "contribut",
-    "getting started",
-    "quick",
-    "example",
-    "changelog",
+    "install", "usage", "license", "licence", "contribut", "getting started", "quick", "example", "changelog",
     "requirement",
 ];
 /// The shortest text that says anything.

@@ -328,10 +328,7 @@ fn java_kotlin_and_csharp_items_are_public_ones_of_public_types() {
     ]);
     let facts = java.facts("java");
     let expected = [
-        "class org.x Circle",
-        "method org.x Circle.Circle",
-        "enum org.x Circle.Unit",
-        "const org.x Circle.Unit.M",
+        "class org.x Circle", "method org.x Circle.Circle", "enum org.x Circle.Unit", "const org.x Circle.Unit.M",
         "const org.x Circle.Unit.KM",
     ];
     assert_eq!(names(&facts), expected);
@@ -364,10 +361,7 @@ fn java_kotlin_and_csharp_items_are_public_ones_of_public_types() {
     ]);
     let facts = csharp.facts("dotnet");
     let expected = [
-        "class X.Shapes Circle",
-        "field X.Shapes Circle.R",
-        "interface X.Shapes IShape",
-        "method X.Shapes IShape.Draw",
+        "class X.Shapes Circle", "field X.Shapes Circle.R", "interface X.Shapes IShape", "method X.Shapes IShape.Draw",
     ];
     assert_eq!(names(&facts), expected);
     assert_eq!(item(&facts, "Circle").doc, "A `Circle`.");
@@ -449,12 +443,8 @@ fn go_ruby_php_swift_and_cpp_items_follow_their_languages() {
         ("Tests/ShapesTests/A.swift", "public struct No {}\n"),
     ]);
     let expected = [
-        "struct Shapes Circle",
-        "field Shapes Circle.r",
-        "method Shapes Circle.init",
-        "method Shapes Circle.grow",
-        "interface Shapes Shape",
-        "method Shapes Shape.draw",
+        "struct Shapes Circle", "field Shapes Circle.r", "method Shapes Circle.init", "method Shapes Circle.grow",
+        "interface Shapes Shape", "method Shapes Shape.draw",
     ];
     assert_eq!(names(&swift.facts("swift")), expected);
 
@@ -616,33 +606,10 @@ fn arbitrary_files_do_not_panic() {
         b"pub mod use fn class from import export * { } ( ) < > [ ] # / \" ' ` : ; = , . - _ @ $ \n\n\n  abc\xC3\xA4";
     let readable: Vec<u8> = signs.iter().copied().filter(u8::is_ascii).collect();
     let paths = [
-        "README.md",
-        "README.rst",
-        "Cargo.toml",
-        "src/lib.rs",
-        "package.json",
-        "index.ts",
-        "index.js",
-        "pyproject.toml",
-        "p/__init__.py",
-        "p/a.py",
-        "pom.xml",
-        "A.java",
-        "a.kt",
-        "A.cs",
-        "A.csproj",
-        "go.mod",
-        "a.go",
-        "a.rb",
-        "a.php",
-        "Sources/A/a.swift",
-        "include/a.h",
-        "include/b.hpp",
-        "examples/a.py",
-        "examples/a.rs",
-        "examples/a.php",
-        "LICENSE",
-        "CHANGELOG.md",
+        "README.md", "README.rst", "Cargo.toml", "src/lib.rs", "package.json", "index.ts", "index.js",
+        "pyproject.toml", "p/__init__.py", "p/a.py", "pom.xml", "A.java", "a.kt", "A.cs", "A.csproj", "go.mod", "a.go",
+        "a.rb", "a.php", "Sources/A/a.swift", "include/a.h", "include/b.hpp", "examples/a.py", "examples/a.rs",
+        "examples/a.php", "LICENSE", "CHANGELOG.md",
     ];
     for alphabet in [&all, &readable, &readable, &readable] {
         let files: Vec<(&str, Vec<u8>)> = paths.iter().map(|path| (*path, bytes(3_000, alphabet))).collect();

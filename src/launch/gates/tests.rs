@@ -867,15 +867,8 @@ fn a_fix_writes_and_undoes_nothing_outside_of_the_allowed_paths() {
         assert_eq!(fs::read_to_string(bench.top().join("docs/old.md")).unwrap(), "# Old\n", "{what}");
     };
     for path in [
-        "../outside/x.md",
-        "../outside/new.md",
-        "docs/old.md",
-        "docs/tidy/../old.md",
-        "docs/tidy/out/x.md",
-        "docs/tidy/out/new.md",
-        "docs/tidy/link.md",
-        ".git/config",
-        "Docs/tidy/start.md",
+        "../outside/x.md", "../outside/new.md", "docs/old.md", "docs/tidy/../old.md", "docs/tidy/out/x.md",
+        "docs/tidy/out/new.md", "docs/tidy/link.md", ".git/config", "Docs/tidy/start.md",
     ] {
         for content in [Some("mine"), None] {
             let refused = fixer::apply(bench.top(), &allowed, &proposal(path, content), &journal).unwrap_err();

@@ -22,19 +22,7 @@ pub(super) struct PackageEntry {
 const MAX_ENTRIES: usize = 64;
 /// Folders that builds write and their sources have no equal of.
 const BUILT: [&str; 14] = [
-    "dist",
-    "lib",
-    "build",
-    "out",
-    "es",
-    "esm",
-    "cjs",
-    "umd",
-    "types",
-    "typings",
-    "dist-types",
-    "node",
-    "browser",
+    "dist", "lib", "build", "out", "es", "esm", "cjs", "umd", "types", "typings", "dist-types", "node", "browser",
     "module",
 ];
 /// Folders with sources.

@@ -18,32 +18,9 @@ pub(crate) struct PageKeys {
 
 /// Keys whose values are those of one page, even if all pages of a small site have the same.
 const OWN_KEYS: [&str; 26] = [
-    "title",
-    "linktitle",
-    "seotitle",
-    "description",
-    "summary",
-    "keywords",
-    "date",
-    "lastmod",
-    "publishdate",
-    "expirydate",
-    "weight",
-    "slug",
-    "url",
-    "aliases",
-    "author",
-    "authors",
-    "tags",
-    "categories",
-    "id",
-    "uuid",
-    "image",
-    "images",
-    "translationkey",
-    "menu",
-    "parent",
-    "draft",
+    "title", "linktitle", "seotitle", "description", "summary", "keywords", "date", "lastmod", "publishdate",
+    "expirydate", "weight", "slug", "url", "aliases", "author", "authors", "tags", "categories", "id", "uuid", "image",
+    "images", "translationkey", "menu", "parent", "draft",
 ];
 /// Keys that say how a page is shown: the only constants of a section with one page.
 const SHAPE_KEYS: [&str; 5] = ["layout", "type", "toc", "theme", "markup"];

@@ -55,18 +55,8 @@ macro_rules! counters {
 }
 
 counters!(
-    bytes_read,
-    frames_read,
-    stray_bytes,
-    bytes_written,
-    frames_written,
-    late_replies,
-    unknown_replies,
-    ignored_notifications,
-    malformed,
-    lost_events,
-    answered,
-    cancels
+    bytes_read, frames_read, stray_bytes, bytes_written, frames_written, late_replies, unknown_replies,
+    ignored_notifications, malformed, lost_events, answered, cancels
 );
 
 impl LiveCounters {

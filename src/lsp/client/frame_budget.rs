@@ -29,17 +29,8 @@ const RESERVED_PART: usize = 6;
 
 /// The reasons for rejecting a frame, as [`FrameBudget::rejected`] names them.
 const REJECTIONS: [&str; 11] = [
-    "garbage",
-    "header_too_long",
-    "length_missing",
-    "length_repeated",
-    "length_invalid",
-    "too_large",
-    "truncated",
-    "no_room",
-    "stalled",
-    "io",
-    "malformed",
+    "garbage", "header_too_long", "length_missing", "length_repeated", "length_invalid", "too_large", "truncated",
+    "no_room", "stalled", "io", "malformed",
 ];
 
 /// The byte budget of large frames in flight, shared by all connections, and the counts of rejected frames.

@@ -108,30 +108,8 @@ pub enum LanguageError {
 
 /// Names that other search engines have for a filter, and misspelt ones. They are errors rather than text. Sorted.
 const MISTAKEN_FILTERS: &[&str] = &[
-    "archived",
-    "branch",
-    "ext",
-    "extension",
-    "f",
-    "file",
-    "filename",
-    "fork",
-    "in",
-    "is",
-    "kinds",
-    "langs",
-    "language",
-    "languages",
-    "org",
-    "paths",
-    "r",
-    "repos",
-    "repository",
-    "rev",
-    "select",
-    "symbol",
-    "symbols",
-    "syms",
+    "archived", "branch", "ext", "extension", "f", "file", "filename", "fork", "in", "is", "kinds", "langs",
+    "language", "languages", "org", "paths", "r", "repos", "repository", "rev", "select", "symbol", "symbols", "syms",
 ];
 
 impl FilterName {

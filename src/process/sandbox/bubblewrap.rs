@@ -35,21 +35,8 @@ enum Mount {
 pub(super) fn front(confiner: &Path, policy: &SandboxPolicy) -> Result<(PathBuf, Vec<OsString>), String> {
     let program = program().ok_or("bubblewrap is not installed")?;
     let mut args: Vec<OsString> = [
-        "--unshare-user",
-        "--unshare-ipc",
-        "--unshare-pid",
-        "--unshare-net",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-        "--die-with-parent",
-        "--cap-drop",
-        "ALL",
-        "--hostname",
-        "sandbox",
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
+        "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+        "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox", "--proc", "/proc", "--dev", "/dev",
     ]
     .map(OsString::from)
     .to_vec();

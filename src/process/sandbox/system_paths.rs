@@ -6,30 +6,14 @@ use std::path::{Path, PathBuf};
 
 /// Programs and libraries.
 const PROGRAMS: &[&str] = &[
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/nix/store",
-    "/gnu/store",
-    "/run/current-system",
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/run/current-system",
 ];
 
 /// Configuration of the loader and of language toolchains. `*` at the end: all names that begin so.
 const CONFIGURATION: &[&str] = &[
-    "/etc/alternatives",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/localtime",
-    "/etc/nsswitch.conf",
-    // Node doesn't start if it may not read this file.
-    "/etc/ssl/openssl.cnf",
-    "/etc/java*",
-    "/etc/python3*",
+    "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
+    "/etc/nsswitch.conf", // Node doesn't start if it may not read this file.
+    "/etc/ssl/openssl.cnf", "/etc/java*", "/etc/python3*",
 ];
 
 /// Facts about the machine and devices, for servers in the namespaces of the machine.

@@ -297,28 +297,8 @@ fn read_at_most(root: &Path, path: &Path, limit: u64) -> Option<String> {
 /// Whether a condition in a build file names a system or compiler other than the one here.
 pub(super) fn names_other_system(condition: &str) -> bool {
     const WORDS: [&str; 22] = [
-        "win32",
-        "windows",
-        "msvc",
-        "mingw",
-        "cygwin",
-        "msys",
-        "apple",
-        "darwin",
-        "macos",
-        "osx",
-        "ios",
-        "android",
-        "sunos",
-        "solaris",
-        "aix",
-        "hpux",
-        "freebsd",
-        "openbsd",
-        "netbsd",
-        "dragonfly",
-        "haiku",
-        "emscripten",
+        "win32", "windows", "msvc", "mingw", "cygwin", "msys", "apple", "darwin", "macos", "osx", "ios", "android",
+        "sunos", "solaris", "aix", "hpux", "freebsd", "openbsd", "netbsd", "dragonfly", "haiku", "emscripten",
     ];
     let condition = condition.to_ascii_lowercase();
     let mut words = condition.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

@@ -21,24 +21,9 @@ use crate::tree::{Tree, file_name};
 const FRESH: i128 = 2_000_000_000;
 /// Names of files that describe a build.
 const NAMES: [&str; 18] = [
-    "CMakeLists.txt",
-    "CMakePresets.json",
-    "CMakeUserPresets.json",
-    "GNUmakefile",
-    "makefile",
-    "Makefile",
-    "Kbuild",
-    "configure",
-    "configure.ac",
-    "configure.in",
-    "meson.build",
-    "meson_options.txt",
-    "meson.options",
-    "BUILD",
-    "BUILD.bazel",
-    ".config",
-    "libtool",
-    "config.mak",
+    "CMakeLists.txt", "CMakePresets.json", "CMakeUserPresets.json", "GNUmakefile", "makefile", "Makefile", "Kbuild",
+    "configure", "configure.ac", "configure.in", "meson.build", "meson_options.txt", "meson.options", "BUILD",
+    "BUILD.bazel", ".config", "libtool", "config.mak",
 ];
 /// Endings of names of such files.
 const ENDINGS: [&str; 8] = [".cmake", ".cmake.in", ".mk", ".mak", ".make", ".am", ".m4", ".ninja"];
@@ -164,14 +149,8 @@ mod tests {
             fs::write(root.join(path), text).unwrap();
         };
         let files = [
-            "CMakeLists.txt",
-            "a/CMakeLists.txt",
-            "cmake/x.cmake",
-            "b/Makefile",
-            "c/rules.mk",
-            "d/meson.build",
-            "config.h.in",
-            "e/Kconfig.x",
+            "CMakeLists.txt", "a/CMakeLists.txt", "cmake/x.cmake", "b/Makefile", "c/rules.mk", "d/meson.build",
+            "config.h.in", "e/Kconfig.x",
         ];
         files.iter().for_each(|path| write(path, "1"));
         write("a.c", "1");

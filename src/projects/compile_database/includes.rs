@@ -181,14 +181,7 @@ fn has_only_directives(text: &[u8]) -> bool {
 /// Whether a line begins with a word that only C++ has, outside of all conditional branches.
 fn looks_like_cpp(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 9] = [
-        b"namespace ",
-        b"template<",
-        b"template <",
-        b"class ",
-        b"using ",
-        b"constexpr ",
-        b"public:",
-        b"private:",
+        b"namespace ", b"template<", b"template <", b"class ", b"using ", b"constexpr ", b"public:", b"private:",
         b"enum class ",
     ];
     let mut open = 0_usize;
@@ -275,12 +268,7 @@ mod tests {
         assert_eq!(needs(&file("#if (USE_TLS == 1 /* yes */ ) || (USE_TLS == 2)")).as_deref(), Some("USE_TLS=1"));
         assert_eq!(needs(&file("# if defined( USE_TLS ) && defined(B)")).as_deref(), Some("USE_TLS"));
         for condition in [
-            "#if 0",
-            "#ifndef USE_TLS",
-            "#ifdef _WIN32",
-            "#ifdef WIN32",
-            "#if !defined(USE_TLS)",
-            "#if LEVEL > 3",
+            "#if 0", "#ifndef USE_TLS", "#ifdef _WIN32", "#ifdef WIN32", "#if !defined(USE_TLS)", "#if LEVEL > 3",
             "#ifdef __linux__",
         ] {
             assert_eq!(needs(&file(condition)), None, "{condition}");

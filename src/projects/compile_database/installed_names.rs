@@ -15,44 +15,19 @@ const MAX_INSTALLED_HEADERS: usize = 4_096;
 
 /// Folders whose headers declare the functions and types of the C library.
 const FOLDERS: [&str; 12] = [
-    "",
-    "sys",
-    "net",
-    "netinet",
-    "arpa",
-    "linux",
-    "bits",
-    "bits/types",
-    "x86_64-linux-gnu/sys",
-    "x86_64-linux-gnu/bits",
-    "x86_64-linux-gnu/bits/types",
-    "aarch64-linux-gnu/bits",
+    "", "sys", "net", "netinet", "arpa", "linux", "bits", "bits/types", "x86_64-linux-gnu/sys",
+    "x86_64-linux-gnu/bits", "x86_64-linux-gnu/bits/types", "aarch64-linux-gnu/bits",
 ];
 /// Definitions of autoconf that are always there.
 const ALWAYS: [&str; 12] = [
-    "STDC_HEADERS",
-    "TIME_WITH_SYS_TIME",
-    "_GNU_SOURCE",
-    "_ALL_SOURCE",
-    "__EXTENSIONS__",
-    "_DEFAULT_SOURCE",
-    "HAVE_LONG_LONG",
-    "HAVE_LONGLONG",
-    "HAVE_LONG_LONG_INT",
-    "HAVE_UNSIGNED_LONG_LONG_INT",
-    "HAVE_BOOL_T",
+    "STDC_HEADERS", "TIME_WITH_SYS_TIME", "_GNU_SOURCE", "_ALL_SOURCE", "__EXTENSIONS__", "_DEFAULT_SOURCE",
+    "HAVE_LONG_LONG", "HAVE_LONGLONG", "HAVE_LONG_LONG_INT", "HAVE_UNSIGNED_LONG_LONG_INT", "HAVE_BOOL_T",
     "HAVE_INLINE",
 ];
 /// Parts of names of features that the compiler has.
 const OF_COMPILER: [&str; 8] = [
-    "HAVE_ATTRIBUTE",
-    "HAVE___ATTRIBUTE",
-    "HAVE_BUILTIN",
-    "HAVE___BUILTIN",
-    "HAVE_FUNC_ATTRIBUTE",
-    "HAVE_VAR_ATTRIBUTE",
-    "HAVE_C99",
-    "HAVE_VARIADIC",
+    "HAVE_ATTRIBUTE", "HAVE___ATTRIBUTE", "HAVE_BUILTIN", "HAVE___BUILTIN", "HAVE_FUNC_ATTRIBUTE",
+    "HAVE_VAR_ATTRIBUTE", "HAVE_C99", "HAVE_VARIADIC",
 ];
 /// Libraries that belong to the C library.
 const OF_C_LIBRARY: [&str; 7] = ["LIBC", "LIBM", "LIBPTHREAD", "PTHREAD", "LIBDL", "LIBRT", "THREADS"];
@@ -169,13 +144,8 @@ mod tests {
         installed.names.set(names.into_iter().collect()).unwrap();
         let value = |name: &str| installed.definition(name, &system);
         for name in [
-            "HAVE_GETADDRINFO",
-            "HAVE_STRUCT_TIMEVAL",
-            "HAVE_MSG_NOSIGNAL",
-            "HAVE_SSIZE_T",
-            "HAVE_STDDEF_H",
-            "STDC_HEADERS",
-            "X_HAVE_STDINT_H",
+            "HAVE_GETADDRINFO", "HAVE_STRUCT_TIMEVAL", "HAVE_MSG_NOSIGNAL", "HAVE_SSIZE_T", "HAVE_STDDEF_H",
+            "STDC_HEADERS", "X_HAVE_STDINT_H",
         ] {
             assert_eq!(value(name).as_deref(), Some("1"), "{name}");
         }

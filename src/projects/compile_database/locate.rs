@@ -6,20 +6,8 @@ use super::build_hints::read_script;
 
 /// Folders in which builds usually run, relative to the project root. `*` stands for one folder of any name.
 const BUILD_FOLDERS: [&str; 14] = [
-    "",
-    "build",
-    "builddir",
-    "_build",
-    "out",
-    "obj",
-    ".build",
-    "debug",
-    "Debug",
-    "release",
-    "cmake-build-*",
-    "build-*",
-    "build/*",
-    "out/*",
+    "", "build", "builddir", "_build", "out", "obj", ".build", "debug", "Debug", "release", "cmake-build-*", "build-*",
+    "build/*", "out/*",
 ];
 /// Folders below `out/build`, where Visual Studio's presets build.
 const PRESETS: &str = "out/build/*";

@@ -42,17 +42,8 @@ impl Variables {
         let (root, arch) = (collector.root(), host_architecture().to_owned());
         let own_names = ["srcdir", "CURDIR", "builddir", "src", "obj", "PWD", "abs_srcdir"];
         let root_names = [
-            "top_srcdir",
-            "top_builddir",
-            "srctree",
-            "objtree",
-            "abs_srctree",
-            "abs_objtree",
-            "abs_top_srcdir",
-            "TOP",
-            "TOPDIR",
-            "ROOT",
-            "ROOTDIR",
+            "top_srcdir", "top_builddir", "srctree", "objtree", "abs_srctree", "abs_objtree", "abs_top_srcdir", "TOP",
+            "TOPDIR", "ROOT", "ROOTDIR",
         ];
         let mut values: BTreeMap<String, String> = BTreeMap::new();
         values.extend(own_names.map(|name| (name.to_owned(), own.clone())));
@@ -415,12 +406,7 @@ mod tests {
     #[test]
     fn broken_files_end() {
         for text in [
-            "CFLAGS=$(",
-            "CFLAGS=$(CFLAGS) $(CFLAGS)",
-            "=",
-            "endif\nelse",
-            "A=@",
-            "CFLAGS = \\",
+            "CFLAGS=$(", "CFLAGS=$(CFLAGS) $(CFLAGS)", "=", "endif\nelse", "A=@", "CFLAGS = \\",
             "ü=ü\nCFLAGS=${ü}@ü@$é",
         ] {
             collected(read, "", text, &FILES);

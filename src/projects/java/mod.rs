@@ -39,25 +39,8 @@ const RUNTIME: [&str; 8] =
     ["java", "jdk", "sun", "com.sun", "org.w3c.dom", "org.xml.sax", "org.ietf.jgss", "netscape.javascript"];
 /// The packages of the Java runtime below `javax`; others of that name are libraries.
 const RUNTIME_EXTENSIONS: [&str; 19] = [
-    "accessibility",
-    "annotation.processing",
-    "crypto",
-    "imageio",
-    "lang.model",
-    "management",
-    "naming",
-    "net",
-    "print",
-    "rmi",
-    "script",
-    "security",
-    "smartcardio",
-    "sound",
-    "sql",
-    "swing",
-    "tools",
-    "transaction.xa",
-    "xml",
+    "accessibility", "annotation.processing", "crypto", "imageio", "lang.model", "management", "naming", "net",
+    "print", "rmi", "script", "security", "smartcardio", "sound", "sql", "swing", "tools", "transaction.xa", "xml",
 ];
 /// Packages below `javax.xml` that left the runtime.
 const FORMER_EXTENSIONS: [&str; 3] = ["javax.xml.bind", "javax.xml.ws", "javax.xml.soap"];

@@ -91,15 +91,7 @@ mod tests {
     #[test]
     fn a_source_needs_neither() {
         for text in [
-            "",
-            "class A {}",
-            "importer a;",
-            "packages b;",
-            "/* never closed package a;",
-            "package",
-            "@",
-            "@A(",
-            "// a",
+            "", "class A {}", "importer a;", "packages b;", "/* never closed package a;", "package", "@", "@A(", "// a",
         ] {
             assert_eq!(SourceHeader::of(text), SourceHeader::default(), "{text}");
         }

@@ -19,26 +19,8 @@ use crate::prepare::ProjectRequest;
 pub(super) const CONFIGURATIONS: [&str; 3] = ["ty.toml", "pyrightconfig.json", "pyproject.toml"];
 /// Names of folders that ty excludes at any depth, unless a pattern with `!` includes them.
 const TY_EXCLUDED: [&str; 20] = [
-    ".bzr",
-    ".direnv",
-    ".eggs",
-    ".git",
-    ".git-rewrite",
-    ".hg",
-    ".mypy_cache",
-    ".nox",
-    ".pants.d",
-    ".pytype",
-    ".ruff_cache",
-    ".svn",
-    ".tox",
-    ".venv",
-    "__pypackages__",
-    "_build",
-    "buck-out",
-    "dist",
-    "node_modules",
-    "venv",
+    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".mypy_cache", ".nox", ".pants.d", ".pytype",
+    ".ruff_cache", ".svn", ".tox", ".venv", "__pypackages__", "_build", "buck-out", "dist", "node_modules", "venv",
 ];
 /// What pyright excludes if its configuration names nothing.
 const PYRIGHT_EXCLUDED: [&str; 3] = ["**/node_modules", "**/__pycache__", "**/.*"];

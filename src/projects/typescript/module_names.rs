@@ -208,13 +208,8 @@ mod tests {
     #[test]
     fn names_lead_to_files() {
         let files = [
-            "/r/src/a.ts",
-            "/r/src/j.js",
-            "/r/src/deep/index.js",
-            "/r/lib/x.mts",
-            "/r/pk/w/index.js",
-            "/r/pk/w/dist/sub.cjs",
-            "/r/pk/v/main.js",
+            "/r/src/a.ts", "/r/src/j.js", "/r/src/deep/index.js", "/r/lib/x.mts", "/r/pk/w/index.js",
+            "/r/pk/w/dist/sub.cjs", "/r/pk/v/main.js",
         ];
         let aliases = BTreeMap::from([
             ("~/*".to_owned(), vec![PathBuf::from("/r/src/*")]),

@@ -157,16 +157,8 @@ instruments! {
 pub const SHED_BY: &[&str] = &["connection", "process", "server", "session", "subscription", "workspace"];
 /// Caps that a call can hit.
 pub const CAP_WORDS: &[&str] = &[
-    "document_too_large",
-    "items_nonpaged",
-    "overloaded",
-    "response_too_large",
-    "snapshot_too_large",
-    "timeout",
-    "too_many_raw_items",
-    "too_many_results",
-    "too_much_text",
-    "other",
+    "document_too_large", "items_nonpaged", "overloaded", "response_too_large", "snapshot_too_large", "timeout",
+    "too_many_raw_items", "too_many_results", "too_much_text", "other",
 ];
 /// Where results come from.
 pub const CACHE_WORDS: &[&str] = &["fresh", "retained", "shared"];
@@ -174,74 +166,24 @@ pub const CACHE_WORDS: &[&str] = &["fresh", "retained", "shared"];
 pub const CURSOR_WORDS: &[&str] = &["continued", "expired", "invalid", "stale", "undecided"];
 /// What becomes of permissions.
 pub const PERMISSION_WORDS: &[&str] = &[
-    "allowed",
-    "always",
-    "declined",
-    "denied",
-    "dismissed",
-    "not_asked",
-    "once",
-    "remembered",
-    "requested",
-    "too_many",
-    "unanswered",
-    "withdrawn",
+    "allowed", "always", "declined", "denied", "dismissed", "not_asked", "once", "remembered", "requested", "too_many",
+    "unanswered", "withdrawn",
 ];
 /// Why a call's path is denied: it lies outside, there is no root at all, or its text names no file.
 pub const DENIAL_WORDS: &[&str] = &[
-    "forbidden_character",
-    "forbidden_escape",
-    "fragment",
-    "host",
-    "malformed_escape",
-    "no_path",
-    "no_workspace",
-    "not_absolute",
-    "not_utf8",
-    "outside",
-    "query",
-    "real_path",
-    "scheme",
-    "too_long",
-    "other",
+    "forbidden_character", "forbidden_escape", "fragment", "host", "malformed_escape", "no_path", "no_workspace",
+    "not_absolute", "not_utf8", "outside", "query", "real_path", "scheme", "too_long", "other",
 ];
 /// Why retained results are dropped: for lack of room, unused for too long, or because limits changed.
 pub const EVICTION_WORDS: &[&str] = &["expired", "outdated", "reconfigured", "room"];
 /// Why a client's message is refused.
 pub const REJECTION_WORDS: &[&str] = &[
-    "bad_id",
-    "bad_meta",
-    "bad_params",
-    "batch",
-    "batched_initialize",
-    "bearer_required",
-    "body_incomplete",
-    "body_too_large",
-    "body_too_slow",
-    "foreign_cursor",
-    "group_serves_code_only",
-    "head_too_large",
-    "header_mismatch",
-    "host_not_allowed",
-    "long_batch",
-    "long_id",
-    "method_not_allowed",
-    "missing_protocol_version",
-    "not_a_message",
-    "not_acceptable",
-    "not_json",
-    "origin_not_allowed",
-    "path_not_served",
-    "session_required",
-    "too_long",
-    "unknown_endpoint",
-    "unknown_method",
-    "unknown_session",
-    "unsupported_content_type",
-    "unsupported_version",
-    "wrong_jsonrpc",
-    "wrong_protocol_version",
-    "other",
+    "bad_id", "bad_meta", "bad_params", "batch", "batched_initialize", "bearer_required", "body_incomplete",
+    "body_too_large", "body_too_slow", "foreign_cursor", "group_serves_code_only", "head_too_large", "header_mismatch",
+    "host_not_allowed", "long_batch", "long_id", "method_not_allowed", "missing_protocol_version", "not_a_message",
+    "not_acceptable", "not_json", "origin_not_allowed", "path_not_served", "session_required", "too_long",
+    "unknown_endpoint", "unknown_method", "unknown_session", "unsupported_content_type", "unsupported_version",
+    "wrong_jsonrpc", "wrong_protocol_version", "other",
 ];
 /// How fresh a code index is.
 pub const FRESHNESS_WORDS: &[&str] = &["fresh", "stale", "syncing"];
@@ -251,20 +193,8 @@ pub const JOB_MODE_WORDS: &[&str] = &["full", "incremental"];
 pub const JOB_WORDS: &[&str] = &["failed", "interrupted", "published"];
 /// Why a language server ended and is restarted.
 pub const RESTART_WORDS: &[&str] = &[
-    "broken",
-    "configuration_changed",
-    "crashed",
-    "file_limit",
-    "hung",
-    "killed_outside",
-    "memory_limit",
-    "missed_change",
-    "operator",
-    "protocol_error",
-    "process_limit",
-    "queue_full",
-    "start_failed",
-    "other",
+    "broken", "configuration_changed", "crashed", "file_limit", "hung", "killed_outside", "memory_limit",
+    "missed_change", "operator", "protocol_error", "process_limit", "queue_full", "start_failed", "other",
 ];
 /// Why diagnostics of a file are not kept.
 pub const DROP_WORDS: &[&str] = &["events_lost", "file_too_large", "server_budget", "too_many_files", "total_budget"];

@@ -30,16 +30,8 @@ const CASES: [Case; 5] = [
             quirks.copy_to_cache = ["compile_commands.json"]
         "#,
         names: &[
-            "compile_commands.json",
-            "build/compile_commands.json",
-            "build/build.ninja",
-            "compile_flags.txt",
-            ".clangd",
-            "CMakeLists.txt",
-            "Makefile",
-            "meson.build",
-            "Kconfig",
-            "config.h.in",
+            "compile_commands.json", "build/compile_commands.json", "build/build.ninja", "compile_flags.txt",
+            ".clangd", "CMakeLists.txt", "Makefile", "meson.build", "Kconfig", "config.h.in",
         ],
     },
     Case {

@@ -32,28 +32,8 @@ const FOLDERS: [&str; 16] = [
 ];
 const NAMES: [&str; 6] = ["a.py", "b.log", "c.txt", ".hidden", "d.gen.py", "conf.toml"];
 const PATTERNS: [&str; 22] = [
-    "*.log",
-    "*.txt",
-    "!*.log",
-    "!c.txt",
-    "/build/",
-    "build",
-    "!build/",
-    "gen/",
-    "/src/gen",
-    "!gen",
-    ".*",
-    "*",
-    "!*/",
-    "!*.py",
-    "target",
-    "node_modules/",
-    "__pycache__/",
-    "vendor",
-    "inner/",
-    "**/deep/**",
-    "env/",
-    "src/*.py",
+    "*.log", "*.txt", "!*.log", "!c.txt", "/build/", "build", "!build/", "gen/", "/src/gen", "!gen", ".*", "*", "!*/",
+    "!*.py", "target", "node_modules/", "__pycache__/", "vendor", "inner/", "**/deep/**", "env/", "src/*.py",
 ];
 /// Folders that may be a nested repository.
 const TOPS: [&str; 4] = ["", "root", "root/inner", "root/lib"];

@@ -92,18 +92,8 @@ fn spans_and_log_lines_contain_no_secret() {
         .collect();
     assert_eq!(calls.len(), 9, "one line each, {} dropped: {calls:#?}", queue.dropped());
     for field in [
-        "timestamp",
-        "level",
-        "principal",
-        "workspace",
-        "tool",
-        "outcome",
-        "queue_ms",
-        "server_ms",
-        "total_ms",
-        "bytes",
-        "items",
-        "cache_hit",
+        "timestamp", "level", "principal", "workspace", "tool", "outcome", "queue_ms", "server_ms", "total_ms",
+        "bytes", "items", "cache_hit",
     ] {
         assert!(calls.iter().all(|line| line.get(field).is_some()), "{field} is missing");
     }

@@ -11,15 +11,8 @@ mod served;
 
 /// The operations of a case.
 const OPERATIONS: [&str; 9] = [
-    "definition",
-    "references",
-    "hover",
-    "document_symbols",
-    "workspace_symbols",
-    "implementation",
-    "incoming_calls",
-    "outgoing_calls",
-    "diagnostics",
+    "definition", "references", "hover", "document_symbols", "workspace_symbols", "implementation", "incoming_calls",
+    "outgoing_calls", "diagnostics",
 ];
 
 /// Runs a kind. All its answers must be right, or known to be wrong and marked.

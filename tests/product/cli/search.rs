@@ -39,13 +39,7 @@ fn on_terminal(sandbox: &Sandbox, words: &[&str], environment: &[(&str, &str)]) 
         .env("CODEYARD_STATE_DIR", sandbox.path("state"))
         .env("TERM", "xterm-256color");
     for name in [
-        "NO_COLOR",
-        "CLICOLOR_FORCE",
-        "VTE_VERSION",
-        "TERM_PROGRAM",
-        "WT_SESSION",
-        "KONSOLE_VERSION",
-        "FORCE_HYPERLINK",
+        "NO_COLOR", "CLICOLOR_FORCE", "VTE_VERSION", "TERM_PROGRAM", "WT_SESSION", "KONSOLE_VERSION", "FORCE_HYPERLINK",
     ] {
         driver.env_remove(name);
     }

@@ -5,20 +5,8 @@ use std::fs;
 use crate::cli::harness::{Sandbox, run};
 
 const COMMANDS: [&str; 14] = [
-    "index",
-    "search",
-    "outline",
-    "serve",
-    "stdio",
-    "quickstart",
-    "call",
-    "servers",
-    "doctor",
-    "config",
-    "token",
-    "permissions",
-    "completions",
-    "man",
+    "index", "search", "outline", "serve", "stdio", "quickstart", "call", "servers", "doctor", "config", "token",
+    "permissions", "completions", "man",
 ];
 
 #[test]

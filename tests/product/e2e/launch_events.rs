@@ -11,30 +11,13 @@ use crate::running_server::Yard;
 
 /// The gates in their order.
 const GATES: [&str; 11] = [
-    "Schema",
-    "MarkdownLint",
-    "Frontmatter",
-    "SiteConfig",
-    "SiteBuild",
-    "InternalLinks",
-    "ExternalLinks",
-    "Snippets",
-    "TruthLock",
-    "Consistency",
-    "TemplateTokens",
+    "Schema", "MarkdownLint", "Frontmatter", "SiteConfig", "SiteBuild", "InternalLinks", "ExternalLinks", "Snippets",
+    "TruthLock", "Consistency", "TemplateTokens",
 ];
 /// The way of a run to its first good report.
 const TO_READY: [&str; 10] = [
-    "CREATED",
-    "CLONED_INPUTS",
-    "INGESTED",
-    "FACTS_READY",
-    "PLAN_READY",
-    "DRAFTING",
-    "DRAFT_READY",
-    "LINKING",
-    "VALIDATING",
-    "READY_FOR_PR",
+    "CREATED", "CLONED_INPUTS", "INGESTED", "FACTS_READY", "PLAN_READY", "DRAFTING", "DRAFT_READY", "LINKING",
+    "VALIDATING", "READY_FOR_PR",
 ];
 
 fn text<'e>(event: &'e Value, name: &str) -> &'e str {

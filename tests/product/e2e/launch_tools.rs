@@ -12,18 +12,8 @@ use crate::running_server::Yard;
 
 /// The states from which a run can go on.
 const OPEN: [&str; 12] = [
-    "CREATED",
-    "CLONED_INPUTS",
-    "INGESTED",
-    "FACTS_READY",
-    "PLAN_READY",
-    "DRAFTING",
-    "DRAFT_READY",
-    "LINKING",
-    "VALIDATING",
-    "FIXING",
-    "READY_FOR_PR",
-    "PR_OPENED",
+    "CREATED", "CLONED_INPUTS", "INGESTED", "FACTS_READY", "PLAN_READY", "DRAFTING", "DRAFT_READY", "LINKING",
+    "VALIDATING", "FIXING", "READY_FOR_PR", "PR_OPENED",
 ];
 
 /// The states that allow a tool, as a refusal names them.

@@ -11,12 +11,7 @@ use crate::world::program::run_well;
 use crate::world::sample::Sample;
 
 const TOOLS: [&str; 7] = [
-    "definition",
-    "references",
-    "hover",
-    "documentSymbols",
-    "workspaceSymbols",
-    "diagnostics.document",
+    "definition", "references", "hover", "documentSymbols", "workspaceSymbols", "diagnostics.document",
     "diagnostics.workspace",
 ];
 

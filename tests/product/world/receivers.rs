@@ -44,15 +44,8 @@ fn collector() -> Service {
     let command = |ports: &[u16]| -> Command {
         let mut command = rotel();
         command.args([
-            "start",
-            "--exporter",
-            "blackhole",
-            "--debug-log",
-            "traces",
-            "--debug-log",
-            "metrics",
-            "--debug-log-verbosity",
-            "detailed",
+            "start", "--exporter", "blackhole", "--debug-log", "traces", "--debug-log", "metrics",
+            "--debug-log-verbosity", "detailed",
         ]);
         command.arg("--otlp-grpc-endpoint").arg(format!("127.0.0.1:{}", ports[0]));
         command.arg("--otlp-http-endpoint").arg(format!("127.0.0.1:{}", ports[1]));

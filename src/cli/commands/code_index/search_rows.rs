@@ -122,13 +122,8 @@ fn content(row: &ResultRow, reasons: Option<&RankingReasons>) -> RowContent {
     };
     let scores = reasons.map(|of| {
         [
-            of.final_score,
-            of.exact_match_boost,
-            of.qualified_name_boost,
-            of.path_affinity,
-            of.definition_boost,
-            of.kind_match,
-            of.bm25_score,
+            of.final_score, of.exact_match_boost, of.qualified_name_boost, of.path_affinity, of.definition_boost,
+            of.kind_match, of.bm25_score,
         ]
     });
     RowContent::Named {
@@ -148,13 +143,8 @@ fn json_content(row: &Value, reasons: Option<&Value>) -> RowContent {
     };
     let scores = reasons.map(|of| {
         [
-            "final_score",
-            "exact_match_boost",
-            "qualified_name_boost",
-            "path_affinity",
-            "definition_boost",
-            "kind_match",
-            "bm25_score",
+            "final_score", "exact_match_boost", "qualified_name_boost", "path_affinity", "definition_boost",
+            "kind_match", "bm25_score",
         ]
         .map(|key| of[key].as_f64().unwrap_or_default())
     });

@@ -29,10 +29,7 @@ const TOKENS: [&str; 4] =
     ["${CODEYARD_TOKEN}", "${env:CODEYARD_TOKEN}", "{env:CODEYARD_TOKEN}", "${input:codeyard-token}"];
 /// Where the templates name the program without its folder. YAML has the word without quotes.
 const PROGRAMS: [&str; 5] = [
-    "\"command\": \"codeyard\"",
-    "command = \"codeyard\"",
-    "command: codeyard",
-    "\"codeyard\",\n",
+    "\"command\": \"codeyard\"", "command = \"codeyard\"", "command: codeyard", "\"codeyard\",\n",
     "StdioTransport(\"codeyard\"",
 ];
 

@@ -32,12 +32,7 @@ fn model() -> TopModel {
 fn a_frame_shows_summary_workspaces_and_servers() {
     let text = frame_text(&model(), 140, 20);
     for part in [
-        "process 4711",
-        "up 1 h 2 m",
-        "calls/s 20.0",
-        "p50 0.50 ms",
-        "p99 0.99 ms",
-        "in flight 3",
+        "process 4711", "up 1 h 2 m", "calls/s 20.0", "p50 0.50 ms", "p99 0.99 ms", "in flight 3",
         "memory 30 + 512 MiB",
     ] {
         assert!(text.contains(part), "no `{part}` in\n{text}");

@@ -95,27 +95,15 @@ fn the_first_available_server_serves_and_the_others_have_a_reason() {
     let tree = TestRoots::new(&["w/a/pyproject.toml", "w/a/x.py"]);
     let (words, probed) = tree.decisions("w/a/x.py", &ServerSelection::default(), &["ty"]);
     let wanted = [
-        "ty: missing w/a",
-        "basedpyright: serves w/a",
-        "pyright: after basedpyright",
-        "pyrefly: after basedpyright",
-        "zuban: after basedpyright",
-        "jedi: after basedpyright",
-        "pylsp: after basedpyright",
-        "ruff: serves w/a",
+        "ty: missing w/a", "basedpyright: serves w/a", "pyright: after basedpyright", "pyrefly: after basedpyright",
+        "zuban: after basedpyright", "jedi: after basedpyright", "pylsp: after basedpyright", "ruff: serves w/a",
     ];
     assert_eq!(words, wanted);
     assert_eq!(probed, ["ty w", "basedpyright w", "ruff w"], "programs of later alternatives are not probed");
     let (words, _) = tree.decisions("w/a/x.py", &selection(&["pyright"], &["ruff"]), &[]);
     let wanted = [
-        "pyright: serves w/a",
-        "ty: not chosen",
-        "basedpyright: not chosen",
-        "pyrefly: not chosen",
-        "zuban: not chosen",
-        "jedi: not chosen",
-        "pylsp: not chosen",
-        "ruff: disabled",
+        "pyright: serves w/a", "ty: not chosen", "basedpyright: not chosen", "pyrefly: not chosen",
+        "zuban: not chosen", "jedi: not chosen", "pylsp: not chosen", "ruff: disabled",
     ];
     assert_eq!(words, wanted);
     let (words, probed) = tree.decisions(

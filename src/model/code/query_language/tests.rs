@@ -67,34 +67,10 @@ fn each_kind_of_term_is_parsed() {
 #[test]
 fn text_that_looks_like_the_language_is_text() {
     for text in [
-        "std::vec",
-        "path::Path",
-        "sym::Foo",
-        "http://x.org/a",
-        "Foo: bar",
-        "lang: rust",
-        "key:value",
-        "TypeError:x",
-        "src/jwt.rs:parse",
-        "a -> b",
-        "a - b",
-        "x --verbose",
-        "x -1",
-        "/usr/bin/env",
-        "/usr/bin/ x",
-        "// a comment /",
-        "/* a comment */",
-        "a / b / c",
-        "x:=1",
-        "\"unclosed text",
-        "print(\"a b\")",
-        "it\"s",
-        "\"\"",
-        "-Wall",
-        "-Wall -Werror",
-        "-/path",
-        "operator-",
-        "Lang:rust",
+        "std::vec", "path::Path", "sym::Foo", "http://x.org/a", "Foo: bar", "lang: rust", "key:value", "TypeError:x",
+        "src/jwt.rs:parse", "a -> b", "a - b", "x --verbose", "x -1", "/usr/bin/env", "/usr/bin/ x", "// a comment /",
+        "/* a comment */", "a / b / c", "x:=1", "\"unclosed text", "print(\"a b\")", "it\"s", "\"\"", "-Wall",
+        "-Wall -Werror", "-/path", "operator-", "Lang:rust",
     ] {
         let words: Vec<QueryTerm> = text.split_whitespace().map(word).collect();
         let found = parsed(text);
