@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::citations::anchors;
 use crate::source::{files_below, project, relative};
 
-const TOP_LEVEL: [&str; 20] = [
+const TOP_LEVEL: [&str; 21] = [
     ".ci", ".git", ".gitattributes", ".github", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "Cargo.lock",
-    "Cargo.toml", "LICENSE", "README.md", "SECURITY.md", "clippy.toml", "config", "docs", "examples", "rustfmt.toml",
-    "schemas", "src", "tests",
+    "Cargo.toml", "LICENSE", "README.md", "SECURITY.md", "clippy.toml", "config", "docs", "examples", "findings",
+    "rustfmt.toml", "schemas", "src", "tests",
 ];
 /// Not committed.
 const BUILT: [&str; 2] = ["target", ".codeyard"];

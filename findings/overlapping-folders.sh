@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# ty 0.0.108, basedpyright 1.40.2 and zuban 0.10.2 (PyPI), overlapping workspace folders
+#
+# One would expect: workspaceFolders may be nested, as a repository and a package in it; each place is found once, in
+#   whatever order the folders are given (LSP 3.17, "Workspace folders", has no rule about either).
+# What happens: ty and basedpyright return each symbol of the inner folder twice for workspace/symbol. zuban
+#   returns each reference twice, but only if the inner folder comes first. With one folder all are right.
+set -euo pipefail
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export HOME=$tmp TMPDIR=$tmp PYTHONPATH=$tmp/lib PYTHONDONTWRITEBYTECODE=1
+python3 -m pip install -q --no-cache-dir --disable-pip-version-check --root-user-action=ignore --no-warn-conflicts --target lib ty==0.0.108 basedpyright==1.40.2 zuban==0.10.2
+
+mkdir -p outer/inner
+touch outer/pyproject.toml outer/inner/pyproject.toml
+echo 'def measure(): return 1' > outer/inner/a.py
+printf 'from a import measure\nmeasure()\n' > outer/inner/b.py
+cat > t.py <<'PY'
+import atexit, json, os, pathlib, queue, signal, subprocess, threading, time
+
+
+class Server:
+    """A language server; what it asks is answered with null."""
+
+    def __init__(self, command, root, capabilities=None, folders=None):
+        self.root, self.number, self.asked, self.replies = pathlib.Path(root).resolve(), 0, [], queue.Queue()
+        command = [os.path.abspath(command[0]), *command[1:]]
+        self.process = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, start_new_session=True)
+        atexit.register(self.end)
+        threading.Thread(target=self.read, daemon=True).start()
+        folders = [{"uri": pathlib.Path(f).resolve().as_uri(), "name": str(f)} for f in folders or [root]]
+        self.told = self.ask("initialize", {"processId": os.getpid(), "rootUri": self.root.as_uri(),
+                                            "workspaceFolders": folders, "capabilities": capabilities or {}})
+        self.tell("initialized", {})
+
+    def read(self):
+        while line := self.process.stdout.readline():
+            if line.lower().startswith(b"content-length:"):
+                size = int(line.split(b":")[1])
+            elif not line.strip():
+                message = json.loads(self.process.stdout.read(size))
+                if "method" not in message:
+                    self.replies.put(message)
+                elif "id" in message:
+                    self.asked.append(message["method"])
+                    items = (message.get("params") or {}).get("items")
+                    self.send({"id": message["id"], "result": items and [None] * len(items)})
+
+    def send(self, message):
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.process.stdin.flush()
+
+    def tell(self, method, params):
+        self.send({"method": method, "params": params})
+
+    def ask(self, method, params=None):
+        self.number += 1
+        self.send({"id": self.number, "method": method, **({} if params is None else {"params": params})})
+        while (reply := self.replies.get(timeout=90)).get("id") != self.number:
+            pass
+        return reply["result"] if "result" in reply else reply["error"]
+
+    def uri(self, name):
+        return (self.root / name).as_uri()
+
+    def open(self, name, language):
+        text = (self.root / name).read_text()
+        document = {"uri": self.uri(name), "languageId": language, "version": 1, "text": text}
+        self.tell("textDocument/didOpen", {"textDocument": document})
+
+    def at(self, name, line, word):
+        """Where `word` is in a line, counted from 1."""
+        column = (self.root / name).read_text().split("\n")[line - 1].index(word)
+        return {"textDocument": {"uri": self.uri(name)}, "position": {"line": line - 1, "character": column}}
+
+    def references(self, place):
+        found = self.ask("textDocument/references", {**place, "context": {"includeDeclaration": True}})
+        return sorted(f'{os.path.basename(f["uri"])}:{f["range"]["start"]["line"] + 1}' for f in found or [])
+
+    def end(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def settled(question, seconds=3):
+    """The answer that has been the same, and not empty, for some seconds."""
+    answer, since, end = None, time.time(), time.time() + 90
+    while time.time() < end and (not answer or time.time() - since < seconds):
+        time.sleep(0.3)
+        if (new := question()) != answer:
+            answer, since = new, time.time()
+    return answer
+
+
+for command in (["lib/bin/ty", "server"], ["lib/bin/basedpyright-langserver", "--stdio"],
+                ["lib/bin/zuban", "server"]):
+    counts = []
+    for folders in ["outer"], ["outer", "outer/inner"], ["outer/inner", "outer"]:
+        server = Server(command, "outer", folders=folders)
+        server.open("inner/a.py", "python")
+        server.open("inner/b.py", "python")
+        places = settled(lambda: server.references(server.at("inner/a.py", 1, "measure")), 2)
+        symbols = settled(lambda: server.ask("workspace/symbol", {"query": "measure"}), 1)
+        symbols = [s for s in symbols if s["name"] == "measure" and s["location"]["uri"].endswith("a.py")]
+        counts.append(f"{len(symbols)} symbol, {len(places)} places")
+        server.end()
+    print(f"{os.path.basename(command[0])}:", "; ".join(counts))
+PY
+got=$(python3 t.py)
+want='ty: 1 symbol, 3 places; 2 symbol, 3 places; 2 symbol, 3 places
+basedpyright-langserver: 1 symbol, 3 places; 2 symbol, 3 places; 2 symbol, 3 places
+zuban: 1 symbol, 3 places; 1 symbol, 3 places; 1 symbol, 5 places'
+printf '%s\n%s\n' 'One would expect 1 symbol and 3 places with the outer folder, with both, and with both the other way round:' "$got"
+[ "$got" = "$want" ] || { printf 'CHANGED. It was:\n%s\n' "$want"; exit 1; }
