@@ -1,6 +1,6 @@
 //! Canonical locations: definitions and references. The cap of 200 entries and paging are applied elsewhere.
 //!
-//! Invariant: ordered by URI, then range; no duplicates; no entry is outside the allowed roots.
+//! Invariant: ordered by URI, then range, by `uri_admission`; no duplicates; no entry is outside the allowed roots.
 
 use codeyard_model::error::ToolError;
 use codeyard_model::position::{Location, RawLocation};

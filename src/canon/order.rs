@@ -1,4 +1,4 @@
-//! Sort orders and normalisations that the canonical lists share.
+//! Sort orders and normalisations that the canonical lists share. `uri_admission` sorts locations.
 //!
 //! Invariant: every order is total over all fields of an entry, so sorting is deterministic.
 

@@ -1,4 +1,4 @@
-//! Passes changes on disk to the server process (`workspace/didChangeWatchedFiles`), or restarts it where that is not enough.
+//! Passes changes on disk to the server process (`workspace/didChangeWatchedFiles`, which `document_sync` sends), or restarts it where that is not enough.
 //!
 //! A server reads its project while it starts and registers for changes only later. Changes in between are kept and sent after the
 //! registration. Invariants: no change between the launch and the registrations is lost; none is sent twice, because a server may take the

@@ -23,6 +23,7 @@ use crate::status::project_cell::PublishedProject;
 use crate::status::watch_slot::WatchSlot;
 use codeyard_files::watch::{ChangeKind, Changes, FileChange};
 use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
+use codeyard_lsp::methods;
 use codeyard_lsp::registry::{CachedFiles, MultiRoot, ProjectPlacement, ProjectRoot, place_file};
 use codeyard_model::uri::{encode_path, percent_decode};
 use codeyard_projects::{
@@ -346,7 +347,7 @@ impl LiveServer {
         }
         let events: Vec<Value> =
             paths.into_iter().map(|path| json!({"uri": encode_path(path), "type": FILE_CHANGED})).collect();
-        self.client.notify("workspace/didChangeWatchedFiles", &json!({"changes": events}))
+        self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &json!({"changes": events}))
     }
 
     /// Sends the settings that the projects have for a process that is ready; once.
