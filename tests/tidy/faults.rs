@@ -32,6 +32,9 @@ fn every_fault_has_a_place_and_a_test() {
     let rows = rows();
     let tested: BTreeSet<&str> = rows.iter().map(|row| &*row[0]).collect();
     assert_eq!(tested, sorted);
+    let is_built = |target: &str| target == "lib" || project().join("tests").join(target).join("main.rs").is_file();
+    let lost: Vec<_> = rows.iter().filter(|row| !is_built(&row[2])).collect();
+    assert!(lost.is_empty(), "no such target: {lost:?}");
     let sources = sources();
     for name in names {
         let place = format!("seeded_faults::is_on(\"{name}\")");
@@ -39,7 +42,8 @@ fn every_fault_has_a_place_and_a_test() {
         assert_eq!(places, 1, "{name}");
     }
     for [fault, package, target, filter] in &rows {
-        let name = filter.trim_end_matches("::");
+        let path = filter.trim_end_matches("::");
+        let name = path.rsplit("::").next().unwrap_or(path);
         let known =
             sources.iter().any(|text| text.contains(&format!("fn {name}")) || text.contains(&format!("mod {name};")));
         assert!(known, "{fault}: no test or module {name} of {package} {target}");
