@@ -3,58 +3,42 @@
 //! It says what the stages of a run do; `codeyard-runs` makes runs durable and decides how they go on. Invariants: what a page claims is
 //! proven by a line of code at a pinned commit; nothing is written outside the paths that the run's configuration allows; equal inputs give
 //! equal bytes.
+//!
+//! # Code map
+//!
+//! A folder imports only folders above it in this table, which a test checks; the files beside this one may be imported by all.
+//!
+//! | folder | holds |
+//! |---|---|
+//! | [`request`] | from what a caller gives to the configuration of a run |
+//! | [`artifacts`] | what stages leave behind for each other, and the form of each |
+//! | [`manifests`] | package manifests, each value with its line |
+//! | [`repository`] | git repositories at one commit: their addresses, clones, files |
+//! | [`public_api`] | what of a product's source its users see |
+//! | [`product`] | what is known of a product: facts and snippets, with their evidence |
+//! | [`markdown`] | Markdown: pages, blocks, claims, and what is safe to show |
+//! | [`site`] | the documentation site: its layout, its working copy, its build |
+//! | [`validation`] | the gates, their report, the repair of one issue |
+//! | [`publication`] | the working copy's changes as one pull request |
+//! | [`writing`] | from facts to pages: plan, templates, language model |
+//! | [`workflow`] | the states and stages of a run, its settings and its status |
 
-pub mod allowed_paths;
 pub mod artifacts;
-pub mod checkout;
-pub mod cited_markdown;
-pub mod config_text;
-pub mod discovery;
-mod doc_comment;
-pub mod facts_builder;
-mod file_kinds;
-pub mod fixer;
-pub mod front_matter;
-mod gates;
-mod git_errors;
 mod http_client;
-pub mod hugo;
-pub mod issue;
 pub mod limits;
-pub mod link_checker;
-pub mod linker;
 mod manifests;
-pub mod markdown_page;
-pub mod openai_writer;
-mod outer_address;
-pub mod page_blocks;
-pub mod page_draft;
-mod page_front_matter;
-mod page_paths;
-pub mod planner;
-mod product_sources;
-pub mod product_url;
+pub mod markdown;
+pub mod product;
 mod public_api;
 pub mod publication;
-mod readme;
-mod remote_refs;
-pub mod repo_scout;
-pub mod repository_address;
-pub mod repository_inference;
-pub mod run_config;
-pub mod run_request;
-pub mod run_status;
-mod safe_markdown;
+pub mod repository;
+pub mod request;
 pub mod sample;
-pub mod section_writer;
-pub mod settings;
-pub mod site_scout;
-pub mod sites;
-pub mod snippet_curator;
-pub mod stages;
-pub mod states;
+pub mod site;
 #[cfg(test)]
 mod test_product;
 #[cfg(test)]
 mod testing;
-pub mod validator;
+pub mod validation;
+pub mod workflow;
+pub mod writing;

@@ -11,7 +11,7 @@ mod toml_text;
 mod xml;
 
 use crate::artifacts::repository::{ManifestKind, ManifestValue, PackageManifest};
-use crate::sites::Sites;
+use crate::request::sites::Sites;
 
 pub(crate) use inheritance::inherit;
 

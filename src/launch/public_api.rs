@@ -19,7 +19,7 @@ use codeyard_runs::stage::{StageError, StopFlag};
 
 use crate::artifacts::repository::{ManifestKind, PackageManifest, RepoInventory};
 use crate::limits::MAX_PACKAGE_MANIFEST_BYTES;
-use crate::product_sources::{ParsedSource, ProductReader, folder, join};
+use crate::repository::product_sources::{ParsedSource, ProductReader, folder, join};
 
 /// An item that users see.
 #[derive(Debug, Clone, PartialEq, Eq)]

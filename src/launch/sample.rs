@@ -97,7 +97,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::run_config::RunConfig;
+    use crate::request::run_config::RunConfig;
 
     fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::facts::ProductFacts;
 use crate::artifacts::site::SiteContext;
-use crate::run_config::RunConfig;
+use crate::request::run_config::RunConfig;
 
 /// A configuration with all sections after `change`.
 pub(crate) fn config(change: impl FnOnce(&mut Value)) -> RunConfig {

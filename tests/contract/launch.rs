@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use codeyard_catalog::CatalogSet;
-use codeyard_launch::issue::GateName;
-use codeyard_launch::run_config::Section;
-use codeyard_launch::run_status::section_name;
-use codeyard_launch::states::LAUNCH;
-use codeyard_launch::validator::GATES;
+use codeyard_launch::artifacts::issue::GateName;
+use codeyard_launch::request::run_config::{Section, section_name};
+use codeyard_launch::validation::validator::GATES;
+use codeyard_launch::workflow::states::LAUNCH;
 use codeyard_runs::event::EventType;
 use serde_json::{Value, json};
 
@@ -197,7 +196,7 @@ fn sections_and_their_states_are_those_of_the_code() {
     let schema = &status["properties"]["section_states"]["additionalProperties"]["enum"];
     let schema: BTreeSet<String> = serde_json::from_value(schema.clone()).unwrap();
     assert_eq!(documented, schema);
-    let code = read("src/launch/run_status.rs");
+    let code = read("src/launch/workflow/run_status.rs");
     let code = code.split("fn section_states(").nth(1).and_then(|rest| rest.split("\n}\n").next()).unwrap();
     let coded =
         code.split('"').skip(1).step_by(2).filter(|word| word.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
@@ -206,14 +205,15 @@ fn sections_and_their_states_are_those_of_the_code() {
 
 #[test]
 fn the_reasons_of_writers_are_those_of_the_code() {
-    let (writer, candidates) = ("src/launch/openai_writer.rs", "src/launch/openai_writer/candidates.rs");
+    let (writer, candidates) =
+        ("src/launch/writing/openai_writer.rs", "src/launch/writing/openai_writer/candidates.rs");
     let refused: BTreeSet<String> = names(&table("Writers", "| reason | the block |")).into_iter().collect();
     let mut coded = literals(writer, &["Err("]);
     coded.extend(literals(candidates, &["Err(", "ok_or("]));
     assert_eq!(refused, coded);
     let failed = table("Writers", "| reason | what happened |").iter().flat_map(|row| words(&row[0])).collect();
     let endpoint = ["Err(", "ok_or(", "of(", "lasting(", "reason: ", "|_| ", "=> Err(", "{ ", "else { "];
-    let mut coded = literals("src/launch/openai_writer/endpoint.rs", &endpoint);
+    let mut coded = literals("src/launch/writing/openai_writer/endpoint.rs", &endpoint);
     coded.extend(literals(writer, &["=> ("]));
     let failed: BTreeSet<String> = failed;
     assert_eq!(failed, coded);

@@ -4,9 +4,9 @@
 
 use codeyard_engine::answer::wait_status::WaitStatus;
 use codeyard_engine::run::RunHandle;
+use codeyard_launch::artifacts::issue::ValidationReport;
 use codeyard_launch::artifacts::names;
-use codeyard_launch::issue::ValidationReport;
-use codeyard_launch::run_status::{self, workers};
+use codeyard_launch::workflow::run_status::{self, workers};
 use codeyard_model::launch::{LaunchAnswer, LaunchRefusal};
 use codeyard_runs::durable_run::RunError;
 use codeyard_runs::event::TraceContext;

@@ -5,7 +5,7 @@
 use codeyard_engine::redact::redact;
 use codeyard_engine::run::OpenRunError;
 use codeyard_engine::workspace::messages::StartRunError;
-use codeyard_launch::run_status;
+use codeyard_launch::workflow::run_status;
 use codeyard_model::launch::LaunchRefusal;
 use codeyard_model::limits::RETRY_AFTER_MS;
 use codeyard_model::roots::RootSet;

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use codeyard_base::blocking;
 use codeyard_engine::workspace::messages::{StartRun, StartedRun};
-use codeyard_launch::repository_inference::GithubRepository;
-use codeyard_launch::run_config::RunConfig;
-use codeyard_launch::run_request::{self, RunRequest};
-use codeyard_launch::states::LAUNCH;
+use codeyard_launch::request::repository_inference::GithubRepository;
+use codeyard_launch::request::run_config::RunConfig;
+use codeyard_launch::request::run_request::{self, RunRequest};
+use codeyard_launch::workflow::states::LAUNCH;
 use codeyard_model::launch::{LaunchAnswer, LaunchRefusal, LaunchSource, tools};
 use codeyard_runs::durable_run::RunStart;
 use codeyard_runs::run_host::StartKey;

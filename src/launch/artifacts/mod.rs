@@ -5,7 +5,9 @@
 //! (`docs/internals/reference/contract-launch.md#artifacts`).
 
 pub mod facts;
+pub mod issue;
 pub mod page_claims;
+pub mod page_draft;
 pub mod page_plan;
 pub mod patch;
 pub mod pull_request;
@@ -40,7 +42,7 @@ pub mod names {
     pub const PATCH_BUNDLE: &str = "patch_bundle.json";
     /// [`super::patch::DiffReport`].
     pub const DIFF_REPORT: &str = "diff_report.json";
-    /// [`crate::issue::ValidationReport`].
+    /// [`super::issue::ValidationReport`].
     pub const VALIDATION_REPORT: &str = "validation_report.json";
     /// [`super::pull_request::PullRequest`].
     pub const PULL_REQUEST: &str = "pr.json";

@@ -39,7 +39,7 @@ pub struct PlannedPage {
     /// The place among its siblings, from 1.
     pub weight: u32,
     /// What it is about: the module of an API page, the path of an example; empty if the template needs none. An API page with a part of a
-    /// module has `#` and the numbers of its first and last item after the module: [`crate::planner::items_of`] reads it.
+    /// module has `#` and the numbers of its first and last item after the module: `items_of` of the planner reads it.
     pub subject: String,
     /// The snippets that it shows.
     pub snippets: Vec<String>,

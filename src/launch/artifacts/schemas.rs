@@ -18,7 +18,7 @@ use super::pull_request::PullRequest;
 use super::repository::RepoInventory;
 use super::site::SiteContext;
 use super::snippets::SnippetCatalog;
-use crate::issue::ValidationReport;
+use crate::artifacts::issue::ValidationReport;
 
 /// Faults of one artifact that are reported.
 const SHOWN_FAULTS: usize = 3;

@@ -7,7 +7,7 @@ use codeyard_index::{Language, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 
 use super::Selection;
-use crate::product_sources::{ParsedSource, folder};
+use crate::repository::product_sources::{ParsedSource, folder};
 
 /// What the rules need to know of the package.
 pub(super) struct PackageNames {

@@ -18,7 +18,7 @@ use super::Selection;
 use super::npm_entries::{PackageEntry, source_candidates};
 use super::script_names::{assigned_names, is_public_member, namespaces, quoted_at, symbol_at, top_names, whole_name};
 use crate::limits::MAX_REEXPORT_STEPS;
-use crate::product_sources::{ParsedSource, folder, resolve};
+use crate::repository::product_sources::{ParsedSource, folder, resolve};
 
 /// Steps of name resolution in one repository.
 const MAX_STEPS: u32 = 1_000_000;

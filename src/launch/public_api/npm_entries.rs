@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::product_sources::{join, resolve};
+use crate::repository::product_sources::{join, resolve};
 
 /// One way to import a package.
 #[derive(Debug, Clone, PartialEq, Eq)]

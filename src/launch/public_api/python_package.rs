@@ -13,7 +13,7 @@ use codeyard_runs::stage::{StageError, StopFlag};
 use super::python_imports::{ImportFrom, exported_names, imports};
 use super::{Selection, attributes_of};
 use crate::limits::MAX_REEXPORT_STEPS;
-use crate::product_sources::{ParsedSource, folder};
+use crate::repository::product_sources::{ParsedSource, folder};
 
 /// Steps of name resolution in one repository.
 const MAX_STEPS: u32 = 1_000_000;

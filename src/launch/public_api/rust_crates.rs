@@ -13,7 +13,7 @@ use codeyard_runs::stage::{StageError, StopFlag};
 use super::use_tree::{UsePath, use_paths};
 use super::{Selection, attributes_of, is_hidden_in_docs};
 use crate::limits::{MAX_API_NAME_BYTES, MAX_REEXPORT_STEPS};
-use crate::product_sources::{ParsedSource, folder, join};
+use crate::repository::product_sources::{ParsedSource, folder, join};
 
 /// Length of the path of a module of the API, in bytes; modules with longer ones are left out.
 const MAX_API_PATH_BYTES: usize = 500;
@@ -160,7 +160,8 @@ impl<'a> ModuleGraph<'a> {
                 u32::try_from(symbol_at).ok().map(|scope| self.add_module(file, Some(scope), Some(at), inner))
             } else {
                 let chosen = attributes.split_once("path = \"").and_then(|(_, rest)| rest.split_once('"'));
-                let own = chosen.and_then(|(path, _)| crate::product_sources::resolve(folder(source.path()), path));
+                let own = chosen
+                    .and_then(|(path, _)| crate::repository::product_sources::resolve(folder(source.path()), path));
                 let paths = [own, Some(format!("{inner}.rs")), Some(format!("{inner}/mod.rs"))];
                 let found = paths.into_iter().flatten().find_map(|path| self.by_path.get(path.as_str()).copied());
                 found.filter(|child| *child != file).map(|child| self.add_module(child, None, Some(at), inner))

@@ -8,7 +8,7 @@ use codeyard_index::Symbol;
 use codeyard_model::code::SymbolKind;
 use codeyard_model::position::Range;
 
-use crate::product_sources::ParsedSource;
+use crate::repository::product_sources::ParsedSource;
 
 /// The namespaces in a text: `export * as name from 'specifier'` and the same with `import`; by that word and the name, the specifiers.
 pub(super) fn namespaces(text: &str) -> BTreeMap<(&'static str, &str), &str> {

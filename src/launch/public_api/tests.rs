@@ -1,9 +1,9 @@
 //! Sources for tests of the public API, and what all languages have in common.
 
 use super::*;
-use crate::checkout::CheckedOut;
-use crate::repo_scout;
-use crate::sites::Sites;
+use crate::repository::checkout::CheckedOut;
+use crate::repository::repo_scout;
+use crate::request::sites::Sites;
 use crate::testing::TestRepository;
 
 const DATE: &str = "2026-01-20T10:00:00Z";

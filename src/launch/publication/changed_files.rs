@@ -7,7 +7,7 @@ use codeyard_runs::stage::{StageError, StopFlag};
 
 use super::PublishRequest;
 use super::commit::Change;
-use crate::git_errors::of_local;
+use crate::repository::git_errors::of_local;
 
 /// A file that a commit changes.
 #[derive(Debug, Clone, PartialEq, Eq)]

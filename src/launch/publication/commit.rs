@@ -10,8 +10,8 @@ use codeyard_runs::stage::{StageError, StopFlag};
 
 use super::{PublishRequest, pull_request_text, service_error};
 use crate::artifacts::patch::DiffReport;
-use crate::git_errors::{of_io, of_local};
-use crate::linker;
+use crate::repository::git_errors::{of_io, of_local};
+use crate::site::linker;
 
 /// Who makes the commit.
 pub(super) const AUTHOR: &str = "codeyard";

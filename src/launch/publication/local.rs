@@ -10,8 +10,8 @@ use super::commit::Change;
 use super::{PublishRequest, branch_exists, branch_of, service_error};
 use crate::artifacts::SCHEMA_VERSION;
 use crate::artifacts::pull_request::PullRequest;
-use crate::git_errors::{in_words, of_local};
-use crate::repository_address::{RepositoryAddress, shown};
+use crate::repository::git_errors::{in_words, of_local};
+use crate::repository::repository_address::{RepositoryAddress, shown};
 
 /// How the other side is started: without its hooks, without the programs of its configuration, and without a dialogue about its owner.
 const RECEIVER: &str = "--receive-pack=git -c core.hooksPath=/dev/null -c safe.directory='*' -c core.fsmonitor=false \

@@ -18,15 +18,15 @@ use std::time::Duration;
 use codeyard_runs::run_id::RunId;
 use codeyard_runs::stage::{StageError, StopFlag};
 
-use crate::allowed_paths::AllowedPaths;
 use crate::artifacts::facts::{EvidenceMap, ProductFacts};
+use crate::artifacts::issue::ValidationReport;
 use crate::artifacts::page_claims::PageClaims;
 use crate::artifacts::page_plan::PagePlan;
 use crate::artifacts::pull_request::PullRequest;
-use crate::checkout::{CheckedOut, CheckoutSettings};
 use crate::http_client::Waits;
-use crate::issue::ValidationReport;
-use crate::run_config::{CommitServiceConfig, RunConfig, Writer};
+use crate::repository::checkout::{CheckedOut, CheckoutSettings};
+use crate::request::allowed_paths::AllowedPaths;
+use crate::request::run_config::{CommitServiceConfig, RunConfig, Writer};
 use service::Service;
 
 /// The version of GitHub's API.

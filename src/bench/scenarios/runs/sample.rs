@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use codeyard_launch::{hugo, sample};
+use codeyard_launch::sample;
+use codeyard_launch::site::hugo;
 use serde_json::json;
 
 use crate::process::{self, Scratch};

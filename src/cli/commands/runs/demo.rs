@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use codeyard_catalog::CatalogId;
 use codeyard_launch::artifacts::patch::DiffReport;
-use codeyard_launch::{hugo, sample};
+use codeyard_launch::sample;
+use codeyard_launch::site::hugo;
 use codeyard_process::git::Git;
 use codeyard_state::StateDir;
 use serde_json::{Value, json};
@@ -17,8 +18,8 @@ use super::{WORK_LIMIT, artifact, call, diff, show};
 use crate::Failure;
 use crate::args::SourceArgs;
 use crate::shared::output;
-use crate::shared::terminal_style::When;
 use crate::shared::tool_session::{SessionTarget, ToolServer};
+use crate::shared::terminal_style::When;
 
 /// The date of the sample's commits, so that the same pages are made every day.
 const DATE: &str = "2026-01-20T10:00:00Z";

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use codeyard_launch::states::LAUNCH;
+use codeyard_launch::workflow::states::LAUNCH;
 use serde_json::Value;
 
 use super::event_line::{item_name, place};

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use codeyard_launch::config_text::{self, ConfigForm};
+use codeyard_launch::request::config_text::{self, ConfigForm};
 use codeyard_model::limits::MAX_REQUEST_BYTES;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::artifacts::SCHEMA_VERSION;
-use crate::run_config::ValidationProfile;
+use crate::request::run_config::ValidationProfile;
 use crate::testing::TestRepository;
 
 /// Nothing is waited for.
@@ -53,7 +53,8 @@ impl Scene {
         let site = top.join("site");
         let url = &config.site.as_ref().unwrap().repo_url;
         let checkout =
-            crate::checkout::check_out(&Self::sources(&top), url, "main", &site, &StopFlag::default()).unwrap();
+            crate::repository::checkout::check_out(&Self::sources(&top), url, "main", &site, &StopFlag::default())
+                .unwrap();
         fs::create_dir_all(site.join("content/docs")).unwrap();
         fs::write(site.join("content/docs/new.md"), "new\n").unwrap();
         Self { dir, origin, checkout, config }
