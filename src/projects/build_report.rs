@@ -10,11 +10,12 @@ use codeyard_base::atomic_file::{self, Durability};
 use codeyard_files::gate::read_below;
 use serde_json::{Value, json};
 
-use crate::compile_database::DATABASE;
 use crate::limits::MAX_BUILD_FILE_BYTES;
 
 /// The file in the cache folder.
 const FILE: &str = "build-report.json";
+/// The name of a compile database.
+pub(crate) const DATABASE: &str = "compile_commands.json";
 /// The folder of the build, in the cache folder.
 pub(crate) const BUILD_FOLDER: &str = "build";
 

@@ -2,14 +2,11 @@
 //!
 //! It only saves work: a project that is prepared with an empty memory is the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::RandomState;
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::ProjectInference;
 use parking_lot::Mutex;
-
-use crate::compile_database::CompileWatch;
-use crate::{java, packages, python, typescript};
 
 /// The memory of one project.
 #[derive(Debug, Default)]
@@ -17,7 +14,15 @@ pub struct ProjectMemory {
     /// By file of Python, the names that it imports; by file of TypeScript, the specifiers; by file of Java, its package and imports.
     imports: Mutex<BTreeMap<PathBuf, BTreeSet<String>>>,
     /// What the compile database was made from.
-    compiled: Mutex<Option<CompileWatch>>,
+    pub(crate) compiled: Mutex<Option<CompileWatch>>,
+}
+
+/// What the includes of each file were when the database was made, as hashes.
+#[derive(Debug, Clone)]
+pub(crate) struct CompileWatch {
+    pub(crate) root: PathBuf,
+    pub(crate) hasher: RandomState,
+    pub(crate) scanned: HashMap<u64, u64>,
 }
 
 impl ProjectMemory {
@@ -31,25 +36,8 @@ impl ProjectMemory {
         self.imports.lock().remove(file);
     }
 
-    /// Whether the changed text of a file may change the project, so that it must be prepared again.
-    pub fn is_affected_by_text(&self, inference: ProjectInference, file: &Path, top: &Path) -> bool {
-        match inference {
-            ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal => {
-                typescript::reads(file) || self.has_new_imports(file, &|file| typescript::read_specifiers(file, top))
-            }
-            ProjectInference::PythonPaths | ProjectInference::PythonConfiguration | ProjectInference::PythonImports => {
-                python::reads(file) || self.has_new_imports(file, &|file| python::read_imports(file, top))
-            }
-            ProjectInference::GoModules | ProjectInference::CargoPackages => packages::reads(file),
-            ProjectInference::JavaPackages => self.has_new_imports(file, &|file| java::read_header(file, top)),
-            ProjectInference::CompileDatabase => {
-                self.compiled.lock().as_ref().is_some_and(|watch| watch.concerns(file) && watch.is_outdated(file))
-            }
-        }
-    }
-
     /// Whether a file imports other names than before. The new ones are remembered.
-    fn has_new_imports(&self, file: &Path, read: &dyn Fn(&Path) -> BTreeSet<String>) -> bool {
+    pub(crate) fn has_new_imports(&self, file: &Path, read: &dyn Fn(&Path) -> BTreeSet<String>) -> bool {
         let mut imports = self.imports.lock();
         let Some(before) = imports.get_mut(file) else { return false };
         let now = read(file);

@@ -1,16 +1,15 @@
-//! Prepares the project of a server before a start: chooses the inference that its registry entry names.
+//! What is asked of the preparation of a project, and what a start needs of it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeyard_lsp::registry::{ProjectInference, ServerSpec};
+use codeyard_lsp::registry::ServerSpec;
 use serde_json::Value;
 
 use crate::info::ProjectInfo;
 use crate::memory::ProjectMemory;
 use crate::unwatched_folder::UnwatchedFolder;
-use crate::{compile_database, java, packages, python, typescript, views};
 
 /// Whose project is prepared.
 #[derive(Debug, Clone, Copy)]
@@ -109,27 +108,4 @@ pub struct ProjectDocument {
 pub struct ProjectCommand {
     pub method: &'static str,
     pub params: Value,
-}
-
-/// Prepares the project of a server. Blocks: it reads the files of the project. Servers whose entry names no inference get the default.
-///
-/// # Errors
-/// Errors of the file system, when the cache folder can't be written.
-pub fn prepare(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject> {
-    match request.server.project {
-        Some(ProjectInference::CompileDatabase) => compile_database::prepare(request),
-        Some(inference @ (ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal)) => {
-            Ok(typescript::prepare(request, inference))
-        }
-        Some(
-            inference @ (ProjectInference::PythonPaths
-            | ProjectInference::PythonConfiguration
-            | ProjectInference::PythonImports),
-        ) => python::prepare(request, inference),
-        Some(inference @ (ProjectInference::GoModules | ProjectInference::CargoPackages)) => {
-            Ok(packages::prepare(request, inference))
-        }
-        Some(ProjectInference::JavaPackages) => java::prepare(request),
-        None => Ok(PreparedProject { info: views::project(request), ..PreparedProject::default() }),
-    }
 }

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::database::CompileCommand;
-use super::include_graph::IncludeGraph;
 use super::language::{FileRole, SourceLanguage, role};
+use crate::compile_database::commands::database::CompileCommand;
+use crate::compile_database::header_search::include_graph::IncludeGraph;
 use crate::limits::MAX_FRAGMENTS;
 use crate::tree::{distance, file_name, parent};
 

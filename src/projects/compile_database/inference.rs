@@ -6,15 +6,15 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::build_hints::{BuildFlags, BuildHints};
-use super::conditions::Branch;
-use super::database::CompileCommand;
 use super::fragments::{self, Fragment};
-use super::generated_headers::GeneratedHeaders;
-use super::include_graph::{GraphInputs, IncludeGraph};
 use super::language::{FileRole, SourceLanguage, role};
-use super::scan_cache::ScanCache;
-use super::system_headers::{SystemHeaders, is_standard};
+use crate::compile_database::build_files::build_hints::{BuildFlags, BuildHints};
+use crate::compile_database::commands::database::{CompileCommand, normal};
+use crate::compile_database::header_search::conditions::Branch;
+use crate::compile_database::header_search::include_graph::{GraphInputs, IncludeGraph};
+use crate::compile_database::header_search::scan_cache::ScanCache;
+use crate::compile_database::headers::generated_headers::GeneratedHeaders;
+use crate::compile_database::headers::system_headers::{SystemHeaders, is_standard};
 use crate::limits::{MAX_DATABASE_BYTES, MAX_INCLUDE_DIRS};
 use crate::tree::{Tree, file_name, parent};
 
@@ -344,7 +344,7 @@ fn options_of(command: &CompileCommand) -> Vec<String> {
     let mut words = command.arguments.iter();
     options.extend(words.next().cloned());
     while let Some(word) = words.next() {
-        let is_source = !word.starts_with('-') && super::database::normal(&command.directory.join(word)) == own;
+        let is_source = !word.starts_with('-') && normal(&command.directory.join(word)) == own;
         match word.as_str() {
             "-o" | "-MF" | "-MT" | "-MQ" => drop(words.next()),
             "-c" | "-MD" | "-MMD" | "-MP" | "-M" | "-MM" | "--" => {}

@@ -5,44 +5,31 @@
 //! sources. A database that lists some of the sources gets inferred commands for the others, modelled on the nearest listed source. The
 //! server reads the result in its cache folder, where it also writes its index. Invariants: every source that the workspace lists has a
 //! command, unless its name isn't UTF-8; the same files give the same bytes; nothing is run unless the operator allowed it.
+//!
+//! # Code map
+//!
+//! A place imports only places above it in this table, which a test checks; the files beside this one may be imported by all.
+//!
+//! | place | holds |
+//! |---|---|
+//! | [`commands`] | compile commands: databases, ninja files, printed commands |
+//! | [`build_files`] | what build files say about flags |
+//! | [`headers`] | headers that a build makes, headers of the system |
+//! | [`header_search`] | the includes of sources, and the directories that resolve them |
+//! | [`build`] | what a build left behind, builds that the operator allowed |
+//! | [`fragments`] | files that others include after declarations |
+//! | [`inference`] | the inferred command of each source |
+//! | [`watch`] | whether a change on disk may change the database |
 
-mod bazel;
-mod bit_rows;
-mod build_hints;
-mod build_stamp;
-mod cargo_script;
-mod clang_flags;
-mod cmake;
-mod conditions;
-mod database;
-mod dir_order;
-mod flag_filter;
+mod build;
+mod build_files;
+mod commands;
 mod fragments;
-mod generated_headers;
-mod grammar_headers;
-mod header_templates;
-mod include_graph;
-mod includes;
+mod header_search;
+mod headers;
 mod inference;
-mod installed_names;
-mod kconfig;
-mod kconfig_expression;
-mod kconfig_values;
 mod language;
-mod locate;
-mod make_file;
-mod meson;
-mod missing_headers;
-mod ninja;
-mod open_branches;
 mod platforms;
-mod printed_commands;
-mod run_build;
-#[cfg(test)]
-mod run_build_tests;
-mod scan_cache;
-mod shell_words;
-mod system_headers;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -51,22 +38,23 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use self::build_hints::{BuildHints, read_text};
-use self::database::CompileCommand;
+use self::build::{locate, missing_headers, run_build};
+use self::build_files::build_hints::{BuildHints, read_text};
+use self::commands::database::{self, CompileCommand};
+use self::commands::{flag_filter, ninja};
 pub use self::fragments::is_fragment;
-use self::generated_headers::GeneratedHeaders;
+use self::header_search::scan_cache::ScanCache;
+use self::headers::generated_headers::GeneratedHeaders;
+use self::headers::system_headers::SystemHeaders;
 use self::inference::{InferredCommand, InferredCommands};
 use self::language::{FileRole, role};
-use self::scan_cache::ScanCache;
-use self::system_headers::SystemHeaders;
-pub(crate) use self::watch::CompileWatch;
+use crate::build_report::DATABASE;
 use crate::info::{ProjectInfo, ProjectSource};
 use crate::limits::{MAX_DATABASE_BYTES, MAX_FRAGMENTS};
+use crate::memory::CompileWatch;
 use crate::prepare::{PreparedProject, ProjectRequest};
 use crate::tree::{Tree, distance};
 
-/// The name of a database.
-pub(crate) const DATABASE: &str = "compile_commands.json";
 /// The settings that a project keeps for clangd.
 const CLANGD_SETTINGS: &str = ".clangd";
 /// The remembered includes, in the cache folder.

@@ -1,27 +1,19 @@
 //! Decides whether a change on disk may change the compile database that a server was started with.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use codeyard_base::digest::sha256;
 
-use super::DATABASE;
-use super::build_hints::BuildHints;
-use super::build_stamp::is_build_file;
-use super::database::CompileCommand;
-use super::generated_headers::GeneratedHeaders;
-use super::include_graph::IncludeGraph;
-use super::includes::{ScannedFile, scan_file};
 use super::language::role;
-
-/// What the includes of each file were when the database was made, as hashes.
-#[derive(Debug, Clone)]
-pub(crate) struct CompileWatch {
-    root: PathBuf,
-    hasher: RandomState,
-    scanned: HashMap<u64, u64>,
-}
+use crate::build_report::DATABASE;
+use crate::compile_database::build::build_stamp::is_build_file;
+use crate::compile_database::build_files::build_hints::BuildHints;
+use crate::compile_database::commands::database::CompileCommand;
+use crate::compile_database::header_search::include_graph::IncludeGraph;
+use crate::compile_database::header_search::includes::{ScannedFile, scan_file};
+use crate::compile_database::headers::generated_headers::GeneratedHeaders;
+use crate::memory::CompileWatch;
 
 impl CompileWatch {
     pub(super) fn new(root: &Path, graph: &IncludeGraph) -> Self {
