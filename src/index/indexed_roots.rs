@@ -29,7 +29,7 @@ pub fn indexed_roots(indexes: &Path) -> io::Result<Vec<PathBuf>> {
 mod tests {
     use super::*;
     use crate::Project;
-    use crate::project::settings::IndexSettings;
+    use crate::settings::IndexSettings;
 
     #[test]
     fn indexed_roots_are_found_and_those_that_are_gone_are_not() {

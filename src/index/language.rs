@@ -3,8 +3,6 @@
 //! Grammars are in `codeyard-grammars`. Invariant: a language's number is its position in the table. New rows are added at the end
 //! only, because the index stores numbers.
 
-pub(crate) use super::extract::grammars;
-
 /// One language; cheap to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Language(u8);
@@ -111,17 +109,6 @@ impl Language {
     /// Whether it is a programming language. Others describe data or are prose.
     pub fn is_code(self) -> bool {
         !matches!(self, Self::JSON | Self::YAML | Self::TOML | Self::MARKDOWN)
-    }
-
-    /// Whether this build of the index has a grammar for it. Without one, files are searched as text.
-    pub fn has_grammar(self) -> bool {
-        super::extract::has_grammar(self)
-    }
-
-    /// The languages that this build has a grammar for.
-    #[cfg(test)]
-    pub(crate) fn with_grammar() -> Vec<Self> {
-        Self::ALL.iter().copied().filter(|language| language.has_grammar()).collect()
     }
 
     /// Its number, which the index stores. It never changes.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::job::StopSignal;
+use super::stop_signal::StopSignal;
 use crate::limits::MAX_INDEXED_FILES;
 use codeyard_files::walk::{Listing, Walk, Walker};
 

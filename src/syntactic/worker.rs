@@ -14,7 +14,7 @@ use super::index_overlay::{IndexOverlay, OpenDocument};
 use super::progress::ProgressReporter;
 use super::text_changes::{TextChange, apply_changes};
 use codeyard_index::project::CancelCheck;
-use codeyard_index::project::settings::IndexSettings;
+use codeyard_index::settings::IndexSettings;
 use codeyard_index::{JobError, Project, StopSignal};
 use codeyard_lsp::text::encoding::PositionEncoding;
 

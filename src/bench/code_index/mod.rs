@@ -28,7 +28,7 @@ use crate::report::{Report, Target};
 use crate::{Bench, figure};
 use codeyard_cli::Failure;
 use codeyard_index::Project;
-use codeyard_index::project::settings::IndexSettings;
+use codeyard_index::settings::IndexSettings;
 use codeyard_process::launch::LaunchedServer;
 use codeyard_process::sibling;
 

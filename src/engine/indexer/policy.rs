@@ -1,7 +1,7 @@
 //! How the code index of a workspace is built and queried.
 
 use codeyard_config::Config;
-use codeyard_index::project::settings::IndexSettings;
+use codeyard_index::settings::IndexSettings;
 
 /// The policy of the code index of a workspace.
 #[derive(Debug, Clone, PartialEq)]

@@ -70,9 +70,17 @@ pub fn grammars() -> (Vec<&'static str>, Vec<&'static str>) {
     (names(available), names(missing))
 }
 
-/// Whether this build has a grammar for the language, and its query compiles.
-pub(crate) fn has_grammar(language: Language) -> bool {
-    grammar::is_available(language)
+impl Language {
+    /// Whether this build of the index has a grammar for it, and its query compiles. Without one, files are searched as text.
+    pub fn has_grammar(self) -> bool {
+        grammar::is_available(self)
+    }
+
+    /// The languages that this build has a grammar for.
+    #[cfg(test)]
+    pub(crate) fn with_grammar() -> Vec<Self> {
+        Self::ALL.iter().copied().filter(|language| language.has_grammar()).collect()
+    }
 }
 
 /// Extracts the symbols and references of `source`. Where it has syntax errors, the facts are what could be parsed, with `has_errors` set.

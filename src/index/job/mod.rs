@@ -23,9 +23,10 @@ use std::time::{Duration, SystemTime};
 
 use super::index_dir::{IndexDir, IndexOpenError};
 use super::lock::WriterLock;
-use super::project::settings::IndexSettings;
 use super::ranked::SymbolIndexError;
 use super::scan;
+use super::settings::IndexSettings;
+use super::stop_signal::StopSignal;
 use super::store::{FileOrigin, IndexStore, LIVE, ListedFile, ManifestHead, ManifestKey, StoreError, StoredJob};
 use codeyard_files::walk::{Walk, WalkFailure, WalkedFile};
 use codeyard_git::{GitError, GitRepository, NoRepository};
@@ -33,7 +34,7 @@ use codeyard_model::code::{JobMode, JobStatus};
 
 pub use gc::GcReport;
 pub(super) use gc::{collect_garbage, is_unreachable};
-pub use progress::{JobPhase, JobProgress, ProgressSnapshot, StopSignal};
+pub use progress::{JobPhase, JobProgress, ProgressSnapshot};
 use reading::PlannedFile;
 
 /// Time between two attempts to take the lock.

@@ -10,13 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::{JobError, JobPhase, JobRun, out_of_descriptors};
-use crate::classify::{ContentTraits, Provenance, classify};
+use crate::classify::{ContentTraits, ExclusionReason, Provenance, classify};
 use crate::language::Language;
 use crate::limits::MAX_LOOSE_CONTENTS;
 use crate::manifest::ContentNo;
-use crate::store::{
-    BlobFacts, ContentKey, ExclusionReason, FileOrigin, FileState, IndexStore, ListedFile, NewContent, ParsedContent,
-};
+use crate::store::{BlobFacts, ContentKey, FileOrigin, FileState, IndexStore, ListedFile, NewContent, ParsedContent};
 use crate::text::{self, SegmentWriter};
 use codeyard_base::digest::sha256;
 use codeyard_files::gate::{ReadFailure, RootReader};

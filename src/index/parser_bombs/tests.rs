@@ -8,7 +8,7 @@ use crate::Project;
 use crate::extract::extract_counted;
 use crate::language::Language;
 use crate::limits::{MAX_FILE_FACT_BYTES, MAX_SYMBOL_DEPTH};
-use crate::project::settings::IndexSettings;
+use crate::settings::IndexSettings;
 use codeyard_model::code::{SearchMode, SearchQuery};
 
 /// The last line of each bomb has this word.

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Project;
 use super::unindexed_changes::TakenChanges;
-use crate::job::{self, JobError, JobProgress, JobSpec, JobSummary, StopSignal};
+use crate::job::{self, JobError, JobProgress, JobSpec, JobSummary};
+use crate::stop_signal::StopSignal;
 use crate::store::{LIVE, StoreError, StoredJob};
 use codeyard_base::clock::utc;
 use codeyard_model::code::{ActiveJob, InterruptedJob, JobMode, JobStatus, SchemaStatus};

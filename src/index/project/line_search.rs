@@ -8,12 +8,12 @@ use std::path::Path;
 
 use parking_lot::Mutex;
 
-use super::handles::line_result_id;
 use super::manifest_view::ManifestView;
 use super::path_filter::PathFilter;
 use super::symbol_search::{invalid_argument, refuse_store_error};
 use super::{CancelCheck, Project, QueryContext};
 use crate::classify::Provenance;
+use crate::handles::line_result_id;
 use crate::language::Language;
 use crate::manifest::{FileClass, ManifestEntry};
 use crate::scan;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::classify::ExclusionReason;
 use crate::index_dir::{IndexDir, IndexOpenError};
 use crate::manifest::{ContentNo, Manifest};
 use crate::ranked;
 use crate::store::listing;
-use crate::store::{ExclusionReason, FileOrigin, FileState, IndexStore, ManifestHead};
+use crate::store::{FileOrigin, FileState, IndexStore, ManifestHead};
 use crate::text::Segment;
 
 /// A published manifest and the indexes of its contents.

@@ -5,7 +5,6 @@
 //! strictly below the root.
 
 mod auto_search;
-pub(super) mod handles;
 mod jobs;
 mod line_search;
 mod listing;
@@ -18,7 +17,6 @@ mod phrases;
 mod qualified_names;
 mod refusals;
 mod row_builder;
-pub mod settings;
 mod source_reader;
 mod status;
 mod symbol_search;
@@ -40,11 +38,12 @@ use parking_lot::Mutex;
 
 use self::manifest_view::ManifestView;
 use self::refusals::{damaged, not_indexed, refusal_of_open_error, written_by_other_version};
-use self::settings::IndexSettings;
 use self::unindexed_changes::UnindexedChanges;
 use super::extract::EXTRACTOR_VERSION;
 use super::index_dir::{IndexDir, IndexOpenError, PooledStore};
-use super::job::{JobError, JobProgress, StopSignal};
+use super::job::{JobError, JobProgress};
+use super::settings::IndexSettings;
+use super::stop_signal::StopSignal;
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
 use codeyard_base::digest::sha256hex;
 use codeyard_git::{GitRepository, NoRepository, RepositoryHead};

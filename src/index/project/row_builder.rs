@@ -6,12 +6,12 @@ use std::sync::Arc;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use super::handles::{line_result_id, result_id, stable_id, stable_key, symbol_id};
 use super::manifest_view::ManifestView;
 use super::qualified_names::qualified_name;
 use super::source_reader::SourceReader;
 use super::{Project, QueryContext};
 use crate::facts::{Facts, ReferenceRole, Symbol};
+use crate::handles::{line_result_id, result_id, stable_id, stable_key, symbol_id};
 use crate::language::Language;
 use crate::limits::{MAX_CACHED_FACTS, MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES, MAX_RELATED};
 use crate::manifest::{ContentNo, ManifestEntry};

@@ -7,7 +7,7 @@ use crate::job::{self, GcReport, JobError};
 use crate::limits::MAX_SYMBOLS_PER_CONTENT;
 use crate::manifest::ContentNo;
 use crate::store::{FileState, IndexStore, ListedFile, ManifestHead, StoreError, StoredJob};
-use crate::{SCHEMA_VERSION, language};
+use crate::{SCHEMA_VERSION, extract};
 use codeyard_base::clock::utc;
 use codeyard_model::code::{
     AnswerMetadata, CodeRefusal, Completeness, Freshness, IndexStatus, IndexingStatus, InterruptedJob, JobRecord,
@@ -359,6 +359,6 @@ impl Project {
 
 /// The languages that can be parsed.
 pub fn grammars() -> codeyard_model::code::GrammarStatus {
-    let (available, missing) = language::grammars();
+    let (available, missing) = extract::grammars();
     codeyard_model::code::GrammarStatus { available, missing }
 }

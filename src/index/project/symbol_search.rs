@@ -1,7 +1,6 @@
 //! Ranked search for symbols and files, and the lookup of symbols by name or handle.
 
 use super::auto_search::NameMatch;
-use super::handles::{SymbolId, is_of_path, parse_result_id, parse_stable_id, parse_symbol_id};
 use super::line_search::{LineOrder, SearchScope};
 use super::listing::listed;
 use super::manifest_view::ManifestView;
@@ -11,6 +10,7 @@ use super::term_filter::TermFilter;
 use super::test_folding::fold_tests;
 use super::unknown_names::unknown_name;
 use super::{CancelCheck, Project, QueryContext, path_filter};
+use crate::handles::{SymbolId, is_of_path, parse_result_id, parse_stable_id, parse_symbol_id};
 use crate::language::Language;
 use crate::ranked::{RankedHit, RankedHits, RankedQuery, SymbolIndexError};
 use crate::store::StoreError;

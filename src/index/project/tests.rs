@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Project;
-use super::settings::IndexSettings;
 use crate::JobError;
+use crate::settings::IndexSettings;
 use codeyard_model::code::{
     CodeError, Completeness, Freshness, FreshnessPolicy, IndexingStatus, JobMode, JobStatus, LocateBy, LocateQuery,
     OutlineQuery, ResultRows, ResultType, RowOptions, SchemaStatus, SearchMode, SearchQuery,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 
-use crate::project::handles::stable_key;
+use crate::handles::stable_key;
 use crate::{ContentNo, Facts, Language, ReferenceRole, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 

@@ -2,11 +2,10 @@
 //!
 //! A later scan compares files with it, and a [`Manifest`] is made from it.
 
-use crate::classify::Provenance;
+use crate::classify::{ExclusionReason, Provenance};
 use crate::codec::{ByteReader, DamagedBytes, put_text, put_varint};
 use crate::language::Language;
 use crate::manifest::{ContentNo, FileClass, Manifest, ManifestEntry};
-use codeyard_base::words;
 use codeyard_files::gate::FileStamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,22 +27,6 @@ pub(crate) enum FileState {
     Content(ContentNo, Option<Language>, Provenance),
     /// Nothing: the file isn't searched.
     Excluded(ExclusionReason),
-}
-
-words! {
-    /// Why a file isn't searched.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-    #[repr(u8)]
-    pub(crate) enum ExclusionReason {
-        /// It isn't text.
-        Binary = 0 => "binary",
-        /// It is larger than the configured limit.
-        TooLarge = 1 => "too_large",
-        /// It couldn't be read.
-        Unreadable = 2 => "unreadable",
-    }
-    /// The reason as `index_status` shows it.
-    fn as_str;
 }
 
 /// The source of a path's bytes.

@@ -18,7 +18,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 pub(super) use contents::{BlobFacts, ContentKey, NewContent, PackedFacts, ParsedContent, SegmentRow};
 pub(super) use facts_codec::LazyFacts;
 pub(super) use jobs::StoredJob;
-pub(super) use listing::{ExclusionReason, FileOrigin, FileState, ListedFile};
+pub(super) use listing::{FileOrigin, FileState, ListedFile};
 pub(super) use manifests::{LIVE, ManifestHead, ManifestKey};
 
 use super::codec::DamagedBytes;

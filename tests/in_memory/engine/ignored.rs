@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use codeyard_files::watch::{Changes, Subscription, WatchSpec, Watcher};
 use codeyard_index::Project;
-use codeyard_index::project::settings::IndexSettings;
+use codeyard_index::settings::IndexSettings;
 
 use codeyard_test_support::git::git;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use codeyard_base::clock::Instant;
 use codeyard_index::Project;
-use codeyard_index::project::settings::IndexSettings;
+use codeyard_index::settings::IndexSettings;
 use codeyard_model::code::{ResultRow, ResultRows, ResultType, RowOptions, SearchQuery};
 use serde::Deserialize;
 

@@ -19,7 +19,7 @@ use crate::shared::{assemble, index_extent, open_files, shell};
 use codeyard_catalog::{CatalogId, EncodedReply};
 use codeyard_engine::indexer::policy::IndexPolicy;
 use codeyard_files::git_layout::top_of;
-use codeyard_index::project::settings::IndexSettings;
+use codeyard_index::settings::IndexSettings;
 use codeyard_index::{JobError, JobSummary, Project};
 use codeyard_model::answer::Answer;
 use codeyard_model::code::{CodeAnswer, CodeRefusal};
