@@ -1,7 +1,18 @@
-//! The command line of codeyard: flags, commands, exit codes. This file only parses and dispatches; each command is one file or folder
-//! of [`commands`], and what several commands share is in [`shared`].
+//! The command line of codeyard: flags, commands, exit codes. This file only parses and dispatches.
 //!
-//! Exit codes: 0 success; 1 failure, the message says what to do; 2 wrong usage; 3 not found or not running. `search` has those of
+//! # Code map
+//!
+//! A folder imports only folders above it in this table, which a test checks; the files beside this one may be imported by all.
+//!
+//! | folder | holds |
+//! |---|---|
+//! | [`args`] | the flags and arguments of all commands |
+//! | [`shared`] | what several commands share |
+//! | [`commands`] | each command as one file or folder |
+//!
+//! # Exit codes
+//!
+//! 0 success; 1 failure, the message says what to do; 2 wrong usage; 3 not found or not running. `search` has those of
 //! ripgrep: 1 nothing found, 2 failure. `runs` exits with 4 if the run has failed or needs a repair. `top` that a signal ends
 //! exits with 128 plus the number of the signal, as shells expect.
 
@@ -9,6 +20,7 @@ pub mod args;
 mod commands;
 pub mod limits;
 pub mod shared;
+pub mod terminal_style;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
 
 use crate::gate::{DirOpenError, FileStamp, open_listing};
-use crate::watch::stamp::Stamp;
+use crate::stamp::Stamp;
 
 /// Entries of one directory that a walk reads.
 const MAX_DIR_ENTRIES: usize = 1_000_000;
@@ -88,7 +88,7 @@ impl DirListing {
 }
 
 fn changed_ns(stat: &Stat) -> i128 {
-    crate::watch::stamp::times_ns(stat).iter().copied().max().unwrap_or_default()
+    crate::stamp::times_ns(stat).iter().copied().max().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::control_groups::ControlGroups;
+use crate::control_groups::{ControlGroups, field};
 use crate::delegation::{members, path_of_version_2};
 use crate::proc_tree::ProcessTable;
 use codeyard_base::proc_status;
@@ -85,12 +85,6 @@ fn group_bytes(group: &Path, is_exclusive: impl Fn(&[u32]) -> bool) -> Option<u6
 /// Anonymous and shared memory in the text of `memory.stat`.
 fn unreclaimable_of_stat(stat: &str) -> Option<u64> {
     Some(field(stat, "anon")? + field(stat, "shmem")?)
-}
-
-/// The number of the line of `name` in a file of a group that has one for each name.
-pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
-    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-    value.trim().parse().ok()
 }
 
 /// Anonymous and shared memory in the text of `/proc/<pid>/status`.

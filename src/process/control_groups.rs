@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use codeyard_base::blocking;
 
-use crate::cgroup::field;
 use crate::delegation::{self, write};
 use crate::limits::{MAX_PROCESS_TREE, SANDBOX_THREADS_PER_PROCESS};
 use crate::proc_tree::{self, ProcessIdentity};
@@ -321,6 +320,12 @@ impl Entry {
             let _ = rustix::io::write(io::stderr(), NOT_ENTERED.as_bytes());
         }
     }
+}
+
+/// The number of the line of `name` in a file of a group that has one for each name.
+pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+    value.trim().parse().ok()
 }
 
 #[cfg(test)]

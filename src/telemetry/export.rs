@@ -5,7 +5,6 @@
 //! queues are bounded; losses are counted and logged at most once a minute; the end is bounded too, whatever the receiver does.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -19,51 +18,17 @@ use opentelemetry_sdk::trace::SpanExporter;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::losses::Losses;
 use super::metric_pump::{self, SharedReader};
 use super::settings::Settings;
 use super::span_pump;
 use super::span_queue::SpanQueue;
-use super::{CallLog, Observers, names, otlp};
+use super::{names, otlp};
 use crate::limits;
 use codeyard_base::priority::give_way;
 
 /// Time that the telemetry thread has to end after that, in milliseconds.
 const TELEMETRY_END_MS: u64 = 500;
-
-/// Counts of exported and lost telemetry.
-#[derive(Debug, Default)]
-pub struct Losses {
-    pub(super) spans: AtomicU64,
-    pub(super) exported: AtomicU64,
-    pub(super) metric_exports_failed: AtomicU64,
-}
-
-impl Losses {
-    /// Spans that were dropped: their queue was full, their call had too many, or their export failed.
-    pub fn spans_dropped(&self) -> u64 {
-        self.spans.load(Relaxed)
-    }
-
-    /// Spans that a receiver accepted.
-    pub fn spans_exported(&self) -> u64 {
-        self.exported.load(Relaxed)
-    }
-
-    /// Exports of metrics that failed.
-    pub fn metric_exports_failed(&self) -> u64 {
-        self.metric_exports_failed.load(Relaxed)
-    }
-
-    /// Registers the losses, with the lines that `log` dropped.
-    pub fn register_with(self: &Arc<Self>, observers: &Observers<'_>, log: Option<Arc<dyn CallLog>>) {
-        let losses = self.clone();
-        observers.observe(&names::instruments::TELEMETRY_DROPPED, move |sink| {
-            sink.record(losses.spans_dropped(), &["traces"]);
-            sink.record(losses.metric_exports_failed(), &["metrics"]);
-            sink.record(log.as_ref().map_or(0, |log| log.dropped()), &["logs"]);
-        });
-    }
-}
 
 /// The process's export as the environment configures it. Built once, when the service is assembled.
 pub struct Pipeline {

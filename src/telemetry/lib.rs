@@ -2,6 +2,30 @@
 //!
 //! All of it is built from one value, [`CallRecord`]. Invariants: names of spans, attributes and metrics come from [`names`] only; no
 //! argument, path, token or source text is exported; recording never makes a call wait.
+//!
+//! # Code map
+//!
+//! A place imports only places above it in this table, which a test checks; the files beside this one may be imported by all.
+//!
+//! | place | holds |
+//! |---|---|
+//! | [`names`] | the names of spans, attributes and metrics |
+//! | `trace_context` | the client's own trace |
+//! | `record` | the facts of one finished call |
+//! | `call_line` | a finished call as one line of the log |
+//! | `call_trace` | one call while it runs |
+//! | `work_span` | spans of work that outlives its call |
+//! | `metrics` | metrics, behind the trait that other crates use |
+//! | [`settings`] | the settings of the standard variables |
+//! | `prometheus` | the metrics as text for Prometheus |
+//! | `log_queue` | the queue of log lines |
+//! | `losses` | what the export lost, and what it delivered |
+//! | `otlp` | exporters that speak OTLP |
+//! | `metric_pump` | the export of metrics at intervals |
+//! | `span_builder` | the spans of a finished call |
+//! | `span_queue` | the queue of calls that become spans |
+//! | `span_pump` | the export of spans in batches |
+//! | `export` | the thread of the export, with its pumps |
 
 mod call_line;
 mod call_trace;
@@ -9,6 +33,7 @@ mod export;
 mod export_pump;
 pub mod limits;
 mod log_queue;
+mod losses;
 mod metric_pump;
 mod metrics;
 pub mod names;
@@ -40,8 +65,9 @@ pub use call_line::{CALL_TARGET, LineFormat};
 pub use call_trace::{
     CallReply, CallStart, CallTrace, LspCall, OpenCall, PermissionWait, RequestOrigin, SharedWait, WorkTimer,
 };
-pub use export::{Losses, Pipeline};
+pub use export::Pipeline;
 pub use log_queue::{LineWriter, LogQueue};
+pub use losses::Losses;
 pub use metrics::{Counts, Meters, MetricSink, Metrics, NoMetrics, Observers, RequestRecord, Tally};
 pub use prometheus::Prometheus;
 pub use record::{

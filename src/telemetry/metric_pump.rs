@@ -16,7 +16,7 @@ use opentelemetry_sdk::metrics::reader::MetricReader;
 use opentelemetry_sdk::metrics::{InstrumentKind, ManualReader, Pipeline as SdkPipeline, Temporality};
 use tokio_util::sync::CancellationToken;
 
-use super::export::Losses;
+use super::losses::Losses;
 use super::rate_limited_warning::RateLimitedWarning;
 use super::settings::Destination;
 use super::{export_pump, otlp};

@@ -11,8 +11,8 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SpanExporter;
 use tokio_util::sync::CancellationToken;
 
-use super::export::Losses;
 use super::export_pump;
+use super::losses::Losses;
 use super::rate_limited_warning::RateLimitedWarning;
 use super::settings::Batch;
 use super::span_builder::SpanBuilder;

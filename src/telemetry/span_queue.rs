@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::SpanSink;
 use super::call_trace::{CallTrace, ChildSpan};
-use super::export::Losses;
+use super::losses::Losses;
 use super::sampler::Sampler;
 use super::settings::Batch;
 use super::work_span::EndedWork;

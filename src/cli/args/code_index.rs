@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::StateArgs;
-use crate::shared::terminal_style::When;
+use crate::terminal_style::When;
 use codeyard_base::ids::GroupName;
 use codeyard_catalog::limits::MAX_CODE_CONTEXT_LINES;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::SourceArgs;
-use crate::shared::terminal_style::When;
+use crate::terminal_style::When;
 
 /// Subcommands of `codeyard runs`.
 #[derive(Debug, Subcommand)]

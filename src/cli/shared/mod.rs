@@ -18,6 +18,5 @@ pub(crate) mod server_diagnosis;
 pub mod server_installation;
 pub(crate) mod shell;
 pub(crate) mod signals;
-pub mod terminal_style;
 pub(crate) mod tool_session;
 pub(crate) mod workspace_folders;

@@ -18,7 +18,7 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
 }
 
 /// Prints text that a style has coloured. What comes from elsewhere in it has passed
-/// [`TerminalStyle::safe`](super::terminal_style::TerminalStyle::safe).
+/// [`TerminalStyle::safe`](crate::terminal_style::TerminalStyle::safe).
 pub(crate) fn print_styled(text: &str) -> Result<(), Failure> {
     write_out(text)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::watch::LinkChanges;
+use crate::gate::LinkChanges;
 use codeyard_model::error::ErrorCode;
 use codeyard_model::limits::MAX_ROOTS;
 use codeyard_model::uri::encode_path;

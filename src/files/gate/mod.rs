@@ -48,6 +48,7 @@ pub use batch_lookup::{BatchLookup, StampedAdmission};
 pub use confined_file::{FileRefusal, normal, open_below, read_below, read_start_below};
 pub use file_uri::spelt_path;
 pub use path_gate::{Gate, GateError};
+pub use recent_links::LinkChanges;
 pub use root_reader::{DirHandleCache, ReadFailure, RootReader};
 pub(crate) use root_reader::{DirOpenError, open_listing};
 pub use stamp::FileStamp;

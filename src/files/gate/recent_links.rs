@@ -4,7 +4,7 @@
 //! server may still answer from what the link led to. Whoever answers with texts of a server about such a path looks first whether the
 //! file has them. Invariant: bounded; when there are too many links, every path counts as one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,10 +12,32 @@ use codeyard_base::clock::Instant;
 use parking_lot::Mutex;
 
 use crate::limits::MAX_RECENT_LINKS;
-use crate::watch::LinkChanges;
 
 /// Time for which a path counts as a former symbolic link, in milliseconds.
 const RECENT_LINK_MS: u64 = 60_000;
+
+/// Symbolic links that appeared, changed or are gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LinkChanges {
+    pub paths: BTreeSet<PathBuf>,
+    /// There were more than are kept.
+    pub too_many: bool,
+}
+
+impl LinkChanges {
+    pub(crate) fn add(&mut self, path: PathBuf) {
+        self.paths.insert(path);
+        if self.paths.len() > MAX_RECENT_LINKS {
+            self.paths.clear();
+            self.too_many = true;
+        }
+    }
+
+    pub(crate) fn merge(&mut self, later: Self) {
+        later.paths.into_iter().for_each(|path| self.add(path));
+        self.too_many |= later.too_many;
+    }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct RecentLinks(Mutex<Known>);

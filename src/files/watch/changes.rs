@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::limits::{MAX_PENDING_CHANGES, MAX_RECENT_LINKS};
+use crate::gate::LinkChanges;
+use crate::limits::MAX_PENDING_CHANGES;
 
 /// Everything that changed since the last call of `Subscription::take`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,29 +28,6 @@ pub struct Changes {
     pub index_only: Vec<PathBuf>,
     /// More files of that kind than those in `index_only` may have changed.
     pub index_only_rescan: bool,
-}
-
-/// Symbolic links that appeared, changed or are gone.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LinkChanges {
-    pub paths: BTreeSet<PathBuf>,
-    /// There were more than are kept.
-    pub too_many: bool,
-}
-
-impl LinkChanges {
-    fn add(&mut self, path: PathBuf) {
-        self.paths.insert(path);
-        if self.paths.len() > MAX_RECENT_LINKS {
-            self.paths.clear();
-            self.too_many = true;
-        }
-    }
-
-    fn merge(&mut self, later: Self) {
-        later.paths.into_iter().for_each(|path| self.add(path));
-        self.too_many |= later.too_many;
-    }
 }
 
 /// One changed file.

@@ -29,7 +29,6 @@ mod git;
 
 mod queue;
 mod routes;
-pub(crate) mod stamp;
 mod subscription;
 mod table;
 mod walk_slots;
@@ -38,7 +37,7 @@ mod watcher;
 #[cfg(test)]
 mod tests;
 
-pub use changes::{ChangeKind, Changes, FileChange, LinkChanges};
+pub use changes::{ChangeKind, Changes, FileChange};
 pub use counters::WatchCounters;
 pub use subscription::Subscription;
 pub use watcher::{WatchError, WatchSpec, Watcher};

@@ -19,9 +19,9 @@ use super::changes::PendingChanges;
 use super::context::WatchContext;
 use super::queue::{AddError, WatchId};
 use super::routes::WatchRole;
-use super::stamp::{KnownFile, Stamp};
 use crate::ignores::{Rules, site_packages};
 use crate::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS};
+use crate::stamp::{KnownFile, Stamp};
 
 /// Directories that the watcher of one workspace follows only because the code index lists them.
 const MAX_WATCHED_INDEXED_DIRS: usize = 20_000;

@@ -8,6 +8,7 @@ use parking_lot::RwLock;
 
 use super::changes::ChangeKind::{Changed, Created, Deleted};
 use super::*;
+use crate::gate::LinkChanges;
 
 struct TestTree {
     _dir: tempfile::TempDir,

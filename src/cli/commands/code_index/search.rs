@@ -13,7 +13,7 @@ use super::{Extent, as_json, open, refusal_failure, sync};
 use crate::Failure;
 use crate::args::{OutlineArgs, SearchArgs};
 use crate::shared::output;
-use crate::shared::terminal_style::TerminalStyle;
+use crate::terminal_style::TerminalStyle;
 use codeyard_engine::indexer::repo_filter::{self, RepoFilter};
 use codeyard_index::{LinePattern, Project};
 use codeyard_model::code::{

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::search_rows::{PrintedRow, RowContent};
-use crate::shared::terminal_style::{Part, TerminalStyle};
+use crate::terminal_style::{Part, TerminalStyle};
 use codeyard_index::LinePattern;
 
 /// How rows are printed.

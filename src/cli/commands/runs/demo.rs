@@ -19,7 +19,7 @@ use crate::Failure;
 use crate::args::SourceArgs;
 use crate::shared::output;
 use crate::shared::tool_session::{SessionTarget, ToolServer};
-use crate::shared::terminal_style::When;
+use crate::terminal_style::When;
 
 /// The date of the sample's commits, so that the same pages are made every day.
 const DATE: &str = "2026-01-20T10:00:00Z";

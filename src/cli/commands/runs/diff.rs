@@ -2,7 +2,7 @@
 
 use codeyard_launch::artifacts::patch::DiffReport;
 
-use crate::shared::terminal_style::{Part, TerminalStyle};
+use crate::terminal_style::{Part, TerminalStyle};
 
 /// The files with their numbers of lines.
 pub(super) fn stat(report: &DiffReport, style: TerminalStyle) -> String {

@@ -15,8 +15,8 @@ use super::picture::RunPicture;
 use crate::Failure;
 use crate::shared::mcp_client::{Client, ClientError};
 use crate::shared::output;
-use crate::shared::terminal_style::{TerminalStyle, When};
 use crate::shared::tool_session::call_failure;
+use crate::terminal_style::{TerminalStyle, When};
 
 /// Time between two looks at a run.
 pub(super) const POLL: Duration = Duration::from_millis(150);

@@ -25,9 +25,9 @@ use self::follow::{RunWatcher, style};
 use crate::Failure;
 use crate::args::{OneRunArgs, RunTargetArgs, RunsCommand};
 use crate::shared::mcp_client::Client;
-use crate::shared::terminal_style::TerminalStyle;
 use crate::shared::tool_session::{SessionTarget, ToolServer, call_failure};
 use crate::shared::{assemble, logging, output};
+use crate::terminal_style::TerminalStyle;
 
 /// Longest wait for a stage of a run.
 const WORK_LIMIT: Duration = Duration::from_secs(24 * 3_600);

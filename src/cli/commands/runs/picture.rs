@@ -8,7 +8,7 @@ use codeyard_launch::workflow::states::LAUNCH;
 use serde_json::Value;
 
 use super::event_line::{item_name, place};
-use crate::shared::terminal_style::{Part, TerminalStyle};
+use crate::terminal_style::{Part, TerminalStyle};
 
 /// Issues that are drawn.
 const SHOWN_ISSUES: usize = 10;

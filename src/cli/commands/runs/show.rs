@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::follow::is_settled;
 use crate::Failure;
-use crate::shared::terminal_style::{Part, TerminalStyle};
+use crate::terminal_style::{Part, TerminalStyle};
 
 /// Exit code of a run that waits for a repair, or has failed.
 const NEEDS_REPAIR: u8 = 4;

@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::{EventFlags, TOO_MANY_FILES, TOO_MANY_INDEXED_FILES, Table};
+use crate::stamp::KnownFile;
 use crate::watch::changes::PendingChanges;
 use crate::watch::context::WatchContext;
 use crate::watch::routes::WatchRole;
-use crate::watch::stamp::KnownFile;
 
 /// The number of files reported to language servers, and the number of files reported to the code index only.
 pub(super) fn counts<'f>(files: impl IntoIterator<Item = (&'f OsString, &'f KnownFile)>) -> (usize, usize) {

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use super::Table;
 use crate::dir_listing::DirListing;
 use crate::ignores::{DirRule, PYTHON_ENVIRONMENT, Rules, is_environment};
+use crate::stamp::{FileAudience, KnownFile};
 use crate::watch::context::WatchContext;
 use crate::watch::routes::WatchRole;
-use crate::watch::stamp::{FileAudience, KnownFile};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FollowMode {

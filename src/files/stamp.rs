@@ -22,7 +22,7 @@ pub(crate) struct Stamp {
 
 /// Which consumers a file's changes are reported to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FileAudience {
+pub(crate) enum FileAudience {
     /// All consumers: the file isn't ignored and is in `source_files` if it is a source.
     Listed,
     /// All consumers, though the file is ignored: it may change answers. It isn't in `source_files`.
@@ -32,7 +32,7 @@ pub(super) enum FileAudience {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KnownFile {
+pub(crate) struct KnownFile {
     /// The stamp at the last comparison.
     pub stamp: Stamp,
     /// Whom its changes are reported to.
@@ -43,7 +43,7 @@ pub(super) struct KnownFile {
 
 impl Stamp {
     /// Whether a table stores entries of this kind: files and symbolic links.
-    pub(super) fn is_file(metadata: &Metadata) -> bool {
+    pub(crate) fn is_file(metadata: &Metadata) -> bool {
         metadata.is_file() || metadata.is_symlink()
     }
 
@@ -69,7 +69,7 @@ impl Stamp {
     }
 
     /// Whether the file changed or was moved there after `moment_ns`.
-    pub(super) fn is_later_than(&self, moment_ns: i128) -> bool {
+    pub(crate) fn is_later_than(&self, moment_ns: i128) -> bool {
         self.ctime_ns > moment_ns
     }
 
@@ -88,32 +88,32 @@ pub(crate) fn times_ns(stat: &Stat) -> [i128; 2] {
 
 impl KnownFile {
     /// A file with the stamp from `metadata`.
-    pub(super) fn of(metadata: &Metadata, audience: FileAudience) -> Self {
+    pub(crate) fn of(metadata: &Metadata, audience: FileAudience) -> Self {
         Self::new(Stamp::of(metadata), audience)
     }
 
     /// A file whose stamp was taken now.
-    pub(super) fn new(stamp: Stamp, audience: FileAudience) -> Self {
+    pub(crate) fn new(stamp: Stamp, audience: FileAudience) -> Self {
         Self { stamp, audience, is_recent: stamp.is_fresh() }
     }
 
     /// Whether a reported write may have left the same stamp.
-    pub(super) fn may_hide(&self, written: bool) -> bool {
+    pub(crate) fn may_hide(&self, written: bool) -> bool {
         written && self.is_recent
     }
 
     /// Whether it is in `source_files` if it is a source.
-    pub(super) fn is_listed(&self) -> bool {
+    pub(crate) fn is_listed(&self) -> bool {
         self.audience == FileAudience::Listed && !self.stamp.link
     }
 
     /// Whether it is a symbolic link.
-    pub(super) fn is_link(&self) -> bool {
+    pub(crate) fn is_link(&self) -> bool {
         self.stamp.link
     }
 
     /// Whether its changes are reported to language servers.
-    pub(super) fn is_reported(&self) -> bool {
+    pub(crate) fn is_reported(&self) -> bool {
         self.audience != FileAudience::IndexOnly
     }
 }
