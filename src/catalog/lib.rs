@@ -3,6 +3,18 @@
 //! A catalog is pure: JSON in, [`Query`] out; [`Answer`] in, [`EncodedReply`] out. It reads no clock and no file, and it
 //! depends neither on the engine nor on a transport. Invariants: a tool name is unique in a set of catalogs; `decode` accepts
 //! exactly what `tools/list` describes; a reply never exceeds the byte cap it was encoded with.
+//!
+//! # Code map
+//!
+//! A place imports only places above it in this table, which a test checks; the files beside this one may be imported by all.
+//!
+//! | place | holds |
+//! |---|---|
+//! | `agent` | the catalog `agent` |
+//! | `code` | the catalog `code` |
+//! | `launch` | the catalog `launch` |
+//! | `lsp_v1` | the catalog `lsp.v1` |
+//! | `registry` | all catalogs, by their identifiers |
 
 mod agent;
 mod arguments;

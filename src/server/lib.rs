@@ -1,6 +1,13 @@
 //! The servers that clients and operators connect to: MCP over HTTP and stdio, the attach socket, and the admin API.
 //!
-//! `admin` uses `transport`; `transport` doesn't use `admin`.
+//! # Code map
+//!
+//! A folder imports only folders above it in this table, which a test checks; the files beside this one may be imported by all.
+//!
+//! | folder | holds |
+//! |---|---|
+//! | [`transport`] | MCP over HTTP, stdio and the attach socket |
+//! | [`admin`] | the admin API |
 
 mod accept;
 pub mod admin;
