@@ -89,9 +89,10 @@ fn all_grammars_and_queries_load() {
 /// Checks properties of the facts of any source.
 fn check(source: &str, facts: &Facts) {
     let lines: Vec<&str> = source.split('\n').collect();
+    let widths: Vec<usize> = lines.iter().map(|line| line.encode_utf16().count()).collect();
     let place = |line: u32, column: u32| {
-        let text = lines[line as usize - 1];
-        assert!(column as usize <= text.encode_utf16().count(), "{line}:{column} of {text:?}");
+        let at = line as usize - 1;
+        assert!(column as usize <= widths[at], "{line}:{column} of {:?}", lines[at]);
     };
     let mut last = 0;
     for (at, symbol) in facts.symbols.iter().enumerate() {
