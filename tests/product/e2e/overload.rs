@@ -41,15 +41,20 @@ enum Outcome {
 
 /// A workspace with a busy language server.
 fn busy(folder: &Path, name: &str, flags: &str) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/product/busy_lsp.py");
+    format!(
+        "[languages.busy]\nextensions = [\"busy\"]\n[servers.busy]\nlanguages = [\"busy\"]\ngroup = \"busy\"\n\
+         command = [\"python3\", {script:?}{flags}]\n{}",
+        workspace(folder, name)
+    )
+}
+
+fn workspace(folder: &Path, name: &str) -> String {
     let root = folder.join(name);
     fs::create_dir(&root).expect("a folder");
     fs::write(root.join("a.busy"), format!("{}\n", "z".repeat(LINE)).repeat(500)).expect("a file");
     (0..50).for_each(|number| fs::write(root.join(format!("file{number}.busy")), "z\n").expect("a file"));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/product/busy_lsp.py");
-    format!(
-        "[languages.busy]\nextensions = [\"busy\"]\n[servers.busy]\nlanguages = [\"busy\"]\ngroup = \"busy\"\n\
-         command = [\"python3\", {script:?}{flags}]\n[[workspace]]\nname = {name:?}\nroots = [{root:?}]\n"
-    )
+    format!("[[workspace]]\nname = {name:?}\nroots = [{root:?}]\n")
 }
 
 /// Questions that were never asked before.
@@ -259,4 +264,39 @@ fn a_neighbour_of_a_heavy_server() {
         neighbour.end();
         yard.stop();
     }
+}
+
+/// Each question outlasts its time, while 33 servers push diagnostics of 100 KB without a pause.
+#[test]
+#[ignore = "minutes: 33 hostile language servers for half a minute"]
+fn calls_end_at_their_deadline_beside_hostile_servers() {
+    const HOSTILE: usize = 33;
+    let folder = tempfile::tempdir().expect("a folder");
+    let parent = folder.path().canonicalize().expect("a path");
+    // The answer takes so long only where no server pushes.
+    let mut configuration = busy(&parent, "load", ", \"--push-kb\", \"100\", \"--takes-ms\", \"10000\"");
+    for number in 0..HOSTILE {
+        configuration += &workspace(&parent, &format!("hostile{number}"));
+    }
+    let yard = Yard::serve(&configuration);
+    let access = yard.access();
+    for number in 0..HOSTILE {
+        let name = format!("hostile{number}");
+        let root = parent.join(&name);
+        fs::write(root.join("attack"), "").expect("a file");
+        let mut client = access.client(&name);
+        client.call_text("vscode.lsp.hover", &Questions::default().next(&root));
+        client.end();
+    }
+    let (root, questions) = (parent.join("load"), Questions::default());
+    let load =
+        Load { access: &access, root: &root, questions: &questions, began: Instant::now(), samples: Mutex::default() };
+    let samples = load.run(4, 0, 30_000);
+    let mut times: Vec<u128> = samples.iter().map(|sample| sample.took.as_millis()).collect();
+    times.sort_unstable();
+    let load_average = fs::read_to_string("/proc/loadavg").expect("the load average");
+    println!("{} calls, from {} to {} ms, load {load_average}", times.len(), times[0], times[times.len() - 1]);
+    assert!(times[times.len() / 2] >= 1_900, "most calls last until their deadline: {times:?}");
+    assert!(times[times.len() - 1] <= 2_100, "{times:?}");
+    yard.stop();
 }
