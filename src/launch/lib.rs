@@ -12,7 +12,6 @@
 //! |---|---|
 //! | [`request`] | from what a caller gives to the configuration of a run |
 //! | [`artifacts`] | what stages leave behind for each other, and the form of each |
-//! | [`manifests`] | package manifests, each value with its line |
 //! | [`repository`] | git repositories at one commit: their addresses, clones, files |
 //! | [`public_api`] | what of a product's source its users see |
 //! | [`product`] | what is known of a product: facts and snippets, with their evidence |
@@ -26,7 +25,6 @@
 pub mod artifacts;
 mod http_client;
 pub mod limits;
-mod manifests;
 pub mod markdown;
 pub mod product;
 mod public_api;

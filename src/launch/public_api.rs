@@ -14,6 +14,8 @@ mod use_tree;
 
 use std::collections::BTreeSet;
 
+use codeyard_ecosystems::cargo::CargoManifest;
+use codeyard_ecosystems::npm::PackageJson;
 use codeyard_index::{Language, Symbol};
 use codeyard_runs::stage::{StageError, StopFlag};
 
@@ -161,11 +163,10 @@ fn crates(
     let root = |manifest: &PackageManifest| {
         let name = manifest.name.as_ref()?.text.replace('-', "_");
         let text = reader.text(&manifest.path, MAX_PACKAGE_MANIFEST_BYTES)?;
-        let table: toml::Table = toml::from_str(&text.text).unwrap_or_default();
-        let lib = table.get("lib").and_then(toml::Value::as_table);
-        let of_lib = |key: &str| lib.and_then(|lib| lib.get(key)).and_then(toml::Value::as_str);
-        let path = of_lib("path").unwrap_or("src/lib.rs").trim_start_matches("./");
-        let name = of_lib("name").map_or(name, str::to_owned);
+        let parsed = CargoManifest::parse(&text.text);
+        let library = parsed.as_ref().map(CargoManifest::library).unwrap_or_default();
+        let path = library.path.unwrap_or("src/lib.rs").trim_start_matches("./");
+        let name = library.name.map_or(name, str::to_owned);
         Some(rust_crates::CrateRoot { name, path: join(folder(&manifest.path), path) })
     };
     manifests.take(MAX_PACKAGES).filter_map(root).collect()
@@ -177,9 +178,9 @@ fn npm_package(
     reader: &ProductReader,
 ) -> Vec<npm_entries::PackageEntry> {
     let Some(text) = reader.text(&manifest.path, MAX_PACKAGE_MANIFEST_BYTES) else { return Vec::new() };
-    let Ok(value) = serde_json::from_str(&text.text) else { return Vec::new() };
+    let Some(parsed) = PackageJson::parse(&text.text) else { return Vec::new() };
     let paths = files.iter().map(ParsedSource::path).collect();
-    npm_entries::entries(&value, folder(&manifest.path), &paths)
+    npm_entries::entries(&parsed, folder(&manifest.path), &paths)
 }
 
 /// The attributes, annotations and decorators of a symbol, as they are written: in the lines above it, in the lines that belong to it, and

@@ -36,9 +36,6 @@ pub const BUILD_TIME_LIMIT_MS: u64 = 600_000;
 /// Files that a server doesn't know and that are listed by name. The others are only counted.
 pub const MAX_UNKNOWN_FILES: usize = 1_024;
 
-/// Longest specifier of a module that is looked up, and longest path that a `package.json` gives it, in bytes.
-pub const MAX_SPECIFIER_BYTES: usize = 4_096;
-
 /// Projects of TypeScript and JavaScript that are loaded at one server.
 pub const MAX_OPENED_PROJECTS: usize = 128;
 

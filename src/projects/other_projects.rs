@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{DiskFiles, MarkerFiles, PYTHON_PACKAGE_FILES, ProjectInference};
+use codeyard_ecosystems::go;
+use codeyard_ecosystems::python::PACKAGE_FILES;
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
 
 use crate::info::UnresolvedNames;
 use crate::limits::MAX_EXAMPLES;
@@ -96,7 +98,7 @@ fn install_command<'a>(projects: impl Iterator<Item = &'a PathBuf>, top: &Path) 
         return None;
     }
     for project in projects {
-        if !PYTHON_PACKAGE_FILES.iter().any(|name| DiskFiles.exists(&project.join(name))) {
+        if !PACKAGE_FILES.iter().any(|name| DiskFiles.exists(&project.join(name))) {
             return None;
         }
         command.push_str(&format!(" -e {}", relative(project, top)));
@@ -106,9 +108,9 @@ fn install_command<'a>(projects: impl Iterator<Item = &'a PathBuf>, top: &Path) 
 
 /// The command that joins these modules of Go.
 fn work_command(modules: &[&PathBuf], top: &Path) -> Option<String> {
-    let verb = if DiskFiles.exists(&top.join("go.work")) { "use" } else { "init" };
+    let verb = if DiskFiles.exists(&top.join(go::WORKSPACE)) { "use" } else { "init" };
     // The folder of a `go.work` may hold no module.
-    let modules = modules.iter().filter(|module| DiskFiles.exists(&module.join("go.mod")));
+    let modules = modules.iter().filter(|module| DiskFiles.exists(&module.join(go::MANIFEST)));
     let paths: Vec<String> = modules
         .map(|module| match relative(module, top).as_str() {
             "." => ".".to_owned(),

@@ -3,17 +3,15 @@
 //! gopls and rust-analyzer find their projects by themselves; nothing is passed to them. Invariant: a name is wanted only if a manifest of the
 //! project names it and the project doesn't hold it.
 
-use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
+use codeyard_ecosystems::cargo::{self, CargoManifest};
+use codeyard_ecosystems::go::{self, GoModule};
+use codeyard_files::gate::normal;
 use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
-use toml::{Table, Value};
 
 use crate::prepare::{PreparedProject, ProjectModules, ProjectRequest};
-use crate::views;
-
-const GO_MANIFEST: &str = "go.mod";
-const CARGO_MANIFEST: &str = "Cargo.toml";
+use crate::{tree, views};
 
 pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference) -> PreparedProject {
     PreparedProject {
@@ -26,11 +24,12 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
 /// What the project offers and wants. Reads its manifests; blocks.
 pub(crate) fn modules(request: &ProjectRequest<'_>, inference: ProjectInference) -> ProjectModules {
     let is_go = inference == ProjectInference::GoModules;
-    let name = if is_go { GO_MANIFEST } else { CARGO_MANIFEST };
+    let name = if is_go { go::MANIFEST } else { cargo::MANIFEST };
     let mut found = ProjectModules::default();
-    for folder in folders_with(request, name) {
+    let folders = tree::folders_above(request.files, request.root);
+    for folder in folders.into_iter().filter(|folder| DiskFiles.exists(&folder.join(name))) {
         let text = DiskFiles.read_text(&folder.join(name), request.top);
-        if is_go { add_go(&text, &mut found) } else { add_cargo(&text, &folder, &mut found) }
+        if is_go { add_go(&text, &mut found) } else { add_cargo(&text, folder, &mut found) }
     }
     found.wanted.retain(|wanted| !found.offered.contains(wanted));
     found
@@ -38,87 +37,31 @@ pub(crate) fn modules(request: &ProjectRequest<'_>, inference: ProjectInference)
 
 /// Whether a change of this file's text may change what [`prepare`] returns.
 pub(crate) fn reads(file: &Path) -> bool {
-    file.file_name().is_some_and(|name| name == GO_MANIFEST || name == CARGO_MANIFEST)
+    file.file_name().is_some_and(|name| name == go::MANIFEST || name == cargo::MANIFEST)
 }
 
-/// The folders of the project that hold sources, or are above some, and hold a file of this name.
-fn folders_with(request: &ProjectRequest<'_>, name: &str) -> Vec<PathBuf> {
-    let mut seen: BTreeSet<&Path> = BTreeSet::new();
-    for file in request.files {
-        for folder in file.ancestors().skip(1).take_while(|folder| folder.starts_with(request.root)) {
-            if !seen.insert(folder) {
-                break;
-            }
-        }
-    }
-    seen.into_iter().filter(|folder| DiskFiles.exists(&folder.join(name))).map(Path::to_path_buf).collect()
-}
-
-/// The module of a `go.mod`, and the modules that it requires.
+/// The module of a manifest, and the modules that it requires.
 fn add_go(text: &str, found: &mut ProjectModules) {
-    let mut block = "";
-    for line in text.lines() {
-        let (line, comment) = line.split_once("//").unwrap_or((line, ""));
-        // Of the module itself only what it requires directly is imported.
-        let is_indirect = comment.trim() == "indirect";
-        let line = line.trim();
-        let (directive, rest) = match line.split_once(|c: char| c.is_whitespace() || c == '(') {
-            _ if line == ")" => {
-                block = "";
-                continue;
-            }
-            _ if !block.is_empty() => (block, line),
-            Some((directive, rest)) if line.ends_with('(') && rest.trim_matches(['(', ' ', '\t']).is_empty() => {
-                block = directive;
-                continue;
-            }
-            Some((directive, rest)) => (directive, rest.trim()),
-            None => continue,
-        };
-        let name = rest.split_whitespace().next().unwrap_or_default().trim_matches(['"', '`']);
-        match directive {
-            "module" if !name.is_empty() => drop(found.offered.insert(name.to_owned())),
-            "require" if !name.is_empty() && !is_indirect => drop(found.wanted.insert(name.to_owned())),
-            _ => {}
-        }
-    }
+    let GoModule { module, requires } = GoModule::parse(text);
+    found.offered.extend(module.map(str::to_owned));
+    found.wanted.extend(requires.into_iter().map(str::to_owned));
 }
 
 /// The folder of a package of Cargo, and the folders of its path dependencies.
 fn add_cargo(text: &str, folder: &Path, found: &mut ProjectModules) {
-    let Ok(manifest) = text.parse::<Table>() else { return };
-    if manifest.contains_key("package") {
+    let Some(manifest) = CargoManifest::parse(text) else { return };
+    if manifest.is_package() {
         found.offered.insert(folder.display().to_string());
     }
-    let workspace = manifest.get("workspace").and_then(Value::as_table);
-    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
-    let tables = [Some(&manifest), workspace].into_iter().flatten().chain(targets.filter_map(Value::as_table));
-    for table in tables {
-        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
-            let dependencies = table.get(kind).and_then(Value::as_table).into_iter().flat_map(Table::values);
-            let paths = dependencies.filter_map(|dependency| dependency.get("path")?.as_str());
-            found.wanted.extend(paths.map(|path| joined(folder, path).display().to_string()));
-        }
-    }
-}
-
-/// The folder at a relative path, without `..`.
-fn joined(folder: &Path, path: &str) -> PathBuf {
-    let mut place = folder.to_path_buf();
-    for part in Path::new(path).components() {
-        match part {
-            Component::ParentDir => drop(place.pop()),
-            Component::CurDir => {}
-            part => place.push(part),
-        }
-    }
-    place
+    let paths = manifest.path_dependencies();
+    found.wanted.extend(paths.into_iter().map(|path| normal(&folder.join(path)).display().to_string()));
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
     use std::fs;
+    use std::path::PathBuf;
 
     use super::*;
     use crate::{ProjectMemory, mark_uses_in_other_projects};
@@ -193,13 +136,5 @@ mod tests {
         let found = marks(&files, &["", "crates/legacy"], ("rust-analyzer", ProjectInference::CargoPackages));
         let what = "crates/legacy uses them from outside of the Cargo workspace".to_owned();
         assert_eq!(found, [(what, None), (String::new(), None)]);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_manifest_is_read_without_a_panic(text in "\\PC{0,60}|(module|require|[( )a./\"\n=]|path|dependencies|\\[|\\]){0,24}") {
-            add_go(&text, &mut ProjectModules::default());
-            add_cargo(&text, Path::new("/w/a"), &mut ProjectModules::default());
-        }
     }
 }

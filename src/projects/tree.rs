@@ -5,9 +5,9 @@
 //! that directory reachable by the link's path too; links inside of it are not followed further. Invariants: the list is sorted by path;
 //! it has at most [`MAX_TREE_FILES`] files; nothing outside the root is read through a link.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use parking_lot::Mutex;
@@ -191,6 +191,19 @@ fn linked_files(walked: &Walked) -> Vec<Box<str>> {
         linked.extend(below.take(room).map(|path| format!("{link}/{}", &path[prefix.len()..]).into()));
     }
     linked
+}
+
+/// The folders at or below `top` that hold one of these files, or are above one.
+pub(crate) fn folders_above<'a>(files: &'a [PathBuf], top: &Path) -> BTreeSet<&'a Path> {
+    let mut found = BTreeSet::new();
+    for file in files {
+        for folder in file.ancestors().skip(1).take_while(|folder| folder.starts_with(top)) {
+            if !found.insert(folder) {
+                break;
+            }
+        }
+    }
+    found
 }
 
 /// The last component of a relative path.

@@ -33,6 +33,23 @@ const IMPURE_ALLOWED: [(&str, &str, &str); 8] = [
     ("src/base/file_lock.rs", "std::fs", "it locks files"),
 ];
 
+/// Texts in statements that only a reader of a package manifest needs: the names of the manifests, and of their members.
+const MANIFESTS: [&str; 14] = [
+    "\"package.json\"", "\"pnpm-workspace.yaml\"", "\"Cargo.toml\"", "\"pyproject.toml\"", "\"setup.py\"",
+    "\"setup.cfg\"", "\"go.mod\"", "\"go.work\"", "\"exports\"", "\"typesVersions\"", "\"packageManager\"",
+    "\"devDependencies\"", "\"dependencies\"", "\"dev-dependencies\"",
+];
+/// Files of other crates that contain one of [`MANIFESTS`], and why they read no manifest.
+const MANIFESTS_ALLOWED: [(&str, &str); 7] = [
+    ("src/bench/code_index/group_search.rs", "it writes a project"),
+    ("src/bench/corpus.rs", "it writes projects"),
+    ("src/bench/scenarios/fleet/packages.rs", "it writes packages"),
+    ("src/complete/commonjs/sources.rs", "it looks for the object of CommonJS"),
+    ("src/files/ignores.rs", "it lists files that are watched"),
+    ("src/index/commonjs/reader.rs", "it reads the object of CommonJS"),
+    ("src/lsp/registry/schema.rs", "the registry's names of manifests are text of TOML"),
+];
+
 /// The crates table of the architecture document: name, and the foreign crates that only it has.
 fn documented() -> Vec<(String, Vec<String>)> {
     let document = std::fs::read_to_string(project().join("docs/internals/architecture.md")).unwrap();
@@ -150,6 +167,21 @@ fn processes_start_in_one_crate() {
         .map(|source| source.path.clone())
         .collect();
     assert_eq!(offenders, Vec::<String>::new());
+}
+
+#[test]
+fn package_manifests_are_read_in_one_crate() {
+    let reads = |line: &str| MANIFESTS.iter().any(|text| line.contains(text));
+    let readers: BTreeSet<String> = sources()
+        .into_iter()
+        .filter(|source| source.crate_name() != "ecosystems" && source.statements().any(reads))
+        .map(|source| source.path)
+        .collect();
+    let allowed: BTreeSet<String> = MANIFESTS_ALLOWED.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let offenders: Vec<_> = readers.difference(&allowed).collect();
+    assert!(offenders.is_empty(), "these read a manifest; `ecosystems` answers what it says: {offenders:#?}");
+    let stale: Vec<_> = allowed.difference(&readers).collect();
+    assert!(stale.is_empty(), "exceptions that nothing needs: {stale:#?}");
 }
 
 #[test]

@@ -4,9 +4,9 @@ use crate::source::{Source, project, sources};
 use crate::table::names;
 
 /// The rooms with a code map in their `lib.rs` or `mod.rs`, below `src`.
-const MAPPED: [&str; 11] = [
-    "catalog", "cli", "engine", "files", "index", "launch", "lsp", "projects", "projects/compile_database", "server",
-    "telemetry",
+const MAPPED: [&str; 12] = [
+    "catalog", "cli", "ecosystems", "engine", "files", "index", "launch", "lsp", "projects",
+    "projects/compile_database", "server", "telemetry",
 ];
 
 /// The places of a room, folders and files, in the order of its code map.

@@ -12,6 +12,7 @@ use super::linker::Linker;
 use super::sources::{self, LinkedFile, is_javascript};
 use super::specifiers;
 use crate::asked_server::AskedServer;
+use codeyard_ecosystems::npm::{MANIFEST, PackageJson, split_package};
 use codeyard_files::gate::Gate;
 use codeyard_index::commonjs::NamePlace;
 
@@ -92,11 +93,7 @@ impl<S: AskedServer> Linker<S> {
     async fn is_main(&mut self, folder: &Path, module: &Path) -> bool {
         if !self.mains.contains_key(folder) {
             let of = folder.to_path_buf();
-            let read = move |gate: &Gate| {
-                let main = specifiers::manifest(gate, &of)?.get("main")?.as_str().map(str::to_owned)?;
-                let specifier = format!("./{}", main.trim_start_matches("./"));
-                sources::relative_candidates(&of.join("package.json"), &specifier)
-            };
+            let read = move |gate: &Gate| specifiers::candidates_in(&of, specifiers::manifest(gate, &of)?.main()?);
             let candidates = self.server.gate().run(read).await.unwrap_or_default();
             self.mains.insert(folder.to_path_buf(), candidates);
         }
@@ -117,7 +114,7 @@ impl<S: AskedServer> Linker<S> {
         }
         let is_index =
             |path: &&PathBuf| path.file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("index"));
-        let manifests = named.iter().filter(is_index).map(|path| path.with_file_name("package.json"));
+        let manifests = named.iter().filter(is_index).map(|path| path.with_file_name(MANIFEST));
         !self.existing(manifests.collect()).await.is_empty()
     }
 
@@ -141,7 +138,7 @@ impl<S: AskedServer> Linker<S> {
                 let mut packages: BTreeMap<String, PathBuf> = BTreeMap::new();
                 for folder in words.folders() {
                     let manifest = specifiers::manifest(gate, &folder);
-                    if let Some(name) = manifest.as_ref().and_then(|manifest| manifest.get("name")?.as_str()) {
+                    if let Some(name) = manifest.as_ref().and_then(PackageJson::name) {
                         packages.entry(name.to_owned()).or_insert(folder);
                     }
                 }
@@ -149,16 +146,19 @@ impl<S: AskedServer> Linker<S> {
             };
             self.packages = Some(self.server.gate().run(read).await.unwrap_or_default());
         }
-        let Some((name, rest)) = specifiers::split_package(specifier) else { return vec![] };
+        let Some((name, rest)) = split_package(specifier) else { return vec![] };
         let Some(folder) = self.packages.iter().flatten().find(|(known, _)| *known == name).map(|(_, folder)| folder)
         else {
             return vec![];
         };
         let (of, rest) = (folder.clone(), rest.to_owned());
-        let read = move |gate: &Gate| specifiers::places_in_package(gate, &of, &rest);
-        let places = self.server.gate().run(read).await.unwrap_or_default();
-        let found: BTreeSet<PathBuf> =
-            places.iter().flat_map(|place| self.named(&folder.join("package.json"), place)).collect();
+        let read = move |gate: &Gate| {
+            let manifest = specifiers::manifest(gate, &of).unwrap_or_default();
+            let places = manifest.plain_targets(&rest).into_iter();
+            places.filter_map(|place| specifiers::candidates_in(&of, place)).flatten().collect::<BTreeSet<PathBuf>>()
+        };
+        let mut found = self.server.gate().run(read).await.unwrap_or_default();
+        found.retain(|path| self.words.lists(path));
         if found.len() == 1 { found.into_iter().collect() } else { vec![] }
     }
 

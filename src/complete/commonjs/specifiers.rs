@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::sources;
+use codeyard_ecosystems::npm::{MANIFEST, PackageJson};
 use codeyard_files::gate::Gate;
-use serde_json::Value;
 
 /// The modules that Node itself has, sorted; no other module can have their names.
 const OF_NODE: [&str; 36] = [
@@ -13,9 +13,6 @@ const OF_NODE: [&str; 36] = [
     "process", "querystring", "readline", "repl", "stream", "string_decoder", "timers", "tls", "tty", "url", "util",
     "v8", "vm", "zlib",
 ];
-
-/// Members of a manifest that may name the module of the whole package.
-const MAIN: [&str; 5] = ["main", "module", "browser", "types", "exports"];
 
 /// The last parts of specifiers that may lead to a module: its name, and the names of the folders and packages whose
 /// module it may be.
@@ -35,7 +32,7 @@ pub(super) fn words(gate: &Gate, module: &Path) -> Vec<String> {
         words.extend(manifest.iter().flat_map(|manifest| names_in(manifest, folder, module)));
         let is_own_index = is_index && module.parent().is_some_and(|own| own == folder || own == folder.join("src"));
         if is_own_index || manifest.as_ref().is_some_and(|manifest| is_main(manifest, folder, module)) {
-            let name = manifest.as_ref().and_then(|manifest| manifest.get("name")?.as_str()).map(last_part);
+            let name = manifest.as_ref().and_then(PackageJson::name).map(last_part);
             words.extend(name.map(str::to_owned));
             words.extend(folder.file_name().map(|name| name.to_string_lossy().into_owned()));
             words.extend([".".to_owned(), "..".to_owned()]);
@@ -47,69 +44,29 @@ pub(super) fn words(gate: &Gate, module: &Path) -> Vec<String> {
 }
 
 /// Whether a manifest may name the module as that of the whole package.
-fn is_main(manifest: &Value, folder: &Path, module: &Path) -> bool {
-    let named = MAIN.iter().filter_map(|member| manifest.get(*member)).flat_map(strings);
-    let mut candidates = named.filter_map(|path| {
-        let specifier = format!("./{}", path.trim_start_matches("./"));
-        sources::relative_candidates(&folder.join("package.json"), &specifier)
-    });
+fn is_main(manifest: &PackageJson, folder: &Path, module: &Path) -> bool {
+    let named = manifest.modules().into_iter().chain(manifest.all_exports());
+    let mut candidates = named.filter_map(|path| candidates_in(folder, path));
     candidates.any(|candidates| candidates.iter().any(|candidate| candidate == module))
 }
 
-/// The `package.json` in a folder.
-pub(super) fn manifest(gate: &Gate, folder: &Path) -> Option<Value> {
-    let uri = gate.path(&folder.join("package.json")).ok()?;
+/// The files that a path in a manifest may name.
+pub(super) fn candidates_in(folder: &Path, path: &str) -> Option<Vec<PathBuf>> {
+    sources::relative_candidates(&folder.join(MANIFEST), &format!("./{}", path.trim_start_matches("./")))
+}
+
+/// The manifest in a folder.
+pub(super) fn manifest(gate: &Gate, folder: &Path) -> Option<PackageJson> {
+    let uri = gate.path(&folder.join(MANIFEST)).ok()?;
     let (bytes, _) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    PackageJson::parse(&String::from_utf8_lossy(&bytes))
 }
 
 /// The last parts of the names that the `imports` and `exports` of a package give a module.
-fn names_in(manifest: &Value, folder: &Path, module: &Path) -> Vec<String> {
-    let maps = ["imports", "exports"].into_iter().filter_map(|member| manifest.get(member)?.as_object()).flatten();
-    let of_module = maps
-        .filter(|(_, target)| strings(target).iter().any(|path| folder.join(path.trim_start_matches("./")) == module));
+fn names_in(manifest: &PackageJson, folder: &Path, module: &Path) -> Vec<String> {
+    let is_module = |path: &&str| folder.join(path.trim_start_matches("./")) == module;
+    let of_module = manifest.names().filter(|(_, targets)| targets.iter().any(is_module));
     of_module.map(|(name, _)| last_part(name).to_owned()).collect()
-}
-
-/// All strings of nested conditions.
-fn strings(target: &Value) -> Vec<&str> {
-    let (mut waiting, mut found) = (vec![target], Vec::new());
-    while let Some(next) = waiting.pop() {
-        match next {
-            Value::String(path) => found.push(path.as_str()),
-            Value::Array(all) => waiting.extend(all),
-            Value::Object(conditions) => waiting.extend(conditions.values()),
-            _ => {}
-        }
-    }
-    found
-}
-
-/// The name of the package, and the path in it. `None` for other specifiers.
-pub(super) fn split_package(specifier: &str) -> Option<(&str, &str)> {
-    if specifier.starts_with(['.', '/', '#']) {
-        return None;
-    }
-    let depth = usize::from(specifier.starts_with('@'));
-    let end = specifier.match_indices('/').nth(depth).map_or(specifier.len(), |(at, _)| at);
-    Some((&specifier[..end], specifier[end..].trim_start_matches('/')))
-}
-
-/// What a path in a package stands for, relative to its folder. The empty path is the package itself.
-pub(super) fn places_in_package(gate: &Gate, folder: &Path, path: &str) -> Vec<String> {
-    let manifest = manifest(gate, folder).unwrap_or_default();
-    let key = if path.is_empty() { ".".to_owned() } else { format!("./{path}") };
-    let exported = match manifest.get("exports") {
-        Some(Value::Object(map)) if map.keys().any(|key| key.starts_with('.')) => map.get(&key),
-        Some(all) if path.is_empty() => Some(all),
-        _ => None,
-    };
-    let mut places: Vec<&str> = exported.map(strings).unwrap_or_default();
-    if places.is_empty() {
-        let main = manifest.get("main").and_then(Value::as_str).unwrap_or("index");
-        places.push(if path.is_empty() { main } else { path });
-    }
-    places.into_iter().map(|place| format!("./{}", place.trim_start_matches("./"))).collect()
 }
 
 /// Whether a specifier may lead to a module with these words.
@@ -140,11 +97,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn specifiers_are_split() {
+    fn modules_of_node_are_known() {
         assert!(OF_NODE.is_sorted() && is_of_node("fs") && is_of_node("fs/promises") && is_of_node("node:test"));
         assert!(!is_of_node("fsx") && !is_of_node("./fs") && !is_of_node(""));
-        assert_eq!(split_package("@x/w/a/b"), Some(("@x/w", "a/b")));
-        assert_eq!((split_package("w"), split_package("w/")), (Some(("w", "")), Some(("w", ""))));
-        assert_eq!((split_package("./w"), split_package("#w"), split_package("/w")), (None, None, None));
     }
 }

@@ -1,5 +1,6 @@
 //! `repo_inventory.json`: what a product's source repository consists of.
 
+pub use codeyard_ecosystems::metadata::{ManifestKind, ManifestValue, PackageManifest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,72 +90,4 @@ pub struct LanguageShare {
     pub files: usize,
     /// Their size.
     pub bytes: u64,
-}
-
-/// A package manifest. Values that it doesn't say are missing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PackageManifest {
-    /// The path, relative to the top.
-    pub path: String,
-    /// What it is.
-    pub kind: ManifestKind,
-    /// The target platforms that it means, of `config/sites.toml`.
-    pub platforms: Vec<String>,
-    /// The package's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<ManifestValue>,
-    /// Its version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<ManifestValue>,
-    /// Its description.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<ManifestValue>,
-    /// Its licence, as the manifest writes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub license: Option<ManifestValue>,
-    /// The versions of the language or platform that it needs, as the manifest writes them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requires: Option<ManifestValue>,
-}
-
-/// A value and the line that says it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ManifestValue {
-    /// The value.
-    pub text: String,
-    /// The line of the manifest, from 1.
-    pub line: u32,
-    /// The file whose line it is, if it is another one: of a workspace, a parent or a build that the package inherits from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-}
-
-/// The kinds of manifests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ManifestKind {
-    /// `Cargo.toml`.
-    Cargo,
-    /// `pyproject.toml`, `setup.py` or `setup.cfg`.
-    Python,
-    /// `package.json`.
-    Npm,
-    /// `pom.xml`.
-    Maven,
-    /// `build.gradle` or `build.gradle.kts`.
-    Gradle,
-    /// `*.csproj` or `*.nuspec`.
-    Nuget,
-    /// `go.mod`.
-    Go,
-    /// `*.gemspec`.
-    Gem,
-    /// `composer.json`.
-    Composer,
-    /// `Package.swift`.
-    Swift,
-    /// `CMakeLists.txt`, `conanfile.py`, `conanfile.txt` or `vcpkg.json`.
-    Cpp,
 }

@@ -2,8 +2,9 @@
 //!
 //! It reads no file. Invariant: the kind depends on the path alone; what tools write or others have made is never source.
 
+use codeyard_ecosystems::metadata;
+
 use crate::artifacts::repository::FileKind;
-use crate::manifests;
 
 /// Folders that tools fill, or that hold the code of others.
 const FOREIGN_FOLDERS: [&str; 24] = [
@@ -65,7 +66,7 @@ pub(crate) fn kind_of(path: &str, is_code: bool) -> FileKind {
         Place::Example => FileKind::Other,
         Place::Doc if is_prose => FileKind::Doc,
         Place::Doc | Place::Work => FileKind::Other,
-        Place::Product if manifests::kind_of(name).is_some() => FileKind::Manifest,
+        Place::Product if metadata::kind_of(name).is_some() => FileKind::Manifest,
         Place::Product if is_prose => FileKind::Doc,
         Place::Product if !is_code || is_generated || is_configuration(&lower) => FileKind::Other,
         Place::Product if lower.starts_with("example_") && lower.ends_with("_test.go") => FileKind::Example,

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use codeyard_ecosystems::metadata::{self, PackageManifest};
 use codeyard_files::gate::RootReader;
 use codeyard_index::Language;
 use codeyard_process::git::Git;
@@ -16,7 +17,6 @@ use crate::artifacts::repository::{FileKind, InventoryFile, LanguageShare, Omitt
 use crate::limits::{
     MAX_INVENTORY_FILE_BYTES, MAX_INVENTORY_FILES, MAX_PACKAGE_MANIFEST_BYTES, MAX_TREE_LISTING_BYTES,
 };
-use crate::manifests;
 use crate::repository::checkout::CheckedOut;
 use crate::repository::file_kinds::{kind_of, rank};
 use crate::repository::git_errors::{of_io, of_local};
@@ -250,7 +250,7 @@ fn manifests_of(
     reader: &RootReader,
     sites: &Sites,
     stop: &StopFlag,
-) -> Vec<crate::artifacts::repository::PackageManifest> {
+) -> Vec<PackageManifest> {
     let mut paths = paths_of(inventory, FileKind::Manifest);
     paths.sort_by_key(|path| path.matches('/').count());
     paths.truncate(MAX_MANIFESTS);
@@ -265,7 +265,8 @@ fn manifests_of(
         let folder = path.rfind('/').map_or("", |at| &path[..=at]);
         let beside = format!("{folder}tsconfig.json");
         let has_typescript = inventory.files.binary_search_by(|file| file.path.as_str().cmp(&beside)).is_ok();
-        if let Some(manifest) = manifests::read(&path, &content, has_typescript, sites) {
+        if let Some(mut manifest) = metadata::read(&path, &content, has_typescript) {
+            manifest.platforms.retain(|platform| sites.platforms.contains_key(platform));
             found.push(manifest);
             texts.push(String::from_utf8_lossy(&content).into_owned());
         }
@@ -276,7 +277,7 @@ fn manifests_of(
         let is_read = is_listed && reader.read(Path::new(path), MAX_PACKAGE_MANIFEST_BYTES, &mut content).is_ok();
         is_read.then(|| String::from_utf8_lossy(&content).into_owned())
     };
-    manifests::inherit(&mut found, &texts, &read);
+    metadata::inherit(&mut found, &texts, &read);
     found
 }
 

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use codeyard_ecosystems::{cargo, go, npm, python};
+
 use crate::request::sites::Sites;
 
 /// What is known of a repository.
@@ -49,10 +51,10 @@ const MARGIN: u32 = 20;
 
 /// Files at the top of a repository, and the platform whose package they describe.
 const MANIFESTS: [(&str, &str); 20] = [
-    ("setup.py", "python"),
-    ("setup.cfg", "python"),
-    ("pyproject.toml", "python"),
-    ("package.json", "javascript"),
+    (python::SETUP_PROGRAM, "python"),
+    (python::SETUP_CONFIGURATION, "python"),
+    (python::MANIFEST, "python"),
+    (npm::MANIFEST, "javascript"),
     ("tsconfig.json", "typescript"),
     ("pom.xml", "java"),
     ("build.gradle", "java"),
@@ -63,12 +65,12 @@ const MANIFESTS: [(&str, &str); 20] = [
     ("CMakeLists.txt", "cpp"),
     (".vcxproj", "cpp"),
     ("conanfile.py", "cpp"),
-    ("go.mod", "go"),
+    (go::MANIFEST, "go"),
     ("Gemfile", "ruby"),
     (".gemspec", "ruby"),
     ("composer.json", "php"),
     ("Package.swift", "swift"),
-    ("Cargo.toml", "rust"),
+    (cargo::MANIFEST, "rust"),
 ];
 
 impl InferredField {

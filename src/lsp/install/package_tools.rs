@@ -10,6 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use codeyard_ecosystems::npm::MANIFEST;
+
 use super::{InstallError, InstallStep, io_error};
 use crate::registry::InstallSource;
 use codeyard_process::tool::{Tool, ToolOutcome};
@@ -103,7 +105,7 @@ impl PackageFetch<'_> {
     fn npm(&self, packages: &[String]) -> Result<(), InstallError> {
         let npm = self.tool("npm", "install Node.js with npm (https://nodejs.org)")?;
         // Without a manifest npm would look for a project in the parent folders.
-        let manifest = self.staging.join("package.json");
+        let manifest = self.staging.join(MANIFEST);
         fs::write(&manifest, "{\"private\": true}\n").map_err(io_error("cannot write", &manifest))?;
         let prefix = text(self.staging);
         let options = ["--no-audit", "--no-fund", "--ignore-scripts", "--no-progress", "--loglevel=error"];

@@ -26,7 +26,7 @@ pub use language_index::LanguageIndex;
 pub use launch::{LaunchConfig, LaunchPaths, refresh_copies};
 pub use libraries::{MissingLibrary, NODE_INSTALLERS, missing_library};
 pub use loader::RegistryError;
-pub use manifests::{PYTHON_PACKAGE_FILES, parse_jsonc, pnpm_packages, python_environment};
+pub use manifests::python_environment;
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
 pub use quirks::{MissedChange, Quirks, UnlistedCallers};

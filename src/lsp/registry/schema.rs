@@ -229,10 +229,12 @@ impl ProjectInference {
         match self {
             Self::CompileDatabase => "compile_commands.json",
             Self::TypescriptDocument | Self::TypescriptExternal => "tsconfig.json",
-            Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports => "pyproject.toml",
+            Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports => {
+                codeyard_ecosystems::python::MANIFEST
+            }
             Self::JavaPackages => "pom.xml",
-            Self::GoModules => "go.mod",
-            Self::CargoPackages => "Cargo.toml",
+            Self::GoModules => codeyard_ecosystems::go::MANIFEST,
+            Self::CargoPackages => codeyard_ecosystems::cargo::MANIFEST,
         }
     }
 }

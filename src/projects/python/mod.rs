@@ -15,7 +15,8 @@ mod standard_library;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{DiskFiles, MarkerFiles, PYTHON_PACKAGE_FILES, ProjectInference};
+use codeyard_ecosystems::python::PACKAGE_FILES;
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
 
 use self::environment::VirtualEnvironment;
 use self::imports::imports_of;
@@ -355,7 +356,7 @@ fn install_command(root: &Path, environment: Option<&str>) -> String {
     // The name of a module isn't always that of its package, so none is suggested.
     let what = match () {
         () if has("requirements.txt") => "-r requirements.txt",
-        () if PYTHON_PACKAGE_FILES.iter().any(|name| has(name)) => "-e .",
+        () if PACKAGE_FILES.iter().any(|name| has(name)) => "-e .",
         () => "PACKAGE",
     };
     format!("{make}{}/bin/pip install {what}", environment.unwrap_or(".venv"))

@@ -7,7 +7,9 @@
 
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{ConfiguredScope, DiskFiles, MarkerFiles, parse_jsonc};
+use codeyard_ecosystems::jsonc;
+use codeyard_ecosystems::python::{MANIFEST, settings};
+use codeyard_lsp::registry::{ConfiguredScope, DiskFiles, MarkerFiles};
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
@@ -16,7 +18,7 @@ use crate::limits::MAX_UNKNOWN_FILES;
 use crate::prepare::ProjectRequest;
 
 /// The files that hold such configurations.
-pub(super) const CONFIGURATIONS: [&str; 3] = ["ty.toml", "pyrightconfig.json", "pyproject.toml"];
+pub(super) const CONFIGURATIONS: [&str; 3] = ["ty.toml", "pyrightconfig.json", MANIFEST];
 /// Names of folders that ty excludes at any depth, unless a pattern with `!` includes them.
 const TY_EXCLUDED: [&str; 20] = [
     ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".mypy_cache", ".nox", ".pants.d", ".pytype",
@@ -82,8 +84,8 @@ impl Scope {
     /// ty reads `ty.toml`, and `pyproject.toml` only where there is none.
     fn of_ty(text: &dyn Fn(&str) -> Option<String>) -> Self {
         let (file, table) = match text("ty.toml") {
-            Some(own) => ("ty.toml", toml_table(&own, &["src"])),
-            None => ("pyproject.toml", toml_table(&text("pyproject.toml").unwrap_or_default(), &["tool", "ty", "src"])),
+            Some(own) => ("ty.toml", settings(&own, &["src"])),
+            None => (MANIFEST, settings(&text(MANIFEST).unwrap_or_default(), &["tool", "ty", "src"])),
         };
         let table = table.unwrap_or_default();
         let (include, exclude) = (strings(table.get("include")), strings(table.get("exclude")));
@@ -99,11 +101,11 @@ impl Scope {
     /// pyright reads `pyrightconfig.json`, and `pyproject.toml` only where there is none.
     fn of_pyright(text: &dyn Fn(&str) -> Option<String>) -> Self {
         let (file, table) = match text("pyrightconfig.json") {
-            Some(own) => ("pyrightconfig.json", parse_jsonc(&own)),
+            Some(own) => ("pyrightconfig.json", jsonc::parse_object(&own)),
             None => {
-                let pyproject = text("pyproject.toml").unwrap_or_default();
-                let based = toml_table(&pyproject, &["tool", "basedpyright"]);
-                ("pyproject.toml", based.or_else(|| toml_table(&pyproject, &["tool", "pyright"])))
+                let pyproject = text(MANIFEST).unwrap_or_default();
+                let based = settings(&pyproject, &["tool", "basedpyright"]);
+                (MANIFEST, based.or_else(|| settings(&pyproject, &["tool", "pyright"])))
             }
         };
         let table = table.unwrap_or_default();
@@ -161,12 +163,6 @@ impl PathPattern {
 
 fn patterns<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<PathPattern> {
     texts.into_iter().filter_map(|text| PathPattern::parse(text)).collect()
-}
-
-/// The table at `keys` of a TOML text.
-fn toml_table(text: &str, keys: &[&str]) -> Option<Value> {
-    let value: Value = toml::from_str(text).ok()?;
-    keys.iter().try_fold(&value, |table, key| table.get(key)).cloned()
 }
 
 fn strings(value: Option<&Value>) -> Vec<String> {

@@ -4,9 +4,11 @@
 //! file that they are written in. Only files inside the workspace root are read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{MarkerFiles, parse_jsonc};
+use codeyard_ecosystems::jsonc;
+use codeyard_files::gate::normal;
+use codeyard_lsp::registry::MarkerFiles;
 use serde_json::{Map, Value};
 
 use super::file_patterns::{FilePattern, PatternUse};
@@ -89,7 +91,7 @@ impl ConfigurationReader<'_> {
         let is_jsconfig = path.file_name().is_some_and(|name| name == "jsconfig.json");
         let allows_javascript = settings.allow_js.or(settings.check_js).unwrap_or(is_jsconfig);
         let absolute = |(base, texts): &(PathBuf, Vec<String>)| -> BTreeSet<PathBuf> {
-            texts.iter().filter_map(|text| normalized(&base.join(with_folder(text, folder)))).collect()
+            texts.iter().map(|text| normal(&base.join(with_folder(text, folder)))).collect()
         };
         let patterns = |list: &(PathBuf, Vec<String>), usage: PatternUse| -> Vec<FilePattern> {
             list.1.iter().filter_map(|text| FilePattern::new(&list.0, &with_folder(text, folder), usage)).collect()
@@ -120,7 +122,7 @@ impl ConfigurationReader<'_> {
     /// Merges the configuration `path`, after those that it extends, into `settings`. Returns its own text as a value.
     fn merge(self, path: &Path, settings: &mut Settings, budget: &mut usize) -> Value {
         let text = if self.disk.exists(path) { self.disk.read_text(path, self.top) } else { String::new() };
-        let own = parse_jsonc(&text).unwrap_or_default();
+        let own = jsonc::parse_object(&text).unwrap_or_default();
         let folder = path.parent().unwrap_or(path);
         for base in strings(own.get("extends")) {
             let Some(left) = budget.checked_sub(1) else { break };
@@ -174,15 +176,15 @@ impl ConfigurationReader<'_> {
             all.into_iter().find(|path| path.starts_with(self.top) && self.disk.exists(path))
         };
         if name.starts_with("./") || name.starts_with("../") || name.starts_with('/') || name == "." || name == ".." {
-            return candidates(normalized(&folder.join(name))?);
+            return candidates(normal(&folder.join(name)));
         }
         let folders = folder.ancestors().take_while(|folder| folder.starts_with(self.top));
-        folders.into_iter().find_map(|folder| candidates(normalized(&folder.join("node_modules").join(name))?))
+        folders.into_iter().find_map(|folder| candidates(normal(&folder.join("node_modules").join(name))))
     }
 
     /// The configuration that `references` names. A folder means the `tsconfig.json` in it.
     fn reference(self, folder: &Path, path: &str) -> Option<PathBuf> {
-        let target = normalized(&folder.join(path))?;
+        let target = normal(&folder.join(path));
         let is_file = target.extension().is_some_and(|extension| extension == "json");
         let target = if is_file { target } else { target.join("tsconfig.json") };
         (target.starts_with(self.top) && self.disk.exists(&target)).then_some(target)
@@ -206,7 +208,7 @@ impl Configuration {
 fn outputs(settings: &Settings, folder: &Path) -> Outputs {
     let absolute = |place: &Option<(PathBuf, String)>| {
         let (base, name) = place.as_ref()?;
-        normalized(&base.join(with_folder(name, folder)))
+        Some(normal(&base.join(with_folder(name, folder))))
     };
     let written = absolute(&settings.declaration_dir).or_else(|| absolute(&settings.out_dir));
     Outputs {
@@ -223,12 +225,12 @@ fn aliases(settings: &Settings, folder: &Path) -> BTreeMap<String, Vec<PathBuf>>
         let base = settings.base_url.as_ref().unwrap_or(own);
         for (name, places) in paths {
             let places = strings(Some(places));
-            let absolute = places.iter().filter_map(|place| normalized(&base.join(with_folder(place, folder))));
+            let absolute = places.iter().map(|place| normal(&base.join(with_folder(place, folder))));
             aliases.insert(name.clone(), absolute.collect());
         }
     }
-    if let Some(base) = settings.base_url.as_ref().and_then(|base| normalized(base)) {
-        aliases.entry("*".to_owned()).or_insert_with(|| vec![base.join("*")]);
+    if let Some(base) = &settings.base_url {
+        aliases.entry("*".to_owned()).or_insert_with(|| vec![normal(base).join("*")]);
     }
     aliases
 }
@@ -247,18 +249,4 @@ fn with_folder(text: &str, folder: &Path) -> String {
         Some(rest) => format!("{}{rest}", folder.display()),
         None => text.to_owned(),
     }
-}
-
-/// The absolute path without `.` and `..`.
-pub(super) fn normalized(path: &Path) -> Option<PathBuf> {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if !normal.pop() => return None,
-            Component::ParentDir => {}
-            other => normal.push(other),
-        }
-    }
-    Some(normal)
 }

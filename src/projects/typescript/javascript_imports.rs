@@ -8,13 +8,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use codeyard_ecosystems::npm::MAX_SPECIFIER_BYTES;
 use codeyard_files::gate::read_below;
 use codeyard_lsp::registry::MarkerFiles;
 
 use super::module_names::ModuleNames;
 use super::packages::Packages;
 use super::projects::AssignedFiles;
-use crate::limits::{MAX_INFERRED_FILES, MAX_SCANNED_BYTES, MAX_SPECIFIER_BYTES};
+use crate::limits::{MAX_INFERRED_FILES, MAX_SCANNED_BYTES};
 use crate::memory::ProjectMemory;
 
 /// Extensions of JavaScript.

@@ -17,11 +17,11 @@ mod packages;
 mod projects;
 #[cfg(test)]
 mod tests;
-mod workspaces;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use codeyard_ecosystems::npm::PNPM_WORKSPACE;
 use codeyard_lsp::registry::{CachedFiles, MarkerFiles, ProjectInference};
 use serde_json::{Value, json};
 
@@ -158,7 +158,7 @@ fn ambiguous_aliases(assigned: &AssignedFiles<'_>) -> Option<UnresolvedNames> {
 pub(crate) fn reads(file: &Path) -> bool {
     // Configurations may extend files of any name.
     file.extension().is_some_and(|extension| extension == "json")
-        || file.file_name().is_some_and(|name| name == workspaces::PNPM_WORKSPACE)
+        || file.file_name().is_some_and(|name| name == PNPM_WORKSPACE)
 }
 
 /// The files of the inferred project: those nearest to the root first, at most [`MAX_INFERRED_FILES`], sorted by path.

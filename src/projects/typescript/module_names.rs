@@ -8,19 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
+use codeyard_ecosystems::npm::{matched, split_package};
+use codeyard_files::gate::normal;
 use codeyard_lsp::registry::MarkerFiles;
-use serde_json::Value;
 
-use super::configuration::normalized;
 use super::packages::Packages;
-use crate::limits::MAX_SPECIFIER_BYTES;
 
 /// Extensions of modules, in the order in which they are tried.
 pub(super) const EXTENSIONS: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 /// An extension in a specifier, and the extensions of the files that it also means.
 const WRITTEN_AS: [(&str, &[&str]); 3] = [("js", &["ts", "tsx", "jsx"]), ("mjs", &["mts"]), ("cjs", &["cts"])];
-/// Members of `package.json` that name the module of the whole package.
-const MAIN: [&str; 4] = ["main", "module", "browser", "types"];
 
 /// What specifiers are looked up in.
 pub(super) struct ModuleNames<'a> {
@@ -52,14 +49,13 @@ impl<'a> ModuleNames<'a> {
             places.extend(self.in_package(specifier));
             places
         };
-        places.iter().filter_map(|place| self.module(&normalized(place)?)).collect()
+        places.iter().filter_map(|place| self.module(&normal(place))).collect()
     }
 
     /// The name of the package of the tree that a specifier names, its folder, and the path below the name.
     pub(super) fn package<'s>(&self, specifier: &'s str) -> Option<(&'s str, &'a Path, &'s str)> {
-        let name = package_name(specifier);
-        let folder = self.by_name.get(name)?;
-        Some((name, folder, specifier[name.len()..].trim_start_matches('/')))
+        let (name, rest) = split_package(specifier)?;
+        Some((name, self.by_name.get(name)?, rest))
     }
 
     /// Whether a configuration gives a name a place: by a pattern for such names, or by one for all names that leads to a module.
@@ -83,9 +79,8 @@ impl<'a> ModuleNames<'a> {
     /// Whether a specifier names a package of the tree that the file's configuration can't find: neither a pattern of names nor a
     /// `node_modules` leads there.
     pub(super) fn is_unlinked(&self, from: &Path, specifier: &str, disk: &dyn MarkerFiles) -> bool {
-        let name = package_name(specifier);
-        let folder = from.parent().filter(|_| self.by_name.contains_key(name) && !self.has_pattern(specifier));
-        folder.is_some_and(|folder| !self.packages.is_installed(folder, name, disk))
+        let Some((name, ..)) = self.package(specifier).filter(|_| !self.has_pattern(specifier)) else { return false };
+        from.parent().is_some_and(|folder| !self.packages.is_installed(folder, name, disk))
     }
 
     /// The file that a path without its extension means, or a folder.
@@ -103,36 +98,22 @@ impl<'a> ModuleNames<'a> {
     /// `#name`, by the nearest `package.json`.
     fn own_import(&self, folder: &Path, specifier: &str) -> Vec<PathBuf> {
         let Some((package, manifest)) = self.packages.nearest(folder) else { return vec![] };
-        let Some(imports) = manifest.get("imports") else { return vec![] };
-        entries(imports, specifier).into_iter().map(|target| package.join(target)).collect()
+        manifest.import_targets(specifier).into_iter().map(|target| package.join(target)).collect()
     }
 
     /// `name` and `@scope/name/path`, where the package is in the tree.
     fn in_package(&self, specifier: &str) -> Vec<PathBuf> {
-        let name = package_name(specifier);
-        let rest = &specifier[name.len()..];
-        let Some(package) = self.by_name.get(name) else { return vec![] };
-        let rest = rest.trim_start_matches('/');
+        let Some((_, package, rest)) = self.package(specifier) else { return vec![] };
         let mut places = Vec::new();
         if let Some(manifest) = self.packages.manifest(package) {
-            let key = if rest.is_empty() { ".".to_owned() } else { format!("./{rest}") };
-            let exports = manifest.get("exports").map(|exports| entries(exports, &key)).unwrap_or_default();
-            places.extend(exports.into_iter().map(|target| package.join(target)));
+            places.extend(manifest.export_targets(rest).into_iter().map(|target| package.join(target)));
             if rest.is_empty() {
-                let main = MAIN.iter().filter_map(|member| manifest.get(*member)?.as_str());
-                places.extend(main.map(|target| package.join(target)));
+                places.extend(manifest.modules().into_iter().map(|target| package.join(target)));
             }
         }
         places.extend([package.join(rest), package.join("src").join(rest)]);
         places
     }
-}
-
-/// `name` of `name/path`, and `@scope/name` of `@scope/name/path`.
-fn package_name(specifier: &str) -> &str {
-    let depth = if specifier.starts_with('@') { 2 } else { 1 };
-    let end = specifier.match_indices('/').nth(depth - 1).map_or(specifier.len(), |(at, _)| at);
-    &specifier[..end]
 }
 
 /// Where the name patterns look for a name.
@@ -143,60 +124,6 @@ fn aliased(aliases: &BTreeMap<String, Vec<PathBuf>>, name: &str) -> Vec<PathBuf>
         places.extend(targets.iter().map(|target| PathBuf::from(target.to_string_lossy().replacen('*', middle, 1))));
     }
     places
-}
-
-/// The targets of a name in `imports` or `exports` of a `package.json`, of all conditions.
-pub(super) fn entries(map: &Value, name: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let is_map = map.as_object().is_some_and(|map| map.keys().any(|key| key.starts_with(['.', '#'])));
-    if !is_map {
-        if name == "." {
-            collect(map, "", &mut found);
-        }
-        return found;
-    }
-    for (pattern, target) in map.as_object().into_iter().flatten() {
-        if let Some(middle) = matched(pattern, name) {
-            collect(target, middle, &mut found);
-        }
-    }
-    found
-}
-
-/// The paths that a manifest exports below the package's name, with their targets under all conditions. `*` stays in both.
-pub(super) fn exported_paths(manifest: &Value) -> Vec<(&str, Vec<String>)> {
-    let map = manifest.get("exports").and_then(Value::as_object);
-    let paths = map.into_iter().flatten().filter_map(|(key, target)| Some((key.strip_prefix("./")?, target)));
-    let with_targets = paths.map(|(path, target)| {
-        let mut targets = Vec::new();
-        collect(target, "*", &mut targets);
-        targets.retain(|target| target.matches('*').count() == path.matches('*').count());
-        (path, targets)
-    });
-    with_targets.collect()
-}
-
-/// What `*` in a pattern stands for. Without `*` it is empty.
-pub(super) fn matched<'n>(pattern: &str, name: &'n str) -> Option<&'n str> {
-    match pattern.split_once('*') {
-        None => (pattern == name).then_some(""),
-        Some((before, after)) => name.strip_prefix(before)?.strip_suffix(after),
-    }
-}
-
-/// All strings in nested conditions.
-fn collect(target: &Value, middle: &str, found: &mut Vec<String>) {
-    let mut waiting = vec![target];
-    while let Some(next) = waiting.pop() {
-        match next {
-            // A path of many `*` would become huge.
-            Value::String(path) if path.len() + path.matches('*').count() * middle.len() > MAX_SPECIFIER_BYTES => {}
-            Value::String(path) => found.push(path.replace('*', middle)),
-            Value::Array(all) => waiting.extend(all),
-            Value::Object(conditions) => waiting.extend(conditions.values()),
-            _ => {}
-        }
-    }
 }
 
 #[cfg(test)]
@@ -249,8 +176,6 @@ mod tests {
         for specifier in ["exacts", "@x", "@x/none", "v/none", "#none", "fs", "", "/", "../../../../j", "~/"] {
             assert!(lead("/r/src/a.ts", specifier).is_empty(), "{specifier}");
         }
-        let huge = json!({"#x/*": "*".repeat(1_000_000)});
-        assert_eq!(entries(&huge, &format!("#x/{}", "y".repeat(1_000_000))), [""; 0]);
         // Another package has no such imports.
         assert!(lead("/r/pk/w/index.js", "#j").is_empty());
     }

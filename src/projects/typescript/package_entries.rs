@@ -6,14 +6,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use codeyard_ecosystems::npm::PackageJson;
+use codeyard_files::gate::normal;
 use codeyard_lsp::limits::MAX_MARKER_BYTES;
 use codeyard_lsp::registry::MarkerFiles;
-use serde_json::Value;
 
-use super::configuration::normalized;
-use super::module_names::{EXTENSIONS, ModuleNames, entries, matched};
+use super::module_names::{EXTENSIONS, ModuleNames};
 use super::packages::Packages;
-use crate::limits::MAX_SPECIFIER_BYTES;
 
 /// Extensions of declarations, longer than what a path calls its extension.
 const DECLARATIONS: [&str; 3] = [".d.ts", ".d.mts", ".d.cts"];
@@ -30,14 +29,10 @@ const TRIED: [(&str, &[&str]); 8] = [
 ];
 /// Endings of the files that a target without an extension means.
 const ADDED: [&str; 9] = [".ts", ".tsx", ".d.ts", ".js", ".jsx", "/index.ts", "/index.tsx", "/index.d.ts", "/index.js"];
-/// Members of `package.json` that name the module with the types of the whole package. The first one counts.
-const MAIN: [&str; 3] = ["types", "typings", "main"];
 /// The kinds of import. A file's kind isn't known.
 const IMPORT_KINDS: [&str; 2] = ["import", "require"];
 /// Folders of a build in each other, `dist/esm/`, that stand for the folder of the sources.
 const MAX_BUILD_FOLDERS: usize = 3;
-/// How deep conditions of `exports` are nested at most.
-const MAX_CONDITIONS_DEPTH: usize = 16;
 
 /// What an import leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +89,8 @@ impl<'a> PackageEntries<'a> {
             return *known;
         }
         let targets = self.packages.manifest(package).map_or_else(Vec::new, |manifest| match rest {
-            "" => whole_package(manifest),
-            _ => manifest.get("exports").map(|exports| entries(exports, &format!("./{rest}"))).unwrap_or_default(),
+            "" => manifest.whole_package(),
+            _ => manifest.export_targets(rest),
         });
         let fallbacks = [package.join(rest), package.join("src").join(rest)];
         let sources = targets.iter().flat_map(|target| sources_of_built(self.names, package, target, rest.is_empty()));
@@ -110,19 +105,18 @@ impl<'a> PackageEntries<'a> {
         entry
     }
 
-    fn by_manifest(&self, package: &Path, manifest: &Value, rest: &str, conditions: &[String]) -> Entry {
-        if let Some(exports) = manifest.get("exports").filter(|exports| !exports.is_null()) {
-            let name = if rest.is_empty() { ".".to_owned() } else { format!("./{rest}") };
-            let found = IMPORT_KINDS.iter().filter_map(|kind| exported(exports, &name, (kind, conditions)));
+    fn by_manifest(&self, package: &Path, manifest: &PackageJson, rest: &str, conditions: &[String]) -> Entry {
+        if manifest.has_exports() {
+            let found = IMPORT_KINDS.iter().filter_map(|kind| manifest.chosen_export(rest, (kind, conditions)));
             let all: Vec<Entry> = found.map(|target| self.of_target(package, &target)).collect();
             let is_usable = all.contains(&Entry::Usable);
             return all.first().copied().filter(|_| !is_usable).unwrap_or(Entry::Usable);
         }
-        if manifest.get("typesVersions").is_some() {
+        if manifest.has_versioned_types() {
             return Entry::Usable;
         }
         let index = package.join(rest);
-        match main(manifest).filter(|_| rest.is_empty()) {
+        match manifest.typed_main().filter(|_| rest.is_empty()) {
             Some(target) if self.found(&index).is_none() => self.of_target(package, target),
             Some(target) => in_folder(package, target)
                 .and_then(|place| self.found(&place))
@@ -199,26 +193,20 @@ impl<'a> PackageEntries<'a> {
         }
         let Some((_, url)) = text.rsplit_once("sourceMappingURL=") else { return false };
         let url = url.trim();
-        let named = file.parent().and_then(|folder| normalized(&folder.join(url)));
+        let named = file.parent().map(|folder| normal(&folder.join(url)));
         url.starts_with("data:") || named.is_some_and(|map| map.starts_with(self.top) && self.disk.exists(&map))
     }
 }
 
 /// A path of a manifest, unless it leads out of the package.
 pub(super) fn in_folder(package: &Path, target: &str) -> Option<PathBuf> {
-    normalized(&package.join(target)).filter(|place| place.starts_with(package))
-}
-
-/// The member of a manifest that names the module with the types of the whole package.
-fn main(manifest: &Value) -> Option<&str> {
-    MAIN.iter().find_map(|member| manifest.get(*member)?.as_str().filter(|target| !target.is_empty()))
+    Some(normal(&package.join(target))).filter(|place| place.starts_with(package))
 }
 
 /// Where the source of a target may be that a build writes: none if the target is a file of the tree. Of the `whole` package it may be in a folder
 /// less deep.
 pub(super) fn sources_of_built(names: &ModuleNames<'_>, package: &Path, target: &str, whole: bool) -> Vec<String> {
-    let is_in_tree = |place: PathBuf| meant(&place).iter().any(|file| names.holds(file));
-    if normalized(&package.join(target)).is_none_or(is_in_tree) {
+    if meant(&normal(&package.join(target))).iter().any(|file| names.holds(file)) {
         return vec![];
     }
     let mut sources = sources_of(target);
@@ -237,13 +225,6 @@ fn sources_of(target: &str) -> Vec<String> {
         of_declaration.or_else(|| extensions.find_map(|extension| target.strip_suffix(extension)?.strip_suffix('.')));
     let parts: Vec<&str> = stem.unwrap_or(target).split('/').collect();
     (1..parts.len().min(MAX_BUILD_FOLDERS + 1)).map(|built| format!("src/{}", parts[built..].join("/"))).collect()
-}
-
-/// What the name of a whole package may lead to.
-pub(super) fn whole_package(manifest: &Value) -> Vec<String> {
-    let exports = manifest.get("exports").filter(|exports| !exports.is_null());
-    let exported = exports.and_then(|exports| exported(exports, ".", (IMPORT_KINDS[0], &[])));
-    main(manifest).map(str::to_owned).into_iter().chain(exported).collect()
 }
 
 /// `index` of `index.d.ts`; `None` for other files.
@@ -267,38 +248,6 @@ fn meant(place: &Path) -> Vec<PathBuf> {
     match TRIED.iter().find(|(known, _)| Some(*known) == extension) {
         Some((_, tried)) => tried.iter().map(|ending| place.with_extension(ending)).collect(),
         None => ADDED.iter().map(|ending| PathBuf::from(format!("{}{ending}", place.display()))).collect(),
-    }
-}
-
-/// The target of a name in `exports` for one kind of import. `None` if it isn't exported.
-fn exported(exports: &Value, name: &str, wanted: (&str, &[String])) -> Option<String> {
-    let map = exports.as_object().filter(|map| map.keys().any(|key| key.starts_with('.')));
-    let Some(map) = map else { return (name == ".").then(|| chosen(exports, "", wanted, 0))? };
-    if let Some(target) = map.get(name).filter(|_| !name.contains('*')) {
-        return chosen(target, "", wanted, 0);
-    }
-    let patterns = map.iter().filter_map(|(pattern, target)| {
-        let before = pattern.find('*')?;
-        Some((before, matched(pattern, name)?, target))
-    });
-    let (_, middle, target) = patterns.max_by_key(|(before, ..)| *before)?;
-    chosen(target, middle, wanted, 0)
-}
-
-/// The target that conditions lead to: added ones first, then `types`, which manifests must write first, and `default` last.
-fn chosen(target: &Value, middle: &str, wanted: (&str, &[String]), depth: usize) -> Option<String> {
-    let (kind, added) = wanted;
-    let next = |target: &Value| chosen(target, middle, wanted, depth + 1);
-    match target {
-        _ if depth > MAX_CONDITIONS_DEPTH => None,
-        Value::String(path) if path.len() + path.matches('*').count() * middle.len() > MAX_SPECIFIER_BYTES => None,
-        Value::String(path) => Some(path.replace('*', middle)),
-        Value::Array(all) => all.iter().find_map(next),
-        Value::Object(conditions) => {
-            let order = added.iter().map(String::as_str).chain(["types", kind, "node", "default"]);
-            order.into_iter().find_map(|condition| next(conditions.get(condition)?))
-        }
-        _ => None,
     }
 }
 

@@ -161,7 +161,7 @@ impl<'a> ImportedPackages<'a> {
     fn subject(self, folders: &[&Path], root: &Path) -> (String, bool) {
         let shown = |folder: &Path| {
             let below = folder.strip_prefix(root).or_else(|_| folder.strip_prefix(self.top)).unwrap_or(folder);
-            let name = || self.packages.manifest(folder)?.get("name")?.as_str().map(PathBuf::from);
+            let name = || self.packages.manifest(folder)?.name().map(PathBuf::from);
             let shown = if below.as_os_str().is_empty() { name().unwrap_or_default() } else { below.to_path_buf() };
             format!("`{}`", shown.display())
         };

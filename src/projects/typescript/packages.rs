@@ -4,33 +4,33 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::{MarkerFiles, NODE_INSTALLERS, parse_jsonc};
+use codeyard_ecosystems::folder_globs::FolderGlobs;
+use codeyard_ecosystems::npm::{MANIFEST, PNPM_WORKSPACE, PackageJson, members};
+use codeyard_lsp::registry::{MarkerFiles, NODE_INSTALLERS};
 use serde_json::{Value, json};
 
-use super::module_names::{self, ModuleNames};
-use super::package_entries::{in_folder, sources_of_built, whole_package};
-use super::workspaces::{Members, PNPM_WORKSPACE};
+use super::module_names::ModuleNames;
+use super::package_entries::{in_folder, sources_of_built};
 use crate::info::UnresolvedNames;
 use crate::limits::MAX_EXAMPLES;
+use crate::tree::folders_above;
 
 /// Packages of one workspace root whose names are resolved to their folders.
 const MAX_WORKSPACE_PACKAGES: usize = 1_000;
 
-/// Members of `package.json` that list dependencies.
-const DEPENDENCIES: [&str; 4] = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
-/// Package managers of Node that `packageManager` may name.
+/// Package managers of Node that a manifest may name.
 const INSTALLERS_BY_NAME: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 /// Beginnings of versions that mean a folder.
 const FOLDER_VERSIONS: [&str; 4] = ["file:", "link:", "portal:", "workspace:"];
 
 #[derive(Debug, Default)]
 pub(super) struct Packages {
-    /// By folder, its `package.json`.
-    by_folder: BTreeMap<PathBuf, Value>,
+    /// By folder, its manifest.
+    by_folder: BTreeMap<PathBuf, PackageJson>,
     /// Folders that hold files, and those above them.
     folders: BTreeSet<PathBuf>,
     /// By folder, the workspace that it is the root of.
-    workspaces: BTreeMap<PathBuf, Members>,
+    workspaces: BTreeMap<PathBuf, FolderGlobs>,
     top: PathBuf,
     /// The real paths of links and packages that were asked for.
     real: RefCell<BTreeMap<PathBuf, Option<PathBuf>>>,
@@ -47,24 +47,17 @@ pub(super) enum Link {
 
 /// Reads the `package.json` of each folder that is above one of `files`.
 pub(super) fn read(files: &[PathBuf], top: &Path, disk: &dyn MarkerFiles) -> Packages {
-    let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
-    for file in files {
-        for folder in file.ancestors().skip(1).take_while(|folder| folder.starts_with(top)) {
-            if !folders.insert(folder.into()) {
-                break;
-            }
-        }
-    }
+    let folders: BTreeSet<PathBuf> = folders_above(files, top).into_iter().map(Path::to_path_buf).collect();
     let manifests = folders.iter().filter_map(|folder| {
-        let path = folder.join("package.json");
+        let path = folder.join(MANIFEST);
         let text = disk.exists(&path).then(|| disk.read_text(&path, top))?;
-        Some((folder.clone(), parse_jsonc(&text)?))
+        Some((folder.clone(), PackageJson::parse(&text)?))
     });
-    let by_folder: BTreeMap<PathBuf, Value> = manifests.take(MAX_WORKSPACE_PACKAGES).collect();
+    let by_folder: BTreeMap<PathBuf, PackageJson> = manifests.take(MAX_WORKSPACE_PACKAGES).collect();
     let workspaces = by_folder.iter().filter_map(|(folder, manifest)| {
         let pnpm = folder.join(PNPM_WORKSPACE);
         let pnpm = if disk.exists(&pnpm) { disk.read_text(&pnpm, top) } else { String::new() };
-        Some((folder.clone(), Members::of(Some(manifest), &pnpm)?))
+        Some((folder.clone(), members(manifest, &pnpm)?))
     });
     let workspaces = workspaces.collect();
     Packages { by_folder, folders, workspaces, top: top.into(), real: RefCell::default() }
@@ -74,15 +67,16 @@ impl Packages {
     /// Packages with these manifests.
     #[cfg(test)]
     pub(super) fn of<const N: usize>(top: &Path, manifests: [(&str, Value); N]) -> Self {
-        let by_folder = manifests.into_iter().map(|(folder, manifest)| (folder.into(), manifest)).collect();
-        Self { by_folder, top: top.into(), ..Self::default() }
+        let read = |manifest: Value| PackageJson::parse(&manifest.to_string()).unwrap();
+        let by_folder = manifests.into_iter().map(|(folder, manifest)| (folder.into(), read(manifest)));
+        Self { by_folder: by_folder.collect(), top: top.into(), ..Self::default() }
     }
 
     /// The folders of the packages, by name. If several have a name, a member of a workspace has it, else the first folder by path.
     pub(super) fn by_name(&self) -> BTreeMap<&str, &Path> {
         let mut names: BTreeMap<&str, &Path> = BTreeMap::new();
         for (folder, manifest) in &self.by_folder {
-            let Some(name) = manifest.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
+            let Some(name) = manifest.name().filter(|name| !name.is_empty()) else {
                 continue;
             };
             let is_better = |known: &Path| self.workspace(known).is_none() && self.workspace(folder).is_some();
@@ -93,36 +87,38 @@ impl Packages {
         names
     }
 
-    pub(super) fn manifest(&self, folder: &Path) -> Option<&Value> {
+    pub(super) fn manifest(&self, folder: &Path) -> Option<&PackageJson> {
         self.by_folder.get(folder)
     }
 
     /// The package that the files of a folder belong to.
-    pub(super) fn nearest(&self, folder: &Path) -> Option<(&Path, &Value)> {
+    pub(super) fn nearest(&self, folder: &Path) -> Option<(&Path, &PackageJson)> {
         let mut folders = folder.ancestors().take_while(|folder| folder.starts_with(&self.top));
-        folders.find_map(|folder| self.by_folder.get_key_value(folder)).map(|(folder, value)| (folder.as_path(), value))
+        folders
+            .find_map(|folder| self.by_folder.get_key_value(folder))
+            .map(|(folder, manifest)| (folder.as_path(), manifest))
     }
 
     /// Adds to compiler options where packages of the tree and installed types are.
     pub(super) fn add_to(&self, mut options: Value, names: &ModuleNames<'_>, disk: &dyn MarkerFiles) -> Value {
-        let Some(members) = options.as_object_mut() else { return options };
+        let Some(compiler_options) = options.as_object_mut() else { return options };
         let type_roots: Vec<PathBuf> = self.folders.iter().map(|folder| folder.join("node_modules/@types")).collect();
         let type_roots: Vec<PathBuf> = type_roots.into_iter().filter(|folder| disk.exists(folder)).collect();
         if !type_roots.is_empty() {
-            members.insert("typeRoots".into(), json!(type_roots));
-            members.insert("types".into(), json!(["*"]));
+            compiler_options.insert("typeRoots".into(), json!(type_roots));
+            compiler_options.insert("types".into(), json!(["*"]));
         }
         let mut paths = serde_json::Map::new();
         for (name, folder) in self.by_name() {
             let manifest = self.manifest(folder);
             // Sources come before what a build writes, so that it doesn't matter whether it has run.
-            let main = manifest.map(whole_package).unwrap_or_default();
+            let main = manifest.map(PackageJson::whole_package).unwrap_or_default();
             let sources = main.iter().flat_map(|target| sources_of_built(names, folder, target, true));
             let mut places: Vec<PathBuf> = sources.filter_map(|source| in_folder(folder, &source)).collect();
             places.extend([folder.to_path_buf(), folder.join("src"), folder.join("src/index")]);
             paths.insert(name.into(), json!(places));
             paths.insert(format!("{name}/*"), json!([folder.join("*"), folder.join("src/*")]));
-            let exported = manifest.map(module_names::exported_paths).unwrap_or_default();
+            let exported = manifest.map(PackageJson::exported_paths).unwrap_or_default();
             for (path, targets) in exported {
                 let sources = targets.iter().flat_map(|target| sources_of_built(names, folder, target, false));
                 let named = sources.chain(targets.iter().cloned());
@@ -136,20 +132,17 @@ impl Packages {
             }
         }
         if !paths.is_empty() {
-            members.insert("paths".into(), Value::Object(paths));
+            compiler_options.insert("paths".into(), Value::Object(paths));
         }
         options
     }
 
     /// Dependencies that are in no `node_modules`; `None` if there are none.
     pub(super) fn not_installed(&self, disk: &dyn MarkerFiles) -> Option<UnresolvedNames> {
-        let own: BTreeSet<&str> =
-            self.by_folder.values().filter_map(|manifest| manifest.get("name")?.as_str()).collect();
+        let own: BTreeSet<&str> = self.by_folder.values().filter_map(PackageJson::name).collect();
         let mut missing: BTreeSet<&str> = BTreeSet::new();
         for (folder, manifest) in &self.by_folder {
-            let lists =
-                ["dependencies", "devDependencies"].into_iter().filter_map(|key| manifest.get(key)?.as_object());
-            let names = lists.flat_map(|list| list.keys()).map(String::as_str);
+            let names = manifest.needed_packages();
             missing.extend(names.filter(|name| !own.contains(name) && !self.is_installed(folder, name, disk)));
         }
         if missing.is_empty() {
@@ -193,7 +186,7 @@ impl Packages {
         }
         let scripts =
             packages.iter().filter_map(|package| self.manifest(package)).filter(|manifest| has_build(manifest));
-        let name = scripts.map(|manifest| manifest.get("name").and_then(Value::as_str)).next()?;
+        let name = scripts.map(PackageJson::name).next()?;
         match installer {
             "pnpm" => Some("pnpm -r build".into()),
             "bun" => Some("bun run --filter '*' build".into()),
@@ -208,7 +201,7 @@ impl Packages {
         let mut above = package.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.top));
         above.find(|folder| {
             let below = package.strip_prefix(folder).unwrap_or(package);
-            self.workspaces.get(*folder).is_some_and(|members| members.hold(below))
+            self.workspaces.get(*folder).is_some_and(|members| members.name(below))
         })
     }
 
@@ -221,9 +214,9 @@ impl Packages {
     /// Whether an installation links a package for files in `folder`: it is a member of a workspace, or a dependency whose version is a
     /// folder. Other packages of the tree, such as those that tests read, only have the name of the one that is meant.
     pub(super) fn installs(&self, folder: &Path, name: &str, package: &Path) -> bool {
-        let version = |manifest: &Value| {
-            let versions = DEPENDENCIES.iter().filter_map(|key| manifest.get(key)?.get(name)?.as_str());
-            versions.into_iter().any(|version| FOLDER_VERSIONS.iter().any(|start| version.starts_with(start)))
+        let version = |manifest: &PackageJson| {
+            let mut versions = manifest.wanted_versions(name);
+            versions.any(|version| FOLDER_VERSIONS.iter().any(|start| version.starts_with(start)))
         };
         let mut above = folder.ancestors().take_while(|folder| folder.starts_with(&self.top));
         self.workspace(package).is_some() || above.any(|folder| self.manifest(folder).is_some_and(version))
@@ -253,12 +246,11 @@ impl Packages {
     }
 }
 
-/// The manager that `packageManager` of a `package.json` means: `pnpm@9.1.0`.
-fn installer_of(manifest: &Value) -> Option<&'static str> {
-    let (name, _) = manifest.get("packageManager")?.as_str()?.split_once('@')?;
+fn installer_of(manifest: &PackageJson) -> Option<&'static str> {
+    let name = manifest.installer()?;
     INSTALLERS_BY_NAME.into_iter().find(|installer| *installer == name)
 }
 
-fn has_build(manifest: &Value) -> bool {
-    manifest.get("scripts").and_then(|scripts| scripts.get("build")).is_some_and(Value::is_string)
+fn has_build(manifest: &PackageJson) -> bool {
+    manifest.has_script("build")
 }

@@ -1,5 +1,8 @@
 //! The command that installs the product, from the name of its package; the README proves it too if it shows the same.
 
+use codeyard_ecosystems::cargo::CargoManifest;
+use codeyard_ecosystems::npm::PackageJson;
+
 use super::ClaimLedger;
 use super::package::{PackageFacts, public_address};
 use crate::artifacts::facts::InstallCommand;
@@ -135,12 +138,8 @@ fn released_version(readme: &Readme, name: &str) -> Option<String> {
 fn is_private(package: &PackageFacts<'_>) -> bool {
     let Some(text) = package.manifest_text() else { return false };
     match package.manifest().map(|manifest| manifest.kind) {
-        Some(ManifestKind::Npm) => {
-            serde_json::from_str::<serde_json::Value>(&text.text).is_ok_and(|value| value["private"] == true)
-        }
-        Some(ManifestKind::Cargo) => toml::from_str::<toml::Table>(&text.text).is_ok_and(|table| {
-            table.get("package").and_then(|package| package.get("publish")?.as_bool()) == Some(false)
-        }),
+        Some(ManifestKind::Npm) => PackageJson::parse(&text.text).is_some_and(|parsed| parsed.is_private()),
+        Some(ManifestKind::Cargo) => CargoManifest::parse(&text.text).is_some_and(|parsed| parsed.is_unpublished()),
         _ => false,
     }
 }

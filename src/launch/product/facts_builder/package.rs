@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use codeyard_ecosystems::npm::PackageJson;
+use codeyard_ecosystems::python;
+
 use super::ClaimLedger;
 use crate::artifacts::facts::{Evidence, Fact};
 use crate::artifacts::repository::{FileKind, ManifestKind, ManifestValue, PackageManifest, RepoInventory};
@@ -292,9 +295,10 @@ fn kinds(platform: &str) -> &'static [ManifestKind] {
 fn kind_rank(platform: &str, manifest: &PackageManifest) -> usize {
     let file = manifest.path.rsplit('/').next().unwrap_or_default();
     let by_kind = kinds(platform).iter().position(|kind| *kind == manifest.kind).unwrap_or(9);
-    let by_file = ["pyproject.toml", "setup.cfg", "setup.py", "vcpkg.json", "CMakeLists.txt"]
-        .iter()
-        .position(|name| *name == file);
+    let by_file =
+        [python::MANIFEST, python::SETUP_CONFIGURATION, python::SETUP_PROGRAM, "vcpkg.json", "CMakeLists.txt"]
+            .iter()
+            .position(|name| *name == file);
     by_kind * 10 + by_file.unwrap_or(5)
 }
 
@@ -312,9 +316,7 @@ fn is_workspace(manifest: &PackageManifest, inventory: &RepoInventory, reader: &
         ManifestKind::Maven => return text.is_some_and(|text| text.text.contains("<packaging>pom</packaging>")),
         _ => return false,
     }
-    let value: serde_json::Value = text.and_then(|text| serde_json::from_str(&text.text).ok()).unwrap_or_default();
-    value["private"] == true
-        && (value.get("workspaces").is_some() || value.get("main").is_none() && value.get("exports").is_none())
+    text.and_then(|text| PackageJson::parse(&text.text)).is_some_and(|parsed| parsed.is_workspace_only())
 }
 
 /// An address without a password and without `.git`.

@@ -5,24 +5,12 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use toml::{Table, Value};
+use codeyard_ecosystems::cargo::{MANIFEST, PackageRole};
 
 use super::context::{ManifestContext, Membership};
 
-const NAME: &str = "Cargo.toml";
-
-/// The role of a `Cargo.toml`.
-enum PackageRole {
-    /// The root of a workspace.
-    Root { members: Vec<String>, exclude: Vec<String> },
-    /// A member of the workspace at this path.
-    Member(String),
-    /// Neither.
-    Plain,
-}
-
 pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
-    let Some(own) = context.nearest(NAME) else { return Membership::default() };
+    let Some(own) = context.nearest(MANIFEST) else { return Membership::default() };
     // A nearer marker of another kind (rust-project.json) means that Cargo isn't used.
     if context.marked.is_some_and(|marked| marked != own && marked.starts_with(own)) {
         return Membership::default();
@@ -34,7 +22,7 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
         }
         match &*role(context, folder) {
             PackageRole::Root { members, exclude } if folder == own || !excludes(folder, own, members, exclude) => {
-                return Membership::of(folder, NAME);
+                return Membership::of(folder, MANIFEST);
             }
             PackageRole::Member(workspace_path) => return named_workspace(context, folder, workspace_path),
             PackageRole::Root { .. } | PackageRole::Plain => {}
@@ -46,7 +34,7 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
 /// The workspace that the `package.workspace` in `folder` names, if it exists.
 fn named_workspace(context: &ManifestContext<'_>, folder: &Path, workspace_path: &str) -> Membership {
     match context.within(folder, workspace_path) {
-        Some(root) if matches!(*role(context, &root), PackageRole::Root { .. }) => Membership::of(&root, NAME),
+        Some(root) if matches!(*role(context, &root), PackageRole::Root { .. }) => Membership::of(&root, MANIFEST),
         _ => Membership::default(),
     }
 }
@@ -59,34 +47,6 @@ fn excludes(folder: &Path, own: &Path, members: &[String], exclude: &[String]) -
 }
 
 fn role(context: &ManifestContext<'_>, folder: &Path) -> Rc<PackageRole> {
-    let manifest = folder.join(NAME);
-    context.parsed(&manifest, || context.text(&manifest).map_or(PackageRole::Plain, |text| role_of(&text)))
-}
-
-fn role_of(text: &str) -> PackageRole {
-    let Ok(manifest) = text.parse::<Table>() else { return role_by_lines(text) };
-    let names = |value: Option<&Value>| {
-        let items = value.and_then(Value::as_array).into_iter().flatten();
-        items.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    if let Some(workspace) = manifest.get("workspace").and_then(Value::as_table) {
-        return PackageRole::Root {
-            members: names(workspace.get("members")),
-            exclude: names(workspace.get("exclude")),
-        };
-    }
-    let package = manifest.get("package").or_else(|| manifest.get("project"));
-    match package.and_then(|package| package.get("workspace")).and_then(Value::as_str) {
-        Some(workspace_path) => PackageRole::Member(workspace_path.to_owned()),
-        None => PackageRole::Plain,
-    }
-}
-
-/// A manifest that is being edited must not split its workspace.
-fn role_by_lines(text: &str) -> PackageRole {
-    let heads = |line: &str| line.starts_with("[workspace]") || line.starts_with("[workspace.");
-    match text.lines().any(|line| heads(line.trim())) {
-        true => PackageRole::Root { members: Vec::new(), exclude: Vec::new() },
-        false => PackageRole::Plain,
-    }
+    let manifest = folder.join(MANIFEST);
+    context.parsed(&manifest, || context.text(&manifest).map_or(PackageRole::Plain, |text| PackageRole::of(&text)))
 }

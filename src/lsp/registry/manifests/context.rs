@@ -1,8 +1,10 @@
 //! The input and the result of a manifest reader.
 
 use std::any::{Any, TypeId};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+
+use codeyard_files::gate::normal;
 
 use crate::registry::marker_files::MarkerFiles;
 
@@ -62,21 +64,7 @@ impl<'a> ManifestContext<'a> {
     /// The path that `path` means in `folder`, if it lies inside the workspace root. Links are not resolved, as in
     /// the tools.
     pub(super) fn within(&self, folder: &Path, path: &str) -> Option<PathBuf> {
-        let path = normalized(&folder.join(path))?;
+        let path = normal(&folder.join(path));
         path.starts_with(self.top()).then_some(path)
     }
-}
-
-/// The absolute path without `.` and `..`.
-fn normalized(path: &Path) -> Option<PathBuf> {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if !normal.pop() => return None,
-            Component::ParentDir => {}
-            other => normal.push(other),
-        }
-    }
-    Some(normal)
 }

@@ -8,17 +8,15 @@
 
 mod cargo;
 mod context;
-mod folder_globs;
 mod go;
-mod jsonc;
 mod node;
 mod python;
 mod tsconfig;
 
 pub(super) use context::{ManifestContext, Membership};
-pub use jsonc::parse_object as parse_jsonc;
-pub use node::pnpm_packages;
-pub use python::{PACKAGE_FILES as PYTHON_PACKAGE_FILES, environment as python_environment};
+pub use python::environment as python_environment;
+
+use codeyard_ecosystems::npm::{MANIFEST, PNPM_WORKSPACE};
 
 use super::schema::ManifestKind;
 
@@ -31,12 +29,12 @@ impl ManifestKind {
     /// Whether a file of this name may be read.
     pub(crate) fn reads(self, name: &str) -> bool {
         match self {
-            Self::Cargo => name == "Cargo.toml",
-            Self::Go => name == "go.work",
-            Self::Node => ["package.json", "pnpm-workspace.yaml"].contains(&name),
+            Self::Cargo => name == codeyard_ecosystems::cargo::MANIFEST,
+            Self::Go => name == codeyard_ecosystems::go::WORKSPACE,
+            Self::Node => [MANIFEST, PNPM_WORKSPACE].contains(&name),
             // References may name a configuration of any name.
             Self::TypeScript => name.ends_with(".json"),
-            Self::Python => name == python::MANIFEST,
+            Self::Python => name == codeyard_ecosystems::python::MANIFEST,
         }
     }
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use codeyard_ecosystems::jsonc;
 use serde_json::Value;
 
 use super::context::{ManifestContext, Membership};
-use super::jsonc;
 use crate::limits::MAX_PROJECT_REFERENCES;
 
 const NAME: &str = "tsconfig.json";

@@ -6,6 +6,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+use codeyard_ecosystems::cargo::MANIFEST;
+
 use super::build_stamp::is_build_file;
 use crate::compile_database::build_files::build_hints::read_script;
 use crate::info::UnresolvedNames;
@@ -119,7 +121,7 @@ pub(crate) fn build_command(tree: &Tree) -> Option<&'static str> {
         "bear -- make"
     } else if has("configure.ac") || has("configure.in") {
         "autoreconf -i && ./configure && bear -- make"
-    } else if has("build.rs") && has("Cargo.toml") {
+    } else if has("build.rs") && has(MANIFEST) {
         "bear -- cargo build"
     } else {
         return None;

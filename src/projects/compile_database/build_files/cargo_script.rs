@@ -2,6 +2,8 @@
 //!
 //! It looks at calls of `include`, `define`, `flag` and `std` with literals. Blocks whose condition names another system are skipped.
 
+use codeyard_ecosystems::cargo::{CargoManifest, MANIFEST};
+
 use super::build_hints::{Collector, names_other_system};
 
 /// Reads a `build.rs`.
@@ -9,7 +11,9 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
     if !text.contains("cc::") && !text.contains("cmake::") {
         return;
     }
-    let features = default_features(&collector.sibling_text("Cargo.toml").unwrap_or_default());
+    let manifest = collector.sibling_text(MANIFEST).unwrap_or_default();
+    let manifest = CargoManifest::parse(&manifest);
+    let features = manifest.as_ref().map(CargoManifest::default_features).unwrap_or_default();
     // One entry for each open brace: whether its block is for another system.
     let mut blocks: Vec<bool> = Vec::new();
     let mut condition = String::new();
@@ -43,17 +47,10 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
     }
 }
 
-/// The text of `default = [ … ]` in a `Cargo.toml`.
-fn default_features(manifest: &str) -> String {
-    let features = manifest.split("[features]").nth(1).unwrap_or_default();
-    let list = features.lines().skip_while(|line| !line.trim_start().starts_with("default")).collect::<String>();
-    list.split(']').next().unwrap_or_default().to_owned()
-}
-
 /// Whether a condition needs a feature that isn't on by default.
-fn is_off(condition: &str, features: &str) -> bool {
+fn is_off(condition: &str, features: &[&str]) -> bool {
     let mut needed = condition.split("feature").skip(1).filter_map(|rest| rest.split('"').nth(1));
-    needed.any(|feature| !features.contains(&format!("\"{feature}\"")))
+    needed.any(|feature| !features.contains(&feature))
 }
 
 fn calls(line: &str, collector: &mut Collector<'_>) {
@@ -100,8 +97,9 @@ mod tests {
 
     #[test]
     fn features_that_are_off_by_default_do_not_count() {
-        let features =
-            default_features("[package]\n[features]\nhttp2 = []\ndefault = [\n \"ssl\",\n]\nx = [\"http2\"]\n");
+        let manifest = "[package]\n[features]\nhttp2 = []\ndefault = [\n \"ssl\",\n]\nx = [\"http2\"]\n";
+        let manifest = CargoManifest::parse(manifest).unwrap();
+        let features = manifest.default_features();
         assert!(!is_off("if cfg!(feature = \"ssl\") {", &features));
         assert!(is_off("if cfg!(feature = \"http2\") {", &features) && !is_off("if x {", &features));
         let text = "cc::Build::new();\nif cfg!(feature = \"http2\") {\n    cfg.define(\"NO\", None);\n} else {\n    cfg.define(\"A\", None);\n}\n";

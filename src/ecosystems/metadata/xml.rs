@@ -2,8 +2,7 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{ManifestValues, cleaned, value};
-use crate::artifacts::repository::ManifestValue;
+use crate::values::{ManifestValue, ManifestValues, cleaned, value};
 
 /// Nodes of one manifest in XML.
 const MAX_MANIFEST_NODES: u32 = 100_000;

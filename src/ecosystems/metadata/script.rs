@@ -1,9 +1,7 @@
-//! Manifests that are programs or lines of text: `setup.py`, `setup.cfg`, `*.gemspec`, `Package.swift`, Gradle, `go.mod`, CMake and Conan.
+//! Manifests that are programs: `setup.py`, `*.gemspec`, `Package.swift`, Gradle, CMake and Conan.
 
 use super::literals::{GRADLE, PYTHON, RUBY, SWIFT, find};
-use super::toml_text::license_of_classifier;
-use super::{ManifestValues, line_at, value, window};
-use crate::artifacts::repository::ManifestValue;
+use crate::values::{ManifestValue, ManifestValues, license_of_classifier, line_at, value, window};
 
 /// Calls of one command that are looked at.
 const MAX_CALLS: usize = 1_000;
@@ -30,38 +28,6 @@ pub(super) fn setup_py(text: &str) -> ManifestValues {
         description: of("description"),
         license: of("license").or_else(classifier),
         requires: of("python_requires"),
-    }
-}
-
-/// The values of a `setup.cfg`.
-pub(super) fn setup_cfg(text: &str) -> ManifestValues {
-    let of = |section: &str, key: &str| {
-        let mut current = "";
-        for (index, line) in text.lines().enumerate() {
-            let trimmed = line.trim_end();
-            if let Some(name) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                current = name.trim();
-            } else if let Some((found, rest)) = trimmed.split_once(['=', ':'])
-                && current == section
-                && found.trim_end().replace('-', "_").eq_ignore_ascii_case(key)
-            {
-                // `attr: x` and `file: x` are computed.
-                let is_computed = ["attr:", "file:"].iter().any(|start| rest.trim_start().starts_with(start));
-                return if is_computed { None } else { value(rest, u32::try_from(index).ok()? + 1) };
-            }
-        }
-        None
-    };
-    let classifier = || {
-        let mut lines = text.lines().enumerate();
-        lines.find_map(|(index, line)| value(&license_of_classifier(line)?, u32::try_from(index).ok()? + 1))
-    };
-    ManifestValues {
-        name: of("metadata", "name"),
-        version: of("metadata", "version"),
-        description: of("metadata", "description").or_else(|| of("metadata", "summary")),
-        license: of("metadata", "license").or_else(classifier),
-        requires: of("options", "python_requires"),
     }
 }
 
@@ -116,19 +82,6 @@ pub(super) fn property(text: &str, key: &str) -> Option<ManifestValue> {
         let is_plain = found.trim() == key && !rest.contains("${");
         is_plain.then(|| value(rest, u32::try_from(index).ok()? + 1))?
     })
-}
-
-/// The values of a `go.mod`.
-pub(super) fn go_mod(text: &str) -> ManifestValues {
-    let of = |word: &str| -> Option<ManifestValue> {
-        text.lines().enumerate().find_map(|(index, line)| {
-            let rest = line.split("//").next()?.trim().strip_prefix(word)?.strip_prefix([' ', '\t'])?;
-            value(rest.trim().trim_matches('"'), u32::try_from(index).ok()? + 1)
-        })
-    };
-    let requires = of("go").and_then(|version| value(&format!("Go {}", version.text), version.line));
-    // In a path with a version, `example.org/a//b` doesn't occur, so `//` is a comment.
-    ManifestValues { name: of("module"), requires, ..ManifestValues::default() }
 }
 
 /// The values of a `conanfile.py`: the attributes of its class.

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 
 use super::literals::{GRADLE, find};
 use super::script::property;
-use super::toml_text::TomlText;
-use super::{ManifestValues, value, xml};
-use crate::artifacts::repository::{ManifestKind, ManifestValue, PackageManifest};
+use super::{ManifestKind, PackageManifest, xml};
+use crate::cargo::CargoManifest;
+use crate::values::{ManifestValue, ManifestValues, value};
 
 /// Reads a file of the repository as text.
-pub(crate) type ReadText<'r> = dyn Fn(&str) -> Option<String> + 'r;
+pub type ReadText<'r> = dyn Fn(&str) -> Option<String> + 'r;
 
 /// Fills in what other files say. `texts` are the contents of `manifests`, in their order.
-pub(crate) fn inherit(manifests: &mut [PackageManifest], texts: &[String], read: &ReadText<'_>) {
+pub fn inherit(manifests: &mut [PackageManifest], texts: &[String], read: &ReadText<'_>) {
     inherit_cargo(manifests, texts);
     inherit_maven(manifests, texts);
     let mut props: BTreeMap<String, Option<ManifestValues>> = BTreeMap::new();
@@ -30,29 +30,18 @@ pub(crate) fn inherit(manifests: &mut [PackageManifest], texts: &[String], read:
 
 fn inherit_cargo(manifests: &mut [PackageManifest], texts: &[String]) {
     let of_cargo = manifests.iter().zip(texts).filter(|(manifest, _)| manifest.kind == ManifestKind::Cargo);
-    let parsed = of_cargo.filter_map(|(manifest, text)| Some((manifest.path.clone(), TomlText::parse(text)?)));
-    let workspaces: Vec<(String, TomlText<'_>)> = parsed.filter(|(_, toml)| toml.has(&["workspace"])).collect();
+    let parsed = of_cargo.filter_map(|(manifest, text)| Some((manifest.path.clone(), CargoManifest::parse(text)?)));
+    let workspaces: Vec<(String, CargoManifest<'_>)> = parsed.filter(|(_, cargo)| cargo.is_workspace()).collect();
     for (manifest, text) in manifests.iter_mut().zip(texts) {
         if manifest.kind != ManifestKind::Cargo || !text.contains("workspace") {
             continue;
         }
-        let Some(own) = TomlText::parse(text) else { continue };
-        let is_above = |(path, _): &&(String, TomlText<'_>)| manifest.path.starts_with(folder_of(path));
-        let Some((path, workspace)) = workspaces.iter().filter(is_above).max_by_key(|(path, _)| path.len()) else {
-            continue;
-        };
-        let of = |key: &str| {
-            let is_inherited = own.has(&["package", key, "workspace"]);
-            is_inherited.then(|| workspace.text(&["workspace", "package", key]))?
-        };
-        let values = ManifestValues {
-            name: None,
-            version: of("version"),
-            description: of("description"),
-            license: of("license"),
-            requires: of("rust-version"),
-        };
-        fill_in(manifest, values, path);
+        let Some(own) = CargoManifest::parse(text) else { continue };
+        let is_above = |(path, _): &&(String, CargoManifest<'_>)| manifest.path.starts_with(folder_of(path));
+        let nearest = workspaces.iter().filter(is_above).max_by_key(|(path, _)| path.len());
+        if let Some((path, workspace)) = nearest {
+            fill_in(manifest, own.inherited(workspace), path);
+        }
     }
 }
 

@@ -7,35 +7,80 @@ mod inheritance;
 mod json;
 mod literals;
 mod script;
-mod toml_text;
 mod xml;
 
-use crate::artifacts::repository::{ManifestKind, ManifestValue, PackageManifest};
-use crate::request::sites::Sites;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-pub(crate) use inheritance::inherit;
+pub use self::inheritance::{ReadText, inherit};
+pub use crate::values::ManifestValue;
+use crate::values::ManifestValues;
+use crate::{cargo, go, npm, python};
 
-/// Length of one value of a manifest, in characters; longer ones are left out.
-const MAX_MANIFEST_VALUE_CHARS: usize = 1_000;
+/// A package manifest. Values that it doesn't say are missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PackageManifest {
+    /// The path, relative to the top.
+    pub path: String,
+    /// What it is.
+    pub kind: ManifestKind,
+    /// The target platforms that it means, of `config/sites.toml`.
+    pub platforms: Vec<String>,
+    /// The package's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<ManifestValue>,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<ManifestValue>,
+    /// Its description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<ManifestValue>,
+    /// Its licence, as the manifest writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub license: Option<ManifestValue>,
+    /// The versions of the language or platform that it needs, as the manifest writes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requires: Option<ManifestValue>,
+}
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ManifestValues {
-    pub(crate) name: Option<ManifestValue>,
-    pub(crate) version: Option<ManifestValue>,
-    pub(crate) description: Option<ManifestValue>,
-    pub(crate) license: Option<ManifestValue>,
-    pub(crate) requires: Option<ManifestValue>,
+/// The kinds of manifests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ManifestKind {
+    /// `Cargo.toml`.
+    Cargo,
+    /// `pyproject.toml`, `setup.py` or `setup.cfg`.
+    Python,
+    /// `package.json`.
+    Npm,
+    /// `pom.xml`.
+    Maven,
+    /// `build.gradle` or `build.gradle.kts`.
+    Gradle,
+    /// `*.csproj` or `*.nuspec`.
+    Nuget,
+    /// `go.mod`.
+    Go,
+    /// `*.gemspec`.
+    Gem,
+    /// `composer.json`.
+    Composer,
+    /// `Package.swift`.
+    Swift,
+    /// `CMakeLists.txt`, `conanfile.py`, `conanfile.txt` or `vcpkg.json`.
+    Cpp,
 }
 
 /// What a file of this name is; `None` if it is no manifest.
-pub(crate) fn kind_of(name: &str) -> Option<ManifestKind> {
+pub fn kind_of(name: &str) -> Option<ManifestKind> {
     match name {
-        "Cargo.toml" => Some(ManifestKind::Cargo),
-        "pyproject.toml" | "setup.py" | "setup.cfg" => Some(ManifestKind::Python),
-        "package.json" => Some(ManifestKind::Npm),
+        cargo::MANIFEST => Some(ManifestKind::Cargo),
+        python::MANIFEST | python::SETUP_PROGRAM | python::SETUP_CONFIGURATION => Some(ManifestKind::Python),
+        npm::MANIFEST => Some(ManifestKind::Npm),
         "pom.xml" => Some(ManifestKind::Maven),
         "build.gradle" | "build.gradle.kts" => Some(ManifestKind::Gradle),
-        "go.mod" => Some(ManifestKind::Go),
+        go::MANIFEST => Some(ManifestKind::Go),
         "composer.json" => Some(ManifestKind::Composer),
         "Package.swift" => Some(ManifestKind::Swift),
         "CMakeLists.txt" | "conanfile.py" | "conanfile.txt" | "vcpkg.json" => Some(ManifestKind::Cpp),
@@ -49,22 +94,22 @@ pub(crate) fn kind_of(name: &str) -> Option<ManifestKind> {
 }
 
 /// The manifest at `path` with this content. `has_typescript`: whether a `tsconfig.json` lies beside it.
-pub(crate) fn read(path: &str, content: &[u8], has_typescript: bool, sites: &Sites) -> Option<PackageManifest> {
+pub fn read(path: &str, content: &[u8], has_typescript: bool) -> Option<PackageManifest> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let kind = kind_of(name)?;
     let text = String::from_utf8_lossy(content);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let values = match (kind, name) {
-        (ManifestKind::Cargo, _) => toml_text::cargo(text),
-        (ManifestKind::Python, "pyproject.toml") => toml_text::pyproject(text),
-        (ManifestKind::Python, "setup.cfg") => script::setup_cfg(text),
+        (ManifestKind::Cargo, _) => cargo::metadata(text),
+        (ManifestKind::Python, python::MANIFEST) => python::metadata(text),
+        (ManifestKind::Python, python::SETUP_CONFIGURATION) => python::setup_metadata(text),
         (ManifestKind::Python, _) => script::setup_py(text),
-        (ManifestKind::Npm, _) => json::npm(text),
+        (ManifestKind::Npm, _) => npm::metadata(text),
         (ManifestKind::Composer, _) => json::composer(text),
         (ManifestKind::Maven, _) => xml::maven(text),
         (ManifestKind::Nuget, _) => xml::nuget(text),
         (ManifestKind::Gradle, _) => script::gradle(text),
-        (ManifestKind::Go, _) => script::go_mod(text),
+        (ManifestKind::Go, _) => go::metadata(text),
         (ManifestKind::Gem, _) => script::gemspec(text),
         (ManifestKind::Swift, _) => script::swift(text),
         (ManifestKind::Cpp, "vcpkg.json") => json::vcpkg(text),
@@ -72,9 +117,7 @@ pub(crate) fn read(path: &str, content: &[u8], has_typescript: bool, sites: &Sit
         (ManifestKind::Cpp, "CMakeLists.txt") => script::cmake(text),
         (ManifestKind::Cpp, _) => ManifestValues::default(),
     };
-    let platforms = platforms(kind, text, has_typescript).iter();
-    let platforms = platforms.filter(|platform| sites.platforms.contains_key(**platform));
-    let platforms = platforms.map(|platform| (*platform).to_owned()).collect();
+    let platforms = platforms(kind, text, has_typescript).iter().map(|platform| (*platform).to_owned()).collect();
     let ManifestValues { name, version, description, license, requires } = values;
     Some(PackageManifest { path: path.to_owned(), kind, platforms, name, version, description, license, requires })
 }
@@ -84,7 +127,7 @@ fn platforms(kind: ManifestKind, text: &str, has_typescript: bool) -> &'static [
     match kind {
         ManifestKind::Cargo => &["rust"],
         ManifestKind::Python => &["python"],
-        ManifestKind::Npm if has_typescript || json::names_types(text) => &["javascript", "typescript"],
+        ManifestKind::Npm if has_typescript || npm::names_types(text) => &["javascript", "typescript"],
         ManifestKind::Npm => &["javascript"],
         ManifestKind::Maven | ManifestKind::Gradle if names_kotlin(text) => &["java", "kotlin"],
         ManifestKind::Maven | ManifestKind::Gradle => &["java"],
@@ -101,37 +144,6 @@ fn names_kotlin(text: &str) -> bool {
     ["org.jetbrains.kotlin", "kotlin(\"", "kotlin-gradle-plugin", "libs.plugins.kotlin"]
         .iter()
         .any(|part| text.contains(part))
-}
-
-/// A value in one line; `None` if nothing is left, or it is longer than any such value.
-fn value(text: &str, line: u32) -> Option<ManifestValue> {
-    cleaned(text).map(|text| ManifestValue { text, line, path: None })
-}
-
-/// The text of a value in one line.
-fn cleaned(text: &str) -> Option<String> {
-    if text.len() > MAX_MANIFEST_VALUE_CHARS * 8 {
-        return None;
-    }
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let fits =
-        !text.is_empty() && text.chars().count() <= MAX_MANIFEST_VALUE_CHARS && !text.chars().any(char::is_control);
-    fits.then_some(text)
-}
-
-/// The beginning of `text`, at most `max` bytes.
-fn window(text: &str, max: usize) -> &str {
-    let mut end = text.len().min(max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
-/// The line of a byte, from 1.
-fn line_at(text: &str, at: usize) -> u32 {
-    let before = text.as_bytes().get(..at).unwrap_or_default();
-    u32::try_from(before.iter().filter(|byte| **byte == b'\n').count()).map_or(u32::MAX, |count| count + 1)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::*;
 
 /// The values as `name@line`, in the order of the fields; `-` for a missing one.
 fn shown(path: &str, content: &str) -> [String; 5] {
-    let manifest = read(path, content.as_bytes(), false, &Sites::builtin()).unwrap();
+    let manifest = read(path, content.as_bytes(), false).unwrap();
     let show = |value: Option<ManifestValue>| {
         value.map_or_else(|| "-".into(), |value| format!("{}@{}", value.text, value.line))
     };
@@ -12,7 +12,7 @@ fn shown(path: &str, content: &str) -> [String; 5] {
 }
 
 fn platforms_of(path: &str, content: &str, has_typescript: bool) -> Vec<String> {
-    read(path, content.as_bytes(), has_typescript, &Sites::builtin()).unwrap().platforms
+    read(path, content.as_bytes(), has_typescript).unwrap().platforms
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn values_of_other_files_are_inherited_with_their_place() {
         ("jvm/settings.gradle.kts", "\nrootProject.name = \"cells\"\n"),
         ("gradle.properties", "# x\nversion=3.1\n"),
     ];
-    let read_one = |(path, text): &(&str, &str)| read(path, text.as_bytes(), false, &Sites::builtin()).unwrap();
+    let read_one = |(path, text): &(&str, &str)| read(path, text.as_bytes(), false).unwrap();
     let mut manifests: Vec<PackageManifest> = files.iter().map(read_one).collect();
     let texts: Vec<String> = files.iter().map(|(_, text)| (*text).to_owned()).collect();
     let read_text = |path: &str| others.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
@@ -166,8 +166,8 @@ fn large_manifests_cost_no_more_than_their_size() {
             "setup.py", "a.gemspec", "build.gradle", "CMakeLists.txt", "Package.swift", "Cargo.toml", "package.json",
             "go.mod", "setup.cfg",
         ] {
-            read(path, format!("setup({}", repeated(piece)).as_bytes(), false, &Sites::builtin()).unwrap();
-            read(path, repeated(piece).as_bytes(), false, &Sites::builtin()).unwrap();
+            read(path, format!("setup({}", repeated(piece)).as_bytes(), false).unwrap();
+            read(path, repeated(piece).as_bytes(), false).unwrap();
         }
     }
     let nodes = format!("<p>{}</p>", "<Version>\u{80}</Version>".repeat(10_000));
@@ -195,7 +195,7 @@ fn no_bytes_make_a_reader_fail() {
             text.push_str(pieces[(state >> 33) as usize % pieces.len()]);
         }
         for name in names {
-            let found = read(name, text.as_bytes(), false, &Sites::builtin()).unwrap();
+            let found = read(name, text.as_bytes(), false).unwrap();
             let values = [&found.name, &found.version, &found.description, &found.license, &found.requires];
             let lines = u32::try_from(text.lines().count()).unwrap() + 1;
             assert!(values.into_iter().flatten().all(|value| (1..=lines).contains(&value.line)), "{name}: {text:?}");

@@ -2,36 +2,44 @@
 
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Globs of folders, relative to the folder of their manifest.
-pub(super) struct FolderGlobs {
-    includes: Vec<GlobMatcher>,
+#[derive(Debug, Default)]
+pub struct FolderGlobs {
+    includes: GlobSet,
     /// Those with a leading `!`.
-    excludes: Vec<GlobMatcher>,
+    excludes: GlobSet,
 }
 
 impl FolderGlobs {
     /// A glob that isn't valid matches nothing.
-    pub(super) fn new<'a>(globs: impl IntoIterator<Item = &'a str>) -> Self {
-        let compiled = |glob: &str| {
+    pub fn new(globs: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        let [mut includes, mut excludes] = [GlobSetBuilder::new(), GlobSetBuilder::new()];
+        for glob in globs {
+            let (glob, set) = match glob.as_ref().strip_prefix('!') {
+                Some(excluded) => (excluded, &mut excludes),
+                None => (glob.as_ref(), &mut includes),
+            };
             let glob = glob.trim_start_matches("./").trim_end_matches('/');
-            Some(GlobBuilder::new(glob).literal_separator(true).build().ok()?.compile_matcher())
-        };
-        let (excludes, includes): (Vec<&str>, Vec<&str>) = globs.into_iter().partition(|glob| glob.starts_with('!'));
-        Self {
-            includes: includes.into_iter().filter_map(compiled).collect(),
-            excludes: excludes.into_iter().filter_map(|glob| compiled(&glob[1..])).collect(),
+            if let Ok(glob) = GlobBuilder::new(glob).literal_separator(true).build() {
+                set.add(glob);
+            }
         }
+        let [includes, excludes] = [includes, excludes].map(|set| set.build().unwrap_or_default());
+        Self { includes, excludes }
+    }
+
+    /// Whether the list names this folder, relative to that of the manifest.
+    pub fn name(&self, folder: &Path) -> bool {
+        self.includes.is_match(folder) && !self.excludes.is_match(folder)
     }
 
     /// Whether a list in `folder` names `own` or a parent of it.
-    pub(super) fn hold(&self, folder: &Path, own: &Path) -> bool {
+    pub fn hold(&self, folder: &Path, own: &Path) -> bool {
         let Ok(below) = own.strip_prefix(folder) else { return false };
-        let is_excluded = |path: &Path| self.excludes.iter().any(|glob| glob.is_match(path));
-        let is_member = |path: &Path| self.includes.iter().any(|glob| glob.is_match(path)) && !is_excluded(path);
         let mut folders = below.ancestors().take_while(|path| !path.as_os_str().is_empty());
-        !is_excluded(below) && folders.any(is_member)
+        !self.excludes.is_match(below) && folders.any(|path| self.name(path))
     }
 }
 
@@ -41,9 +49,7 @@ mod tests {
 
     #[test]
     fn globs_match_folders_and_their_contents() {
-        let named = |list: &[&str], own: &str| {
-            FolderGlobs::new(list.iter().copied()).hold(Path::new("/w"), &Path::new("/w").join(own))
-        };
+        let named = |list: &[&str], own: &str| FolderGlobs::new(list).hold(Path::new("/w"), &Path::new("/w").join(own));
         assert!(named(&["packages/*"], "packages/a") && named(&["./packages/*/"], "packages/a/src/esm"));
         assert!(!named(&["packages/*"], "packages") && !named(&["packages/*"], "other/packages/a"));
         assert!(named(&["packages/**"], "packages/a/b") && named(&["**"], "a") && named(&["a"], "a"));

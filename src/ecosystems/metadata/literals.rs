@@ -2,8 +2,7 @@
 //!
 //! It doesn't parse a language; it knows strings in quotation marks and comments to the end of a line. What isn't a plain text is not found.
 
-use super::{line_at, value, window};
-use crate::artifacts::repository::ManifestValue;
+use crate::values::{ManifestValue, line_at, value, window};
 
 /// How a program writes its comments and assignments.
 #[derive(Debug, Clone, Copy)]
