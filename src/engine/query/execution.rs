@@ -24,13 +24,14 @@ use crate::query::no_answer::NoAnswer;
 use crate::query::provider::Provider;
 use crate::query::provider_call::RequestContext;
 use crate::query::query_operation::{OperationHandler, QueryOperation};
-use crate::query::{companions, coverage, operations, position_check, previews};
+use crate::query::{coverage, operations, position_check, previews};
 use crate::server::registry::IndexedRegistry;
 use crate::server::requests::request::LspRequest;
 use crate::status::server_state::Unavailable;
 use crate::status::watch_slot::{FirstWalk, WatchSlot};
 use codeyard_base::clock::Instant;
 use codeyard_complete::commonjs::ModuleCache;
+use codeyard_complete::companions;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::coverage::AnswerScope;
@@ -191,7 +192,7 @@ impl Execution {
     /// Names of a component that are used nowhere else aren't known to components of other kinds.
     fn drop_other_components(&self, result: &mut CanonicalResult) {
         let language = self.document.as_ref().map(|document| document.language.as_str());
-        if language.is_some_and(|language| companions::is_component(&self.servers, language)) {
+        if language.is_some_and(|language| companions::is_component(&self.servers.registry, language)) {
             result.drop_skipped_in_own_document(companions::UNCOVERED);
         }
     }

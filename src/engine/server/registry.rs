@@ -26,7 +26,7 @@ impl IndexedRegistry {
 
     /// Whether this file has one of the server's languages.
     pub fn serves(&self, server: &ServerSpec, path: &Path) -> bool {
-        self.index.language_of(path).is_some_and(|language| server.languages.iter().any(|own| own == language))
+        self.index.serves(server, path)
     }
 
     /// Whether some server could serve this file.

@@ -11,7 +11,7 @@ use crate::query::callers::Callers;
 use crate::query::execution::Execution;
 use crate::query::plan::{Choice, Plan};
 use crate::query::provider::Provider;
-use crate::query::{companions, fallback, operations};
+use crate::query::{fallback, operations};
 use crate::server::messages::SendRequest;
 use crate::server::program::programs::PendingLookup;
 use crate::server::projects::anchors;
@@ -25,6 +25,7 @@ use crate::workspace::long_questions::AwaitedExecution;
 use crate::workspace::messages::{Begin, Begun, QueryStep, Wait};
 use crate::workspace::state::RunningExecution;
 use codeyard_base::clock::{Deadline, Instant};
+use codeyard_complete::companions;
 use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::epoch::EpochScope;
 use codeyard_model::error::{ErrorCode, ToolError};
@@ -174,7 +175,7 @@ impl Workspace {
         let servers = &self.setup.servers;
         let uri = query.uri().filter(|_| companions::is_about_uses(query));
         let language = uri.and_then(|uri| servers.index.language_of(&uri.to_path()));
-        language.is_some_and(|language| companions::may_exist(servers, language))
+        language.is_some_and(|language| companions::may_exist(&servers.registry, language))
     }
 
     /// Whose changes count for the answer to a query. It depends on the query alone.

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::schema::Registry;
+use super::schema::{Registry, ServerSpec};
 
 /// A map from file names to languages, made once per registry.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +33,11 @@ impl LanguageIndex {
         }
         index.patterns.sort_by_key(|(before, after, _)| std::cmp::Reverse(before.len() + after.len()));
         index
+    }
+
+    /// Whether this file has one of the server's languages.
+    pub fn serves(&self, server: &ServerSpec, path: &Path) -> bool {
+        self.language_of(path).is_some_and(|language| server.languages.iter().any(|own| own == language))
     }
 
     /// The language id of a file, by its name alone. Whole names come first and match exactly; then names with a `*` in front of an
