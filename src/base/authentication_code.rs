@@ -45,7 +45,8 @@ mod tests {
 
     #[test]
     fn a_code_belongs_to_one_list_and_one_key() {
-        let (key, other) = (AuthenticationKey::new([1; 32]), AuthenticationKey::new([2; 32]));
+        let key = AuthenticationKey::new([1; 32]);
+        let other = AuthenticationKey::new([2; 32]);
         let code = key.code(&[b"ab", b"c"]);
         assert!(key.is_code(&code, &[b"ab", b"c"]) && !other.is_code(&code, &[b"ab", b"c"]));
         for parts in [&[&b"a"[..], b"bc"][..], &[b"abc"], &[b"ab", b"c", b""], &[b"c", b"ab"]] {

@@ -49,7 +49,9 @@ const MAX_PRIVATE_KEY: usize = 16 * 1024;
 /// `text` without the secrets that it shows.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
-    let (mut clean, mut copied, mut at) = (String::new(), 0, 0);
+    let mut clean = String::new();
+    let mut copied = 0;
+    let mut at = 0;
     while at < bytes.len() {
         let Some(secret) = secret_at(bytes, at).filter(|secret| !secret.is_empty()) else {
             at += 1;

@@ -69,7 +69,8 @@ fn shown_and_counted(text: &str, is_structure: impl Fn(char, Option<char>) -> bo
     if !text.contains(|c| is_hidden(c) && c != '\n') && !text.contains(|c| c == '\n' && !is_structure(c, None)) {
         return (Cow::Borrowed(text), 0);
     }
-    let (mut shown, mut escapes) = (String::with_capacity(text.len() + 16), 0);
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut escapes = 0;
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
         let next = characters.peek().copied();

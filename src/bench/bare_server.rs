@@ -99,8 +99,8 @@ impl BareServer {
             root_uri: encode_path(root),
         });
         tokio::task::spawn_local(read_all(started.reader, Rc::downgrade(&connection)));
-        let (process, opened) = (started.process, Mutex::default());
-        let server = Self { connection, process, language, root: root.into(), opened };
+        let process = started.process;
+        let server = Self { connection, process, language, root: root.into(), opened: Mutex::default() };
         server.initialize(launch.initialization_options).await?;
         Ok(server)
     }
@@ -227,7 +227,8 @@ impl LspConnection {
 
     fn on_progress(&self, message: &[u8]) {
         let message: Value = serde_json::from_slice(message).unwrap_or_default();
-        let (token, kind) = (message["params"]["token"].to_string(), &message["params"]["value"]["kind"]);
+        let token = message["params"]["token"].to_string();
+        let kind = &message["params"]["value"]["kind"];
         let mut progress = self.progress.lock();
         progress.last = Instant::now();
         match kind.as_str() {

@@ -45,7 +45,8 @@ impl AnswerComparer {
     /// Compares two response messages.
     pub(crate) fn compare(&self, ask: &BenchQuestion, bare: &[u8], ours: &[u8]) -> Comparison {
         let parse = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
-        let (bare, ours) = (parse(bare), parse(ours));
+        let bare = parse(bare);
+        let ours = parse(ours);
         if let Some(error) = ours.get("error") {
             let code = error["data"]["code"].as_str().map_or_else(|| error["code"].to_string(), str::to_owned);
             let reason = error["data"]["details"]["reason"].as_str().unwrap_or_default();
@@ -54,8 +55,8 @@ impl AnswerComparer {
         if bare.get("error").is_some() {
             return Comparison::Incomparable;
         }
-        let (right, actual) =
-            (self.expected(ask, &bare["result"]), self.actual(ask, &ours["result"]["structuredContent"]));
+        let right = self.expected(ask, &bare["result"]);
+        let actual = self.actual(ask, &ours["result"]["structuredContent"]);
         if right == actual { Comparison::Same } else { Comparison::Different(difference(&right, &actual)) }
     }
 

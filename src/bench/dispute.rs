@@ -134,7 +134,9 @@ mod tests {
 
     #[test]
     fn only_answers_of_a_bare_server_excuse_a_difference() {
-        let (comparer, ask, first) = (AnswerComparer::new(Path::new("/")), hover(1), bare("of string"));
+        let comparer = AnswerComparer::new(Path::new("/"));
+        let ask = hover(1);
+        let first = bare("of string");
         let actual = ours(&json!({"contents": [{"value": "of T"}]}));
         let dispute = Dispute { comparer: &comparer, ask: &ask, bare: &first, ours: &actual };
         for (text, expected) in
@@ -152,7 +154,9 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_stays_wrong_while_the_bare_server_is_consistent() {
-        let (comparer, ask, first) = (AnswerComparer::new(Path::new("/")), hover(1), bare("a"));
+        let comparer = AnswerComparer::new(Path::new("/"));
+        let ask = hover(1);
+        let first = bare("a");
         for wrong in [json!({"contents": []}), json!({"contents": [{"value": "b"}]}), json!({})] {
             let actual = ours(&wrong);
             let dispute = Dispute { comparer: &comparer, ask: &ask, bare: &first, ours: &actual };

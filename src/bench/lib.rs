@@ -101,7 +101,8 @@ fn run(args: BenchArgs) -> Result<(), Failure> {
 /// Waits for SIGTERM or SIGINT.
 async fn interrupted() -> Failure {
     use tokio::signal::unix::{SignalKind, signal};
-    let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let term = signal(SignalKind::terminate());
+    let int = signal(SignalKind::interrupt());
     let (Ok(mut term), Ok(mut int)) = (term, int) else { return Failure::new("cannot install a signal handler") };
     tokio::select! {
         _ = term.recv() => {}

@@ -102,15 +102,16 @@ impl PairOutcome {
 impl ServerPair {
     /// Starts both sides, and lets them read the project and the warm-up files that `seed` selects.
     pub(crate) async fn start(bench: &Bench, corpus: &Corpus, seed: u64) -> Result<Self, Failure> {
-        let (cache, folder) = (bench.scratch.folder("bare")?, bench.scratch.folder("served")?);
+        let cache = bench.scratch.folder("bare")?;
+        let folder = bench.scratch.folder("served")?;
         let pool = QuestionPool::new(corpus, seed);
         if pool.warm.is_empty() {
             return Err(Failure::missing(format!("{}: no file has a suitable size for questions", corpus.name)));
         }
         let bare = BareServer::start(corpus.language, &corpus.root, &bench.installer, &cache).await?;
         let served = CodeyardServer::start(&[corpus], &bench.installer, &folder, "", &[]).await?;
-        let (comparer, corpus, asked) = (AnswerComparer::new(&corpus.root), corpus.clone(), RefCell::default());
-        let pair = Self { bare, served, comparer, corpus, pool, asked };
+        let comparer = AnswerComparer::new(&corpus.root);
+        let pair = Self { bare, served, comparer, corpus: corpus.clone(), pool, asked: RefCell::default() };
         pair.warm().await?;
         Ok(pair)
     }
@@ -156,7 +157,8 @@ impl ServerPair {
             if outcome.bare.span.max(outcome.ours.span) > limit {
                 break;
             }
-            let (mut bare_span, mut our_span) = (Duration::ZERO, Duration::ZERO);
+            let mut bare_span = Duration::ZERO;
+            let mut our_span = Duration::ZERO;
             let (bare, ours) = if number % 2 == 0 {
                 let bare = self.ask_bare(asks, clients, &mut bare_span).await;
                 (bare, ask_served(&mut connections, asks, &mut our_span).await)

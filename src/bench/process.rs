@@ -70,7 +70,8 @@ pub(crate) async fn run_tool(program: &str, args: &[&str], cwd: &Path) -> Result
 
 /// Runs `git` in `dir`.
 pub(crate) async fn run_git(dir: &Path, args: &[&str]) -> Result<(), Failure> {
-    let (dir, args) = (dir.to_owned(), args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
+    let dir = dir.to_owned();
+    let args = args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>();
     let run = move || git::run_git(&dir, &args.iter().map(String::as_str).collect::<Vec<_>>());
     match blocking::spawn(run).await {
         Ok(result) => result.map(drop).map_err(|error| Failure::new(error.to_string())),

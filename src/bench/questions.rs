@@ -152,7 +152,9 @@ impl QuestionPool {
             random.shuffle(&mut all);
             all
         };
-        let (definitions, hovers, references) = (shuffled(), shuffled(), shuffled());
+        let definitions = shuffled();
+        let hovers = shuffled();
+        let references = shuffled();
         // The warm-up files come last, because the servers have not read the others.
         files.rotate_left(warm.len());
         files.reverse();
@@ -243,7 +245,8 @@ pub(crate) fn identifiers(path: &Path) -> Vec<(SourcePosition, String)> {
 
 fn words(code: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    let (mut word, mut character) = (String::new(), 0);
+    let mut word = String::new();
+    let mut character = 0;
     for letter in code.chars().chain([' ']) {
         if letter.is_alphanumeric() || letter == '_' {
             word.push(letter);

@@ -94,7 +94,9 @@ fn entry(raw: RawDiagnostic) -> DiagnosticEntry {
 }
 
 fn diagnostic(uri: &CanonicalUri, entry: DiagnosticEntry) -> Diagnostic {
-    let (severity, code, source) = (entry.severity.0, entry.code.0, entry.source.0);
+    let severity = entry.severity.0;
+    let code = entry.code.0;
+    let source = entry.source.0;
     let text = [
         uri.as_str(),
         &entry.start.to_id_text(),

@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn a_symbol_of_the_same_name_inside_or_around_it_does_not_confirm() {
-        let (class, constructor) = (symbol("Vault", (1, 9), 1), symbol("Vault", (3, 4), 3));
+        let class = symbol("Vault", (1, 9), 1);
+        let constructor = symbol("Vault", (3, 4), 3);
         assert!(!declares(std::slice::from_ref(&constructor), &row("Vault", (1, 9), 1)));
         assert!(!declares(&[class], &row("Vault", (3, 4), 3)));
         assert!(declares(&[constructor], &row("Vault", (3, 4), 3)));

@@ -48,7 +48,9 @@ pub(crate) fn longest<T>(least: usize, most: usize, mut make: impl FnMut(usize) 
         return None;
     }
     // `fits` fits, `too_many` doesn't.
-    let (mut best, mut fits, mut too_many) = (make(least)?, least, most);
+    let mut best = make(least)?;
+    let mut fits = least;
+    let mut too_many = most;
     while too_many - fits > 1 {
         let middle = fits + (too_many - fits) / 2;
         match make(middle) {

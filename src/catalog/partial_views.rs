@@ -187,12 +187,14 @@ fn complete_views_carry_no_mark() {
     let plain = |_| AnswerNotes::default();
     for count in [0, 1] {
         for ((tool, marked), (_, unmarked)) in results(count, &complete).into_iter().zip(results(count, &plain)) {
-            let (marked, unmarked) = (answer(marked), answer(unmarked));
+            let marked = answer(marked);
+            let unmarked = answer(unmarked);
             assert_eq!(encode(CatalogId::LspV1, &marked), encode(CatalogId::LspV1, &unmarked), "{tool}");
         }
         let both = operations(count as usize, &complete).into_iter().zip(operations(count as usize, &plain));
         for ((operation, marked), (_, unmarked)) in both {
-            let (marked, unmarked) = (answer(marked), answer(unmarked));
+            let marked = answer(marked);
+            let unmarked = answer(unmarked);
             assert_eq!(encode(CatalogId::Agent, &marked), encode(CatalogId::Agent, &unmarked), "{operation}");
         }
     }
@@ -330,7 +332,8 @@ fn pages_of_a_marked_list_fit_and_each_has_the_mark() {
         notes: partial(false),
         paths: ResultPaths::default(),
     }));
-    let (mut offset, mut count) = (0, 0);
+    let mut offset = 0;
+    let mut count = 0;
     loop {
         let reply = encode(CatalogId::Agent, &page(&snapshot, Some((offset, 1_000)), PageStyle::default(), (K, S)));
         let text = reply["content"][0]["text"].as_str().unwrap();

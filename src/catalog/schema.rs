@@ -61,8 +61,10 @@ impl ToolDecl {
     }
 
     fn entry_with(&self, name: &str, hints: &str) -> String {
-        let (name, description) = (serde_json::Value::from(name), serde_json::Value::from(self.description));
-        let (input, output) = (minified(self.input_schema), minified(self.output_schema));
+        let name = serde_json::Value::from(name);
+        let description = serde_json::Value::from(self.description);
+        let input = minified(self.input_schema);
+        let output = minified(self.output_schema);
         let mut entry = format!("{{\"name\":{name},\"description\":{description}");
         // Writing to a string can't fail.
         let _ = write!(entry, ",\"inputSchema\":{input},\"outputSchema\":{output},\"annotations\":{hints}}}");
@@ -73,7 +75,8 @@ impl ToolDecl {
 /// `json` without the white space between tokens. Strings keep theirs.
 fn minified(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
-    let (mut in_string, mut escaped) = (false, false);
+    let mut in_string = false;
+    let mut escaped = false;
     for character in json.chars() {
         if in_string || !character.is_ascii_whitespace() {
             text.push(character);

@@ -59,7 +59,8 @@ impl NamePatterns {
         if patterns.len() > MAX_NAME_PATTERNS {
             return Err(format!("{} patterns, but at most {MAX_NAME_PATTERNS} are allowed", patterns.len()));
         }
-        let (mut included, mut excluded) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        let mut included = GlobSetBuilder::new();
+        let mut excluded = GlobSetBuilder::new();
         let mut only_excludes = true;
         for pattern in patterns {
             let pattern = pattern.as_ref();

@@ -45,7 +45,8 @@ fn the_default_file_has_every_key_with_a_comment() {
     assert_eq!(config.workspaces.len(), 1);
     assert_eq!(config.default_name().map(|name| name.as_str()), Some("shop"));
     let table: toml::Table = text.parse().expect("parsed above");
-    let (mut wanted, mut found) = (BTreeSet::new(), BTreeSet::new());
+    let mut wanted = BTreeSet::new();
+    let mut found = BTreeSet::new();
     schema_keys(&Config::json_schema(), &Config::json_schema(), "", &mut wanted);
     table_keys(&toml::Value::Table(table), "", &mut found);
     let missing: Vec<_> = wanted.difference(&found).collect();
@@ -274,7 +275,8 @@ fn limits_only_tighten() {
     );
     let config = good(&text);
     assert_eq!(config.limits.request_timeout_ms, 2_000);
-    let (own, common) = (config.limits_of(&config.workspaces[0]), config.limits_of(&config.workspaces[1]));
+    let own = config.limits_of(&config.workspaces[0]);
+    let common = config.limits_of(&config.workspaces[1]);
     assert_eq!((own.max_page_size, own.max_items_nonpaged), (50, 10));
     assert_eq!((common.max_page_size, common.max_items_nonpaged), (50, 200));
     let wide = good("[limits]\nmax_page_size = 100000");

@@ -319,7 +319,8 @@ impl PatternWalk<'_> {
             // A folder between two patterns has gone.
             Err(error) if !is_first && is_absent(&error) => Vec::new(),
             Err(error) => {
-                let (shown, pattern) = (folder.display(), self.pattern);
+                let shown = folder.display();
+                let pattern = self.pattern;
                 self.problem = Some(format!(
                     "cannot list {shown} for the pattern `{pattern}`: {error}; its workspaces stay as they are"
                 ));

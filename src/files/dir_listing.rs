@@ -46,7 +46,8 @@ impl DirListing {
     pub(crate) fn of(dir: OwnedFd) -> rustix::io::Result<Self> {
         let mut dir = Dir::new(dir)?;
         let changed_ns = changed_ns(&dir.stat()?);
-        let (mut entries, mut is_cut) = (Vec::new(), false);
+        let mut entries = Vec::new();
+        let mut is_cut = false;
         while let Some(entry) = dir.read() {
             let entry = entry?;
             let name = entry.file_name();

@@ -152,7 +152,8 @@ fn core_worktree(config: &[u8]) -> Option<PathBuf> {
         if line.starts_with(b"[") {
             is_core = line.eq_ignore_ascii_case(b"[core]");
         } else if let Some(at) = line.iter().position(|byte| *byte == b'=').filter(|_| is_core) {
-            let (name, value) = (line[..at].trim_ascii(), line[at + 1..].trim_ascii());
+            let name = line[..at].trim_ascii();
+            let value = line[at + 1..].trim_ascii();
             let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
             if name.eq_ignore_ascii_case(b"worktree") {
                 found = Some(PathBuf::from(OsStr::from_bytes(value)));
@@ -198,7 +199,8 @@ mod tests {
     fn trees() -> Trees {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
-        let (victim, root) = (top.join("victim"), top.join("root"));
+        let victim = top.join("victim");
+        let root = top.join("root");
         for folder in [&victim, &root] {
             fs::create_dir(folder).unwrap();
         }
@@ -214,7 +216,8 @@ mod tests {
     #[test]
     fn ways_to_another_repository_are_refused() {
         let Trees { victim, root, _dir } = trees();
-        let (dot_git, outside) = (root.join(".git"), victim.join(".git"));
+        let dot_git = root.join(".git");
+        let outside = victim.join(".git");
         assert_eq!(refusal(&root), Some(NoRepository::Missing));
         fs::write(&dot_git, format!("gitdir: {}\n", outside.display())).unwrap();
         assert_eq!(refusal(&root), Some(NoRepository::Outside), "a file");

@@ -144,7 +144,9 @@ impl Rules {
             true => reader.read(dir, dir, name),
             false => Gitignore::empty(),
         };
-        let (git, plain, own) = (of(IGNORE_FILES[0]), of(IGNORE_FILES[1]), of(INDEX_IGNORE_FILE));
+        let git = of(IGNORE_FILES[0]);
+        let plain = of(IGNORE_FILES[1]);
+        let own = of(INDEX_IGNORE_FILE);
         let layout = if is_top { GitLayout::of_root(dir, &[]).ok().filter(|layout| layout.top == dir) } else { None };
         let exclude =
             layout.map_or_else(Gitignore::empty, |layout| reader.read(dir, &layout.common_dir, "info/exclude"));
@@ -169,17 +171,19 @@ impl Rules {
 
     fn empty(dir: &Path) -> Self {
         let empty = || GitignoreBuilder::new(dir).build().unwrap_or_else(|_| Gitignore::empty());
-        let (git, plain, own, exclude) = (empty(), empty(), empty(), empty());
-        let (is_top, is_within, is_beyond, is_incomplete) = (false, false, false, false);
+        let git = empty();
+        let plain = empty();
+        let own = empty();
+        let exclude = empty();
         Self {
             git,
             plain,
             own,
             exclude,
-            is_top,
-            is_within,
-            is_beyond,
-            is_incomplete,
+            is_top: false,
+            is_within: false,
+            is_beyond: false,
+            is_incomplete: false,
             chain_cost: 0,
             budget: RulesBudget::default(),
             _shares: Vec::new(),

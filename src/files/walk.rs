@@ -105,7 +105,9 @@ impl Walker<'_> {
     /// Walks until more than `most` files are found.
     fn walk_until(&self, most: usize) -> Option<Walk> {
         let queue = Mutex::new(Queue { waiting: vec![Waiting { path: PathBuf::new(), above: None }], busy: 0 });
-        let (changed, found, total) = (Condvar::new(), AtomicUsize::new(0), Mutex::new(Walk::default()));
+        let changed = Condvar::new();
+        let found = AtomicUsize::new(0);
+        let total = Mutex::new(Walk::default());
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
                 scope.spawn(|| {

@@ -164,7 +164,9 @@ impl SessionClient {
             return;
         }
         prompts[at].stage = PromptStage::Remembering;
-        let (remember, client, id) = (Arc::clone(&prompts[at].remember), Arc::clone(self), id.clone());
+        let remember = Arc::clone(&prompts[at].remember);
+        let client = Arc::clone(self);
+        let id = id.clone();
         drop(prompts);
         tokio::spawn(async move {
             // `remember` logs its own failures.
@@ -387,7 +389,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn closing_the_client_ends_all_waits_for_a_person() {
         let mut fixture = Fixture::new();
-        let (prompt, client) = (fixture.prompt(1), fixture.client.clone());
+        let prompt = fixture.prompt(1);
+        let client = fixture.client.clone();
         let deadline = Deadline::after(Duration::from_secs(60));
         let (asked, ()) = tokio::join!(fixture.sender.ask(&prompt, deadline), async { client.close() });
         assert_eq!((asked, deadline.passed()), (Err(NoAnswer::TimedOut), false));

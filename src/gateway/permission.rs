@@ -128,7 +128,8 @@ impl Permissions {
         request: &PermissionRequest<'_>,
         rule: impl Fn() -> PermissionRule + Send + 'static,
     ) -> PermissionCheck {
-        let (permission, outcomes) = (request.permission, request.outcomes);
+        let permission = request.permission;
+        let outcomes = request.outcomes;
         let denied = |outcome| {
             request.call.permission(outcome);
             PermissionCheck::Denied(denial(outcome, permission, &outcomes))
@@ -151,8 +152,10 @@ impl Permissions {
             return self.check_round(request, round, grant, rule);
         }
         let Some(prompts) = request.prompts.cloned() else { return denied(PermissionOutcome::NotAsked) };
-        let (progress, call) = (request.progress.cloned(), request.call.clone());
-        let (prompt, wait) = (self.prompt(request, grant), self.wait);
+        let progress = request.progress.cloned();
+        let call = request.call.clone();
+        let prompt = self.prompt(request, grant);
+        let wait = self.wait;
         let decision = async move {
             let waiting = call.wait_for_permission();
             if let Some(sink) = progress {

@@ -203,9 +203,11 @@ mod tests {
         deadline: u32,
         leaves_after: Option<u32>,
     ) -> (usize, bool, Option<CallResult>) {
-        let (steps, slot) = (Arc::new(AtomicUsize::new(0)), Arc::new(()));
+        let steps = Arc::new(AtomicUsize::new(0));
+        let slot = Arc::new(());
         let (reply, receiver) = oneshot::channel();
-        let (counted, held) = (steps.clone(), slot.clone());
+        let counted = steps.clone();
+        let held = slot.clone();
         let running = tokio::spawn(async move {
             let work = async {
                 for _ in 0..5 {

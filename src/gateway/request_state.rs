@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_changed_state_and_one_of_another_process_are_foreign() {
-        let (states, others) = (RequestStates::default(), RequestStates::default());
+        let states = RequestStates::default();
+        let others = RequestStates::default();
         let state = states.issue(&SUBJECT).unwrap();
         assert_eq!(others.redeem(&state, &SUBJECT), StateCheck::Foreign);
         for at in 0..state.len() {

@@ -48,8 +48,10 @@ pub struct Gateway {
 impl Gateway {
     /// A gateway to the workspaces of `directory`.
     pub fn new(directory: Arc<Directory>, telemetry: Telemetry) -> Self {
-        let (admission, permissions) = (Admission::default(), Permissions::default());
-        let (lsp_v1_revisions, sets) = (RevisionSet::DEFAULT, CatalogSets::default());
+        let admission = Admission::default();
+        let permissions = Permissions::default();
+        let lsp_v1_revisions = RevisionSet::DEFAULT;
+        let sets = CatalogSets::default();
         Self { directory, admission, permissions, telemetry, launch: None, lsp_v1_revisions, sets }
     }
 
@@ -244,7 +246,9 @@ impl Gateway {
             progress: call.progress.as_ref(),
             call: open.trace(),
         };
-        let (directory, name, principal) = (self.directory.clone(), at.name.clone(), call.principal.id.clone());
+        let directory = self.directory.clone();
+        let name = at.name.clone();
+        let principal = call.principal.id.clone();
         self.permissions.check(&request, move || {
             let here = directory.get(&name);
             here.map_or(PermissionRule::Deny, |here| here.permission.rule(permission, &principal))

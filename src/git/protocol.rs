@@ -90,7 +90,8 @@ mod tests {
         let mut wire = Vec::new();
         write(&mut wire, Request::Blob.byte(), b"abc").unwrap();
         write(&mut wire, Reply::Missing.byte(), b"").unwrap();
-        let (mut from, mut bytes) = (&wire[..], Vec::new());
+        let mut from = &wire[..];
+        let mut bytes = Vec::new();
         assert_eq!(read(&mut from, 3, &mut bytes).unwrap().and_then(Request::of), Some(Request::Blob));
         assert_eq!(bytes, b"abc");
         assert_eq!(read(&mut from, 3, &mut bytes).unwrap().and_then(Reply::of), Some(Reply::Missing));

@@ -55,8 +55,10 @@ fn reader_main(args: Vec<OsString>) -> io::Result<()> {
     }
     let timer = RequestTimer::start()?;
     stream.set_read_timeout(Some(Duration::from_millis(READER_IDLE_MS)))?;
-    let (mut from, mut to) = (BufReader::new(stream.try_clone()?), BufWriter::new(stream));
-    let (mut repository, mut bytes) = (None, Vec::new());
+    let mut from = BufReader::new(stream.try_clone()?);
+    let mut to = BufWriter::new(stream);
+    let mut repository = None;
+    let mut bytes = Vec::new();
     while let Some(kind) = protocol::read(&mut from, MAX_REQUEST_BYTES as u64, &mut bytes)? {
         let request = Request::of(kind).ok_or(io::ErrorKind::InvalidData)?;
         let answer = timer.within(Duration::from_millis(READER_REQUEST_MS), || {

@@ -34,7 +34,8 @@ fn place() -> Place {
     testing::use_test_binary("tests::reader_entry");
     let dir = tempfile::tempdir().unwrap();
     let top = dir.path().canonicalize().unwrap();
-    let (root, secret) = (top.join("root"), top.join("secret"));
+    let root = top.join("root");
+    let secret = top.join("secret");
     for (folder, text) in [(&root, "one\n"), (&secret, SECRET)] {
         fs::create_dir_all(folder.join("sub")).unwrap();
         git(folder, &["init", "-q", "-b", "main"]);
@@ -72,7 +73,8 @@ fn references_files_and_blobs_are_read() {
     assert_eq!(repository.resolve("main:a.txt"), Err(GitError::Missing));
     let files = repository.files(&second).unwrap();
     assert_eq!(paths(&files), ["a.txt", "sub.txt", "sub/b.txt"]);
-    let (reader, mut bytes) = (repository.reader(), Vec::new());
+    let reader = repository.reader();
+    let mut bytes = Vec::new();
     assert_eq!(reader.read(&files[0].oid, 4, &mut bytes), BlobRead::Done);
     assert_eq!(bytes, b"one\n");
     assert_eq!(reader.read(&files[0].oid, 3, &mut bytes), BlobRead::TooLarge(4));
@@ -94,7 +96,8 @@ fn references_files_and_blobs_are_read() {
 fn nothing_outside_is_read_through_the_files_of_a_repository() {
     let Place { root, secret, _dir } = place();
     let commit = git(&secret, &["rev-parse", "HEAD"]);
-    let (inner, outside) = (root.join(".git"), secret.join(".git"));
+    let inner = root.join(".git");
+    let outside = secret.join(".git");
     let cases: [(&str, &dyn Fn()); 7] = [
         ("alternates", &|| {
             fs::create_dir_all(inner.join("objects/info")).unwrap();
@@ -144,7 +147,8 @@ fn nothing_outside_is_read_through_the_files_of_a_repository() {
             assert_ne!(found.as_ref(), Ok(&commit), "{name}: {reference}");
             assert!(repository.files(&commit).is_err(), "{name}");
         }
-        let (oid, mut bytes) = (object_id(&git(&secret, &["rev-parse", &format!("{commit}:a.txt")])), Vec::new());
+        let oid = object_id(&git(&secret, &["rev-parse", &format!("{commit}:a.txt")]));
+        let mut bytes = Vec::new();
         assert_eq!(repository.reader().read(&oid, 999, &mut bytes), BlobRead::Failed, "{name}");
     }
 }

@@ -130,7 +130,9 @@ mod tests {
     fn the_class_depends_on_name_and_bytes() {
         let long = "x".repeat(MINIFIED_FILE_BYTES);
         let wide = [&[0xff_u8, 0xfe][..], b"a\0b\0"].concat();
-        let (written, generated, minified) = (Provenance::Written, Provenance::Generated, Provenance::Minified);
+        let written = Provenance::Written;
+        let generated = Provenance::Generated;
+        let minified = Provenance::Minified;
         let table: [(&str, &[u8], Result<Provenance, ExclusionReason>); 12] = [
             ("a.rs", b"fn main() {}\n", Ok(written)),
             ("a.rs", b"", Ok(written)),

@@ -27,7 +27,8 @@ pub(super) struct ByteReader<'b>(pub &'b [u8]);
 
 impl<'b> ByteReader<'b> {
     pub(crate) fn number(&mut self) -> Result<u64, DamagedBytes> {
-        let (mut value, mut shift) = (0_u64, 0);
+        let mut value = 0_u64;
+        let mut shift = 0;
         loop {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7f).checked_shl(shift).ok_or(DamagedBytes)?;

@@ -43,7 +43,9 @@ pub(crate) fn line_result_id(path: &str, line: u32, text: &str) -> String {
 /// The inverse of [`symbol_id`].
 pub(crate) fn parse_symbol_id(text: &str) -> Option<SymbolId> {
     let mut parts = text.strip_prefix("sym.")?.split('.');
-    let (content, ordinal, path) = (parts.next()?, parts.next()?, parts.next()?);
+    let content = parts.next()?;
+    let ordinal = parts.next()?;
+    let path = parts.next()?;
     let is_hex = |digits: &str| digits.len() == 2 * HASH_BYTES && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     if parts.next().is_some() || !is_hex(content) || !is_hex(path) {
         return None;

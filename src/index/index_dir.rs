@@ -55,8 +55,8 @@ impl IndexDir {
         let identity = repository.map_or_else(|_| root.to_owned(), |git| git.common_dir().to_owned());
         let name = sha256hex(identity.as_os_str().as_encoded_bytes());
         let folder = folder.join(&name[..16]);
-        let (readers, symbols, segments) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let index_dir = Self { folder, readers, symbols, segments };
+        let segments = Mutex::default();
+        let index_dir = Self { folder, readers: Mutex::default(), symbols: Mutex::default(), segments };
         index_dir.create_folder()?;
         Ok(index_dir)
     }

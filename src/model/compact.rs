@@ -54,7 +54,8 @@ fn entry(found: &LspItems, at: usize, paths: &ResultPaths) -> String {
             let more = more_calls(&call.from_ranges);
             let line = with_line(place(&call.from.uri, first), call.preview.as_deref());
             let Position { line: caller, character } = call.from.selection_range.start;
-            let (caller, character) = (u64::from(caller) + 1, u64::from(character) + 1);
+            let caller = u64::from(caller) + 1;
+            let character = u64::from(character) + 1;
             format!("{line}  in {} {} {caller}:{character}{more}", kind(call.from.kind), visible_line(&call.from.name))
         }
         LspItems::Outgoing(list) => {

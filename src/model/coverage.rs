@@ -146,7 +146,8 @@ impl ServerCoverage {
 
     /// The sentence for an answer that stands on this view: "32 of 706 C files are known to clangd: no compile_commands.json; run `bear -- make`."
     pub fn sentence(&self) -> String {
-        let (server, files) = (&self.server, self.files);
+        let server = &self.server;
+        let files = self.files;
         let what = self.what();
         let view = match self.known {
             Some(known) if self.is_partial() => format!("{known} of {files} {what} are known to {server}"),
@@ -255,7 +256,8 @@ impl AnswerCoverage {
     /// The entries that the answer must be marked with. An answer about one document that the server knows is marked only if it
     /// `is_empty`; imports that can't be resolved mark diagnostics, and others only if they hide uses.
     pub fn partial(&self, is_empty: bool) -> impl Iterator<Item = &ServerCoverage> {
-        let (is_marked, all_imports) = (self.is_marked(is_empty), self.all_imports_matter(is_empty));
+        let is_marked = self.is_marked(is_empty);
+        let all_imports = self.all_imports_matter(is_empty);
         let of_server = move |coverage: &&ServerCoverage| {
             is_marked && coverage.is_partial()
                 || coverage.undecided.is_some()
@@ -280,7 +282,8 @@ impl AnswerCoverage {
 
     /// The sentences of [`Self::partial`], at most [`MAX_PROVIDERS_NAMED`] of them. `None` if there are none.
     pub fn sentences(&self, is_empty: bool) -> Option<String> {
-        let (is_marked, all_imports) = (self.is_marked(is_empty), self.all_imports_matter(is_empty));
+        let is_marked = self.is_marked(is_empty);
+        let all_imports = self.all_imports_matter(is_empty);
         let all: Vec<String> = self
             .partial(is_empty)
             .map(|coverage| {

@@ -44,7 +44,8 @@ pub fn decode(text: &str, k: &str) -> Result<CursorToken, ToolError> {
 /// The cursor of the page that starts at `offset`.
 pub fn mint(offset: u64, k: &str, s: &str) -> String {
     // Members in canonical order. Both keys are hexadecimal text, but this code doesn't rely on it.
-    let (k, s) = (serde_json::Value::from(k), serde_json::Value::from(s));
+    let k = serde_json::Value::from(k);
+    let s = serde_json::Value::from(s);
     base64url::encode(format!("{{\"k\":{k},\"o\":{offset},\"s\":{s},\"v\":{VERSION}}}"))
 }
 
@@ -172,8 +173,8 @@ mod tests {
 
     #[test]
     fn every_flipped_or_dropped_byte_fails_or_is_another_offset() {
-        let (k, s) = (sha256hex("k"), sha256hex("s"));
-        let text = mint(123, &k, &s);
+        let k = sha256hex("k");
+        let text = mint(123, &k, &sha256hex("s"));
         let whole = decode(&text, &k).unwrap();
         for at in 0..text.len() {
             let mut dropped = text.clone();

@@ -42,7 +42,8 @@ fn cut<T: Clone>(full: &FullList<T>, offset: u64, size: usize, k: &str, s: &str)
 fn part(result: &LspResult, (offset, size): (u64, usize), style: PageStyle, (k, s): (&str, &str)) -> LspAnswer {
     let from = usize::try_from(offset).unwrap_or(usize::MAX);
     let cut = output::page_cut(result, from, size, style);
-    let (end, total) = (from.saturating_add(cut.length), result.found.len());
+    let end = from.saturating_add(cut.length);
+    let total = result.found.len();
     let mut answer = LspAnswer {
         operation: result.operation,
         title: result.title.clone(),
@@ -112,7 +113,8 @@ mod tests {
     #[test]
     fn pages_of_the_tool_lsp_end_with_the_list() {
         let CanonicalResult::References(full) = snapshot(5).result().clone() else { unreachable!() };
-        let (operation, notes) = (Operation::FindReferences, AnswerNotes { outside: 3, ..AnswerNotes::default() });
+        let operation = Operation::FindReferences;
+        let notes = AnswerNotes { outside: 3, ..AnswerNotes::default() };
         let found = LspItems::Locations(full.items.into_iter().map(Place::from).collect());
         let paths = ResultPaths::default();
         let result = CanonicalResult::Lsp(LspResult { operation, title: "title".into(), found, notes, paths });
@@ -133,7 +135,9 @@ mod tests {
         fn any_sequence_of_page_sizes_gives_the_whole(n in 0..60u32, sizes in prop::collection::vec(1..9usize, 1..8)) {
             let snapshot = snapshot(n);
             let CanonicalResult::References(full) = snapshot.result() else { unreachable!() };
-            let (mut items, mut offset, mut sizes) = (Vec::new(), 0, sizes.into_iter().cycle());
+            let mut items = Vec::new();
+            let mut offset = 0;
+            let mut sizes = sizes.into_iter().cycle();
             loop {
                 let page = references(&snapshot, offset, sizes.next().unwrap());
                 items.extend(page.items);

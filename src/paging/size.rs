@@ -213,9 +213,11 @@ mod tests {
         assert_eq!(hover(2_000) - hover(1_000), 1_000);
         assert!(hover(0) >= size_of::<HoverFragment>());
         let titled = |length: usize| {
-            let (operation, found) = (Operation::FindReferences, LspItems::Locations(vec![]));
+            let operation = Operation::FindReferences;
+            let found = LspItems::Locations(vec![]);
             let title = "t".repeat(length);
-            let (notes, paths) = (AnswerNotes::default(), ResultPaths::default());
+            let notes = AnswerNotes::default();
+            let paths = ResultPaths::default();
             heap_bytes(&CanonicalResult::Lsp(LspResult { operation, title, found, notes, paths }))
         };
         assert_eq!(titled(2_000) - titled(1_000), 1_000);

@@ -270,7 +270,8 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_is_dropped_first() {
-        let (bytes, now) = (one_entry_bytes(), now());
+        let bytes = one_entry_bytes();
+        let now = now();
         let mut store = SnapshotStore::new(bytes, bytes * 2, TTL);
         for key in ["a", "b"] {
             store.insert(key.into(), EPOCHS, result(100, true), now).unwrap();
@@ -305,7 +306,8 @@ mod tests {
 
     #[test]
     fn what_no_one_can_ask_for_any_more_is_dropped() {
-        let (mut store, now) = (SnapshotStore::new(usize::MAX, usize::MAX, TTL), now());
+        let mut store = SnapshotStore::new(usize::MAX, usize::MAX, TTL);
+        let now = now();
         let epochs = EPOCHS.epochs;
         let masks = [
             ("navigation", EpochMask::NAVIGATION),

@@ -72,7 +72,9 @@ impl Owner {
     /// The owner in the name of a group, if codeyard made it, and the last part of the name.
     fn of_name(name: &str) -> Option<(Self, &str)> {
         let mut parts = name.strip_prefix(PREFIX)?.strip_prefix('-')?.splitn(4, '-');
-        let (namespace, pid, start) = (parts.next()?, parts.next()?, parts.next()?);
+        let namespace = parts.next()?;
+        let pid = parts.next()?;
+        let start = parts.next()?;
         let process = ProcessIdentity { pid: pid.parse().ok()?, start: start.parse().ok()? };
         Some((Self { namespace: namespace.parse().ok()?, process }, parts.next()?))
     }
@@ -88,7 +90,8 @@ impl ControlGroups {
     pub(crate) fn open_and_log() -> Option<Arc<Self>> {
         match Self::open() {
             Ok(groups) => {
-                let (group, controllers) = (groups.parent.display(), groups.controllers.join(" "));
+                let group = groups.parent.display();
+                let controllers = groups.controllers.join(" ");
                 tracing::info!(%group, controllers, "each language server is bounded by a control group of its own");
                 Some(Arc::new(groups))
             }
@@ -389,7 +392,8 @@ mod tests {
             fs::create_dir(folder).unwrap();
         }
         let limits = ResourceLimits { tree_bytes: Some(1 << 20), ..ResourceLimits::default() };
-        let (first, second) = (groups.create(&limits).unwrap(), groups.create(&limits).unwrap());
+        let first = groups.create(&limits).unwrap();
+        let second = groups.create(&limits).unwrap();
         let mut found = groups.of_servers();
         found.sort();
         assert_eq!(found, [first.folder(), second.folder()]);

@@ -60,7 +60,8 @@ fn folder_of(mounts: &str, path: &Path) -> Option<PathBuf> {
             return None;
         }
         let mut fields = place.split(' ').skip(3);
-        let (root, at) = (unescaped(fields.next()?), unescaped(fields.next()?));
+        let root = unescaped(fields.next()?);
+        let at = unescaped(fields.next()?);
         let below = path.strip_prefix(&root).ok()?;
         // Joining an empty path would add a slash.
         Some(if below.as_os_str().is_empty() { at } else { at.join(below) })

@@ -236,7 +236,8 @@ impl Git {
     /// If there is no `git`, or it fails, is stopped, or passes a bound.
     pub fn run(self, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, GitError> {
         let bounds = ToolBounds { limit: self.limit, max_output_bytes: self.max_output_bytes, stop };
-        let (command, dir) = (self.command(), self.dir.clone());
+        let command = self.command();
+        let dir = self.dir.clone();
         let outcome = self.tool().run_whole(&bounds).map_err(|error| match error.kind() {
             // A missing folder is reported in the same way.
             io::ErrorKind::NotFound if dir.is_dir() => GitError::Missing,
@@ -387,7 +388,8 @@ mod tests {
     #[test]
     fn programs_that_a_repository_or_the_environment_names_do_not_run() {
         let dir = tempfile::tempdir().unwrap();
-        let (repository, mark) = (dir.path().join("r"), dir.path().join("ran"));
+        let repository = dir.path().join("r");
+        let mark = dir.path().join("ran");
         fs::create_dir(&repository).unwrap();
         run_git(&repository, &["init", "--quiet"]).unwrap();
         let program = dir.path().join("program");

@@ -98,7 +98,8 @@ impl LaunchSandbox {
     /// Probes on a thread of its own if the result is old.
     fn look_again(self: &Arc<Self>, probed: &Probed, guard: &Path) {
         if self.is_old(probed) && !self.has_thread.swap(true, Relaxed) {
-            let (sandbox, guard) = (self.clone(), guard.to_path_buf());
+            let sandbox = self.clone();
+            let guard = guard.to_path_buf();
             let probe = move || {
                 drop(sandbox.mechanism(&guard));
                 sandbox.has_thread.store(false, Relaxed);

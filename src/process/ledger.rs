@@ -224,7 +224,8 @@ mod tests {
     #[test]
     fn only_exact_processes_of_dead_owners_are_killed() {
         let state = tempfile::tempdir().unwrap();
-        let (mut doomed, mut reused) = (sleeper(), sleeper());
+        let mut doomed = sleeper();
+        let mut reused = sleeper();
         let exact = proc_tree::identity(doomed.id()).unwrap();
         let mistaken =
             proc_tree::identity(reused.id()).map(|found| ProcessIdentity { start: found.start - 1, ..found }).unwrap();

@@ -223,7 +223,8 @@ impl ProcessLauncher {
 
 impl Launcher for ProcessLauncher {
     fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> {
-        let (launcher, spec) = (self.clone(), spec.clone());
+        let launcher = self.clone();
+        let spec = spec.clone();
         async move {
             let runtime = tokio::runtime::Handle::current();
             // A start waits until the child has loaded its program, which takes long on a busy machine.
@@ -297,14 +298,17 @@ impl RealProcess {
         spec: &LaunchSpec,
         temp_dir: Option<TempDir>,
     ) -> Self {
-        let (ledger, orphans) = (launcher.ledger.clone(), launcher.orphans.clone());
+        let ledger = launcher.ledger.clone();
+        let orphans = launcher.orphans.clone();
         let sandbox = (spec.isolation != Isolation::Trusted).then(|| (launcher.sandbox.clone(), Instant::now()));
         let guard = Arc::new(GuardProcess::new(child, pid));
         if let Some(ledger) = &ledger {
             ledger.add(pid, &spec.label);
         }
         let (sender, exit) = watch::channel(None);
-        let (watched, exit_ledger, exit_group) = (guard.clone(), ledger.clone(), group.clone());
+        let watched = guard.clone();
+        let exit_ledger = ledger.clone();
+        let exit_group = group.clone();
         let label = spec.label.clone();
         tokio::spawn(async move {
             let mut exit = watched.ended().await;
@@ -350,7 +354,8 @@ impl Process for RealProcess {
             group.kill();
         }
         self.guard.signal(guard::KILL_NOW);
-        let (guard, group) = (self.guard.clone(), self.group.clone());
+        let guard = self.guard.clone();
+        let group = self.group.clone();
         // A guard that is stopped or hangs doesn't react.
         self.runtime.spawn(async move {
             tokio::time::sleep(GUARD_KILL_TIMEOUT).await;

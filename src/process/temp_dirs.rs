@@ -209,7 +209,8 @@ mod tests {
     #[test]
     fn folders_are_removed_whatever_their_modes_and_however_deep_they_are() {
         let state = tempfile::tempdir().unwrap();
-        let (outside, dirs) = (state.path().join("outside"), TempDirs::open(state.path()).unwrap());
+        let outside = state.path().join("outside");
+        let dirs = TempDirs::open(state.path()).unwrap();
         fs::create_dir(&outside).unwrap();
         fs::set_permissions(&outside, fs::Permissions::from_mode(0o500)).unwrap();
         let own = dirs.create().unwrap();
@@ -264,7 +265,8 @@ mod tests {
 
         let second = TempDirs::open(state.path()).unwrap();
         assert!(one.path().join("file").exists(), "another codeyard is alive");
-        let (kept, removed) = (two.path().to_path_buf(), one.path().to_path_buf());
+        let kept = two.path().to_path_buf();
+        let removed = one.path().to_path_buf();
         drop(one);
         assert!(!removed.exists() && kept.exists());
         drop((second, two));

@@ -190,7 +190,9 @@ impl Tool {
     /// # Errors
     /// If the program can't be started.
     pub fn run(self, limit: Duration, tick: &dyn Fn()) -> io::Result<ToolOutcome> {
-        let (name, began, wall) = (self.name.clone(), Instant::now(), SystemTime::now());
+        let name = self.name.clone();
+        let began = Instant::now();
+        let wall = SystemTime::now();
         let running = self.spawn(Kept::Tail(TOOL_OUTPUT_TAIL_BYTES))?;
         let last_tick = Cell::new(Instant::now());
         let poll = || {
@@ -216,7 +218,9 @@ impl Tool {
     /// # Errors
     /// If the program can't be started.
     pub fn run_whole(self, bounds: &ToolBounds<'_>) -> io::Result<WholeOutcome> {
-        let (name, began, wall) = (self.name.clone(), Instant::now(), SystemTime::now());
+        let name = self.name.clone();
+        let began = Instant::now();
+        let wall = SystemTime::now();
         let tool = if self.joins_errors { self } else { self.separate_errors() };
         let running = tool.spawn(Kept::Whole(bounds.max_output_bytes))?;
         let end = running.wait(bounds.limit, STOP_POLL, bounds.stop)?;
@@ -353,7 +357,8 @@ impl RunningTool {
 /// Reads an output to its end in a thread and keeps a part of its bytes.
 fn capture(mut reader: PipeReader, kept: Kept, events: &Sender<Event>) -> Captured {
     let captured = Captured::default();
-    let (bytes, events) = (Arc::clone(&captured), events.clone());
+    let bytes = Arc::clone(&captured);
+    let events = events.clone();
     thread::spawn(move || {
         let mut buffer = [0; 16 * 1024];
         while let Ok(count @ 1..) = reader.read(&mut buffer) {

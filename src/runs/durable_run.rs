@@ -293,7 +293,8 @@ impl DurableRun {
 
     fn apply(&mut self, trace: &TraceContext, command: Command, failure: Value) -> Result<Vec<Effect>, RunError> {
         let outcome = machine::apply(self.workflow, &self.view.progress, command)?;
-        let (mut effects, mut events) = (Vec::new(), Vec::new());
+        let mut effects = Vec::new();
+        let mut events = Vec::new();
         let mut from = self.view.progress.state.name;
         for action in outcome.actions {
             match action {

@@ -146,7 +146,8 @@ fn read_events(mut file: &File, path: &Path, run_id: &RunId) -> Result<(Vec<Even
     let failed = |source| EventLogError::Io { file: path.to_owned(), source };
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     let mut reader = BufReader::new(file);
-    let (mut events, mut length) = (Vec::<Event>::new(), 0u64);
+    let mut events = Vec::<Event>::new();
+    let mut length = 0u64;
     let mut line = Vec::new();
     loop {
         line.clear();

@@ -37,7 +37,8 @@ impl RunId {
 
     /// When the run began, in RFC 3339.
     pub fn started_at(&self) -> String {
-        let (date, time) = (&self.0[2..12], &self.0[13..22]);
+        let date = &self.0[2..12];
+        let time = &self.0[13..22];
         format!("{date}T{}", time.replace('-', ":"))
     }
 }

@@ -40,7 +40,9 @@ mod tests {
 
     #[test]
     fn a_run_has_one_holder_at_a_time() {
-        let (leases, one, other) = (RunLeases::default(), RunId::new(0, 1), RunId::new(0, 2));
+        let leases = RunLeases::default();
+        let one = RunId::new(0, 1);
+        let other = RunId::new(0, 2);
         let first = leases.take(&one).unwrap();
         assert!(leases.take(&one).is_none() && leases.take(&other).is_some());
         drop(first);

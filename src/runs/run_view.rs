@@ -271,8 +271,10 @@ mod tests {
             let id = WorkItemId::new(&id, attempt, &WorkItemSpec { worker: "Writer", scope: scope.into() });
             json!({"item": id.as_str(), "worker": "Writer", "scope": scope, "stage": stage, "attempt": attempt})
         };
-        let (plan, a, b, check) =
-            (item("plan", 1, "all"), item("write", 1, "a"), item("write", 1, "b"), item("check", 1, "all"));
+        let plan = item("plan", 1, "all");
+        let a = item("write", 1, "a");
+        let b = item("write", 1, "b");
+        let check = item("check", 1, "all");
         let created = json!({"workflow": "sample", "workspace": "w", "subject": "s", "advance": "auto"});
         let to = |state: &str| json!({"from": "CREATED", "to": state});
         let events = [

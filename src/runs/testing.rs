@@ -143,7 +143,8 @@ pub(crate) fn sample_start(advance: Advance, config: Value) -> RunStart {
 /// A new run of `code`.
 pub(crate) fn sample_run(runs: &Path, code: SampleCode, advance: Advance, config: Value) -> Arc<LiveRun> {
     let start = sample_start(advance, config);
-    let (id, trace) = (RunId::new(0, 1), TraceContext::default());
+    let id = RunId::new(0, 1);
+    let trace = TraceContext::default();
     Arc::new(LiveRun::create(Arc::new(code), runs, &id, start, &trace, Arc::new(Unwatched)).unwrap())
 }
 

@@ -168,7 +168,8 @@ mod tests {
     #[test]
     fn a_revocation_by_another_process_holds_at_once() {
         let dir = tempfile::tempdir().unwrap();
-        let (server, tool) = (open(dir.path()), open(dir.path()));
+        let server = open(dir.path());
+        let tool = open(dir.path());
         for name in ["ann", "bob"] {
             server.remember(&grant(name, "shop")).unwrap();
         }

@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn tokens_differ_have_256_bits_and_debug_redacts_them() {
-        let (one, two) = (Token::generate().unwrap(), Token::generate().unwrap());
+        let one = Token::generate().unwrap();
+        let two = Token::generate().unwrap();
         assert_ne!(one.reveal(), two.reveal());
         let bits = base64url::decode(one.reveal().strip_prefix(PREFIX).unwrap()).unwrap();
         assert_eq!(bits.len(), 32);

@@ -153,7 +153,8 @@ impl TokenStore {
 
     /// The principal that `offered` names, if it is valid now. The use is noted in the background.
     pub fn principal(&self, offered: &str) -> Option<PrincipalId> {
-        let (hash, now) = (TokenHash::of(offered), wall_s());
+        let hash = TokenHash::of(offered);
+        let now = wall_s();
         let mut known = self.known.lock();
         if known.refreshed.elapsed() >= Duration::from_millis(TOKEN_RELOAD_MS) {
             self.refresh(&mut known);
@@ -212,7 +213,8 @@ impl TokenStore {
     /// [`TokenError::Full`], [`TokenError::Store`], [`TokenError::Random`].
     pub fn rotate(&self, id: &TokenId, ends: Option<u64>) -> Result<Option<Token>, TokenError> {
         let token = Token::generate().map_err(TokenError::Random)?;
-        let (mut is_full, mut is_done) = (false, false);
+        let mut is_full = false;
+        let mut is_done = false;
         self.change(|before| {
             let Some(old) = before.iter().find(|old| old.id == *id) else { return Vec::new() };
             is_full = before.len() >= MAX_TOKENS;
@@ -301,7 +303,8 @@ impl Known {
         if found.has_ended(now) {
             return None;
         }
-        let (id, principal) = (&found.id, found.principal.clone());
+        let id = &found.id;
+        let principal = found.principal.clone();
         let is_recent = |at: &u64| at.abs_diff(now) < TOKEN_USE_INTERVAL_S;
         if found.last_used.as_ref().is_some_and(is_recent) || self.noted.get(id).is_some_and(is_recent) {
             return Some((principal, false));

@@ -207,7 +207,8 @@ impl HandlerContext<'_> {
     fn word_range(&self, file: &FileFacts, cursor: &CursorContext) -> lsp::Range {
         let converter = PositionConverter::for_names(self.source, &file.path, self.encoding);
         let role = ReferenceRole::Other;
-        let (line, column) = (cursor.line + 1, cursor.column);
+        let line = cursor.line + 1;
+        let column = cursor.column;
         converter.reference_range(&codeyard_index::Reference {
             name: cursor.word.clone(),
             role,

@@ -39,7 +39,9 @@ impl ProgressReporter {
     /// Reports the progress of a job until the returned guard is dropped.
     pub(crate) fn begin(&self, progress: Arc<JobProgress>, at_once: bool) -> ProgressGuard {
         let finished = CancellationToken::new();
-        let (client, is_supported, token) = (self.client.clone(), self.is_supported, finished.clone());
+        let client = self.client.clone();
+        let is_supported = self.is_supported;
+        let token = finished.clone();
         let task = async move {
             if is_supported {
                 report(&client, &progress, at_once, &token).await;

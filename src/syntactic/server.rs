@@ -87,7 +87,8 @@ impl SyntacticServer {
                     .dispatch(move |request| Ok(Some(lsp::GotoDefinitionResponse::Array(request.implementation(&at)?))))
             })
             .request::<request::References, _>(|server, params| {
-                let (at, context) = (params.text_document_position, params.context);
+                let at = params.text_document_position;
+                let context = params.context;
                 server.dispatch(move |request| Ok(Some(request.references(&at, context.include_declaration)?)))
             })
             .request::<request::HoverRequest, _>(|server, params| {

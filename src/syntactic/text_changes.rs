@@ -31,7 +31,8 @@ pub(crate) fn apply_changes(document: &Document, changes: &[TextChange], encodin
             None => text = change.text.clone(),
             Some(range) => {
                 let now = Document::new(text.as_str());
-                let (begin, end) = (offset(&now, range.start, encoding), offset(&now, range.end, encoding));
+                let begin = offset(&now, range.start, encoding);
+                let end = offset(&now, range.end, encoding);
                 text.replace_range(begin..end.max(begin), &change.text);
             }
         }

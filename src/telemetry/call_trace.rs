@@ -231,7 +231,8 @@ impl CallTrace {
     pub fn mark_admitted(&self) {
         let mut state = self.0.state.lock();
         if !std::mem::replace(&mut state.is_admitted, true) {
-            let (from, to) = (self.0.started + state.record.asked, Instant::now());
+            let from = self.0.started + state.record.asked;
+            let to = Instant::now();
             state.record.queue = to.saturating_duration_since(from);
             self.0.telemetry.0.gauges.leave_queue();
             self.add_child(&mut state, ChildSpan { work: WorkKind::Queue, from, to });
@@ -387,8 +388,8 @@ pub(super) mod samples {
 
     #[test]
     fn the_bytes_of_a_queued_call_are_counted_and_few() {
-        let (small, large) = (call_of(0).held_bytes(), call_of(10_000).held_bytes());
-        assert_eq!(large - small, 10_000);
+        let small = call_of(0).held_bytes();
+        assert_eq!(call_of(10_000).held_bytes() - small, 10_000);
         assert!(small <= 1024 + limits::MAX_REQUEST_ID_BYTES, "{small}");
         call_of(0)
             .read(|finished| assert_eq!(finished.record.request_id, "é".repeat(limits::MAX_REQUEST_ID_BYTES / 2)));

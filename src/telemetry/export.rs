@@ -70,7 +70,9 @@ impl Pipeline {
         readers: impl FnOnce(MeterProviderBuilder) -> MeterProviderBuilder,
         spans: impl FnOnce(span_pump::SpanPumpParts) -> Option<Result<Pump, String>> + Send + 'static,
     ) -> (Self, Vec<String>) {
-        let (losses, stop, resource) = (Arc::new(Losses::default()), CancellationToken::new(), resource(settings));
+        let losses = Arc::new(Losses::default());
+        let stop = CancellationToken::new();
+        let resource = resource(settings);
         let reader = settings.metrics.as_ref().map(|_| Arc::new(ManualReader::builder().build()));
         let mut builder = SdkMeterProvider::builder().with_resource(resource.clone());
         if let Some(reader) = &reader {
@@ -154,7 +156,8 @@ fn run_thread(build: impl FnOnce() -> BuiltPumps + Send + 'static) -> std::io::R
         let inside = runtime.enter();
         let (spans, metrics) = build();
         drop(inside);
-        let (mut pumps, mut warnings) = (Vec::new(), Vec::new());
+        let mut pumps = Vec::new();
+        let mut warnings = Vec::new();
         let exports_spans = matches!(spans, Some(Ok(_)));
         for built in [spans, metrics].into_iter().flatten() {
             match built {

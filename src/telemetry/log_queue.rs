@@ -104,7 +104,8 @@ impl LogQueue {
 
     /// The thread. It runs until the process ends.
     fn write(&self, mut out: impl Write) {
-        let (mut reported, mut buffer) = (0, Vec::new());
+        let mut reported = 0;
+        let mut buffer = Vec::new();
         loop {
             let lines = self.take();
             for line in lines {
@@ -232,7 +233,8 @@ mod tests {
     #[test]
     fn no_line_has_a_secret_or_a_character_that_a_terminal_obeys() {
         for format in [LineFormat::Json, LineFormat::Text] {
-            let (signal, written) = (mpsc::channel().1, Arc::<Mutex<Vec<u8>>>::default());
+            let signal = mpsc::channel().1;
+            let written = Arc::<Mutex<Vec<u8>>>::default();
             let queue = LogQueue::start(format, BlockedReader(signal, written.clone())).unwrap();
             let line =
                 serde_json::json!({"message": "Authorization: Bearer abc \u{202e}\u{9b}31m cyd_0123456789abcdef0123"});

@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn the_parents_flag_decides_only_in_parent_based_samplers() {
-        let (yes, no) = (parent(TraceFlags::SAMPLED), parent(TraceFlags::default()));
+        let yes = parent(TraceFlags::SAMPLED);
+        let no = parent(TraceFlags::default());
         let trace = TraceId::from(7u128);
         let of = |name: &str| {
             let sampler = Sampler::named(name, 0.5).unwrap();

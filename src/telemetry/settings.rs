@@ -153,10 +153,9 @@ impl VariableReader<'_> {
         if self.is_disabled() {
             return Settings { resource, ..Settings::default() };
         }
-        let (traces, metrics) = (self.destination(TRACES), self.destination(METRICS));
         Settings {
-            traces,
-            metrics,
+            traces: self.destination(TRACES),
+            metrics: self.destination(METRICS),
             sampler: self.sampler(),
             resource,
             batch: self.batch(),
@@ -427,7 +426,8 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "200"),
             ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/c.pem"),
         ]);
-        let (traces, metrics) = (settings.traces.unwrap(), settings.metrics.unwrap());
+        let traces = settings.traces.unwrap();
+        let metrics = settings.metrics.unwrap();
         assert_eq!((traces.protocol, metrics.protocol), (Protocol::Http, Protocol::Grpc));
         assert_eq!((traces.endpoint.as_str(), metrics.endpoint.as_str()), ("http://c:1/v1/traces", "http://c:1/"));
         assert_eq!(traces.headers, [("a".to_owned(), "1".to_owned())]);

@@ -29,7 +29,8 @@ impl SpanBuilder {
     /// Appends the spans of a call that has ended, its own first.
     pub(super) fn call(&self, call: &CallTrace, into: &mut Vec<SpanData>) {
         let Some(span) = call.span().map(SpanIdentity::full) else { return };
-        let (parent, link) = (call.parent().map(SpanIdentity::bare), call.link().map(SpanIdentity::full));
+        let parent = call.parent().map(SpanIdentity::bare);
+        let link = call.link().map(SpanIdentity::full);
         call.read(|finished| {
             let record = finished.record;
             let start = call.wall(call.started());
@@ -62,7 +63,8 @@ impl SpanBuilder {
     }
 
     fn child_span(&self, call: &CallTrace, parent: &SpanContext, child: &ChildSpan) -> SpanData {
-        let (start_time, end_time): (SystemTime, SystemTime) = (call.wall(child.from), call.wall(child.to));
+        let start_time: SystemTime = call.wall(child.from);
+        let end_time: SystemTime = call.wall(child.to);
         let state = parent.trace_state().clone();
         let mut span = SpanData {
             span_context: SpanContext::new(

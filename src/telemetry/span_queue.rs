@@ -87,7 +87,8 @@ impl SpanQueue {
     /// Takes about one batch, at least one item if there is any, and returns it with the number of its spans.
     pub(super) fn take(&self) -> (Vec<QueuedCall>, usize) {
         let mut inner = self.waiting.lock();
-        let (mut taken, mut spans) = (Vec::new(), 0);
+        let mut taken = Vec::new();
+        let mut spans = 0;
         while spans < self.batch.size
             && let Some((item, size)) = inner.items.pop_front()
         {

@@ -168,7 +168,8 @@ mod tests {
 
     #[test]
     fn the_context_of_the_message_is_the_parent_and_the_header_is_linked() {
-        let (one, two) = (format!("00-{TRACE}-{SPAN}-01"), format!("00-{TRACE}-{}-01", "1".repeat(16)));
+        let one = format!("00-{TRACE}-{SPAN}-01");
+        let two = format!("00-{TRACE}-{}-01", "1".repeat(16));
         let of = |meta: Option<&str>, header: Option<&str>| {
             let context = TraceContext {
                 traceparent: meta.map(str::to_owned),
@@ -179,7 +180,8 @@ mod tests {
             let id = |found: Option<SpanIdentity>| found.map(|found| found.bare.span_id().to_string());
             (id(parent), id(link))
         };
-        let (meta, header) = (Some(SPAN.to_owned()), Some("1".repeat(16)));
+        let meta = Some(SPAN.to_owned());
+        let header = Some("1".repeat(16));
         assert_eq!(of(Some(&one), Some(&two)), (meta.clone(), header.clone()));
         assert_eq!(of(Some(&one), None), (meta.clone(), None));
         assert_eq!(of(None, Some(&two)), (header.clone(), None));

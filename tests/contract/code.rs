@@ -98,7 +98,8 @@ fn seven_tools_in_a_small_listing() {
         let hints =
             json!({"readOnlyHint": !writes, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
         assert_eq!(tool["annotations"], hints);
-        let (input, output) = (&tool["inputSchema"], &tool["outputSchema"]);
+        let input = &tool["inputSchema"];
+        let output = &tool["outputSchema"];
         let required = input["required"].as_array().cloned().unwrap_or_default();
         let mark = |name: &String| match (row[0].as_str(), name.as_str()) {
             ("locate_symbol", "name" | "symbol_id" | "symbol_stable_id" | "result_id") => format!("{name}*"),
@@ -204,7 +205,8 @@ fn arguments_decode_to_the_query() {
     }
     let outline =
         decode("get_file_outline", &json!({"path": "a b", "ref": "v1", "depth": "top", "language": "klingon"}));
-    let (path, reference) = ("a b".into(), Some("v1".into()));
+    let path = "a b".into();
+    let reference = Some("v1".into());
     let expected = OutlineQuery { path, reference: reference.clone(), depth: OutlineDepth::Top, freshness: None };
     assert_eq!(outline.unwrap(), CodeQuery::Outline(expected));
     let health = decode("health_check", &json!({"workspace": "/w"})).unwrap();
@@ -428,7 +430,8 @@ thread_local! {
 
 /// Arguments that only the decoder refuses, because a schema of this size can't express the rule.
 fn is_beyond_the_schema(error: &ToolError) -> bool {
-    let (path, reason) = (error.details["path"].as_str().unwrap(), error.details["reason"].as_str().unwrap());
+    let path = error.details["path"].as_str().unwrap();
+    let reason = error.details["reason"].as_str().unwrap();
     matches!(reason, "needs_mode" | "needs_context" | "empty" | "several")
         || matches!((path, reason), ("kind", "unknown_word") | ("name", "missing"))
 }
@@ -578,8 +581,9 @@ fn the_page_documents_the_fields_of_answers_and_rows() {
     let reason = RankingReasons { final_score: 0.5, ..RankingReasons::default() };
     let found = |detail, level| {
         let metadata = AnswerMetadata { reasons: Some((level, vec![reason])), ..AnswerMetadata::default() };
-        let (rows, next, asked) = (vec![row.clone()], vec![], CallArguments::default());
-        let rows = ResultRows { rows, intent: None, total: 1, next, detail, compact: false, asked, metadata };
+        let rows = vec![row.clone()];
+        let asked = CallArguments::default();
+        let rows = ResultRows { rows, intent: None, total: 1, next: vec![], detail, compact: false, asked, metadata };
         shown(Ok(&Answer::Code(CodeAnswer::Rows(rows))))
     };
     let mut expected = Vec::new();

@@ -86,7 +86,8 @@ fn revisions(facts: &Value) -> String {
         let all = value.as_array().into_iter().flatten().map(text);
         all.collect::<Vec<_>>().join(", ")
     };
-    let (http, stdio) = (listed(&facts["revisions"]), listed(&facts["stdio"]["revisions"]));
+    let http = listed(&facts["revisions"]);
+    let stdio = listed(&facts["stdio"]["revisions"]);
     if http == stdio || stdio.is_empty() { http } else { format!("{http}; over stdio {stdio}") }
 }
 

@@ -205,8 +205,8 @@ fn sections_and_their_states_are_those_of_the_code() {
 
 #[test]
 fn the_reasons_of_writers_are_those_of_the_code() {
-    let (writer, candidates) =
-        ("src/launch/writing/openai_writer.rs", "src/launch/writing/openai_writer/candidates.rs");
+    let writer = "src/launch/writing/openai_writer.rs";
+    let candidates = "src/launch/writing/openai_writer/candidates.rs";
     let refused: BTreeSet<String> = names(&table("Writers", "| reason | the block |")).into_iter().collect();
     let mut coded = literals(writer, &["Err("]);
     coded.extend(literals(candidates, &["Err(", "ok_or("]));

@@ -44,7 +44,8 @@ fn the_pages_say_how_much_of_a_context_a_listing_takes() {
         let bytes = serde_json::to_string(&tools(set).iter().map(shown).collect::<Vec<_>>()).unwrap().len();
         format!("{:.1} KB", bytes as f64 / 1_000.0)
     };
-    let (agent, lsp) = (size("agent"), size("lsp-v1"));
+    let agent = size("agent");
+    let lsp = size("lsp-v1");
     let without_unit = lsp.trim_end_matches(" KB");
     let wanted = format!("in {agent} of context instead of {without_unit}");
     assert!(read("docs/use/connect-an-agent.md").contains(&wanted), "docs/use/connect-an-agent.md has no `{wanted}`");
@@ -128,7 +129,8 @@ fn schemas_of_launch_runs_close_every_object_but_the_configuration() {
     for tool in tools("launch") {
         let name = tool["name"].as_str().unwrap();
         let file = |file: String| serde_json::from_str::<Value>(&read(&format!("schemas/tools/{file}"))).unwrap();
-        let (mut input, output) = (file(format!("{name}.json")), file(format!("{name}.output.json")));
+        let mut input = file(format!("{name}.json"));
+        let output = file(format!("{name}.output.json"));
         assert_eq!(tool["inputSchema"], input, "{name}");
         // The whole form of a configuration is another schema; the workflow names all faults at once.
         if let Some(config) = input.pointer_mut("/properties/run_config") {

@@ -82,7 +82,9 @@ impl<'d> Values<'d> {
     /// The rest, in which `0xff n byte` is that byte `64 * n` times, so that short inputs reach the limits of long texts. At most `most`
     /// bytes.
     pub fn expanded(self, most: usize) -> Expanded {
-        let (mut data, mut bytes, mut runs) = (self.0, Vec::new(), Vec::new());
+        let mut data = self.0;
+        let mut bytes = Vec::new();
+        let mut runs = Vec::new();
         loop {
             let plain = data.iter().position(|byte| *byte == 0xff).unwrap_or(data.len());
             bytes.extend_from_slice(&data[..plain]);

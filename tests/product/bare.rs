@@ -306,7 +306,8 @@ impl Bare {
             let selection = entry.get("selectionRange").unwrap_or(own);
             let container = parent.or_else(|| text(&entry["containerName"]));
             let kind = entry["kind"].as_u64().expect("a kind");
-            let (range, selection) = (key(&self.range(path, own)), key(&self.range(path, selection)));
+            let range = key(&self.range(path, own));
+            let selection = key(&self.range(path, selection));
             let last = container.is_none();
             flat.push((range, name.clone(), kind, last, container.unwrap_or_default(), selection));
             for child in list(&entry["children"]) {
@@ -514,7 +515,8 @@ pub(crate) fn canonical_diagnostics(root: &Path, path: &Path, raw: Vec<Value>) -
     found.dedup();
     let entries = found.into_iter().take(200).map(|((start, _, severity), (_, code), (_, source), message, end)| {
         let number = severity.map(|number| number.to_string()).unwrap_or_default();
-        let (code_text, source_text) = (code.as_deref().unwrap_or(""), source.as_deref().unwrap_or(""));
+        let code_text = code.as_deref().unwrap_or("");
+        let source_text = source.as_deref().unwrap_or("");
         let id = id(&format!("{uri}|{}|{}|{number}|{code_text}|{source_text}|{message}", place(&start), place(&end)));
         let range = unkey([start[0], start[1], end[0], end[1]]);
         let mut entry = json!({"id": id, "range": range, "message": message});
@@ -545,7 +547,8 @@ fn column(path: &Path, line: usize, column: usize, from: &str, to: &str) -> usiz
         "utf-16" => letter.len_utf16(),
         _ => 1,
     };
-    let (mut before, mut after) = (0, 0);
+    let mut before = 0;
+    let mut after = 0;
     for letter in text.chars() {
         if before >= column {
             break;

@@ -95,7 +95,8 @@ impl Yard {
     fn started(mut command: Command, state: Arc<tempfile::TempDir>) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let stderr: Arc<Mutex<String>> = Arc::default();
-        let (lines, shared) = (BufReader::new(child.stderr.take().expect("a pipe")), stderr.clone());
+        let lines = BufReader::new(child.stderr.take().expect("a pipe"));
+        let shared = stderr.clone();
         std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
                 let mut all = shared.lock();

@@ -121,7 +121,9 @@ impl Drop for Forge {
 
 fn received(stream: TcpStream) -> Option<(Seen, TcpStream)> {
     let mut reader = BufReader::new(stream);
-    let (mut first, mut headers, mut length) = (String::new(), String::new(), 0);
+    let mut first = String::new();
+    let mut headers = String::new();
+    let mut length = 0;
     reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
     loop {
         let mut line = String::new();
@@ -210,14 +212,16 @@ impl Shared {
             }
             ("POST", "/git/trees") => (201, json!({"sha": self.tree(&seen.body)})),
             ("POST", "/git/commits") => {
-                let (tree, parent) = (seen.body["tree"].as_str().unwrap(), seen.body["parents"][0].as_str().unwrap());
+                let tree = seen.body["tree"].as_str().unwrap();
+                let parent = seen.body["parents"][0].as_str().unwrap();
                 match self.commit(tree, parent, &seen.body["message"], &seen.body["author"]) {
                     Some(commit) => (201, json!({"sha": commit})),
                     None => (422, json!({"message": "no such parent"})),
                 }
             }
             ("POST", "/git/refs") => {
-                let (name, sha) = (seen.body["ref"].as_str().unwrap(), seen.body["sha"].as_str().unwrap());
+                let name = seen.body["ref"].as_str().unwrap();
+                let sha = seen.body["sha"].as_str().unwrap();
                 match self.git(&["update-ref", name, sha, &"0".repeat(40)]) {
                     Some(_) => (201, json!({"ref": name, "object": {"sha": sha}})),
                     None => (422, json!({"message": "Reference already exists"})),

@@ -80,7 +80,8 @@ fn users(words: &[&str]) -> BTreeSet<String> {
 }
 
 fn compare(words: &[&str], allowed: &[&str]) {
-    let (users, allowed) = (users(words), allowed.iter().map(|path| (*path).to_owned()).collect::<BTreeSet<_>>());
+    let users = users(words);
+    let allowed = allowed.iter().map(|path| (*path).to_owned()).collect::<BTreeSet<_>>();
     let offenders: Vec<_> = users.difference(&allowed).collect();
     assert!(offenders.is_empty(), "these touch the disk, perhaps on an actor's thread: {offenders:#?}");
     let stale: Vec<_> = allowed.difference(&users).collect();

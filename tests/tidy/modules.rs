@@ -9,7 +9,8 @@ const MATERIAL: [&str; 1] = ["tests/product/servers/sources/"];
 
 /// The files that may declare `file` as their module.
 fn parents(file: &Path) -> Vec<PathBuf> {
-    let (folder, stem) = (file.parent().unwrap(), file.file_stem().unwrap());
+    let folder = file.parent().unwrap();
+    let stem = file.file_stem().unwrap();
     let of_folder = |folder: &Path| {
         let beside = folder.with_extension("rs");
         ["mod.rs", "main.rs", "lib.rs"].map(|name| folder.join(name)).into_iter().chain([beside]).collect()

@@ -97,12 +97,14 @@ pub(super) async fn build(
 
 /// Builds the index in another process. Text counts as searchable when this process finds a manifest.
 async fn watch(corpus: &Corpus, state: &std::path::Path) -> Result<(BuildTimes, Project), Failure> {
-    let (mut times, mut open) = (BuildTimes::default(), None);
+    let mut times = BuildTimes::default();
+    let mut open = None;
     let began = Instant::now();
     let connection = start_own(&["index", "--json"], &corpus.root, state).await?;
     let process = connection.process.clone();
     let own = || process.id().and_then(|outer| proc_tree::descendants(outer).first().map(|process| process.pid));
-    let (mut pid, mut next) = (None, Duration::ZERO);
+    let mut pid = None;
+    let mut next = Duration::ZERO;
     loop {
         if tokio::time::timeout(POLL_INTERVAL, process.exited()).await.is_ok() {
             break;

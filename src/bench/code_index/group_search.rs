@@ -100,7 +100,8 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<(), Fa
     let notes = format!("{megabytes:.0} MB, indexed in {:.0} s", began.elapsed().as_secs_f64());
     let name = format!("{} crates", corpora.len());
     let mut add = |what: String, value: f64, target: Option<Target>, notes: String| {
-        let (corpus, scenario) = (name.clone(), Scenario::Groups.name());
+        let corpus = name.clone();
+        let scenario = Scenario::Groups.name();
         report.add(Figure { corpus, scenario, what, bare: None, codeyard: value, target, met: None, notes });
     };
     add("source text of the group, MB".into(), megabytes, Target::at_least(MIN_MB, "≥ 400"), notes);

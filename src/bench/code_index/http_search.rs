@@ -67,7 +67,9 @@ pub(super) async fn questions(
         }
         tokio::time::sleep(PAUSE).await;
     }
-    let (mut ours, mut errors, mut ratios) = (Vec::new(), 0, Vec::new());
+    let mut ours = Vec::new();
+    let mut errors = 0;
+    let mut ratios = Vec::new();
     for (one, theirs) in question.iter().zip(theirs) {
         let arguments = arguments_of(one).to_string();
         let mut times = Vec::new();

@@ -39,7 +39,8 @@ pub(super) fn measure(
     let mut files = built.sources.clone();
     random.shuffle(&mut files);
     let calls = CALLS.min(bench.args.calls);
-    let (mut outlines, mut names) = (CallTimes::default(), Vec::new());
+    let mut outlines = CallTimes::default();
+    let mut names = Vec::new();
     for (nth, file) in files.iter().take(calls + WARM).enumerate() {
         let began = Instant::now();
         let path = file.to_string_lossy().into_owned();
@@ -94,7 +95,8 @@ fn shape() -> RowOptions {
 }
 
 fn locate(project: &Project, names: &[String]) -> Result<(CallTimes, usize), Failure> {
-    let (mut times, mut first) = (CallTimes::default(), 0);
+    let mut times = CallTimes::default();
+    let mut first = 0;
     for (nth, name) in names.iter().enumerate() {
         let query = LocateQuery { by: LocateBy::Name(name.clone()), kind: None, shape: shape() };
         let began = Instant::now();

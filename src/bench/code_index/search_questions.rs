@@ -92,7 +92,8 @@ impl WordSample {
         let texts: Vec<String> =
             files.iter().filter(small).take(SAMPLE).filter_map(|path| fs::read_to_string(path).ok()).collect();
         let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
-        let (mut phrases, mut called) = (Vec::new(), Vec::new());
+        let mut phrases = Vec::new();
+        let mut called = Vec::new();
         for text in &texts {
             let mut here: BTreeMap<&str, usize> = BTreeMap::new();
             for line in text.lines() {

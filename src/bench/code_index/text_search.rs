@@ -44,7 +44,8 @@ pub(super) async fn search(
     report: &mut Report,
 ) -> Result<(), Failure> {
     eprintln!("  {}: twenty questions, compared with {}", corpus.name, ripgrep.version);
-    let (root, project) = (corpus.root.as_path(), &built.project);
+    let root = corpus.root.as_path();
+    let project = &built.project;
     let question = questions(&built.sources, bench.args.seed);
     let mut all = Vec::new();
     for one in &question {
@@ -61,7 +62,8 @@ pub(super) async fn search(
     }
     let of = |side: fn(&QuestionTimes) -> f64| all.iter().map(side).collect::<Vec<f64>>();
     let worst = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    let (theirs, ours) = (of(|took| took.theirs), of(|took| took.ours));
+    let theirs = of(|took| took.theirs);
+    let ours = of(|took| took.ours);
     let mut add = |what: &str, figures: (Option<f64>, f64), target: Option<Target>, notes: String| {
         report.add(figure(corpus, Scenario::Search, what, figures, target, notes));
     };
@@ -84,7 +86,9 @@ async fn take_turns(
     question: &SearchQuestion,
 ) -> Result<(QuestionTimes, usize), Failure> {
     let query = query(question, MAX_PAGE_SIZE);
-    let (mut theirs, mut ours, mut lines) = (Vec::new(), Vec::new(), 0);
+    let mut theirs = Vec::new();
+    let mut ours = Vec::new();
+    let mut lines = 0;
     let ms = |took: Duration| took.as_secs_f64() * 1e3;
     let began = Instant::now();
     // The first round warms both sides up and is not counted.
@@ -131,7 +135,9 @@ async fn compare(
     let known: BTreeSet<&str> = files.iter().map(|file| &*file.path).collect();
     let unknown: Vec<String> = ripgrep.files(&corpus.root).await?;
     let unknown: Vec<&String> = unknown.iter().filter(|path| !known.contains(path.as_str())).collect();
-    let (mut compared, mut wrong, mut examples) = (0_u64, 0_u64, Vec::new());
+    let mut compared = 0_u64;
+    let mut wrong = 0_u64;
+    let mut examples = Vec::new();
     wrong += unknown.len() as u64;
     examples.extend(unknown.iter().take(3).map(|path| format!("{path} is not in the index")));
     let mut more = 0_u64;
@@ -157,7 +163,9 @@ async fn compare(
 
 /// The elements that are in only one of two sorted lists.
 fn differing<'l>(one: &'l [MatchedLine], other: &'l [MatchedLine]) -> Vec<&'l MatchedLine> {
-    let (mut at, mut from, mut found) = (0, 0, Vec::new());
+    let mut at = 0;
+    let mut from = 0;
+    let mut found = Vec::new();
     while at < one.len() || from < other.len() {
         match (one.get(at), other.get(from)) {
             (Some(left), Some(right)) if left == right => (at, from) = (at + 1, from + 1),
@@ -182,8 +190,8 @@ mod tests {
     fn differences_are_found_on_both_sides() {
         let lines =
             |numbers: &[u32]| numbers.iter().map(|number| ("a".to_owned(), *number)).collect::<Vec<MatchedLine>>();
-        let (one, other) = (lines(&[1, 2, 4, 6]), lines(&[2, 3, 4, 7, 8]));
-        let numbers: Vec<u32> = differing(&one, &other).iter().map(|(_, number)| *number).collect();
+        let one = lines(&[1, 2, 4, 6]);
+        let numbers: Vec<u32> = differing(&one, &lines(&[2, 3, 4, 7, 8])).iter().map(|(_, number)| *number).collect();
         assert_eq!(numbers, [1, 3, 6, 7, 8]);
         assert!(differing(&one, &one).is_empty());
         assert_eq!(differing(&[], &one).len(), 4);

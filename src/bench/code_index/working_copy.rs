@@ -103,7 +103,8 @@ async fn edits(bench: &Bench, corpus: &Corpus, tree: &Path, state: &Path, report
     let copy = Corpus { name: corpus.name.clone(), root: tree.to_owned(), language: corpus.language, files };
     let served = serve(bench, &copy, state).await?;
     let mut client = served.client_of(&copy, "code").await?;
-    let (mut text, mut symbol) = (Vec::new(), Vec::new());
+    let mut text = Vec::new();
+    let mut symbol = Vec::new();
     for (nth, file) in copy.files.iter().step_by((copy.files.len() / EDITS).max(1)).take(EDITS).enumerate() {
         let name = format!("quite_new_{nth}_zx");
         let mut whole = fs::read(file).map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
@@ -146,7 +147,8 @@ async fn until(
     arguments: Value,
     will_do: impl Fn(&Value) -> bool,
 ) -> Result<(), Failure> {
-    let (began, arguments) = (Instant::now(), arguments.to_string());
+    let began = Instant::now();
+    let arguments = arguments.to_string();
     loop {
         let answer = answer(client, tool, &arguments).await?;
         if will_do(&answer["results"][0]) {

@@ -39,7 +39,8 @@ pub(crate) async fn freshness(bench: &Bench, corpus: &Corpus, report: &mut Repor
     let mut client = served.client(&tree).await?;
     let declaration = BenchQuestion::References(tree.declaration());
     let mut hits = until(&mut client, &declaration, |count| count >= USERS * USES).await?.1;
-    let (mut edits, mut added) = (ChangeTimes::default(), ChangeTimes::default());
+    let mut edits = ChangeTimes::default();
+    let mut added = ChangeTimes::default();
     for number in 0..CHANGES {
         let (file, text) = tree.user(&format!("use_{number:03}"), USES + 1);
         hits += 1;

@@ -48,8 +48,10 @@ pub(crate) async fn latency(bench: &Bench, pair: &mut ServerPair, report: &mut R
 }
 
 fn add_figures(pair: &ServerPair, report: &mut Report, what: &str, outcome: &PairOutcome) {
-    let (bare, ours) = (&outcome.bare, &outcome.ours);
-    let (p50, p99) = (bare.ms(50.0), bare.ms(99.0));
+    let bare = &outcome.bare;
+    let ours = &outcome.ours;
+    let p50 = bare.ms(50.0);
+    let p99 = bare.ms(99.0);
     let fast = p50 <= FAST_MS;
     let (half, most) = if fast {
         (
@@ -60,7 +62,8 @@ fn add_figures(pair: &ServerPair, report: &mut Report, what: &str, outcome: &Pai
         let by = |value: f64| Target::at_most(value * ADDED_FACTOR, format!("≤ {ADDED_FACTOR} × bare"));
         (by(p50), by(p99))
     };
-    let (corpus, scenario) = (&pair.corpus, Scenario::Latency);
+    let corpus = &pair.corpus;
+    let scenario = Scenario::Latency;
     let values = |at: f64| (Some(bare.ms(at)), ours.ms(at));
     report.add(figure(corpus, scenario, format!("{what}, p50 ms"), values(50.0), half, outcome.notes()));
     report.add(figure(corpus, scenario, format!("{what}, p90 ms"), values(90.0), None, ""));
@@ -79,7 +82,9 @@ pub(crate) async fn retained(bench: &Bench, pair: &mut ServerPair, report: &mut 
     for clients in bench.args.clients.clone() {
         let mut connections = pair.served.clients(&pair.corpus, clients).await?;
         let hits = pair.served.retained_hits().await;
-        let (mut times, mut errors, began) = (CallTimes::default(), 0, Instant::now());
+        let mut times = CallTimes::default();
+        let mut errors = 0;
+        let began = Instant::now();
         let most = bench.args.calls * 20;
         let again: Vec<BenchQuestion> = asks.iter().cycle().take((asks.len() * clients).min(most)).cloned().collect();
         while began.elapsed() < bench.time() && times.len() < most as u64 {

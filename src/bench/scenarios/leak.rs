@@ -33,7 +33,9 @@ pub(crate) async fn leak(bench: &Bench, corpus: &Corpus, report: &mut Report) ->
     let served = CodeyardServer::start(&[corpus], &bench.installer, &folder, &limits, &[]).await?;
     let mut clients = served.clients(corpus, CLIENTS).await?;
     let calls = CALLS.min(bench.args.calls.saturating_mul(34));
-    let (mut times, mut errors, mut samples) = (CallTimes::default(), 0, Vec::new());
+    let mut times = CallTimes::default();
+    let mut errors = 0;
+    let mut samples = Vec::new();
     let mut pool = QuestionPool::new(corpus, bench.args.seed);
     if let (Some(client), Some(ask)) = (clients.first_mut(), pool.symbols()) {
         client.ask_with_retry(&ask).await.map_err(Failure::new)?;
@@ -59,10 +61,11 @@ pub(crate) async fn leak(bench: &Bench, corpus: &Corpus, report: &mut Report) ->
     };
     let memory = (mib(early.memory), mib(late.memory));
     report.add(growth("memory, MiB", memory.0, memory.1, memory.0 * GROWTH, "≤ 1.1 × that", notes));
-    let (before, after) = (precise(early.descriptors), precise(late.descriptors));
+    let before = precise(early.descriptors);
+    let after = precise(late.descriptors);
     report.add(growth("descriptors", before, after, before + 2.0, "≤ that + 2", String::new()));
-    let (before, after) = (precise(early.threads), precise(late.threads));
-    report.add(growth("threads", before, after, before + 2.0, "≤ that + 2", String::new()));
+    let before = precise(early.threads);
+    report.add(growth("threads", before, precise(late.threads), before + 2.0, "≤ that + 2", String::new()));
     Ok(())
 }
 

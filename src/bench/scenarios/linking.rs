@@ -87,7 +87,8 @@ pub(crate) async fn linking(bench: &Bench, corpus: &Corpus, report: &mut Report)
     off.served.stop().await;
     on.served.stop().await;
     let added = median(on.times.iter().zip(&off.times).map(|(on, off)| on - off).collect());
-    let (plain, followed) = (median(off.times), median(on.times));
+    let plain = median(off.times);
+    let followed = median(on.times);
     let mut add = |what: &str, values, target, notes: String| {
         report.add(figure(corpus, Scenario::Linking, what, values, target, notes));
     };

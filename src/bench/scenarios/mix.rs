@@ -27,7 +27,8 @@ pub(crate) async fn mix(bench: &Bench, corpus: &Corpus, report: &mut Report) -> 
     let mut sums = vec![PairOutcome::default(); counts.len()];
     let parts = (bench.args.calls / PART_CALLS).clamp(1, PARTS);
     let limit = bench.time() * 2 / u32::try_from(parts).unwrap_or(1);
-    let (mut starts, mut kept) = (0, None);
+    let mut starts = 0;
+    let mut kept = None;
     for part in 0..parts {
         let mut pair = match kept.take() {
             Some(pair) => pair,
@@ -42,7 +43,8 @@ pub(crate) async fn mix(bench: &Bench, corpus: &Corpus, report: &mut Report) -> 
         for (clients, sum) in rotated(&counts, &mut sums, part) {
             let mut mixes =
                 |count: usize| -> Vec<BenchQuestion> { (0..count).flat_map(|_| pair.pool.mixed()).collect() };
-            let (before, asks) = (mixes(BEFORE.min(share / 2)), mixes(share - BEFORE.min(share / 2)));
+            let before = mixes(BEFORE.min(share / 2));
+            let asks = mixes(share - BEFORE.min(share / 2));
             // With few clients the blocks are small, so that the sides alternate often. With many clients each must get enough work.
             let block = (MIX * (clients / 3).max(2)).min(asks.len().max(1));
             sum.add_untimed(pair.run_blocks(bench, clients, &before, (before.len().max(1), limit)).await?);
@@ -67,7 +69,8 @@ pub(crate) async fn mix(bench: &Bench, corpus: &Corpus, report: &mut Report) -> 
         let what = format!("mix, {clients} clients, calls/s");
         report.add(figure(corpus, Scenario::Mix, what, values, None, sum.notes()));
         let factor = if clients == 1 { 0.9 } else { 1.0 };
-        let (blocks, ratio) = (sum.ratios.len(), median(sum.ratios));
+        let blocks = sum.ratios.len();
+        let ratio = median(sum.ratios);
         let target = Target::at_least(factor, format!("≥ {factor:.1}"));
         let what = format!("mix, {clients} clients, calls/s by the bare server's");
         let notes = format!("median of {blocks} blocks, {starts} starts");

@@ -43,7 +43,9 @@ pub(crate) async fn operations(bench: &Bench, pair: &mut ServerPair, report: &mu
     operations.sort_by_key(|operation| operation.input() == OperationInput::File);
     for operation in operations {
         let subjects = subjects(pair, operation, QUESTIONS.min(bench.args.calls));
-        let (mut bare, mut ours, mut errors) = (CallTimes::default(), CallTimes::default(), 0);
+        let mut bare = CallTimes::default();
+        let mut ours = CallTimes::default();
+        let mut errors = 0;
         let began = Instant::now();
         for (at, about) in subjects.iter().enumerate() {
             if began.elapsed() > 2 * bench.time() {
@@ -66,8 +68,8 @@ pub(crate) async fn operations(bench: &Bench, pair: &mut ServerPair, report: &mu
             report.left_out(format!("{name}: no positions left"));
             continue;
         }
-        let (theirs, target) =
-            (bare.ms(50.0), Target::at_most(bare.ms(50.0) + ADDED_P50_MS, format!("≤ bare + {ADDED_P50_MS} ms")));
+        let theirs = bare.ms(50.0);
+        let target = Target::at_most(bare.ms(50.0) + ADDED_P50_MS, format!("≤ bare + {ADDED_P50_MS} ms"));
         let notes = format!("{} calls, {errors} errors", ours.len());
         let scenario = Scenario::Operations;
         report.add(figure(

@@ -63,7 +63,8 @@ impl ListTimes {
         if self.first.is_empty() {
             return report.left_out(format!("references with {} hits: {}", self.hits, self.errors.join("; ")));
         }
-        let (bare, first) = (median(self.bare.clone()), median(self.first.clone()));
+        let bare = median(self.bare.clone());
+        let first = median(self.first.clone());
         let mut notes = format!("{} questions", self.first.len());
         if !self.errors.is_empty() {
             notes.push_str(&format!(", {} errors: {}", self.errors.len(), self.errors[0]));
@@ -181,7 +182,8 @@ async fn find(
     wanted: usize,
     range: &std::ops::Range<usize>,
 ) -> Vec<(SourcePosition, usize)> {
-    let (began, mut found) = (Instant::now(), Vec::new());
+    let began = Instant::now();
+    let mut found = Vec::new();
     for at in words_near(&pair.corpus.files, wanted).into_iter().take(TRIES) {
         if began.elapsed() > bench.time() * 8 || found.len() >= SYMBOLS {
             break;
@@ -199,7 +201,8 @@ async fn find(
 /// Measures the largest possible lists and the memory after they expired.
 pub(crate) async fn snapshots(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Result<(), Failure> {
     let tree = Corpus::generated(corpus.language, USERS, USES, &bench.scratch)?;
-    let (cache, folder) = (bench.scratch.folder("bare")?, bench.scratch.folder("served")?);
+    let cache = bench.scratch.folder("bare")?;
+    let folder = bench.scratch.folder("served")?;
     let limits = format!("[limits]\nsnapshot_ttl_s = {TTL_S}\n");
     let bare = BareServer::start(tree.language, &tree.root, &bench.installer, &cache).await?;
     let served = CodeyardServer::start(&[&tree], &bench.installer, &folder, &limits, &[]).await?;
@@ -241,7 +244,9 @@ async fn expire(
     report: &mut Report,
 ) -> Result<(), Failure> {
     let before = lowest(served, u64::MAX).await?;
-    let (mut peak, mut made, began) = (0, 0, Instant::now());
+    let mut peak = 0;
+    let mut made = 0;
+    let began = Instant::now();
     for number in 0..SNAPSHOTS.min(bench.args.calls) {
         if began.elapsed() > bench.time() * 10 {
             break;
@@ -285,7 +290,8 @@ async fn same_thing(
     one: &SourcePosition,
     other: &SourcePosition,
 ) -> bool {
-    let (one, other) = (BenchQuestion::Definition(one.clone()), BenchQuestion::Definition(other.clone()));
+    let one = BenchQuestion::Definition(one.clone());
+    let other = BenchQuestion::Definition(other.clone());
     let (Ok(first), Ok(second)) = (pair.bare.ask(&one).await, pair.bare.ask(&other).await) else { return false };
     let read = client.ask_with_retry(&other).await.is_ok();
     read && pair.comparer.places(&first) == pair.comparer.places(&second)

@@ -75,14 +75,16 @@ async fn shared(
     if let (Some(client), Some(ask)) = (connections.first_mut(), asks.first()) {
         client.ask_with_retry(ask).await.map_err(Failure::new)?;
     }
-    let (mut times, mut errors) = (CallTimes::default(), 0);
+    let mut times = CallTimes::default();
+    let mut errors = 0;
     let all: Vec<BenchQuestion> = asks.iter().flat_map(|ask| std::iter::repeat_n(ask.clone(), clients)).collect();
     let samples = ask_served(&mut connections, &all, &mut Duration::default()).await;
     samples.iter().for_each(|sample: &CallSample| sample.add_to(&mut times, &mut errors));
     // Wait, so that temporary memory of indexing is freed.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let tree = served.tree()?;
-    let (own, servers) = (tree.own_memory(), tree.servers.len());
+    let own = tree.own_memory();
+    let servers = tree.servers.len();
     let all = own + tree.server_memory();
     served.stop().await;
     Ok(SharedUsage { servers, own, all, errors })
@@ -98,7 +100,8 @@ pub(crate) async fn repositories(bench: &Bench, corpus: &Corpus, report: &mut Re
         report.left_out("two repositories: the repository has no position to ask about".to_owned());
         return Ok(());
     };
-    let (mut right, mut asked) = (0u64, 0u64);
+    let mut right = 0u64;
+    let mut asked = 0u64;
     for (corpus, ask) in [(corpus, first), (&other, BenchQuestion::Definition(other.use_at(0, 0)))] {
         let cache = bench.scratch.folder("bare")?;
         let bare = BareServer::start(corpus.language, &corpus.root, &bench.installer, &cache).await?;

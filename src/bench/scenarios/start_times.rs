@@ -97,7 +97,8 @@ pub(crate) async fn cold(bench: &Bench, corpus: &Corpus, report: &mut Report) ->
         report.left_out("cold start: no definition in another file was found".to_owned());
         return Ok(());
     };
-    let (mut bare, mut ours) = (StartTimes::default(), StartTimes::default());
+    let mut bare = StartTimes::default();
+    let mut ours = StartTimes::default();
     for number in 0..times(bench, STARTS) {
         let definition = &known.definitions[number % known.definitions.len()];
         if number % 2 == 0 {
@@ -109,7 +110,8 @@ pub(crate) async fn cold(bench: &Bench, corpus: &Corpus, report: &mut Report) ->
         }
     }
     let notes = format!("{} starts, {} answers with a retry hint", ours.definition.len(), ours.errors);
-    let (first, all) = (median(bare.definition), median(bare.references));
+    let first = median(bare.definition);
+    let all = median(bare.references);
     let target = Target::at_most(1.2 * first, "≤ 1.2 × bare");
     let values = (Some(first), median(ours.definition));
     report.add(figure(corpus, Scenario::Cold, "cold start to the first right definition, ms", values, target, notes));
@@ -218,14 +220,15 @@ pub(crate) async fn recovery(bench: &Bench, corpus: &Corpus, report: &mut Report
         return Ok(());
     }
     let longest = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
-    let (cold, most) = (longest(&bare.definition), longest(&ours.definition));
+    let cold = longest(&bare.definition);
+    let most = longest(&ours.definition);
     let notes = format!("{} kills, {} errors, {} wrong", ours.definition.len(), ours.errors, ours.incomplete);
     let per_kill = ours.errors.div_ceil(ours.definition.len());
     let target = Target::at_most(cold, "≤ the server's cold start");
     let what = "killed: to the next right answer, the longest, ms";
     report.add(figure(corpus, Scenario::Recovery, what, (Some(cold), most), target, notes));
-    let (target, what) = (Target::at_most(1.0, "≤ 1"), "killed: errors for each");
-    report.add(figure(corpus, Scenario::Recovery, what, (None, per_kill as f64), target, ""));
+    let target = Target::at_most(1.0, "≤ 1");
+    report.add(figure(corpus, Scenario::Recovery, "killed: errors for each", (None, per_kill as f64), target, ""));
     Ok(())
 }
 

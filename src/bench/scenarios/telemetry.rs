@@ -139,7 +139,8 @@ struct ExportCosts {
 }
 
 fn add_figures(corpus: &Corpus, costs: ExportCosts, report: &mut Report) {
-    let (off, on) = (&costs.off, &costs.on);
+    let off = &costs.off;
+    let on = &costs.on;
     let notes = format!("{} calls each, {} errors; first column: telemetry off", on.len(), costs.errors);
     let mut add = |what: &str, values: (Option<f64>, f64), target: Option<Target>, notes: String| {
         let what = format!("exporting, {CLIENTS} clients, {what}");

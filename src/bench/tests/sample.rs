@@ -19,7 +19,8 @@ fn a_sample_is_measured_and_no_process_remains() {
     let sample = folder.join("sample");
     real_servers::copy_sample("python", &sample);
     let before = contents(&sample);
-    let (json, docs) = (folder.join("figures.json"), folder.join("docs.md"));
+    let json = folder.join("figures.json");
+    let docs = folder.join("docs.md");
     let markers = ["<!-- figures of `codeyard bench`: begin -->", "<!-- figures of `codeyard bench`: end -->"];
     std::fs::write(&docs, format!("before\n{}\n{}\nafter\n", markers[0], markers[1])).unwrap();
     let args = [
@@ -128,7 +129,8 @@ fn bench(folder: &Path, args: &[String]) -> Command {
 /// Standard output, after checking the exit code and that both streams together contain `parts`.
 #[track_caller]
 fn checked_stdout(ran: &Output, code: i32, parts: &[&str]) -> String {
-    let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    let stderr = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(code), "{stdout}\n{stderr}");
     for part in parts {
         assert!(stdout.contains(part) || stderr.contains(part), "{part}\n{stdout}\n{stderr}");

@@ -102,7 +102,8 @@ mod tests {
                     nulls[name] = Value::Null;
                 }
             }
-            let (asked, expected) = (decoded(&nulls).unwrap(), decoded(&least).unwrap());
+            let asked = decoded(&nulls).unwrap();
+            let expected = decoded(&least).unwrap();
             assert_eq!((asked.operation, asked.subject, asked.style), (operation, expected.subject, expected.style));
             assert_eq!(asked.page.cursor, None);
             for name in ["operation"].iter().chain(needed) {

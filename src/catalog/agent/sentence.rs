@@ -93,7 +93,8 @@ fn argument_error(error: &ToolError, reason: &str) -> String {
 }
 
 fn position_beyond(error: &ToolError) -> String {
-    let (line, lines) = (number(error, "line"), number(error, "lines"));
+    let line = number(error, "line");
+    let lines = number(error, "lines");
     match error.details.get("length").and_then(Value::as_u64) {
         Some(length) => format!(
             "Character {} lies beyond line {line}, which has {length}.{}",
@@ -105,7 +106,8 @@ fn position_beyond(error: &ToolError) -> String {
 }
 
 fn no_identifier(error: &ToolError) -> String {
-    let (line, character) = (number(error, "line"), number(error, "character"));
+    let line = number(error, "line");
+    let character = number(error, "character");
     format!("There is no identifier at {line}:{character}.{}", identifiers(error))
 }
 

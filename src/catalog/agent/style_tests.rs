@@ -181,12 +181,14 @@ proptest! {
         let chars = if is_short { MIN_PAGE_CHARS } else { DEFAULT_PAGE_CHARS };
         let style = PageStyle { format, preview, chars };
         let snapshot = snapshot(operation, count, notes);
-        let (schema, mut offset) = (schema(), 0);
+        let schema = schema();
+        let mut offset = 0;
         loop {
             let reply = reply(Ok(&page(&snapshot, Some((offset, size)), style, (K, K))));
             let structured = &reply["structuredContent"];
             prop_assert!(schema.is_valid(structured), "{}", reply);
-            let (text, metadata) = (text(&reply), &structured["metadata"]);
+            let text = text(&reply);
+            let metadata = &structured["metadata"];
             prop_assert!(text.chars().count() <= chars, "{} of {}", text.chars().count(), chars);
             let hint = metadata["hint"].as_str().unwrap_or_default();
             let result = match format {

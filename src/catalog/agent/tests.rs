@@ -167,7 +167,8 @@ fn notes_are_in_the_metadata() {
 
 #[test]
 fn a_long_list_is_paged_with_a_hint() {
-    let (mut offset, mut places) = (0, Vec::new());
+    let mut offset = 0;
+    let mut places = Vec::new();
     loop {
         let page = answer(Operation::FindReferences, locations(1_000), AnswerNotes::default(), offset);
         let reply = encode(Ok(&page), MAX_RESPONSE_BYTES);

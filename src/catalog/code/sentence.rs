@@ -44,7 +44,8 @@ fn code_of(code: ErrorCode) -> CodeError {
 }
 
 fn argument(error: &ToolError, reason: &str) -> String {
-    let (name, allowed) = (text(error, "path"), text(error, "allowed"));
+    let name = text(error, "path");
+    let allowed = text(error, "allowed");
     match (name, reason) {
         (_, "unknown_tool") => sentence(&error.message),
         ("", _) => "The arguments must be an object.".to_owned(),

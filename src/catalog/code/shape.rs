@@ -312,7 +312,8 @@ pub(super) fn outline<'a>(
     symbols: &'a [SymbolShape<'a>],
     metadata: MetadataShape<'a>,
 ) -> OutlineShape<'a> {
-    let (file_path, root) = (&*outline.path, outline.root.as_deref());
+    let file_path = &*outline.path;
+    let root = outline.root.as_deref();
     let workspace = outline.workspace.as_ref().map(|name| name.as_str());
     OutlineShape { workspace, file_path, root, language: outline.language, symbols, metadata }
 }

@@ -174,7 +174,9 @@ fn outline_symbol(name: &str, line: u32, children: Vec<OutlineSymbol>) -> Outlin
 }
 
 fn outline(symbols: Vec<OutlineSymbol>, depth: OutlineDepth) -> Outline {
-    let (path, asked, metadata) = ("src/vault.rs".into(), CallArguments::default(), ready());
+    let path = "src/vault.rs".into();
+    let asked = CallArguments::default();
+    let metadata = ready();
     Outline { path, root: None, workspace: None, language: Some("rust"), depth, symbols, asked, metadata }
 }
 
@@ -298,8 +300,8 @@ fn shapes() -> Vec<(String, CodeAnswer)> {
         "health_check, no root".into(),
         CodeAnswer::Health(Box::new(HealthReport { projects: vec![], ..health() })),
     ));
-    let (status_, mode) = (JobStatus::Queued, JobMode::Full);
-    let job = JobAnswer { job_id: "j3".into(), status: status_, mode, metadata: ready() };
+    let status_ = JobStatus::Queued;
+    let job = JobAnswer { job_id: "j3".into(), status: status_, mode: JobMode::Full, metadata: ready() };
     all.push(("index_repo".into(), CodeAnswer::Job(job)));
     all.push(("index_status, a job".into(), CodeAnswer::Status(Box::new(status()))));
     let new = ProjectHealth { current_schema_version: None, last_indexed_at: None, ..project() };
@@ -357,8 +359,10 @@ fn every_combination_of_metadata_is_encoded() {
         for indexing in IndexingStatus::ALL {
             for completeness in Completeness::ALL {
                 for schema in SchemaStatus::ALL {
-                    let (freshness, indexing) = (*freshness, *indexing);
-                    let (completeness, schema) = (*completeness, *schema);
+                    let freshness = *freshness;
+                    let indexing = *indexing;
+                    let completeness = *completeness;
+                    let schema = *schema;
                     let metadata = AnswerMetadata { freshness, indexing, completeness, schema, ..ready() };
                     let text = shown(CodeAnswer::Rows(ResultRows { metadata, ..rows(vec![]) }));
                     let expected = format!(

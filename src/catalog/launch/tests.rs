@@ -113,7 +113,9 @@ fn a_large_artifact_comes_in_parts_that_make_up_the_whole() {
     for (content, length) in
         [(text.as_bytes(), None), (text.as_bytes(), Some(7)), (&binary[..], None), (&binary[..], Some(1_000))]
     {
-        let (mut read, mut offset, mut parts) = (Vec::new(), 0, 0);
+        let mut read = Vec::new();
+        let mut offset = 0;
+        let mut parts = 0;
         loop {
             let (sent, is_error) = result(part(content, offset, length), 4_000);
             assert!(!is_error, "{sent}");
@@ -233,7 +235,8 @@ fn the_decoder_refuses_what_the_schema_refuses_and_nothing_else() {
     values.extend([-1, 0, 1, 199, 200, 201].map(Value::from));
     values.extend([-1.0, -0.0, 0.0, 0.5, 1.0, 1.5, 200.0, 200.5, 1e2, 1e18, 1e300].map(Value::from));
     values.extend([json!(u64::MAX), json!(i64::MIN)]);
-    let (mut good, mut bad) = (0, 0);
+    let mut good = 0;
+    let mut bad = 0;
     for name in TOOLS.iter().map(|tool| tool.name).chain([tools::START_FROM_URL_ALIAS]) {
         let listed = if name == tools::START_FROM_URL_ALIAS { tools::START_FROM_URL } else { name };
         let tool = TOOLS.iter().find(|tool| tool.name == listed).unwrap();

@@ -21,7 +21,8 @@ const CURSOR_FIXED_BYTES: usize = 154;
 /// The largest number of entries from this page's start that fits into `cap` bytes; 0 if none does.
 pub(super) fn page_size_that_fits<T: Serialize>(page: &Page<T>, noun: Noun, cap: usize) -> usize {
     let start = start_of(page);
-    let (mut items, mut fits) = (0, 0);
+    let mut items = 0;
+    let mut fits = 0;
     for (index, item) in page.items.iter().enumerate() {
         items += json_bytes(item) + usize::from(index > 0);
         let size = index + 1;

@@ -93,7 +93,8 @@ fn with_notes(mut text: String, is_empty: bool, notes: &AnswerNotes) -> String {
         let by_server = coverage.by_server.iter().map(|(kind, files)| format!("{files} by {kind}"));
         let by_server = listed(&by_server.collect::<Vec<_>>(), MAX_PROVIDERS_NAMED);
         let separator = if by_server.is_empty() { "" } else { ": " };
-        let (covered, total) = (coverage.covered, coverage.total);
+        let covered = coverage.covered;
+        let total = coverage.total;
         text.push_str(&format!(" {covered} of {total} source files covered{separator}{by_server}."));
     }
     if let Some(sentences) = notes.known_files.sentences(is_empty) {

@@ -148,8 +148,8 @@ impl SearchArgs {
     /// The lines of context before and after each matching line.
     pub fn context_lines(&self) -> (usize, usize) {
         let most = MAX_CODE_CONTEXT_LINES;
-        let (before, after) = (self.before_context, self.after_context);
-        (before.unwrap_or(self.context).min(most), after.unwrap_or(self.context).min(most))
+        let lines = |own: Option<usize>| own.unwrap_or(self.context).min(most);
+        (lines(self.before_context), lines(self.after_context))
     }
 
     /// Whether only files are printed, so that all matches are needed.

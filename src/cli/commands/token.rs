@@ -110,7 +110,8 @@ fn row(token: &StoredToken<'_>) -> TokenRow {
 
 fn cells(row: &TokenRow) -> Vec<String> {
     let time = |time: &Option<String>, without: &str| time.clone().unwrap_or_else(|| without.to_owned());
-    let (created, last_used) = (time(&row.created, "unknown"), time(&row.last_used, "never"));
+    let created = time(&row.created, "unknown");
+    let last_used = time(&row.last_used, "never");
     vec![row.id.clone(), row.name.clone(), row.kind.to_owned(), created, last_used, time(&row.ends, "")]
 }
 
@@ -131,7 +132,9 @@ fn remove(stores: &Stores, wanted: &str) -> Result<(), Failure> {
     };
     let removed = token.store.remove_one(&token.info.id);
     removed.map_err(|error| Failure::new(format!("no token was removed: {error}")))?;
-    let (id, name, kind) = (&token.info.id, &token.info.principal, token.audience.as_str());
+    let id = &token.info.id;
+    let name = &token.info.principal;
+    let kind = token.audience.as_str();
     output::print(format_args!("removed {id} ({name}, {kind}); a running server refuses it within a second\n"))
 }
 
@@ -159,7 +162,8 @@ fn rotate(stores: &Stores, id: &str, remove_after: Option<u64>) -> Result<(), Fa
     let rotated = old.store.rotate(&old.info.id, ends);
     let token = rotated.map_err(|error| Failure::new(format!("no token was created: {error}")))?.ok_or_else(unknown)?;
     output::print(format_args!("{}\n", token.reveal()))?;
-    let (name, kind) = (&old.info.principal, old.audience.as_str());
+    let name = &old.info.principal;
+    let kind = old.audience.as_str();
     let ends = old.info.ends.into_iter().chain(ends).min();
     output::eprint_line(match ends {
         None => format!(

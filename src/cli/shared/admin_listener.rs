@@ -46,7 +46,8 @@ impl AdminTcpListener {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let url = format!("http://{}/admin/v1", listener.local_addr().map_err(failed)?);
         let store = open_tokens(state, TokenAudience::Admin)?;
-        let (hosts, origins) = (options.allowed_hosts.clone(), options.allowed_origins.clone());
+        let hosts = options.allowed_hosts.clone();
+        let origins = options.allowed_origins.clone();
         Ok(Some(Self { listener, access: Access::Tcp { tokens: Arc::new(store), hosts, origins }, url }))
     }
 }

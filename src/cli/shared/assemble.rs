@@ -64,7 +64,8 @@ impl AssembledService {
     /// Stops the language servers and the actors, removes temporary files, then exports the remaining telemetry.
     pub async fn shut_down(self) {
         self.engine.drain().await;
-        let (pipeline, temp_dirs) = (self.pipeline, self.temp_dirs);
+        let pipeline = self.pipeline;
+        let temp_dirs = self.temp_dirs;
         // The shutdown of the pipeline blocks its thread for a bounded time.
         let last = move || {
             temp_dirs.close();
@@ -212,7 +213,8 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         metrics: metrics.clone(),
         runs: runs.service.clone(),
     };
-    let (frames, watcher) = (shared.frames.clone(), shared.watcher.clone());
+    let frames = shared.frames.clone();
+    let watcher = shared.watcher.clone();
     let parts = EngineParts {
         shared,
         store: store.clone(),

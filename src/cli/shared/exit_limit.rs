@@ -22,7 +22,8 @@ impl ExitLimit {
     /// Begins to watch. From the first signal on, the process has [`EXIT_LIMIT_MS`] to end. Must run inside a tokio runtime.
     pub(crate) fn watch() -> Result<Self, Failure> {
         let receive = |kind| signal(kind).map_err(|error| no_handler(&error));
-        let (mut term, mut int) = (receive(SignalKind::terminate())?, receive(SignalKind::interrupt())?);
+        let mut term = receive(SignalKind::terminate())?;
+        let mut int = receive(SignalKind::interrupt())?;
         let (end, ended) = mpsc::channel::<()>();
         tokio::spawn(async move {
             tokio::select! {

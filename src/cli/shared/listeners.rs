@@ -65,15 +65,15 @@ impl Listeners {
                 Failure::new(format!("cannot create the socket {}: {error}; use a shorter --state-dir", path.display()))
             })
         };
-        let (attach_socket, admin_socket) = (bind(service.state.attach_socket())?, bind(service.state.admin_socket())?);
+        let attach_socket = bind(service.state.attach_socket())?;
+        let admin_socket = bind(service.state.admin_socket())?;
         options.probes = Some(Probes { access: probe_access(service, &options)?, ..service_probes(service) });
         let resolve = endpoint_resolver(service);
         let limits = service.config.limits.clone().clamped();
         let attached = attach::serve_attach(attach_socket, gateway.clone(), resolve, limits, shutdown.clone());
         let http = http::serve(listener, gateway, options, shutdown.clone());
         let admin = AdminListeners::start(service, admin_socket, admin, &url);
-        let (http, attach) = (tokio::spawn(http), tokio::spawn(attached));
-        Ok(Self { url, http, attach, admin, shutdown })
+        Ok(Self { url, http: tokio::spawn(http), attach: tokio::spawn(attached), admin, shutdown })
     }
 
     /// Waits until the listeners were stopped.
@@ -155,7 +155,8 @@ pub(crate) async fn resolve_address(listen: &str, no_auth: bool) -> Result<Socke
 
 /// Finds the endpoint for an attaching `codeyard stdio`: by workspace name, or by roots.
 fn endpoint_resolver(service: &Arc<AssembledService>) -> ResolveEndpoint {
-    let (gateway, directory) = (service.gateway.clone(), service.engine.directory());
+    let gateway = service.gateway.clone();
+    let directory = service.engine.directory();
     Arc::new(move |hello: &Hello| -> Option<Endpoint> {
         let workspace = match (&hello.workspace, hello.roots.as_slice()) {
             (Some(name), _) => Some(name.clone()),

@@ -22,7 +22,8 @@ pub(crate) struct LockWatch {
 impl LockWatch {
     /// Begins to check `lock`. Must run inside a tokio runtime.
     pub(crate) fn start(lock: ServeLock) -> Self {
-        let (lock, lost) = (Arc::new(lock), CancellationToken::new());
+        let lock = Arc::new(lock);
+        let lost = CancellationToken::new();
         let task = tokio::spawn(watch(lock.clone(), lost.clone()));
         Self { lost, task, _lock: lock }
     }

@@ -134,8 +134,8 @@ impl Client {
         if result["isError"] == true {
             let failed = &result["structuredContent"]["error"];
             if let (Some(code), Some(message)) = (failed["code"].as_str(), failed["message"].as_str()) {
-                let (code, message) = (code.to_owned(), message.to_owned());
-                return Err(ClientError::Tool { code, message, details: failed["details"].clone() });
+                let message = message.to_owned();
+                return Err(ClientError::Tool { code: code.to_owned(), message, details: failed["details"].clone() });
             }
             let message =
                 result["content"][0]["text"].as_str().unwrap_or("the tool failed without a message").to_owned();

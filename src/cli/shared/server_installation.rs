@@ -77,7 +77,8 @@ pub fn install_failure(error: &InstallError) -> Failure {
 
 /// Prints one line of progress. The next line overwrites an `open` one.
 fn print_progress(progress: &InstallProgress, open: bool, terminal: bool) {
-    let (kind, seconds) = (&progress.kind, progress.elapsed.as_secs_f32());
+    let kind = &progress.kind;
+    let seconds = progress.elapsed.as_secs_f32();
     let step = match &progress.step {
         InstallStep::Waiting => "waiting; another process is installing it".to_owned(),
         InstallStep::Fetching { packages, tool } => format!("fetching {packages} with {tool}, {seconds:.0} s"),

@@ -165,7 +165,8 @@ impl TemporaryServer {
         let endpoint = endpoint.ok_or_else(|| Failure::missing("the workspace was closed; call again"))?;
         let (here, there) = tokio::io::duplex(MAX_RESPONSE_BYTES);
         let (reader, writer) = tokio::io::split(there);
-        let (limits, stop) = (self.service.config.limits.clone().clamped(), self.stop.clone());
+        let limits = self.service.config.limits.clone().clamped();
+        let stop = self.stop.clone();
         tokio::spawn(async move {
             // The other end sees that the stream has ended.
             let _ = serve_stdio(reader, writer, gateway, endpoint, &limits, stop).await;

@@ -75,7 +75,8 @@ impl FolderFollower {
         }
         loop {
             tokio::time::sleep(Duration::from_millis(FOLDER_SCAN_INTERVAL_MS)).await;
-            let (file, active) = (self.file.clone(), self.active.clone());
+            let file = self.file.clone();
+            let active = self.active.clone();
             // A listing may hang on a network file system, so it doesn't run on this thread.
             let Ok(expanded) = tokio::task::spawn_blocking(move || expand(&file, &active)).await else { continue };
             self.log(&expanded.problems);

@@ -219,8 +219,9 @@ mod tests {
 
     impl Server {
         fn new(at_a_time: usize, takes_ms: u64) -> Self {
-            let (queue, waiting, working) = (ServerQueue::default(), VecDeque::new(), Vec::new());
-            Self { queue, at_a_time, takes_ms, waiting, working, answered: 0, refused: 0, times: vec![] }
+            let queue = ServerQueue::default();
+            let waiting = VecDeque::new();
+            Self { queue, at_a_time, takes_ms, waiting, working: Vec::new(), answered: 0, refused: 0, times: vec![] }
         }
 
         fn offer(&mut self, count: usize) {

@@ -93,7 +93,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn servers_take_turns_in_order_and_one_server_needs_one() {
         let all = RequestTurns::new(1);
-        let (a, b, c) = (all.of_server(), all.of_server(), all.of_server());
+        let a = all.of_server();
+        let b = all.of_server();
+        let c = all.of_server();
         let requests = [began(&a, 10), began(&b, 10), began(&a, 5), began(&c, 10), began(&b, 10)];
         assert_eq!(join_all(requests).await, [0, 10, 0, 20, 10]);
         assert_eq!(all.0.available_permits(), 1);
@@ -102,7 +104,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_slow_server_loses_its_turn() {
         let all = RequestTurns::new(1);
-        let (slow, other) = (all.of_server(), all.of_server());
+        let slow = all.of_server();
+        let other = all.of_server();
         let times = join_all([began(&slow, 5_000), began(&other, 1)]).await;
         assert_eq!(times, [0, u128::from(limits::REQUEST_TURN_MS)]);
     }
@@ -118,7 +121,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_dropped_request_returns_its_turn() {
         let all = RequestTurns::new(1);
-        let (gone, other) = (all.of_server(), all.of_server());
+        let gone = all.of_server();
+        let other = all.of_server();
         let mut request = Box::pin(began(&gone, 50));
         assert!(request.as_mut().now_or_never().is_none());
         let mut waiting = Box::pin(began(&other, 1));

@@ -122,7 +122,8 @@ impl StartQueue {
         let mut state = self.0.lock();
         state.next_id += 1;
         let id = state.next_id;
-        let (workspace, kind) = (workspace.clone(), kind.clone());
+        let workspace = workspace.clone();
+        let kind = kind.clone();
         let needed = is_needed.then_some(id);
         state.waiting.push(WaitingStart { id, workspace, kind: kind.clone(), needed, grant });
         state.order = None;
@@ -244,7 +245,8 @@ impl QueueState {
             return order.clone();
         }
         let mut order = Vec::with_capacity(self.waiting.len());
-        let (mut turns, mut grants) = (HashMap::new(), self.grants);
+        let mut turns = HashMap::new();
+        let mut grants = self.grants;
         // Those that a call needs, then the others; each workspace has its own in their order, and the workspaces take turns.
         for is_needed in [true, false] {
             let mut own: HashMap<&WorkspaceName, VecDeque<&WaitingStart>> = HashMap::new();
@@ -328,8 +330,8 @@ mod tests {
 
         /// A start whose name begins with its workspace's letter.
         fn join(&mut self, name: &'static str, is_needed: bool) {
-            let (workspace, kind) = (WorkspaceName::new(&name[..1]).unwrap(), ServerKind::new("ty"));
-            self.tickets.insert(name, self.queue.join(&workspace, &kind, is_needed));
+            let workspace = WorkspaceName::new(&name[..1]).unwrap();
+            self.tickets.insert(name, self.queue.join(&workspace, &ServerKind::new("ty"), is_needed));
         }
 
         /// The names of the starts that were admitted since the last call.

@@ -87,7 +87,8 @@ impl CodeIndexQuery {
 
     /// The thread of one of the workspaces; not one that is stuck, if another one runs.
     pub(super) fn arbiter(&self) -> Option<ArbiterHandle> {
-        let (count, first) = (self.members.len(), NEXT_THREAD.fetch_add(1, Relaxed));
+        let count = self.members.len();
+        let first = NEXT_THREAD.fetch_add(1, Relaxed);
         let in_turn = || (0..count).filter_map(|step| self.members.get(first.wrapping_add(step) % count));
         let runs = |(workspace, _): &&Member| workspace.status.heartbeat().stalled().is_none();
         let (workspace, _) = in_turn().find(runs).or_else(|| in_turn().next())?;
@@ -107,8 +108,7 @@ impl CodeIndexQuery {
             Err(refusal) if self.form == AnswerForm::Workspace => (self.members.iter().collect(), Some(refusal)),
             Err(refusal) => return Ok(CodeAnswer::Refused(refusal)),
         };
-        let (form, request) = (self.form, &self.request);
-        let call_of = IndexCall { form, request, deadline, status, call };
+        let call_of = IndexCall { form: self.form, request: &self.request, deadline, status, call };
         let answer = match (call_of.open(&selected).await?, refusal) {
             (Ok(open), None) => open.answer().await?,
             (Ok(_), Some(refusal)) | (Err(refusal), _) => CodeAnswer::Refused(refusal),
@@ -146,7 +146,8 @@ impl CodeIndexQuery {
 /// Records how fresh and how complete an answer is.
 fn record_state(answer: &CodeAnswer, call: &CallTrace) {
     if let Some(metadata) = code_query::metadata_of(answer) {
-        let (freshness, completeness) = (metadata.freshness.as_str(), metadata.completeness.as_str());
+        let freshness = metadata.freshness.as_str();
+        let completeness = metadata.completeness.as_str();
         call.update(|record| (record.freshness, record.completeness) = (Some(freshness), Some(completeness)));
     }
 }
@@ -193,7 +194,8 @@ pub(super) struct IndexCall<'a> {
 impl<'a> IndexCall<'a> {
     /// Applies the file changes of the workspaces and opens their indexes, all at once. The refusal if none of a group can be opened.
     async fn open(self, members: &[&'a Member]) -> Result<Result<OpenIndexes<'a>, Box<CodeRefusal>>, ToolError> {
-        let (mut open, mut problems) = (Vec::new(), Vec::new());
+        let mut open = Vec::new();
+        let mut problems = Vec::new();
         match (self.form, members) {
             (AnswerForm::Workspace, [(workspace, _)]) => {
                 let indexed = begin(workspace, self.deadline, self.status, self.call).await?;

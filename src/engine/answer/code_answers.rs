@@ -65,7 +65,8 @@ impl OpenIndexes<'_> {
         self,
         find: impl FnOnce(GroupProjects<'_>, &QueryEnd) -> GroupRows + Send + 'static,
     ) -> Result<CodeAnswer, ToolError> {
-        let (members, request) = (self.projects(), self.asked.request);
+        let members = self.projects();
+        let request = self.asked.request;
         let is_group = self.asked.form == AnswerForm::Group;
         let work = move |end: &QueryEnd, threads| find(GroupProjects { members: &members, threads, is_group }, end);
         let found = self.run(work).await?;
@@ -142,7 +143,8 @@ impl OpenIndexes<'_> {
 
     /// The outline of a file of the workspace.
     async fn outline(self, query: &OutlineQuery) -> Result<CodeAnswer, ToolError> {
-        let (projects, query) = (self.selected_projects(&self.first), query.clone());
+        let projects = self.selected_projects(&self.first);
+        let query = query.clone();
         let (outline, outdated) = self.run(move |_, _| Projects { all: &projects }.outline(&query)).await?;
         self.catch_up(&outdated);
         Ok(match outline {
@@ -157,7 +159,8 @@ impl OpenIndexes<'_> {
 
     /// The outline of a file that one workspace of the group has.
     async fn outline_of_group(self, query: &OutlineQuery) -> Result<CodeAnswer, ToolError> {
-        let (members, query_of_all) = (self.projects(), query.clone());
+        let members = self.projects();
+        let query_of_all = query.clone();
         let outlines = move |end: &QueryEnd, threads| {
             GroupProjects { members: &members, threads, is_group: true }.outlines(&query_of_all, end)
         };
@@ -170,7 +173,8 @@ impl OpenIndexes<'_> {
     /// The health of the workspace, or of the root that `path` names.
     async fn health(self, path: Option<&str>) -> Result<CodeAnswer, ToolError> {
         let only = path.and_then(|path| self.first.workspace.gate.root_set().position(path));
-        let (indexed, indexes) = (self.first.indexed.clone(), self.indexes().clone());
+        let indexed = self.first.indexed.clone();
+        let indexes = self.indexes().clone();
         let health = self.run(move |_, _| health::health(&indexed, &indexes, only)).await?;
         Ok(match health {
             Some(health) => CodeAnswer::Health(Box::new(health)),
@@ -240,7 +244,8 @@ impl OpenIndexes<'_> {
         let limit = self.asked.deadline.earlier(PARTIAL_ANSWER_MARGIN).instant();
         let begin = |member: &OpenMember<'_>| {
             let sent = member.indexed.indexer.send(job.clone());
-            let (name, queries) = (member.workspace.name.clone(), member.indexed.queries.clone());
+            let name = member.workspace.name.clone();
+            let queries = member.indexed.queries.clone();
             async move {
                 let Ok(sent) = timeout_at(limit, sent).await else {
                     let late = group_report::late(name.clone());

@@ -37,7 +37,9 @@ pub(super) fn one_outline(
     asked: CallArguments,
     mut problems: Vec<IncompleteWorkspace>,
 ) -> CodeAnswer {
-    let (mut found, mut missing, mut outside) = (Vec::new(), None, None);
+    let mut found = Vec::new();
+    let mut missing = None;
+    let mut outside = None;
     for (name, result) in outlines {
         match result {
             Ok(outline) => found.push((name, outline)),

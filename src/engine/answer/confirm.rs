@@ -115,7 +115,8 @@ impl RowConfirmation<'_> {
                 unconfirmed.add(None, format!("only the first {MAX_CONFIRMED_ROWS} symbols are asked about"));
             } else {
                 left -= 1;
-                let (path, files) = (path_of(self.workspaces[from], row), all.entry(from).or_default());
+                let path = path_of(self.workspaces[from], row);
+                let files = all.entry(from).or_default();
                 match files.iter_mut().find(|file| file.path == path) {
                     Some(file) => file.rows.push(at),
                     None => files.push(FileRows { path, rows: vec![at] }),

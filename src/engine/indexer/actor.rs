@@ -102,7 +102,7 @@ impl Indexer {
             edit: None,
         };
         let units = projects.iter().map(unit).collect();
-        let (working, stopping, roots) = (0, None, roots.to_vec());
+        let roots = roots.to_vec();
         let stopped = watch::Sender::new(false);
         let queries = Arc::new(RunningQueries::new(indexes.queries.clone()));
         let indexer = Self {
@@ -113,9 +113,9 @@ impl Indexer {
             state: state.clone(),
             reporting,
             queries: queries.clone(),
-            working,
+            working: 0,
             stopped,
-            stopping,
+            stopping: None,
         };
         IndexHandle { projects, indexer: indexer.start(), queries, state }
     }

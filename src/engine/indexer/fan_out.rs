@@ -91,7 +91,8 @@ fn start<T: Send + 'static>(
     units: &Arc<Units<T, impl Fn(usize) -> T + Send + Sync + 'static>>,
     place: Option<SemaphorePermit<'static>>,
 ) -> bool {
-    let (units, runtime) = (units.clone(), Handle::try_current().ok());
+    let units = units.clone();
+    let runtime = Handle::try_current().ok();
     let run = move || {
         let _place = place;
         // The clock is that of the runtime.
@@ -136,7 +137,8 @@ impl<T: Send + 'static, W: Fn(usize) -> T + Send + Sync + 'static> Units<T, W> {
 
     /// The results, once all units have ended, or a little after the end.
     fn wait(self: &Arc<Self>) -> Vec<Done<T>> {
-        let (mut extra, mut reached_at) = (0, None);
+        let mut extra = 0;
+        let mut reached_at = None;
         let mut progress = self.progress.lock();
         while progress.ended < self.order.len() {
             let now = Instant::now();
@@ -223,7 +225,8 @@ mod tests {
     /// Units that count; these hang until the barrier is opened.
     fn some_hang(begun: &Arc<AtomicUsize>, hang: &'static [usize]) -> (Arc<Barrier>, impl Fn(usize) -> usize + use<>) {
         let barrier = Arc::new(Barrier(Mutex::new(false), Condvar::new()));
-        let (held, begun) = (barrier.clone(), begun.clone());
+        let held = barrier.clone();
+        let begun = begun.clone();
         let work = move |unit| {
             begun.fetch_add(1, Ordering::Relaxed);
             let mut is_open = held.0.lock();
@@ -246,7 +249,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn units_that_hang_have_no_result_and_the_others_have_theirs() {
-        let (is_cancelled, begun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let is_cancelled = Arc::new(AtomicBool::new(false));
+        let begun = Arc::new(AtomicUsize::new(0));
         let end = end_after(Duration::from_secs(3_600), &is_cancelled);
         let (barrier, work) = some_hang(&begun, &[0]);
         let work = move |unit| {

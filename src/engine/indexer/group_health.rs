@@ -28,14 +28,17 @@ pub fn group_health(
     threads: usize,
     end: &QueryEnd,
 ) -> Result<HealthReport, Box<CodeRefusal>> {
-    let (all, indexes) = (members.to_vec(), indexes.clone());
+    let all = members.to_vec();
+    let indexes = indexes.clone();
     let order = request_order(members.iter().map(|(_, indexed)| &*indexed.queries));
     let done = fan_out(members.len(), order, threads, end, move |at| {
         let indexed = &all[at].1;
         let _running = indexed.queries.begin().ok_or(UnitProblem::Hangs)?;
         Ok::<_, UnitProblem>(health(indexed, &indexes, None))
     });
-    let (mut reports, mut incomplete, mut refused) = (Vec::new(), Vec::new(), None);
+    let mut reports = Vec::new();
+    let mut incomplete = Vec::new();
+    let mut refused = None;
     for ((name, _), done) in members.iter().zip(done) {
         let refusal = match done {
             Done::Result(Ok(Some(mut report))) => {
@@ -102,7 +105,8 @@ pub fn group_status(
     threads: usize,
     end: &QueryEnd,
 ) -> GroupStatus {
-    let (all, reference) = (members.to_vec(), reference.map(str::to_owned));
+    let all = members.to_vec();
+    let reference = reference.map(str::to_owned);
     let order = request_order(members.iter().map(|member| &*member.queries));
     let done = fan_out(members.len(), order, threads, end, move |at| {
         let member = &all[at];

@@ -104,7 +104,8 @@ impl GroupProjects<'_> {
 
     /// `get_file_outline` of every member, by position; of each the first root that has the file.
     pub fn outlines(self, query: &OutlineQuery, end: &QueryEnd) -> Vec<Result<Outline, Box<CodeRefusal>>> {
-        let (members, query) = (self.members.to_vec(), query.clone());
+        let members = self.members.to_vec();
+        let query = query.clone();
         let order = request_order(members.iter().map(|member| &*member.queries));
         let done = fan_out(members.len(), order, self.threads, end, move |at| {
             let _running = members[at].begin()?;
@@ -136,7 +137,9 @@ impl<'e> GroupSearch<'e> {
     fn new(group: GroupProjects<'_>, shape: &RowOptions, end: &'e QueryEnd) -> Self {
         let steps = Steps::new(group.members, group.threads);
         let is_live = shape.reference.as_deref().is_none_or(|reference| reference == "live");
-        let (limit, policy, has_index) = (shape.limit, shape.freshness, vec![true; steps.units.len()]);
+        let limit = shape.limit;
+        let policy = shape.freshness;
+        let has_index = vec![true; steps.units.len()];
         let most_hits = limit.saturating_mul(OVERFETCH_FACTOR);
         Self { steps, has_index, end, limit, most_hits, policy, is_live }
     }
@@ -162,7 +165,8 @@ impl<'e> GroupSearch<'e> {
 
     /// The matching lines of all units: those that the answer needs, and the number of all.
     fn lines(&mut self, query: &SearchQuery, end: &QueryEnd) -> Vec<Option<ResultRows>> {
-        let (offset, limit) = (query.offset, self.limit);
+        let offset = query.offset;
+        let limit = self.limit;
         let lines = |offset, limit| {
             move |unit: &Unit, end: &QueryEnd| unit.ask(|part| part.lines(offset, limit, &|| end.is_reached()))
         };
@@ -174,7 +178,8 @@ impl<'e> GroupSearch<'e> {
         let one = lines(0, 1);
         let mut counted = self.steps.step(&end.of_step(), move |_, unit, end| one(unit, end));
         let mut windows = vec![None; counted.len()];
-        let (mut before, mut left) = (0, limit);
+        let mut before = 0;
+        let mut left = limit;
         for (window, rows) in windows.iter_mut().zip(&mut counted) {
             let Some(rows) = rows else { continue };
             rows.rows.clear();
@@ -231,10 +236,14 @@ impl<'e> GroupSearch<'e> {
 
     /// Merges the parts, and names the workspaces without one.
     fn finish(mut self, parts: Vec<Option<ResultRows>>, merge: impl FnOnce(Vec<RootRows>) -> Merged) -> GroupRows {
-        let (mut indexed, mut unindexed, mut problems, mut refused) = (Vec::new(), Vec::new(), Vec::new(), None);
+        let mut indexed = Vec::new();
+        let mut unindexed = Vec::new();
+        let mut problems = Vec::new();
+        let mut refused = None;
         let mut behind: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut took: Vec<(usize, Instant, Instant)> = Vec::new();
-        let (mut lost, mut invalid) = (Vec::new(), None);
+        let mut lost = Vec::new();
+        let mut invalid = None;
         let unit_problems = std::mem::take(&mut self.steps.problems);
         for (((unit, problem), has_index), rows) in
             self.steps.units.iter().zip(unit_problems).zip(self.has_index).zip(parts)

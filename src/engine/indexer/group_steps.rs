@@ -47,8 +47,8 @@ impl Steps {
     pub(super) fn new(members: &[MemberProjects], threads: usize) -> Self {
         let units_of = |(member, of): (usize, &MemberProjects)| {
             let unit = |(at, project): (usize, &Arc<Project>)| {
-                let (project, of) = (project.clone(), of.clone());
-                Unit { member, at, project, of, part: Mutex::default(), took: Mutex::default() }
+                let project = project.clone();
+                Unit { member, at, project, of: of.clone(), part: Mutex::default(), took: Mutex::default() }
             };
             of.projects.iter().enumerate().map(unit).collect::<Vec<_>>()
         };
@@ -68,9 +68,12 @@ impl Steps {
         work: impl Fn(usize, &Unit, &QueryEnd) -> Result<T, Box<CodeRefusal>> + Send + Sync + 'static,
     ) -> Vec<Option<T>> {
         let order = self.order.iter().copied().filter(|unit| self.problems[*unit].is_none()).collect();
-        let (units, until, is_over) = (self.units.clone(), end.clone(), self.is_over.clone());
+        let units = self.units.clone();
+        let until = end.clone();
+        let is_over = self.is_over.clone();
         let done = fan_out(units.len(), order, self.threads, end, move |at| {
-            let (unit, from) = (&units[at], Instant::now());
+            let unit = &units[at];
+            let from = Instant::now();
             let _running = unit.of.begin()?;
             let result = work(at, unit, &until);
             if is_over.load(Ordering::SeqCst) {

@@ -156,7 +156,8 @@ mod tests {
     fn the_status_is_the_worst_that_applies() {
         use HealthStatus::{Error, Indexing as Busy, Ready, Warming};
         let ready = || vec![project(IndexingStatus::Ready, SchemaStatus::Compatible)];
-        let (full, small) = (job(JobMode::Full, 0), job(JobMode::Incremental, 3));
+        let full = job(JobMode::Full, 0);
+        let small = job(JobMode::Incremental, 3);
         let large = job(JobMode::Incremental, LARGE_SYNC_FILES);
         for (projects, job, prewarm, is_well, expected) in [
             (ready(), None, PrewarmStatus::Complete, true, Ready),

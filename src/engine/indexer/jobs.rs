@@ -121,7 +121,8 @@ impl Indexer {
         }
         self.units[at].running += 1;
         self.working += 1;
-        let (project, queries) = (self.units[at].project.clone(), self.queries.clone());
+        let project = self.units[at].project.clone();
+        let queries = self.queries.clone();
         let is_live = reference.as_deref().is_none_or(|reference| reference == "live");
         let prepared = blocking::spawn(move || {
             let _running = queries.begin()?;
@@ -152,7 +153,8 @@ impl Indexer {
     /// Runs a job on a low-priority thread of its own.
     fn run(&mut self, at: usize, ticket: JobTicket, is_live: bool, ctx: &mut Context<Self>) {
         let project = self.units[at].project.clone();
-        let (began, mode) = (Instant::now(), ticket.mode);
+        let began = Instant::now();
+        let mode = ticket.mode;
         let turn = self.turn(mode);
         let work = low_priority::run("codeyard-index", move || {
             let done = project.run(&ticket);
@@ -253,7 +255,8 @@ impl Indexer {
         *self.state.prewarm.lock() = PrewarmStatus::Warming;
         self.working += 1;
         let projects: Vec<_> = self.units.iter().map(|unit| unit.project.clone()).collect();
-        let (indexes, roots) = (self.indexes.clone(), self.roots.clone());
+        let indexes = self.indexes.clone();
+        let roots = self.roots.clone();
         let warmed = low_priority::run("codeyard-warm", move || {
             if !projects.iter().any(|project| project.is_indexed()) {
                 return PrewarmStatus::Skipped;

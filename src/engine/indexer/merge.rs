@@ -62,7 +62,9 @@ pub(super) fn ranked(parts: Vec<RootRows>, limit: usize) -> Merged {
 fn merged(parts: Vec<RootRows>, limit: usize, are_lines: bool, query: Option<&SearchQuery>) -> Merged {
     let is_alone = parts.len() == 1;
     let parts = without_refuted_warnings(parts);
-    let (mut reports, mut refused, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+    let mut reports = Vec::new();
+    let mut refused = Vec::new();
+    let mut answers = Vec::new();
     for RootRows { at, label, result } in parts {
         match result {
             Ok(rows) => {
@@ -142,7 +144,8 @@ fn without_refuted_warnings(mut parts: Vec<RootRows>) -> Vec<RootRows> {
     let any = |parts: &[RootRows], knows: &dyn Fn(&ResultRows) -> bool| {
         parts.iter().any(|part| part.result.as_ref().is_ok_and(knows))
     };
-    let (has_name, has_phrase) = (any(&parts, &knows_name), any(&parts, &knows_phrase));
+    let has_name = any(&parts, &knows_name);
+    let has_phrase = any(&parts, &knows_phrase);
     for rows in parts.iter_mut().filter_map(|part| part.result.as_mut().ok()) {
         rows.metadata.warnings.retain(|warning| {
             !(has_name && is_unknown_name_warning(warning) || has_phrase && is_absent_phrase_warning(warning))

@@ -17,7 +17,8 @@ pub struct IndexPolicy {
 impl IndexPolicy {
     /// The policy of a configuration.
     pub fn of(config: &Config) -> Self {
-        let (index, query) = (&config.index, &config.query);
+        let index = &config.index;
+        let query = &config.query;
         let threads = match usize::try_from(index.threads) {
             Ok(0) | Err(_) => IndexSettings::default().threads,
             Ok(threads) => threads,

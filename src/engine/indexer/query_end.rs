@@ -75,7 +75,8 @@ impl QueryEnd {
     pub(super) fn of_step(&self) -> Self {
         let now = Instant::now();
         let left = self.at.map(|at| at.saturating_duration_since(now));
-        let (at, patient_until) = (left.map(|left| now + left * 7 / 8), left.map(|left| now + left * 2 / 3));
+        let at = left.map(|left| now + left * 7 / 8);
+        let patient_until = left.map(|left| now + left * 2 / 3);
         // Half of what the step leaves to the others.
         let late_by = left.map(|left| self.late_by().min(left / 16));
         Self { at, patient_until, late_by, ..self.clone() }

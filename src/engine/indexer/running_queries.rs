@@ -106,7 +106,8 @@ impl RunningQueries {
         if self.hang() {
             return None;
         }
-        let (mut all, now) = (self.all.running.lock(), Instant::now());
+        let mut all = self.all.running.lock();
+        let now = Instant::now();
         let (count, running) = &mut *all;
         *count += 1;
         running.insert(*count, now);

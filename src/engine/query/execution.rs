@@ -107,8 +107,8 @@ impl Execution {
     }
 
     async fn run(self) -> ExecutionOutcome {
-        let (query, document) = (self.query.clone(), self.document.clone());
-        match operations::dispatch(&query, document, RunOperation(self)) {
+        let query = self.query.clone();
+        match operations::dispatch(&query, self.document.clone(), RunOperation(self)) {
             Some(running) => running.await,
             // The code index answers this query.
             None => Err(ToolError::internal().into()),
@@ -148,10 +148,9 @@ impl Execution {
         operation: &O,
     ) -> Result<Collected<O::Answer>, NoAnswer> {
         let files = WorkspaceFiles { slot: &self.slot, modules: &self.modules, epochs: self.file_epochs };
-        let (gate, callers, origin) = (&self.gate, &self.callers, &self.origin);
-        let context = RequestContext { gate, callers, origin, files: Some(files) };
-        let (providers, unavailable) = (&self.providers, &self.unavailable);
-        let gathering = Gathering { policy, providers, unavailable, context };
+        let callers = &self.callers;
+        let context = RequestContext { gate: &self.gate, callers, origin: &self.origin, files: Some(files) };
+        let gathering = Gathering { policy, providers: &self.providers, unavailable: &self.unavailable, context };
         let (collected, irrelevant) = join(gathering.run(operation), self.irrelevant_servers()).await;
         match collected {
             Ok(mut collected) => {
@@ -180,7 +179,9 @@ impl Execution {
             collected.known_files.extend(linters.map(|(language, why)| self.unlinted(language, why)));
             scope = AnswerScope::Diagnostics { is_known: false };
         }
-        let (query, limits, total) = (self.query.clone(), self.limits.clone(), self.source_files);
+        let query = self.query.clone();
+        let limits = self.limits.clone();
+        let total = self.source_files;
         let origin = self.origin.clone();
         let work = move |gate: &Gate| {
             let _timer = origin.canonicalise();
@@ -235,8 +236,10 @@ impl Execution {
             _ => None,
         };
         let began = self.began;
-        let (query, snapshot_key, epochs, seen) = (self.query, self.snapshot_key, self.epochs, self.seen);
-        let finish = Finish { query, snapshot_key, epochs, seen, result, began, observed, document_now };
+        let query = self.query;
+        let snapshot_key = self.snapshot_key;
+        let epochs = self.epochs;
+        let finish = Finish { query, snapshot_key, epochs, seen: self.seen, result, began, observed, document_now };
         self.workspace.send(finish).await.unwrap_or_else(|_| Err(ToolError::internal().into()))
     }
 }

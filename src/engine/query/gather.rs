@@ -158,7 +158,9 @@ impl Gathering<'_> {
         let is_first_only = self.policy == GatherPolicy::First;
         let first = if is_first_only { self.first(&outcomes) } else { None };
         let mut collected = Collected::complete(vec![], self.unavailable.to_vec());
-        let (mut failure, mut is_answered, mut of_companions) = (None, false, Vec::new());
+        let mut failure = None;
+        let mut is_answered = false;
+        let mut of_companions = Vec::new();
         let mut end_of_companion = None;
         for (at, (provider, outcome)) in self.providers.iter().zip(outcomes).enumerate() {
             // The answer of a companion adds to the one that counts.

@@ -87,7 +87,8 @@ fn place(result: &LspResult, at: usize) -> Option<(&CanonicalUri, u32)> {
 
 /// Reads the lines of the files, one file after the other. Blocks.
 fn read(gate: &Gate, files: &[WantedLines], into: &Mutex<Vec<Option<Preview>>>, max_bytes: usize) {
-    let (mut left_to_read, mut left_to_keep) = (MAX_PREVIEW_READ_BYTES, max_bytes);
+    let mut left_to_read = MAX_PREVIEW_READ_BYTES;
+    let mut left_to_keep = max_bytes;
     for file in files {
         let Some(bytes) = unchanged(gate, file, left_to_read.min(MAX_PREVIEW_FILE_BYTES)) else { continue };
         left_to_read = left_to_read.saturating_sub(bytes.len());
@@ -195,7 +196,8 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_read_as_it_was_seen_has_no_line() {
         let folder = Folder::new();
-        let (good, other) = (folder.file("good", b"one\ntwo"), folder.file("other", b"\xff\xfe\n\n"));
+        let good = folder.file("good", b"one\ntwo");
+        let other = folder.file("other", b"\xff\xfe\n\n");
         let changed = folder.file("changed", b"old\n");
         std::fs::write(folder.path.join("changed"), b"newer\n").unwrap();
         let gone = folder.file("gone", b"x\n");
@@ -225,7 +227,8 @@ mod tests {
         let count = codeyard_files::limits::MAX_GATE_WORK;
         let busy: Vec<_> = (0..count)
             .map(|_| {
-                let (ended, reached) = (ended.clone(), reached.clone());
+                let ended = ended.clone();
+                let reached = reached.clone();
                 let work = move |_: &Gate| {
                     reached.send(()).unwrap();
                     assert!(ended.lock().recv().is_err());

@@ -222,8 +222,8 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
             (Ok(None), _) => Ok(Attempt::Waited),
             (Ok(Some(Err(_))), _) => Err(self.not_kept(1)),
             (Ok(Some(Ok(diagnostics))), Some(document)) => {
-                let (uri, diagnostics) = (document.source.uri.text(), diagnostics.as_ref().clone());
-                Ok(Attempt::Pushed(RawFileDiagnostics { uri, diagnostics }, encoding))
+                let diagnostics = diagnostics.as_ref().clone();
+                Ok(Attempt::Pushed(RawFileDiagnostics { uri: document.source.uri.text(), diagnostics }, encoding))
             }
             _ => Ok(Attempt::ServerExited),
         }

@@ -65,7 +65,9 @@ impl RunActor {
         let Some((work, trace)) = self.pending.pop_front() else { return };
         self.working.send_replace(true);
         let mut turn = self.service.queue().enter(&self.workspace, self.live.id());
-        let (live, service, mut stopping) = (self.live.clone(), self.service.clone(), self.stopping.subscribe());
+        let live = self.live.clone();
+        let service = self.service.clone();
+        let mut stopping = self.stopping.subscribe();
         let mut status = self.status.clone();
         let work = async move {
             // A run that is stopped doesn't wait for its turn, and one that was cancelled makes room for another.
@@ -76,7 +78,8 @@ impl RunActor {
             }
             let mut next = Some(work);
             while let Some(work) = next {
-                let (live, trace) = (live.clone(), trace.clone());
+                let live = live.clone();
+                let trace = trace.clone();
                 let name = format!("run-{}", work.stage);
                 let executing = live.clone();
                 let ended = low_priority::run_long(&name, move || executing.execute(&trace, work)).await;

@@ -110,7 +110,8 @@ mod tests {
     #[tokio::test]
     async fn turns_are_passed_on_and_new_runs_refused() {
         let queue = Arc::new(RunQueue::new(1, 1, 1));
-        let (name, run) = (WorkspaceName::new("w").unwrap(), |number| RunId::new(0, number));
+        let name = WorkspaceName::new("w").unwrap();
+        let run = |number| RunId::new(0, number);
         let mut first = queue.enter(&name, &run(1));
         first.granted().await;
         queue.admit(&name).unwrap();

@@ -108,7 +108,9 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
     fn health(files: u64) -> IndexHealth {
-        let (root, status, freshness) = ("/r".into(), "ready", "fresh");
+        let root = "/r".into();
+        let status = "ready";
+        let freshness = "fresh";
         IndexHealth { root, status, freshness, files, symbols: 0, last_indexed_at: None, job: None, problem: None }
     }
 

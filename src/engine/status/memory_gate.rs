@@ -74,8 +74,7 @@ impl Drop for Ticket<'_> {
 impl MemoryGate {
     /// A gate for the budget and the servers of `registry`.
     pub fn new(registry: Arc<StatusRegistry>) -> Self {
-        let (state, changed, on_shortage) = (Mutex::default(), Notify::new(), OnceLock::new());
-        Self { registry, state, changed, on_shortage }
+        Self { registry, state: Mutex::default(), changed: Notify::new(), on_shortage: OnceLock::new() }
     }
 
     /// Calls `on_shortage` whenever a start begins to wait for room. It must only send a message and return.

@@ -119,7 +119,8 @@ impl From<&ServerState> for ServerPhase {
 impl StatusRegistry {
     /// Adds an entry for a new workspace, whose actor runs on the thread of `heartbeat`.
     pub fn workspace(&self, heartbeat: Arc<Heartbeat>) -> Arc<WorkspaceStatus> {
-        let (state, since) = (WorkspaceState::Idle, Instant::now());
+        let state = WorkspaceState::Idle;
+        let since = Instant::now();
         let status = Arc::new(WorkspaceStatus {
             report: Mutex::new(WorkspaceReport { state, since, epochs: Epochs::default(), unwatched: None }),
             snapshots: AtomicUsize::new(0),
@@ -160,8 +161,7 @@ impl StatusRegistry {
     /// The number of retained results of all workspaces, and their bytes.
     pub fn snapshots(&self) -> (u64, u64) {
         alive(&self.workspaces).iter().fold((0, 0), |(count, bytes), status| {
-            let (more, size) = (status.snapshots.load(Relaxed), status.snapshot_bytes.load(Relaxed));
-            (count + more as u64, bytes + size as u64)
+            (count + status.snapshots.load(Relaxed) as u64, bytes + status.snapshot_bytes.load(Relaxed) as u64)
         })
     }
 
@@ -197,7 +197,9 @@ impl StatusRegistry {
 
     /// Files, symbols and bytes of the code indexes that are open.
     pub fn indexes(&self) -> (u64, u64, u64) {
-        let (mut files, mut symbols, mut folders) = (0, 0, BTreeMap::new());
+        let mut files = 0;
+        let mut symbols = 0;
+        let mut folders = BTreeMap::new();
         for workspace in alive(&self.workspaces) {
             for size in workspace.indexes.lock().values() {
                 files += size.files;
@@ -359,7 +361,8 @@ mod tests {
     #[test]
     fn entries_are_counted_while_they_are_held() {
         let registry = StatusRegistry::default();
-        let (one, two) = (registry.workspace(Arc::default()), registry.workspace(Arc::default()));
+        let one = registry.workspace(Arc::default());
+        let two = registry.workspace(Arc::default());
         one.set_state(WorkspaceState::Watching);
         one.set_snapshots(2, 300);
         two.set_snapshots(1, 40);
@@ -368,7 +371,8 @@ mod tests {
         ready(&servers[0]);
         assert_eq!(states(&registry), [("idle", 1), ("watching", 1)]);
         assert_eq!(registry.snapshots(), (3, 340));
-        let (a, b) = (ServerKind::new("a"), ServerKind::new("b"));
+        let a = ServerKind::new("a");
+        let b = ServerKind::new("b");
         assert_eq!(registry.servers()[&(a, "ready")], 1);
         assert_eq!(registry.servers()[&(b, "ready")], 0, "a state that none is in is named");
         drop(two);

@@ -205,7 +205,8 @@ impl LanguageServerStatus {
 
     /// The process of the server was started. `expired` counts its requests that expired without an answer since the last one.
     pub fn set_process(&self, process: &Arc<dyn Process>, connection: ConnectionReader, expired: Weak<AtomicU32>) {
-        let (process, figures) = (Arc::downgrade(process), ProcessFigures::default());
+        let process = Arc::downgrade(process);
+        let figures = ProcessFigures::default();
         *self.process.lock() = Some(ServerProcess { process, connection, expired, figures });
     }
 
@@ -300,7 +301,8 @@ impl LanguageServerStatus {
             ServerState::Down(down) => down.stderr.clone(),
             _ => process.as_ref().map(|process| process.stderr_tail()).unwrap_or_default(),
         };
-        let (identity, traffic) = (&self.identity, self.traffic());
+        let identity = &self.identity;
+        let traffic = self.traffic();
         ServerHealth {
             id: identity.id.clone(),
             kind: identity.kind.to_string(),

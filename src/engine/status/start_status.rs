@@ -97,7 +97,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_expected_time_counts_down_and_grows_when_overdue() {
         let queue = StartQueue::new(1);
-        let (workspace, kind) = (WorkspaceName::new("w").unwrap(), ServerKind::new("ty"));
+        let workspace = WorkspaceName::new("w").unwrap();
+        let kind = ServerKind::new("ty");
         let measured = queue.join(&workspace, &kind, true);
         let status = StartStatus::default();
         status.joined(measured.place());

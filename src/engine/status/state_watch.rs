@@ -143,7 +143,8 @@ mod tests {
             let order = Arc::new(Mutex::new(Vec::new()));
             let waits: Vec<_> = (0..40)
                 .map(|number| {
-                    let (mut receiver, order) = (receiver.clone(), order.clone());
+                    let mut receiver = receiver.clone();
+                    let order = order.clone();
                     tokio::spawn(async move {
                         receiver.wait_for(|state| *state == ServerState::Ready).await.unwrap();
                         order.lock().push(number);

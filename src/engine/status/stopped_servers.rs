@@ -89,7 +89,8 @@ mod tests {
     use codeyard_base::ids::{ServerKind, WorkspaceName};
 
     fn identity(id: &str) -> ServerIdentity {
-        let (workspace, kind) = (WorkspaceName::new("w").unwrap(), ServerKind::new("ty"));
+        let workspace = WorkspaceName::new("w").unwrap();
+        let kind = ServerKind::new("ty");
         ServerIdentity { workspace, id: id.into(), kind, version: None, root: "./".into(), memory_limit: None }
     }
 

@@ -218,7 +218,9 @@ impl Supervisor {
             policy: policy.clone(),
         });
         let slot = WatchSlot::default();
-        let (watch, supervisor, ended) = (slot.clone(), ctx.address(), name.clone());
+        let watch = slot.clone();
+        let supervisor = ctx.address();
+        let ended = name.clone();
         let on_exit = move |kind| {
             if kind == ExitKind::Panicked {
                 drop(supervisor.try_send(WorkspaceEnded { name: ended, generation }));

@@ -121,7 +121,8 @@ impl Supervisor {
 
     fn retune(&mut self, name: &WorkspaceName) {
         let Some(config) = self.config.workspace(name.as_str()) else { return };
-        let (policy, permission) = (self.policy(config), self.config.permission_of(config));
+        let policy = self.policy(config);
+        let permission = self.config.permission_of(config);
         let Some(running) = self.running.get_mut(name) else { return };
         running.handle.limits = policy.limits.clone();
         running.handle.payload_bytes = policy.index.payload_bytes;

@@ -30,8 +30,8 @@ impl Supervisor {
         let name = handle.name.clone();
         let places = CallSlots { all: handle.places.clone(), taken: Arc::default() };
         let report = drain_workspace(handle, places.clone(), pace).boxed().shared();
-        let (since, removed) = (Instant::now(), false);
-        self.draining.push(Draining { name, since, report: report.clone(), removed, generation, places });
+        let since = Instant::now();
+        self.draining.push(Draining { name, since, report: report.clone(), removed: false, generation, places });
         let gone = report.clone().into_actor(self).map(move |_, supervisor, _| {
             supervisor.draining.retain(|draining| draining.generation != generation);
             supervisor.publish_listing();

@@ -55,7 +55,8 @@ impl Supervisor {
         if let Some(timer) = self.memory_watch.timer.take() {
             ctx.cancel_future(timer);
         }
-        let (gate, launcher) = (self.parts.directory.memory().clone(), self.parts.shared.launcher.clone());
+        let gate = self.parts.directory.memory().clone();
+        let launcher = self.parts.shared.launcher.clone();
         let measured = blocking::spawn(move || {
             gate.measure(&*launcher);
             heap_trim::if_grown();
@@ -102,10 +103,10 @@ impl Supervisor {
     fn evict(&self, status: &Arc<LanguageServerStatus>, used: u64, ctx: &mut Context<Self>) {
         let identity = status.identity();
         let Some(running) = self.running.get(&identity.workspace) else { return };
-        let (unused_s, memory) = (status.usage().last_request.elapsed().as_secs(), status.memory());
+        let unused_s = status.usage().last_request.elapsed().as_secs();
         tracing::warn!(
             workspace = %identity.workspace, server = %identity.kind, id = %identity.id, unused_s,
-            memory_mib = memory.measured.map(|bytes| bytes / MIB), used_mib = used / MIB,
+            memory_mib = status.memory().measured.map(|bytes| bytes / MIB), used_mib = used / MIB,
             budget_mib = self.memory_budget() / MIB, waiting_starts = self.parts.directory.memory().waiting(),
             "language server is stopped to keep the memory budget; the next query starts it again"
         );

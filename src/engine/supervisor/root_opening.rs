@@ -134,7 +134,8 @@ fn key(config: &WorkspaceConfig) -> Key {
 impl Opener {
     /// Opens the roots of `key`, unless that takes too long or the service stops.
     async fn open(&self, key: Key) -> (Key, Result<Gate, String>) {
-        let (mut stop, limit) = (self.stop.clone(), Duration::from_millis(limits::MAX_ROOT_OPEN_MS));
+        let mut stop = self.stop.clone();
+        let limit = Duration::from_millis(limits::MAX_ROOT_OPEN_MS);
         let opened = tokio::select! {
             biased;
             // It ends without a value when the engine is gone.
@@ -147,7 +148,8 @@ impl Opener {
     async fn open_in_turn(&self, key: &Key) -> Result<Gate, String> {
         let Ok(place) = self.places.acquire().await else { return Err(HANGS.to_owned()) };
         let waiting = self.begin(key)?;
-        let (open, (_, roots, extra)) = (self.open.clone(), key.clone());
+        let open = self.open.clone();
+        let (_, roots, extra) = key.clone();
         let running = RunningOpening { hung: self.hung.clone(), number: waiting.number };
         let mut opening = blocking::spawn(move || {
             let _running = running;
@@ -246,7 +248,8 @@ mod tests {
         let began = tokio::time::Instant::now();
         let opening = roots.open(many.iter().chain([&good]));
         tokio::pin!(opening);
-        let (all, hung) = (many.len() + 1, roots.opener.hung.clone());
+        let all = many.len() + 1;
+        let hung = roots.opener.hung.clone();
         let counts = || {
             let hung = hung.lock();
             (usize::try_from(hung.begun).unwrap(), hung.openings.len())

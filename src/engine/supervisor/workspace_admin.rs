@@ -220,7 +220,8 @@ fn revision(config: &WorkspaceConfig) -> String {
 /// The drain of a workspace that was never open.
 fn empty_drain(name: &WorkspaceName) -> PendingDrain {
     use futures::FutureExt;
-    let (calls, calls_cut, took) = (0, 0, std::time::Duration::ZERO);
-    let report = DrainReport { name: name.clone(), calls, calls_cut, servers: Vec::new(), stuck: Vec::new(), took };
+    let calls_cut = 0;
+    let took = std::time::Duration::ZERO;
+    let report = DrainReport { name: name.clone(), calls: 0, calls_cut, servers: Vec::new(), stuck: Vec::new(), took };
     futures::future::ready(std::sync::Arc::new(report)).boxed().shared()
 }

@@ -76,7 +76,8 @@ impl Workspace {
         if let Some(first_walk) = first_walk.clone().filter(|_| needs_files(&begin.query)) {
             return Ok(QueryStep::Wait(Wait::Preparing(first_walk)));
         }
-        let (query, call) = (begin.query, begin.call);
+        let query = begin.query;
+        let call = begin.call;
         let request_key = codeyard_paging::request_key(&query);
         let cursor = match query.page().and_then(|page| page.cursor.as_deref()) {
             Some(text) => Some(codeyard_paging::decode(text, &request_key)?),
@@ -110,8 +111,8 @@ impl Workspace {
             call.record_shared(&running.starter);
             running.callers.join(begin.deadline);
             self.long_questions.asked(&snapshot_key);
-            let (servers, awaited) = (running.servers.clone(), running.awaited.clone());
-            return Ok(QueryStep::Run { run, is_shared: true, servers, awaited, request_key });
+            let servers = running.servers.clone();
+            return Ok(QueryStep::Run { run, is_shared: true, servers, awaited: running.awaited.clone(), request_key });
         }
         let start = RunStart {
             query,
@@ -232,7 +233,8 @@ impl Workspace {
         call.update(|record| record.cache = Some(CacheUse::Fresh));
         let servers: Vec<_> = providers.iter().map(|provider| provider.state.clone()).collect();
         let asked = providers.iter().map(|provider| provider.server.clone()).collect();
-        let (callers, began) = (Callers::one(deadline), Instant::now());
+        let callers = Callers::one(deadline);
+        let began = Instant::now();
         let execution = Execution {
             query,
             origin: RequestOrigin::Call(call.clone()),
@@ -266,7 +268,8 @@ impl Workspace {
             questions: self.is_watched().then(|| self.long_questions.clone()),
             runtime: Handle::current(),
         };
-        let (starter, states) = (call.clone(), servers.clone());
+        let starter = call.clone();
+        let states = servers.clone();
         self.remember(snapshot_key, RunningExecution { starter, servers: states, callers, awaited: awaited.clone() });
         Ok(QueryStep::Run { run, is_shared: false, servers, awaited, request_key })
     }

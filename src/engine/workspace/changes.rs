@@ -50,7 +50,9 @@ impl Workspace {
 
     /// Begins to walk the roots and watch them.
     fn subscribe(&self, watcher: Watcher, ctx: &mut Context<Self>) -> FirstWalk {
-        let (slot, actor, servers) = (self.slot.clone(), ctx.address(), self.setup.servers.clone());
+        let slot = self.slot.clone();
+        let actor = ctx.address();
+        let servers = self.setup.servers.clone();
         let waker = actor.clone();
         let spec = WatchSpec {
             roots: self.setup.gate.root_set().allowed().map(PathBuf::from).collect(),

@@ -54,7 +54,8 @@ impl Workspace {
 
     fn start_child(&self, choice: &Choice, ctx: &mut Context<Self>) -> Child {
         let context = Arc::new(self.child_context(choice, ctx));
-        let (key, workspace) = (choice.key.clone(), ctx.address());
+        let key = choice.key.clone();
+        let workspace = ctx.address();
         let folders = context.folders.clone();
         let on_exit = move |kind| drop(workspace.try_send(ChildEnded { key, kind }));
         let status = context.status.clone();

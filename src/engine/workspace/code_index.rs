@@ -37,8 +37,10 @@ impl Workspace {
         if let Indexing::Opening(opening) = &self.indexing {
             return opening.clone();
         }
-        let (indexes, policy) = (self.setup.indexes.clone(), self.policy.index.clone());
-        let (roots, actor) = (self.setup.gate.root_set().roots().to_vec(), ctx.address());
+        let indexes = self.setup.indexes.clone();
+        let policy = self.policy.index.clone();
+        let roots = self.setup.gate.root_set().roots().to_vec();
+        let actor = ctx.address();
         let work = blocking::spawn(move || indexes.open(&roots, &policy));
         let task = tokio::spawn(async move {
             let opened = work.await.unwrap_or_else(|_| Err(std::io::Error::other("opening it failed")));
@@ -160,7 +162,8 @@ impl Handler<IndexOpened> for Workspace {
         let IndexOpened { opened, is_wanted_warm } = message;
         self.indexing = match opened {
             Ok(opened) => {
-                let (roots, policy) = (self.setup.gate.root_set().roots(), self.policy.index.clone());
+                let roots = self.setup.gate.root_set().roots();
+                let policy = self.policy.index.clone();
                 let reporting =
                     IndexReporting { status: self.setup.status.clone(), metrics: self.setup.shared.metrics.clone() };
                 let indexed =

@@ -71,7 +71,8 @@ impl Workspace {
         let mut files = snapshot.result().files_on_page(offset, size, query.style());
         files.retain(|uri| Some(uri) != checked);
         let mut is_current = true;
-        let (mut edited, mut unseen) = (Vec::new(), Vec::new());
+        let mut edited = Vec::new();
+        let mut unseen = Vec::new();
         for uri in &files {
             let checked = sights.of(uri).and_then(|sight| self.known.lock().apply(sight));
             match checked {

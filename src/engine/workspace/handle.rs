@@ -79,7 +79,8 @@ impl WorkspaceHandle {
     pub fn health(&self) -> WorkspaceHealth {
         let report = self.status.report();
         let Epochs { roots, text, fs, diagnostics } = report.epochs;
-        let (servers, indexes) = (self.servers(), self.status.index_board.read());
+        let servers = self.servers();
+        let indexes = self.status.index_board.read();
         WorkspaceHealth {
             name: self.name.to_string(),
             roots: self.gate.root_set().allowed().map(PathBuf::from).collect(),

@@ -90,7 +90,8 @@ impl LongQuestions {
                 return Continuation::NoRoom;
             }
         }
-        let (questions, key) = (self.clone(), execution.key.clone());
+        let questions = self.clone();
+        let key = execution.key.clone();
         let end = execution.began + Duration::from_millis(limits::LONG_QUESTION_MS);
         let work = execution.runtime.spawn(async move {
             tokio::select! {

@@ -55,7 +55,9 @@ impl Workspace {
         if let Some(plan) = self.kept_plan(&key, since) {
             return plan;
         }
-        let (setup, separated, slot) = (self.setup.clone(), self.separated.clone(), self.slot.clone());
+        let setup = self.setup.clone();
+        let separated = self.separated.clone();
+        let slot = self.slot.clone();
         self.make_plan(key, move || {
             let files = slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
             plan::plan_for_file(setup.plan_context(&separated), &path, &files, linters)
@@ -68,7 +70,9 @@ impl Workspace {
         if let Some(plan) = self.kept_plan(&key, since) {
             return plan;
         }
-        let (setup, separated, slot) = (self.setup.clone(), self.separated.clone(), self.slot.clone());
+        let setup = self.setup.clone();
+        let separated = self.separated.clone();
+        let slot = self.slot.clone();
         self.make_plan(key, move || {
             let files = slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
             plan::plan_for_workspace(setup.plan_context(&separated), &files, linters)

@@ -49,7 +49,8 @@ impl Workspace {
     fn update_projects(&mut self, choice: &Choice, since: Option<u64>) -> Option<PendingLookup> {
         self.apply_projects(choice);
         let child = self.children.get(&choice.key).filter(|child| child.actor.connected())?;
-        let (before, now) = (child.placed, self.placement);
+        let before = child.placed;
+        let now = self.placement;
         // Of changes after the query has begun to wait, it needs nothing.
         let is_placed = |same: bool| same || since.is_some_and(|since| since <= child.placed_at);
         let new: BTreeSet<PathBuf> =
@@ -69,9 +70,11 @@ impl Workspace {
     }
 
     fn begin_job(&mut self, choice: &Choice, new: BTreeSet<PathBuf>) -> PendingLookup {
-        let (finder, choice) = (self.project_finder(choice), choice.clone());
+        let finder = self.project_finder(choice);
+        let choice = choice.clone();
         let roots = self.children.get(&choice.key).map(|child| child.folders.roots()).unwrap_or_default();
-        let (setup, separated) = (self.setup.clone(), self.separated.clone());
+        let setup = self.setup.clone();
+        let separated = self.separated.clone();
         let key = choice.key.clone();
         let work = move || match choice.multi_root {
             MultiRoot::No => FoundProjects::default(),

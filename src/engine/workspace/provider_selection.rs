@@ -114,7 +114,8 @@ impl Workspace {
         fallback_for: Option<BTreeSet<String>>,
         ctx: &mut Context<Self>,
     ) -> Provider {
-        let (servers, metrics) = (self.setup.servers.clone(), self.setup.shared.metrics.clone());
+        let servers = self.setup.servers.clone();
+        let metrics = self.setup.shared.metrics.clone();
         let roots = Arc::new(choice.projects.clone());
         let is_linter = choice.is_linter();
         let child = self.child(choice, ctx);

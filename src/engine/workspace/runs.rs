@@ -102,13 +102,17 @@ impl Workspace {
         if let Some(opening) = self.runs.opening.get(&id) {
             return opening.clone();
         }
-        let (actor, workspace) = (ctx.address(), self.setup.name.to_string());
+        let actor = ctx.address();
+        let workspace = self.setup.name.to_string();
         let key = id.clone();
         let opening = async move {
             let until = Instant::now() + Duration::from_millis(OPEN_RUN_WAIT_MS);
             loop {
                 let watch = RunWatch::new(&service);
-                let (host, wanted, owner, observer) = (service.clone(), id.clone(), workspace.clone(), watch.clone());
+                let host = service.clone();
+                let wanted = id.clone();
+                let owner = workspace.clone();
+                let observer = watch.clone();
                 let read = blocking::spawn(move || read_run(&host, &wanted, &owner, observer)).await;
                 let read = read.unwrap_or_else(|_| Err(OpenRunError::Unavailable("reading the run failed".into())));
                 let is_last = Instant::now() >= until;
@@ -187,7 +191,9 @@ impl Handler<StartRun> for Workspace {
         let StartRun { mut start, key, trace } = message;
         start.workspace = self.setup.name.to_string();
         let watch = RunWatch::new(&service);
-        let (host, observer, span) = (service.clone(), watch.clone(), trace.clone());
+        let host = service.clone();
+        let observer = watch.clone();
+        let span = trace.clone();
         let name = self.setup.name.clone();
         let created = blocking::spawn(move || {
             let admit = || host.queue().admit(&name);

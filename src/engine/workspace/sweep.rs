@@ -81,7 +81,8 @@ impl Workspace {
 
     /// Resolves when the servers have been notified of all changes on disk so far.
     fn children_in_sync(&self, ctx: &Context<Self>) -> BoxFuture<'static, ()> {
-        let (subscription, workspace) = (self.slot.get(), ctx.address());
+        let subscription = self.slot.get();
+        let workspace = ctx.address();
         Box::pin(async move {
             if let Some(subscription) = subscription {
                 subscription.barrier().await;
@@ -133,7 +134,8 @@ async fn sweep_one(
     document: SweptDocument,
     children_in_sync: BoxFuture<'static, ()>,
 ) {
-    let (gate, origin) = (setup.gate.clone(), RequestOrigin::Background(setup.shared.metrics.clone()));
+    let gate = setup.gate.clone();
+    let origin = RequestOrigin::Background(setup.shared.metrics.clone());
     let Ok(Some(document)) = gate.run(move |_| document.open(&setup)).await else { return };
     // Changes before this read are sent first, so that no server checks a new text against old ones.
     children_in_sync.await;

@@ -61,7 +61,8 @@ impl<'g> BatchLookup<'g> {
     fn stat_in_dir(&mut self, path: &Path) -> Option<FileStamp> {
         let bytes = path.as_os_str().as_bytes();
         let slash = bytes.iter().rposition(|byte| *byte == b'/')?;
-        let (dir, name) = (&bytes[..slash], &bytes[slash + 1..]);
+        let dir = &bytes[..slash];
+        let name = &bytes[slash + 1..];
         if matches!(name, b"" | b"." | b"..") {
             return None;
         }
@@ -175,7 +176,8 @@ mod tests {
         }
         let gate = Gate::open(&[top.join("w")], &[]).unwrap();
         let mut lookup = gate.batch_lookup();
-        let (one, other) = (encode_path(&top.join("w/1")), encode_path(&top.join("w/2")));
+        let one = encode_path(&top.join("w/1"));
+        let other = encode_path(&top.join("w/2"));
         assert!(matches!(lookup.admit(&one), StampedAdmission::Inside(..)));
         fs::remove_file(top.join("w/1")).unwrap();
         fs::remove_file(top.join("w/2")).unwrap();

@@ -59,7 +59,9 @@ fn read_all(gate: &Gate, root: &Path, name: &str) -> usize {
     }
     contents.extend(read_below(root, &path, 100).ok());
     contents.extend(read_start_below(root, &path, 100).ok());
-    let (reader, mut cache, mut bytes) = (RootReader::open(root), DirHandleCache::default(), Vec::new());
+    let reader = RootReader::open(root);
+    let mut cache = DirHandleCache::default();
+    let mut bytes = Vec::new();
     let relative = Path::new(name);
     if reader.read(relative, 100, &mut bytes).is_ok() {
         contents.push(bytes.clone());
@@ -79,12 +81,16 @@ fn exchange(wanted: usize) {
     let root = top.join("w");
     let gate = Gate::open(std::slice::from_ref(&root), &[]).unwrap();
     for gate in [gate.clone(), gate.per_segment()] {
-        let (is_over, exchanges) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let (mut read, mut tried) = (0, 0);
+        let is_over = AtomicBool::new(false);
+        let exchanges = AtomicUsize::new(0);
+        let mut read = 0;
+        let mut tried = 0;
         std::thread::scope(|scope| {
             for name in EXCHANGED {
-                let (is_over, exchanges, inside, spare) =
-                    (&is_over, &exchanges, root.join(name), top.join("spare").join(name));
+                let is_over = &is_over;
+                let exchanges = &exchanges;
+                let inside = root.join(name);
+                let spare = top.join("spare").join(name);
                 scope.spawn(move || {
                     while !is_over.load(Relaxed) {
                         for _ in 0..2 {

@@ -46,7 +46,8 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_hangs_takes_the_places_of_its_own_workspace_only() {
-        let (hanging, other) = (Gate::open(&[], &[]).unwrap(), Gate::open(&[], &[]).unwrap());
+        let hanging = Gate::open(&[], &[]).unwrap();
+        let other = Gate::open(&[], &[]).unwrap();
         let (reached, reaches) = mpsc::channel();
         let mut ends = Vec::new();
         let mut callers = Vec::new();

@@ -272,7 +272,8 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("a")).unwrap();
         std::fs::write(root.join("a/file"), "").unwrap();
-        let (folder, name) = (Path::new("a"), Path::new("a/file"));
+        let folder = Path::new("a");
+        let name = Path::new("a/file");
         for method in [OpenMethod::detect(), OpenMethod::PerSegment] {
             let listing = method.open_listing(&root, folder).unwrap();
             let entry = open_entry(&listing, OsStr::new("file")).unwrap();

@@ -55,7 +55,8 @@ impl RecentLinks {
         if links.paths.is_empty() && !links.too_many {
             return;
         }
-        let (now, mut known) = (Instant::now(), self.0.lock());
+        let now = Instant::now();
+        let mut known = self.0.lock();
         known.seen.retain(|_, seen| is_recent(*seen, now));
         known.seen.extend(links.paths.into_iter().map(|path| (path, now)));
         if links.too_many || known.seen.len() > MAX_RECENT_LINKS {
@@ -66,7 +67,8 @@ impl RecentLinks {
 
     /// Whether the path, or a folder that it is in, was a link.
     pub(super) fn concern(&self, path: &Path) -> bool {
-        let (now, known) = (Instant::now(), self.0.lock());
+        let now = Instant::now();
+        let known = self.0.lock();
         if known.too_many.is_some_and(|seen| is_recent(seen, now)) {
             return true;
         }

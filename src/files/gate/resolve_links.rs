@@ -34,7 +34,8 @@ pub(super) fn resolve_links(path: &Path, is_public: impl Fn(&Path) -> bool) -> R
     let mut remaining: Vec<OsString> = Vec::new();
     push_segments(&mut remaining, path.as_os_str());
     let mut current = PathBuf::from("/");
-    let (mut links, mut missing) = (0, false);
+    let mut links = 0;
+    let mut missing = false;
     // The directory of the link that was read last. It exists, and so do its parents.
     let mut last_link_dir = PathBuf::from("/");
     while let Some(segment) = remaining.pop() {

@@ -213,7 +213,8 @@ mod tests {
         symlink(root.join("../secret"), root.join("link")).unwrap();
         symlink(root.join("a"), root.join("folder")).unwrap();
         symlink("a/b/c.txt", root.join("inner")).unwrap();
-        let (reader, mut text) = (RootReader::open(&root), Vec::new());
+        let reader = RootReader::open(&root);
+        let mut text = Vec::new();
         let stamp = reader.read(Path::new("a/b/c.txt"), 6, &mut text).unwrap();
         assert_eq!((text.as_slice(), stamp.size), (&b"inside"[..], 6));
         assert_eq!(reader.stat(Path::new("a/b/c.txt")), Some(stamp));
@@ -273,7 +274,8 @@ mod tests {
             fs::write(root.join(folder).join("file"), folder.repeat(300)).unwrap();
         }
         symlink("file", root.join("a/link")).unwrap();
-        let (reader, mut cache) = (RootReader::open(&root), DirHandleCache::default());
+        let reader = RootReader::open(&root);
+        let mut cache = DirHandleCache::default();
         // A size that was right once bounds nothing.
         for (path, size) in [("a/file", 300), ("a/file", 0), ("b/file", 1), ("b/file", 300), ("a/file", 64)] {
             let mut text = Vec::new();

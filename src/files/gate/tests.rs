@@ -312,9 +312,12 @@ fn a_swapped_link_never_shows_a_byte_from_outside() {
     for gate in tree.gates() {
         let end = Arc::new(AtomicBool::new(false));
         let flipping = {
-            let (end, top) = (end.clone(), tree.top.clone());
+            let end = end.clone();
+            let top = tree.top.clone();
             std::thread::spawn(move || {
-                let (sub, kept, link) = (top.join("w/a/sub"), top.join("w/kept"), top.join("w/a/link.py"));
+                let sub = top.join("w/a/sub");
+                let kept = top.join("w/kept");
+                let link = top.join("w/a/link.py");
                 let mut flips = 0_u32;
                 while !end.load(Ordering::Relaxed) && flips < 1_000_000 {
                     std::fs::rename(&sub, &kept).unwrap();

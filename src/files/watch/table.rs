@@ -203,7 +203,8 @@ impl Table {
     ) {
         let Some((dir, name)) = path.parent().zip(path.file_name()) else { return };
         let Some(parent) = self.dirs.get(dir) else { return };
-        let (rules, inside) = (parent.rules.clone(), parent.mode);
+        let rules = parent.rules.clone();
+        let inside = parent.mode;
         match path.symlink_metadata().ok() {
             Some(found) if found.is_dir() => {
                 self.compare_file(dir, name.to_owned(), None, flags, context, pending);
@@ -407,7 +408,9 @@ mod tests {
             std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             std::fs::write(root.join(name), "").unwrap();
         }
-        let (queue, routes, closed) = (EventQueue::open().unwrap(), Routes::default(), AtomicBool::new(false));
+        let queue = EventQueue::open().unwrap();
+        let routes = Routes::default();
+        let closed = AtomicBool::new(false);
         let context = context(&queue, &routes, &closed);
         let mut pending = PendingChanges::default();
         let mut table = Table { files_max: 3, ..Table::new(vec![root.clone()]) };
@@ -433,7 +436,9 @@ mod tests {
             std::fs::write(root.join(name), "").unwrap();
         }
         std::fs::write(root.join(".gitignore"), "?en/\n").unwrap();
-        let (queue, routes, closed) = (EventQueue::open().unwrap(), Routes::default(), AtomicBool::new(false));
+        let queue = EventQueue::open().unwrap();
+        let routes = Routes::default();
+        let closed = AtomicBool::new(false);
         let context = context(&queue, &routes, &closed);
         let mut pending = PendingChanges::default();
         let mut table = Table { ignored_max: 4, ..Table::new(vec![root.clone()]) };
@@ -458,7 +463,9 @@ mod tests {
     #[test]
     fn a_closed_subscription_sets_no_watch() {
         let dir = tempfile::tempdir().unwrap();
-        let (queue, routes, closed) = (EventQueue::open().unwrap(), Routes::default(), AtomicBool::new(true));
+        let queue = EventQueue::open().unwrap();
+        let routes = Routes::default();
+        let closed = AtomicBool::new(true);
         let context = context(&queue, &routes, &closed);
         Table::new(vec![dir.path().to_owned()]).sync_all(&context, &mut PendingChanges::default());
         assert_eq!(routes.len(), 0);

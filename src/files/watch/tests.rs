@@ -571,7 +571,8 @@ async fn concurrent_barriers_each_see_their_own_write() {
     let subscription = Arc::new(tree.subscribe());
     let mut tasks = tokio::task::JoinSet::new();
     for index in 0..64 {
-        let (subscription, path) = (subscription.clone(), tree.path(&format!("{index}.py")));
+        let subscription = subscription.clone();
+        let path = tree.path(&format!("{index}.py"));
         tasks.spawn(async move {
             std::fs::write(&path, "").unwrap();
             subscription.barrier().await;

@@ -80,7 +80,9 @@ async fn from_repository(call: &LaunchCall, url: &str, key: Option<&str>, trace:
                     request: call.request.clone(),
                     principal: call.principal.clone(),
                 };
-                let (key, trace, own) = (key.map(str::to_owned), trace.clone(), place.clone());
+                let key = key.map(str::to_owned);
+                let trace = trace.clone();
+                let own = place.clone();
                 // The task goes on when the call ends.
                 let task = tokio::spawn(async move {
                     let started = discover(&work, repository, key.as_deref(), &trace).await;

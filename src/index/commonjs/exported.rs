@@ -183,7 +183,8 @@ impl LinkReader<'_> {
 
 /// The targets of `a = b = value`, and the value.
 fn chain(node: Node<'_>) -> (Vec<Node<'_>>, Node<'_>) {
-    let (mut targets, mut value) = (Vec::new(), node);
+    let mut targets = Vec::new();
+    let mut value = node;
     while value.kind() == "assignment_expression" {
         let (Some(left), Some(right)) = (value.child_by_field_name("left"), value.child_by_field_name("right")) else {
             break;

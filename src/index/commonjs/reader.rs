@@ -247,7 +247,8 @@ fn is_function(node: Node<'_>) -> bool {
 
 /// A node with the parentheses around it, and the nodes around these. `outer` are the nodes around the node.
 pub(super) fn with_parentheses<'n, 't>(node: Node<'t>, outer: &'n [Node<'t>]) -> (Node<'t>, &'n [Node<'t>]) {
-    let (mut node, mut outer) = (node, outer);
+    let mut node = node;
+    let mut outer = outer;
     while let Some((parent, rest)) =
         outer.split_last().filter(|(parent, _)| parent.kind() == "parenthesized_expression")
     {

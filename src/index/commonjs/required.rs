@@ -54,7 +54,8 @@ impl LinkReader<'_> {
         if pattern.kind() != "object_pattern" || object.kind() != "identifier" {
             return;
         }
-        let (is_own_exports, object) = (self.is_exports(object), self.range(object).start);
+        let is_own_exports = self.is_exports(object);
+        let object = self.range(object).start;
         let names = self.names(pattern);
         let taken = names.into_iter().map(|(property, _)| MemberAccess { object, is_own_exports, property });
         self.links.members.extend(taken);

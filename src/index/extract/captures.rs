@@ -97,7 +97,11 @@ fn parameters(list: Node<'_>) -> usize {
 impl Captures {
     pub(super) fn add_match(&mut self, found: &QueryMatch<'_, '_>, compiled: &CompiledGrammar) {
         let pattern = u32::try_from(found.pattern_index).unwrap_or(u32::MAX);
-        let (mut symbol, mut name, mut body, mut scope, mut declarator) = (None, None, None, None, None);
+        let mut symbol = None;
+        let mut name = None;
+        let mut body = None;
+        let mut scope = None;
+        let mut declarator = None;
         let mut arity = 0;
         for capture in found.captures() {
             let node = capture.node;
@@ -139,7 +143,8 @@ impl Captures {
             Some(body) => compiled.initializer_start(node).or(Some(span(body).start)),
             None => self.body_of(node, compiled),
         };
-        let (first, last) = (node.start_position(), node.end_position());
+        let first = node.start_position();
+        let last = node.end_position();
         // A node that ends with a line break ends on the row before.
         let last = if last.column == 0 && last.row > first.row { last.row - 1 } else { last.row };
         let row = |row: usize| u32::try_from(row).unwrap_or(u32::MAX);
@@ -187,7 +192,8 @@ impl Captures {
 /// The name inside a C declarator, and whether the declarator declares a function.
 fn declared_name<'t>(outer: Node<'t>, compiled: &CompiledGrammar) -> Option<(Node<'t>, bool)> {
     const MAX_DEPTH: usize = 64;
-    let (mut node, mut is_function) = (outer, false);
+    let mut node = outer;
+    let mut is_function = false;
     for _ in 0..MAX_DEPTH {
         match compiled.declarator_node(node) {
             DeclaratorNode::Name => return Some((node, is_function)),

@@ -136,7 +136,8 @@ fn end_of_line(text: &[u8]) -> usize {
 
 /// The length of the nested comment at the start of `text`.
 fn end_of_comment(text: &[u8], open: &[u8], close: &[u8]) -> Option<usize> {
-    let (mut depth, mut at) = (0_usize, 0);
+    let mut depth = 0_usize;
+    let mut at = 0;
     while at < text.len() {
         if text[at..].starts_with(close) {
             at += close.len();

@@ -169,11 +169,13 @@ pub(super) fn compile(language: Language) -> Result<CompiledGrammar, String> {
         let has_key = |property: &QueryProperty| &*property.key == key;
         (0..query.pattern_count()).map(|at| query.property_settings(at).iter().any(has_key)).collect()
     };
-    let (flat, rest) = (patterns_with("flat"), patterns_with("rest"));
+    let flat = patterns_with("flat");
+    let rest = patterns_with("rest");
     let kinds = (0..grammar.node_kind_count()).map(|kind| u16::try_from(kind).ok());
     let declarator_nodes =
         kinds.map(|kind| DeclaratorNode::of(kind.and_then(|kind| grammar.node_kind_for_id(kind)).unwrap_or_default()));
-    let (declarator_nodes, body) = (declarator_nodes.collect(), grammar.field_id_for_name("body"));
+    let declarator_nodes = declarator_nodes.collect();
+    let body = grammar.field_id_for_name("body");
     let declarator = grammar.field_id_for_name("declarator");
     let initializers = INITIALIZERS.map(|kind| grammar.id_for_node_kind(kind, true)).into_iter().filter(|id| *id != 0);
     let initializers = initializers.collect();

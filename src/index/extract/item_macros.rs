@@ -87,7 +87,9 @@ impl BodyReader<'_> {
         if let Some((_, inner)) = self.read(&of.body, of.level).filter(|(has_items, _)| *has_items) {
             return Some((vec![of.body.bytes.clone()], inner));
         }
-        let (mut kept, mut all, mut has_any) = (Vec::new(), Vec::new(), false);
+        let mut kept = Vec::new();
+        let mut all = Vec::new();
+        let mut has_any = false;
         for part in &of.parts {
             let (has_items, inner) = self.read(part, of.level)?;
             has_any |= has_items;
@@ -166,7 +168,8 @@ fn invocation_in(node: Node<'_>) -> Option<Node<'_>> {
 
 /// The invocations where items may stand: in the file, and in bodies of modules, traits, implementations and `extern` blocks.
 fn invocations(root: Node<'_>, source: &str, level: usize) -> Vec<Invocation> {
-    let (mut found, mut open) = (Vec::new(), vec![root]);
+    let mut found = Vec::new();
+    let mut open = vec![root];
     while let Some(list) = open.pop() {
         let mut cursor = list.walk();
         for child in list.named_children(&mut cursor) {
@@ -210,7 +213,8 @@ fn braced(tokens: Node<'_>, source: &str) -> Option<(Braced, Vec<Braced>)> {
 
 fn inside(tokens: Node<'_>, source: &str) -> Option<Braced> {
     let last = tokens.child_count().checked_sub(1)?;
-    let (open, close) = (tokens.child(0)?, tokens.child(last)?);
+    let open = tokens.child(0)?;
+    let close = tokens.child(last)?;
     let is_closed = matches!((open.kind(), close.kind()), ("{", "}") | ("(", ")")) && !close.is_missing();
     if !is_closed {
         return None;

@@ -24,7 +24,8 @@ fn extensions(source: &str) -> Vec<(usize, bool)> {
     let mut found = Vec::new();
     let mut depth = 0_usize;
     // Where the last token `extend` begins, and where the extension begins whose directives follow.
-    let (mut extend, mut open) = (None, None);
+    let mut extend = None;
+    let mut open = None;
     let mut before = "";
     for (at, token) in tokens(source) {
         if depth == 0 {

@@ -204,7 +204,8 @@ impl<'a> Utf16Columns<'a> {
         if self.checkpoints.is_empty() {
             return column;
         }
-        let (at, column) = (at as usize, column as usize);
+        let at = at as usize;
+        let column = column as usize;
         let line = at.saturating_sub(column);
         if column <= CHECKPOINT_BYTES {
             return utf16_units(self.source.get(line..at).unwrap_or_default());

@@ -367,8 +367,8 @@ impl TreeBuilder<'_> {
         let parent = parent? as usize;
         let symbol = &self.facts.symbols[parent];
         let implements = symbol.kind == SymbolKind::Impl && symbol.signature.contains(" for ");
-        let (kind, visibility) = (symbol.kind, symbol.visibility);
-        Some(EnclosingSymbol { kind, visibility, access: self.access[parent], implements })
+        let visibility = symbol.visibility;
+        Some(EnclosingSymbol { kind: symbol.kind, visibility, access: self.access[parent], implements })
     }
 }
 

@@ -64,7 +64,8 @@ fn outlines_of_samples_are_as_expected() {
         let facts = extract(*language, &source);
         check(&source, &facts);
         assert!(facts.symbols.len() > 5, "{name}");
-        let (path, ours) = (samples().join(format!("{name}.outline")), outline(&facts));
+        let path = samples().join(format!("{name}.outline"));
+        let ours = outline(&facts);
         if rewrite {
             std::fs::write(path, &ours).unwrap();
         } else if std::fs::read_to_string(path).unwrap() != ours {
@@ -139,7 +140,8 @@ proptest! {
     fn cut_samples_give_stable_facts(language in any_language(), from in 0.0..0.5_f64, to in 0.0..1.0_f64) {
         let source = std::fs::read_to_string(samples().join(format!("{}.txt", language.name()))).unwrap();
         let place = |part: f64| source_text::boundary(&source, (source.len() as f64 * part) as usize);
-        let (from, to) = (place(from.min(to)), place(to));
+        let from = place(from.min(to));
+        let to = place(to);
         let text = &source[from..to];
         let facts = extract(language, text);
         check(text, &facts);

@@ -115,7 +115,8 @@ fn delete_unreferenced(
     is_unreachable: &dyn Fn(&ManifestHead) -> bool,
 ) -> Result<GcReport, JobError> {
     let (unreachable, kept): (Vec<_>, Vec<_>) = store.manifests()?.into_iter().partition(|head| is_unreachable(head));
-    let (mut referenced, mut blobs) = (BTreeSet::new(), BTreeSet::new());
+    let mut referenced = BTreeSet::new();
+    let mut blobs = BTreeSet::new();
     for head in &kept {
         for file in store.listing(head.id)? {
             if let FileState::Content(no, ..) = file.state {

@@ -105,7 +105,9 @@ pub(super) fn parse(
     let window = ResultWindow::new();
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let (next, send, window) = (&next, send.clone(), &window);
+            let next = &next;
+            let send = send.clone();
+            let window = &window;
             scope.spawn(move || {
                 codeyard_base::priority::give_way();
                 run_worker(run, open, next, (&send, window));
@@ -140,7 +142,10 @@ fn write(
     open: &[UnparsedContent<'_>],
     receive: Receiver<Result<ParseResult, JobError>>,
 ) -> Result<(), JobError> {
-    let (mut waiting, mut nth, mut batch, mut bytes) = (BTreeMap::new(), 0, ParsedBatch::new(), 0);
+    let mut waiting = BTreeMap::new();
+    let mut nth = 0;
+    let mut batch = ParsedBatch::new();
+    let mut bytes = 0;
     for parsed in receive {
         let parsed = parsed?;
         waiting.insert(parsed.nth, parsed);
@@ -153,8 +158,8 @@ fn write(
                 to.writer.add(symbols.documents)?;
                 run.progress.symbols(u64::from(symbols.count));
                 bytes += symbols.packed.size() as u64;
-                let (no, is_too_complex) = (content.no, symbols.is_too_complex);
-                batch.push((ParsedContent { no, symbols: symbols.count, is_too_complex }, symbols.packed));
+                let is_too_complex = symbols.is_too_complex;
+                batch.push((ParsedContent { no: content.no, symbols: symbols.count, is_too_complex }, symbols.packed));
             }
             to.window.written(nth, parsed.waiting);
             bytes += parsed.bytes;

@@ -86,7 +86,9 @@ pub(super) fn read(
         listing.push(same.cloned());
     }
     let read = FileReader { run, planned: &planned, changed_at: &changed_at }.run(store)?;
-    let (mut changed, mut numbers, mut blobs) = (0, HashMap::new(), Vec::new());
+    let mut changed = 0;
+    let mut numbers = HashMap::new();
+    let mut blobs = Vec::new();
     let first = read.first;
     for (nth, (at, read)) in changed_at.iter().zip(read.files).enumerate() {
         // A file that still can't be read hasn't changed.
@@ -214,7 +216,8 @@ impl FileReader<'_> {
         let store = run.index_dir.reader()?;
         let root_reader = RootReader::open(&run.spec.root);
         let blobs = run.git.as_ref().ok().map(GitRepository::reader);
-        let (mut read, mut bytes) = (Vec::new(), Vec::new());
+        let mut read = Vec::new();
+        let mut bytes = Vec::new();
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
             let Some(at) = self.changed_at.get(nth) else { return Ok(read) };
@@ -245,8 +248,8 @@ impl FileReader<'_> {
         }
         match root_reader.read(Path::new(&*planned.path), self.run.settings.sizes.searched, bytes) {
             Ok(stamp) => {
-                let (traits, line) = (ContentTraits::of(bytes), first_line(bytes));
-                let outcome = outcome(&planned.path, traits, line, || sha256(&*bytes), store)?;
+                let traits = ContentTraits::of(bytes);
+                let outcome = outcome(&planned.path, traits, first_line(bytes), || sha256(&*bytes), store)?;
                 Ok(ReadFile { size: bytes.len() as u64, origin: FileOrigin::Disk(stamp), outcome, facts: None })
             }
             Err(ReadFailure::TooLarge(stamp)) => {

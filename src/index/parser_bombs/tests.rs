@@ -111,7 +111,9 @@ fn status_mib(field: &str) -> u64 {
 #[ignore = "minutes: all shapes at 400 kB and 2 MiB"]
 fn every_shape_of_every_size_costs_at_most_its_budget() {
     for bytes in [400_000, 2 << 20] {
-        let (mut complex, mut count, mut slowest) = (0, 0, (0, String::new()));
+        let mut complex = 0;
+        let mut count = 0;
+        let mut slowest = (0, String::new());
         for bomb in all(bytes, None) {
             let begun = codeyard_base::clock::Instant::now();
             complex += usize::from(check(&bomb));
@@ -131,7 +133,8 @@ fn a_repository_of_bombs_is_indexed() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap().join("root");
     fs::create_dir_all(&root).unwrap();
-    let (mut bytes, mut count) = (0, 0);
+    let mut bytes = 0;
+    let mut count = 0;
     // The same number of each language, spread over its shapes.
     for nth in 0.. {
         if bytes > 51_000_000 {

@@ -178,7 +178,8 @@ impl Project {
                 .push(format!("Some files are never searched: {}. index_status counts them.", left.join(", ")));
         }
         metadata.warnings.sort();
-        let (detail, compact) = (query.shape.detail, query.shape.compact);
+        let detail = query.shape.detail;
+        let compact = query.shape.compact;
         ResultRows { rows, intent: None, total, next, detail, compact, asked: query.into(), metadata }
     }
 
@@ -213,8 +214,8 @@ pub(super) fn mark_cut(metadata: &mut AnswerMetadata) {
 /// The patterns that matching lines must also match, or must not if the flag is set, from the query language.
 fn line_conditions(query: &SearchQuery, context: &QueryContext) -> Result<Vec<(Pattern, bool)>, Box<CodeRefusal>> {
     let compiled = |condition: LineCondition| {
-        let (pattern, is_regex) = (condition.pattern, condition.is_regex);
-        let text_query = TextQuery { pattern, is_regex, case: query.case, word: false };
+        let pattern = condition.pattern;
+        let text_query = TextQuery { pattern, is_regex: condition.is_regex, case: query.case, word: false };
         let pattern = Pattern::new(&text_query).map_err(|why| {
             invalid_argument(&why.to_string(), ("query", "no_pattern", "an expression as ripgrep reads it"), context)
         })?;

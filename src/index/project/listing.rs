@@ -44,7 +44,9 @@ fn files(query: &SearchQuery, passes: impl Fn(&ManifestEntry) -> bool, view: &Ma
     for (at, entry) in view.manifest.entries().iter().enumerate().filter(|(_, entry)| passes(entry)) {
         found.total += 1;
         if found.hits.len() < limit {
-            let (content, is_test, reasons) = (entry.content, entry.class.is_test, RankingReasons::default());
+            let content = entry.content;
+            let is_test = entry.class.is_test;
+            let reasons = RankingReasons::default();
             found.hits.push(RankedHit { entry: at, content, ordinal: None, is_test, reasons });
         }
     }

@@ -40,7 +40,8 @@ impl ManifestView {
     ) -> Result<Self, IndexOpenError> {
         let listing = store.listing(head.id)?;
         let manifest = Arc::new(listing::manifest(&listing));
-        let (mut origins, mut left_out) = (Vec::with_capacity(listing.len()), BTreeMap::new());
+        let mut origins = Vec::with_capacity(listing.len());
+        let mut left_out = BTreeMap::new();
         for file in &listing {
             match file.state {
                 FileState::Content(..) => origins.push(file.origin),

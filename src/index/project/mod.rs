@@ -233,13 +233,12 @@ impl Project {
             None => head.branch.clone().or_else(|| head.commit.clone()).unwrap_or_else(|| LIVE.to_owned()),
         };
         // Replaced below.
-        let (indexing, completeness, freshness) = (IndexingStatus::Failed, Completeness::Partial, Freshness::Stale);
         let mut metadata = AnswerMetadata {
             schema,
             reference: shown_reference,
-            indexing,
-            completeness,
-            freshness,
+            indexing: IndexingStatus::Failed,
+            completeness: Completeness::Partial,
+            freshness: Freshness::Stale,
             ..AnswerMetadata::default()
         };
         match schema {

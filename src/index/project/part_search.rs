@@ -227,8 +227,8 @@ impl PartSearch {
         };
         let mut query = SearchQuery { offset, ..SearchQuery::clone(query) };
         query.shape.limit = limit;
-        let (context, filter) = (&self.context, &self.filter);
-        let scope = SearchScope { context, view, language: self.language, filter, is_cancelled };
+        let filter = &self.filter;
+        let scope = SearchScope { context: &self.context, view, language: self.language, filter, is_cancelled };
         let found = match query.mode {
             SearchMode::Auto => self.project.message_lines(&query, scope)?,
             SearchMode::Text | SearchMode::Regex | SearchMode::Symbol => {

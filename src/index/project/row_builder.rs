@@ -80,7 +80,8 @@ impl<'r> RowBuilder<'r> {
         view: &'r ManifestView,
         detail: DetailLevel,
     ) -> Self {
-        let (lazy, by_stable_key) = (HashMap::new(), HashMap::new());
+        let lazy = HashMap::new();
+        let by_stable_key = HashMap::new();
         Self { project, context, view, detail, sources: SourceReader::new(project), lazy, by_stable_key }
     }
 
@@ -196,8 +197,8 @@ impl<'r> RowBuilder<'r> {
     }
 
     fn preview(&mut self, entry: &ManifestEntry, symbol: &Symbol) -> Option<String> {
-        let (from, to) = (symbol.line_start, symbol.line_end);
-        self.sources.preview(self.view, entry, from, to, MAX_PREVIEW_LINES, MAX_PREVIEW_BYTES)
+        let from = symbol.line_start;
+        self.sources.preview(self.view, entry, from, symbol.line_end, MAX_PREVIEW_LINES, MAX_PREVIEW_BYTES)
     }
 
     /// The symbols that a symbol refers to: first those of the same file, then those with a unique definition in the
@@ -214,7 +215,8 @@ impl<'r> RowBuilder<'r> {
         }
         // Types are more useful than calls.
         names.sort_by_key(|(_, role)| *role != ReferenceRole::Type && *role != ReferenceRole::Base);
-        let (mut in_file, mut in_other_files) = (Vec::new(), Vec::new());
+        let mut in_file = Vec::new();
+        let mut in_other_files = Vec::new();
         for (name, _) in names.iter().take(4 * MAX_RELATED) {
             let own = (0..facts.symbols.len()).find(|other| {
                 let symbol = &facts.symbols[*other];

@@ -62,7 +62,8 @@ impl Project {
     pub fn files(&self) -> Result<Vec<IndexedFile>, Box<CodeRefusal>> {
         let failed = |error: StoreError| Box::new(refusal_of_store_error(&error));
         let Some((store, head)) = self.find_manifest(None, None).map_err(failed)? else { return Ok(Vec::new()) };
-        let (most, mut seen) = (self.settings().sizes.parsed, std::collections::HashSet::new());
+        let most = self.settings().sizes.parsed;
+        let mut seen = std::collections::HashSet::new();
         let complex = store.too_complex_contents().map_err(failed)?;
         let shown = |file: ListedFile| {
             let (is_parsed, left_out) = match file.state {
@@ -97,7 +98,8 @@ impl Project {
         if let Some(view) = context.as_ref().and_then(|context| context.view.as_ref()) {
             left_out.extend(view.left_out.iter().map(|(why, files)| (why.as_str(), *files)));
             let most = self.settings().sizes.parsed;
-            let (mut minified, mut large) = (0_u64, 0_u64);
+            let mut minified = 0_u64;
+            let mut large = 0_u64;
             for entry in view.manifest.entries().iter().filter(|entry| entry.language.is_some()) {
                 match entry.class.provenance {
                     Provenance::Minified => minified += 1,
@@ -120,7 +122,8 @@ impl Project {
             false => Vec::new(),
         };
         let active_job = self.active_job();
-        let (active, failure) = (active_job.as_ref().map(|job| job.job_id.clone()), self.failure());
+        let active = active_job.as_ref().map(|job| job.job_id.clone());
+        let failure = self.failure();
         let ended = self.progress.lock().as_ref().and_then(|progress| progress.ended());
         let repaired = |mut job: StoredJob| {
             let is_active = [&running, &active].into_iter().flatten().any(|id| *id == job.id);

@@ -86,7 +86,8 @@ impl Project {
         mut found: RankedHits,
         (context, view): (&QueryContext, &ManifestView),
     ) -> Result<ResultRows, Box<CodeRefusal>> {
-        let (intent, nearest) = (found.intent, std::mem::take(&mut found.nearest));
+        let intent = found.intent;
+        let nearest = std::mem::take(&mut found.nearest);
         let is_unknown = found.is_unknown_name;
         let mut rows = self.restricted_rows(query, found, (context, view))?;
         if is_unknown {
@@ -193,7 +194,8 @@ impl Project {
         let Some(filter) = TermFilter::of_query(query, context)? else {
             return self.ranked(found, &query.shape, context, view);
         };
-        let (limit, detail) = (query.shape.limit, query.shape.detail);
+        let limit = query.shape.limit;
+        let detail = query.shape.detail;
         // The conditions need the qualified names.
         let detail_built = if detail == DetailLevel::Location { DetailLevel::Signature } else { detail };
         let restricted = |built: usize| -> Result<ResultRows, Box<CodeRefusal>> {
@@ -203,7 +205,8 @@ impl Project {
             rows.detail = detail;
             Ok(rows)
         };
-        let (few, most) = (TermFilter::built_rows(limit), TermFilter::most_built_rows(limit));
+        let few = TermFilter::built_rows(limit);
+        let most = TermFilter::most_built_rows(limit);
         let mut rows = restricted(few)?;
         if rows.rows.len() < limit && found.hits.len() > few {
             rows = restricted(most)?;
@@ -251,15 +254,14 @@ impl Project {
         if level != ExplainLevel::Off {
             metadata.reasons = Some((level, found.hits.iter().map(|hit| hit.reasons).collect()));
         }
-        let (next, asked) = (Vec::new(), CallArguments::default());
         Ok(ResultRows {
             rows,
             intent: None,
             total,
-            next,
+            next: Vec::new(),
             detail: shape.detail,
             compact: shape.compact,
-            asked,
+            asked: CallArguments::default(),
             metadata,
         })
     }
@@ -293,7 +295,8 @@ pub(super) fn empty_answer(
         reason: "Nothing is indexed yet.".to_owned(),
     });
     let next = next.into_iter().collect();
-    let (rows, asked) = (Vec::new(), CallArguments::default());
+    let rows = Vec::new();
+    let asked = CallArguments::default();
     ResultRows { rows, intent, total: 0, next, detail: shape.detail, compact: shape.compact, asked, metadata }
 }
 

@@ -501,7 +501,8 @@ fn further_lines_are_announced_and_returned_by_offset() {
     sync(&project, None);
     let mut request = query("word", SearchMode::Text);
     request.shape.limit = 10;
-    let (mut seen, mut offset) = (0, 0);
+    let mut seen = 0;
+    let mut offset = 0;
     loop {
         request.offset = offset;
         let found = project.search(&request, &|| false).unwrap();
@@ -524,7 +525,8 @@ fn further_lines_are_announced_and_returned_by_offset() {
 fn unreferenced_contents_are_deleted_over_time() {
     let place = TestRoot::new(&[]);
     let project = place.project();
-    let (files, rounds) = (1_100, 6);
+    let files = 1_100;
+    let rounds = 6;
     for round in 0..rounds {
         for file in 0..files {
             place.write(&format!("{file}.txt"), &format!("the {round}th text of {file}\n"));

@@ -88,7 +88,8 @@ impl SymbolIndexView {
 
     /// Reads the content of each document once: counts the manifest's symbols and fills `irregular`.
     fn count_symbols(&mut self) {
-        let (mut all, mut symbols) = (0, 0);
+        let mut all = 0;
+        let mut symbols = 0;
         let mut columns = std::mem::take(&mut self.columns);
         let mut block = [0; BLOCK];
         for (segment, columns) in self.searcher.segment_readers().iter().zip(&mut columns) {

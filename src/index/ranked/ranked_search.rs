@@ -112,7 +112,8 @@ impl<'a> RankedSearch<'a> {
             }
             self.total += 1;
             let reasons = scorer.file(exact, entry, self.path_words(at));
-            let (content, is_test) = (entry.content, entry.class.is_test);
+            let content = entry.content;
+            let is_test = entry.class.is_test;
             self.top.add(RankedHit { entry: at, content, ordinal: None, is_test, reasons });
         }
     }
@@ -212,7 +213,8 @@ impl<'a> RankedSearch<'a> {
     }
 
     pub(super) fn into_results(self) -> RankedHits {
-        let (intent, wants_tests) = (self.parsed.intent, self.parsed.wants_tests);
+        let intent = self.parsed.intent;
+        let wants_tests = self.parsed.wants_tests;
         RankedHits { hits: self.top.into_hits(), total: self.total, intent, wants_tests, ..RankedHits::default() }
     }
 }

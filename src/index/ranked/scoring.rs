@@ -78,7 +78,8 @@ impl<'a> Scorer<'a> {
             };
             // How common the words are that a word may be a misspelling of says nothing about it.
             let frequency = if matches!(feature.kind, FeatureKind::NearWord(_)) { 0 } else { feature.frequency };
-            let (all, with) = (symbols as f64, frequency.min(symbols) as f64);
+            let all = symbols as f64;
+            let with = frequency.min(symbols) as f64;
             (feature.kind, boost * (1.0 + (all - with + 0.5) / (with + 0.5)).ln())
         });
         Self { parsed, weights, kind: kind.or(parsed.kind), scale: 1.0 / weights.sum(), parts: parts.collect() }
@@ -324,19 +325,17 @@ mod tests {
     }
 
     fn info(kind: SymbolKind) -> RankingInfo {
-        let (visibility, ordinal) = (Visibility::Public, 0);
-        let (is_definition, is_local) = (true, false);
         RankingInfo {
             kind,
             language: 0,
-            visibility,
-            is_definition,
-            is_local,
+            visibility: Visibility::Public,
+            is_definition: true,
+            is_local: false,
             is_test: false,
             name_words: 2,
             doc_words: 4,
             signature_words: 4,
-            ordinal,
+            ordinal: 0,
         }
     }
 
@@ -438,11 +437,14 @@ mod tests {
                 scorer.reasons(&scorer.candidate(features, info(SymbolKind::Fn)), &entry, 0)
             })
         };
-        let (word, name) = ([(FeatureKind::Word(0), 3)], [(FeatureKind::Name, 1), (FeatureKind::Word(0), 3)]);
+        let word = [(FeatureKind::Word(0), 3)];
+        let name = [(FeatureKind::Name, 1), (FeatureKind::Word(0), 3)];
         for provenance in [Provenance::Generated, Provenance::Minified] {
-            let (written, demoted) = (score(&word, Provenance::Written), score(&word, provenance));
+            let written = score(&word, Provenance::Written);
+            let demoted = score(&word, provenance);
             assert!(written.final_score > 1.5 * demoted.final_score, "{written:?} {demoted:?}");
-            let (written, demoted) = (score(&name, Provenance::Written), score(&name, provenance));
+            let written = score(&name, Provenance::Written);
+            let demoted = score(&name, provenance);
             assert!(written.final_score > demoted.final_score && demoted.exact_match_boost == 1.0, "{demoted:?}");
             assert!(demoted.final_score > score(&word, Provenance::Written).final_score);
         }
@@ -466,7 +468,8 @@ mod tests {
                 rounded(scorer.candidate(features, info(SymbolKind::Fn)).exact)
             })
         };
-        let (one, two) = (exact(&[(FeatureKind::NearName(1), 1)]), exact(&[(FeatureKind::NearName(2), 1)]));
+        let one = exact(&[(FeatureKind::NearName(1), 1)]);
+        let two = exact(&[(FeatureKind::NearName(2), 1)]);
         assert!(exact(&[(FeatureKind::NormalizedName, 1)]) > one && one > two);
         assert!(two > exact(&[(FeatureKind::Word(0), 1), (FeatureKind::NearWord(1), 1)]));
         assert!(exact(&[(FeatureKind::Word(0), 1), (FeatureKind::NearWord(1), 1)]) > 0.5);

@@ -362,7 +362,8 @@ fn a_commit_that_a_killed_process_began_can_be_made_again() {
     let names = |folder: &Path| -> BTreeSet<OsString> {
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
     };
-    let (folder, killed) = (built.folder.path(), tempfile::tempdir().unwrap());
+    let folder = built.folder.path();
+    let killed = tempfile::tempdir().unwrap();
     let copy = |name: &OsString| {
         std::fs::copy(folder.join(name), killed.path().join(name)).unwrap();
     };

@@ -107,7 +107,8 @@ pub(super) fn stem(mut word: String) -> String {
     };
     if is_verb_form {
         let bytes = word.as_bytes();
-        let (last, before) = (bytes[bytes.len() - 1], bytes[bytes.len() - 2]);
+        let last = bytes[bytes.len() - 1];
+        let before = bytes[bytes.len() - 2];
         // `dropped` is a form of `drop`, but `called` of `call` and `passed` of `pass`.
         if word.len() > 3 && last == before && !is_vowel(last) && !matches!(last, b'l' | b's' | b'z') {
             word.pop();

@@ -161,7 +161,8 @@ impl IndexStore {
     pub(crate) fn segments(&self) -> Result<Vec<SegmentRow>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT id, file, contents, bytes FROM segments ORDER BY id")?;
         let rows = statement.query_map([], |row| {
-            let (contents, bytes): (i64, i64) = (row.get(2)?, row.get(3)?);
+            let contents: i64 = row.get(2)?;
+            let bytes: i64 = row.get(3)?;
             Ok(SegmentRow {
                 id: row.get(0)?,
                 file: row.get(1)?,

@@ -39,7 +39,8 @@ pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
 pub(crate) fn decode(bytes: &[u8]) -> Result<Facts, DamagedBytes> {
     let mut from = ByteReader(bytes);
     let flags = from.number()?;
-    let (has_errors, is_too_complex) = (flags & 1 != 0, flags & 2 != 0);
+    let has_errors = flags & 1 != 0;
+    let is_too_complex = flags & 2 != 0;
     let symbols = (0..from.count()?).map(|_| symbol(&mut from)).collect::<Result<_, _>>()?;
     let mut line = 0;
     let references = (0..from.count()?).map(|_| reference(&mut from, &mut line)).collect::<Result<_, _>>()?;
@@ -109,7 +110,11 @@ fn symbol(from: &mut ByteReader<'_>) -> Result<Symbol, DamagedBytes> {
     let flags = from.byte()?;
     let parent = from.number_u32()?.checked_sub(1);
     let mut text = || from.text().map(str::to_owned);
-    let (name, scope, marker, signature, doc) = (text()?, text()?, text()?, text()?, text()?);
+    let name = text()?;
+    let scope = text()?;
+    let marker = text()?;
+    let signature = text()?;
+    let doc = text()?;
     Ok(Symbol {
         kind,
         visibility: Visibility::from_number(flags & 0xf).ok_or(DamagedBytes)?,

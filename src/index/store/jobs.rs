@@ -32,7 +32,9 @@ pub(crate) struct StoredJob {
 const COLUMNS: &str = "id, place, reference, mode, status, changed, started_at, ended_at, message, holder";
 
 fn job(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
-    let (mode, status, changed): (String, String, i64) = (row.get(3)?, row.get(4)?, row.get(5)?);
+    let mode: String = row.get(3)?;
+    let status: String = row.get(4)?;
+    let changed: i64 = row.get(5)?;
     Ok(StoredJob {
         id: row.get(0)?,
         place: row.get(1)?,

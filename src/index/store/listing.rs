@@ -111,9 +111,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<ListedFile>, DamagedBytes> {
                 let mut time = || {
                     from.bytes(16).and_then(|bytes| bytes.try_into().map_err(|_| DamagedBytes)).map(i128::from_le_bytes)
                 };
-                let (mtime_ns, ctime_ns) = (time()?, time()?);
-                let (inode, device) = (from.number()?, from.number()?);
-                FileOrigin::Disk(FileStamp { size, mtime_ns, ctime_ns, inode, device })
+                let mtime_ns = time()?;
+                let ctime_ns = time()?;
+                FileOrigin::Disk(FileStamp { size, mtime_ns, ctime_ns, inode: from.number()?, device: from.number()? })
             }
             _ => return Err(DamagedBytes),
         };

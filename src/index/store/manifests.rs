@@ -84,7 +84,8 @@ impl ManifestKey {
 const HEAD: &str = "id, place, reference, commit_id, published_at, files, symbols, is_whole";
 
 fn head(row: &Row<'_>) -> rusqlite::Result<ManifestHead> {
-    let (files, symbols): (i64, i64) = (row.get(5)?, row.get(6)?);
+    let files: i64 = row.get(5)?;
+    let symbols: i64 = row.get(6)?;
     Ok(ManifestHead {
         id: row.get(0)?,
         key: ManifestKey { place: row.get(1)?, reference: row.get(2)? },

@@ -224,7 +224,8 @@ fn extended(
     shorten: fn(&mut PatternText, usize),
     join: impl Fn(&[PatternText]) -> TextSet,
 ) -> TextSet {
-    let (mut neighbours, mut bytes) = (neighbours.to_vec(), AFFIX_BYTES);
+    let mut neighbours = neighbours.to_vec();
+    let mut bytes = AFFIX_BYTES;
     while texts.len().saturating_mul(neighbours.len()) > MAX_TEXTS {
         if bytes < TRIGRAM_AFFIX_BYTES {
             return texts.to_vec();
@@ -237,7 +238,8 @@ fn extended(
 
 /// The texts that may occur where a part that ends with one of `suffixes` precedes a part that begins with one of `prefixes`.
 fn joined_affixes(suffixes: &[PatternText], prefixes: &[PatternText]) -> TextSet {
-    let (mut left, mut right) = (cut_suffixes(suffixes.to_vec()), cut_prefixes(prefixes.to_vec()));
+    let mut left = cut_suffixes(suffixes.to_vec());
+    let mut right = cut_prefixes(prefixes.to_vec());
     for bytes in (TRIGRAM_AFFIX_BYTES..AFFIX_BYTES).rev() {
         if left.len() * right.len() <= MAX_JOINED {
             break;

@@ -97,7 +97,8 @@ impl CoveredContents {
     /// Decodes a contents section with `count` contents.
     pub(super) fn decode(mut bytes: &[u8], count: u32) -> Option<Self> {
         let mut covered = Self::default();
-        let (mut next, mut end) = (0_u64, 0_u64);
+        let mut next = 0_u64;
+        let mut end = 0_u64;
         for _ in 0..count {
             let content = next.checked_add(take_varint(&mut bytes)?)?;
             let parts = take_varint(&mut bytes).filter(|parts| *parts > 0)?;

@@ -174,7 +174,8 @@ impl DictionaryBlock {
 
     fn parse(&self, mut bytes: &[u8]) -> Option<Vec<DictionaryEntry>> {
         let mut entries = Vec::with_capacity(BLOCK_GRAMS);
-        let (mut gram, mut at) = (self.first, self.lists_at);
+        let mut gram = self.first;
+        let mut at = self.lists_at;
         while !bytes.is_empty() {
             gram = gram.checked_add(take_varint_u32(&mut bytes)?)?;
             let packed = take_varint(&mut bytes)?;

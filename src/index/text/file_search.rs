@@ -68,9 +68,11 @@ impl<'a> SearchWorker<'a> {
             // The text is decoded already.
             builder.bom_sniffing(false).multi_line(false).build()
         };
-        let (counting, numbering) = (searcher(false), searcher(true));
+        let counting = searcher(false);
+        let numbering = searcher(true);
         // Each clone of the matcher has its own caches, so threads don't contend for them.
-        let (matcher, is_line_local) = (pattern.matcher.clone(), pattern.is_line_local);
+        let matcher = pattern.matcher.clone();
+        let is_line_local = pattern.is_line_local;
         let conditions = pattern.conditions.clone().into();
         Self { matcher, conditions, counting, numbering, source, is_line_local, bytes: Vec::new() }
     }

@@ -139,7 +139,8 @@ impl OpenSegments {
 pub fn sealed(bytes: &mut [u8]) {
     let Some(footer_at) = bytes.len().checked_sub(FOOTER_BYTES) else { return };
     let sections: Vec<usize> = (0..3).map(|number| number_at::<8>(bytes, footer_at + 8 * number)).collect();
-    let (table, contents) = (sections[1]..sections[2], sections[2]..footer_at);
+    let table = sections[1]..sections[2];
+    let contents = sections[2]..footer_at;
     if let Some(rows) = bytes.get(table.clone()).map(|table| table.len() / ROW_BYTES) {
         for row in 0..rows {
             seal_block(bytes, table.start + row * ROW_BYTES);
@@ -157,9 +158,9 @@ const ROW_BYTES: usize = 28;
 
 /// Corrects the checksums of the lists of one block, and of the block.
 fn seal_block(bytes: &mut [u8], row: usize) {
-    let (mut list, at, length) =
-        (number_at::<8>(bytes, row + 4), number_at::<8>(bytes, row + 12), number_at::<4>(bytes, row + 20));
-    let end = at.saturating_add(length);
+    let mut list = number_at::<8>(bytes, row + 4);
+    let at = number_at::<8>(bytes, row + 12);
+    let end = at.saturating_add(number_at::<4>(bytes, row + 20));
     let mut place = at;
     while place < end && end <= bytes.len() {
         let mut rest = &bytes[place..end];

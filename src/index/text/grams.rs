@@ -145,7 +145,9 @@ impl LongGramSet {
 
     fn collect(&mut self, text: &[u8], found: &mut Vec<Gram>) {
         // The last five bytes in lower case, a bit for each byte in upper case, and the number of bytes in this line.
-        let (mut last, mut uppers, mut length) = (0_u64, 0_u32, 0_usize);
+        let mut last = 0_u64;
+        let mut uppers = 0_u32;
+        let mut length = 0_usize;
         for byte in text {
             if *byte == b'\n' {
                 length = 0;

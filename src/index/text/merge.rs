@@ -28,7 +28,8 @@ pub(crate) fn merge(segments: &[&Segment], keep: &dyn Fn(ContentNo) -> bool, pat
         cursors.push(SegmentCursor::new(segment, &parts)?);
     }
     let mut output = SegmentOutput::create(path, &CoveredContents::of(&parts))?;
-    let (mut old_ranks, mut ranks) = (Vec::new(), Vec::new());
+    let mut old_ranks = Vec::new();
+    let mut ranks = Vec::new();
     while let Some(gram) = cursors.iter().filter_map(SegmentCursor::gram).min() {
         ranks.clear();
         for cursor in cursors.iter_mut().filter(|cursor| cursor.gram() == Some(gram)) {

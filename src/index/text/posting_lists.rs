@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn memory_for_an_intersection_is_bounded_by_the_bytes_of_the_list() {
-        let (gaps, universe) = ([0, 4, 90], u32::MAX);
+        let gaps = [0, 4, 90];
+        let universe = u32::MAX;
         for (count, most) in [(0, 0), (2, 2), (3, 3), (4, 3), (universe / 8, 3)] {
             assert_eq!(most_ranks(&gaps, count), most, "{count}");
             let mut kept = vec![0, 3, 5, 96, 99];

@@ -124,7 +124,8 @@ pub(crate) fn search(
     options: &SearchOptions<'_>,
 ) -> TextMatches {
     let hits = AtomicU64::new(0);
-    let (offset, limit) = (options.offset as u64, options.limit as u64);
+    let offset = options.offset as u64;
+    let limit = options.limit as u64;
     // A file's lines are kept while they may be in the requested window. After that, lines are only counted.
     let first = |at: usize, worker: &mut SearchWorker<'_>| {
         let wanted = if offset == 0 && hits.load(Ordering::Relaxed) < limit { options.limit } else { 0 };
@@ -225,7 +226,8 @@ fn on_threads<T: HasMatches + Send>(
     count: usize,
     task: impl Fn(usize, &mut SearchWorker<'_>) -> Result<T, UnreadReason> + Sync,
 ) -> (FileResults<T>, bool) {
-    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let next = AtomicUsize::new(0);
+    let stopped = AtomicBool::new(false);
     let work = || {
         let mut worker = SearchWorker::new(pattern, source);
         let mut done = Vec::new();

@@ -73,7 +73,8 @@ impl Segment {
     /// The content and the part number of each part, by rank.
     pub(super) fn parts(&self) -> impl Iterator<Item = (ContentNo, u32)> {
         let of_one = |(at, content): (usize, &ContentNo)| {
-            let (content, ranks) = (*content, self.covered.ranks(at));
+            let content = *content;
+            let ranks = self.covered.ranks(at);
             (0..ranks.end - ranks.start).map(move |part| (content, part))
         };
         self.covered.contents.iter().enumerate().flat_map(of_one)
@@ -93,7 +94,9 @@ impl Segment {
     /// # Errors
     /// As [`Self::candidates`].
     pub(crate) fn verify(&self) -> io::Result<()> {
-        let (mut ranks, mut grams, mut pairs) = (Vec::new(), 0, 0);
+        let mut ranks = Vec::new();
+        let mut grams = 0;
+        let mut pairs = 0;
         for block in 0..self.blocks.len() {
             for entry in self.block(block)? {
                 ranks.clear();

@@ -63,8 +63,8 @@ impl ContentSource for Memory<'_> {
     fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<FileReadOutcome> {
         into.clear();
         let bytes = &self.0[entry.content as usize].1;
-        let (from, to) = (bytes.len().min(from as usize), bytes.len().min((from + length) as usize));
-        into.extend(&bytes[from..to]);
+        let end = bytes.len().min((from + length) as usize);
+        into.extend(&bytes[end.min(from as usize)..end]);
         Some(FileReadOutcome::Done)
     }
 }

@@ -48,7 +48,8 @@ impl SegmentWriter {
     /// Starts a segment with memory for `pairs_each` pairs in each thread.
     pub(super) fn with_capacity(path: &Path, pairs_each: usize) -> io::Result<Self> {
         let runs = SortedRuns::create(with_suffix(path, ".runs"))?;
-        let (parts, idle) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        let parts = Mutex::new(Vec::new());
+        let idle = Mutex::new(Vec::new());
         Ok(Self { path: path.to_owned(), runs, pairs_each, parts, idle })
     }
 

@@ -175,7 +175,8 @@ impl Capabilities {
             .registrations_of("workspace/didChangeWatchedFiles")
             .filter_map(|registration| registration.options.get("watchers").and_then(Value::as_array))
             .flatten();
-        let (mut patterns, mut bytes) = (Vec::new(), 0);
+        let mut patterns = Vec::new();
+        let mut bytes = 0;
         for pattern in watchers.filter_map(watch_pattern) {
             bytes += pattern.pattern.len() + pattern.base.as_ref().map_or(0, String::len);
             if patterns.len() >= limits::MAX_WATCH_PATTERNS || bytes > limits::MAX_WATCH_PATTERN_BYTES {

@@ -172,8 +172,8 @@ impl LspClient {
 
     /// Reads the connection later.
     pub fn reader(&self) -> ConnectionReader {
-        let (pending, counters) = (Arc::downgrade(&self.shared.pending), Arc::downgrade(&self.shared.counters));
-        ConnectionReader { pending, counters }
+        let counters = Arc::downgrade(&self.shared.counters);
+        ConnectionReader { pending: Arc::downgrade(&self.shared.pending), counters }
     }
 
     /// When the server last wrote anything.
@@ -272,7 +272,9 @@ async fn read_task<R: AsyncRead + Unpin>(shared: Arc<ConnectionState>, frames: F
 
 async fn write_task<W: AsyncWrite + Unpin>(shared: Arc<ConnectionState>, writer: W) {
     let _end = CloseOnTaskEnd(shared.clone());
-    let (outgoing, pending, counters) = (shared.outgoing.clone(), shared.pending.clone(), shared.counters.clone());
+    let outgoing = shared.outgoing.clone();
+    let pending = shared.pending.clone();
+    let counters = shared.counters.clone();
     tokio::select! {
         biased;
         () = shared.closed.cancelled() => {}

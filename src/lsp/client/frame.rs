@@ -145,7 +145,9 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 
     /// Skips text up to the next header block. Returns whether one comes before the end of the stream.
     async fn skip_stray_text(&mut self) -> Result<bool, FrameError> {
-        let (mut skipped, mut is_line_start, mut is_end) = (0, true, false);
+        let mut skipped = 0;
+        let mut is_line_start = true;
+        let mut is_end = false;
         loop {
             let text = &self.buffer[self.start..self.end];
             let found = stray_text::find_header(text, is_line_start);
@@ -171,7 +173,9 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 
     /// Reads a header block. Returns the announced length.
     async fn read_header(&mut self) -> Result<usize, FrameError> {
-        let (mut line, mut seen, mut length) = (0, 0, None);
+        let mut line = 0;
+        let mut seen = 0;
+        let mut length = None;
         // Whether the unfinished line has its colon.
         let mut is_named = false;
         self.make_room(limits::MAX_FRAME_HEADER_BYTES);
@@ -329,7 +333,8 @@ impl FrameProgress {
 /// The length if `line` is a `Content-Length` header; `None` for any other well-formed header.
 fn header_line(line: &[u8]) -> Result<Option<usize>, FrameError> {
     let colon = line.iter().position(|&byte| byte == b':').ok_or(FrameError::Garbage)?;
-    let (name, value) = (&line[..colon], &line[colon + 1..]);
+    let name = &line[..colon];
+    let value = &line[colon + 1..];
     if name.is_empty() || !name.iter().all(|&byte| is_name_byte(byte)) {
         return Err(FrameError::Garbage);
     }

@@ -58,7 +58,8 @@ async fn headers_in_pieces_are_read_as_if_they_had_arrived_at_once() {
     let first = "Content-Type: x\n";
     let name = |length: usize| format!("{first}{}", "n".repeat(length - first.len()));
     let long_value = format!("Content-Type: {}: \\", "y".repeat(MAX_FRAME_HEADER_BYTES));
-    let (at_limit, over_limit) = (name(MAX_FRAME_HEADER_BYTES - 1), name(MAX_FRAME_HEADER_BYTES));
+    let at_limit = name(MAX_FRAME_HEADER_BYTES - 1);
+    let over_limit = name(MAX_FRAME_HEADER_BYTES);
     let ends_with_garbage = format!("{}\\", name(MAX_FRAME_HEADER_BYTES - 1));
     let garbage_behind = format!("{}\\", name(MAX_FRAME_HEADER_BYTES));
     let cases = [
@@ -153,7 +154,8 @@ async fn text_above_the_limit_is_an_error() {
     let frame = "Content-Length: 2\r\n\r\n{}";
     for line in ["x", "text\n", "\r\n", "\0"] {
         let text = |bytes: usize| line.repeat(bytes.div_ceil(line.len()))[..bytes].to_owned();
-        let (at_limit, above) = (text(MAX_STRAY_TEXT_BYTES), text(MAX_STRAY_TEXT_BYTES + 1));
+        let at_limit = text(MAX_STRAY_TEXT_BYTES);
+        let above = text(MAX_STRAY_TEXT_BYTES + 1);
         for size in [61, 4_096, usize::MAX] {
             let limit = MAX_STRAY_TEXT_BYTES as u64;
             let found = read(format!("{at_limit}{frame}{at_limit}{frame}{at_limit}").as_bytes(), size).await;

@@ -74,7 +74,8 @@ impl OutgoingQueue {
         };
         let size = frame.as_bytes().len();
         let mut queue = self.queue.lock();
-        let (frames, queued) = (queue.frames[share as usize], queue.bytes[share as usize]);
+        let frames = queue.frames[share as usize];
+        let queued = queue.bytes[share as usize];
         if frames >= limits::MAX_OUTGOING_QUEUE || queued > 0 && queued + size > most {
             return Err(OutgoingQueueFull);
         }

@@ -183,7 +183,8 @@ mod tests {
     #[test]
     fn symbols_hovers_and_diagnostics() {
         let document = Document::new("é😀x");
-        let (given, wanted) = (Range::new(0, 2, 0, 7), Range::new(0, 1, 0, 4));
+        let given = Range::new(0, 2, 0, 7);
+        let wanted = Range::new(0, 1, 0, 4);
         let symbol = |range: Range, children: Vec<RawDocumentSymbol>| RawDocumentSymbol {
             name: "n".into(),
             kind: 1,

@@ -86,7 +86,8 @@ impl OpenDocuments {
         if &*state.language == language && self.options.change != ChangeForm::None {
             return self.change(uri, document, hash);
         }
-        let (uri, pinned) = (state.uri.clone(), state.pinned);
+        let uri = state.uri.clone();
+        let pinned = state.pinned;
         let mut notifications = Vec::from_iter(self.close(&uri));
         notifications.extend(self.open(uri, language.into(), document, hash, pinned));
         notifications

@@ -19,13 +19,15 @@ pub(crate) fn range_change(old: &Document, new: &Document, encoding: PositionEnc
 }
 
 fn smallest_change(old: &Document, new: &Document, encoding: PositionEncoding) -> Option<ContentChange> {
-    let (before, after) = (old.text(), new.text());
+    let before = old.text();
+    let after = new.text();
     if has_disputed_line_ends(before) || has_disputed_line_ends(after) {
         return None;
     }
     let prefix = common_prefix(before, after);
     let suffix = common_suffix(&before[prefix..], &after[prefix..]);
-    let (end, new_end) = (before.len() - suffix, after.len() - suffix);
+    let end = before.len() - suffix;
+    let new_end = after.len() - suffix;
     if new_end - prefix > after.len() / 2 {
         return None;
     }
@@ -94,13 +96,14 @@ mod tests {
             }
             at
         };
-        let (start, end) =
-            (offset(range.start.line, range.start.character), offset(range.end.line, range.end.character));
+        let start = offset(range.start.line, range.start.character);
+        let end = offset(range.end.line, range.end.character);
         format!("{}{}{}", &old[..start], change.text, &old[end..])
     }
 
     fn check(old: &str, new: &str) -> usize {
-        let (before, after) = (Document::new(old), Document::new(new));
+        let before = Document::new(old);
+        let after = Document::new(new);
         let applied = ENCODINGS.iter().filter_map(|&encoding| {
             let change = smallest_change(&before, &after, encoding)?;
             assert_eq!(apply(old, &change, encoding), new, "{encoding:?} {change:?} on {old:?}");
@@ -126,7 +129,8 @@ mod tests {
             ("same", "same"),
             ("\tend\n", "\tend"),
         ] {
-            let (old, new) = (format!("{body}\n{old}{body}"), format!("{body}\n{new}{body}"));
+            let old = format!("{body}\n{old}{body}");
+            let new = format!("{body}\n{new}{body}");
             assert_eq!(check(&old, &new), 3, "{old:?} to {new:?}");
         }
     }
@@ -139,7 +143,8 @@ mod tests {
             assert_eq!(check(&body, &format!("{body}{odd}")), 0, "{odd:?}");
         }
         assert_eq!(check("old", "entirely new"), 0);
-        let (small, large) = (Document::new(body.clone()), Document::new("y".repeat(RANGE_CHANGE_MIN_BYTES)));
+        let small = Document::new(body.clone());
+        let large = Document::new("y".repeat(RANGE_CHANGE_MIN_BYTES));
         assert_eq!(range_change(&small, &Document::new(format!("{body}1")), PositionEncoding::Utf8), None);
         let longer = Document::new(format!("{}1", large.text()));
         assert!(range_change(&large, &longer, PositionEncoding::Utf8).is_some());

@@ -118,7 +118,8 @@ impl PackageFetch<'_> {
 
     fn cargo(&self, packages: &[String], features: &[String]) -> Result<(), InstallError> {
         let cargo = self.tool("cargo", "install Rust (https://rustup.rs)")?;
-        let (root, features) = (text(self.staging), features.join(","));
+        let root = text(self.staging);
+        let features = features.join(",");
         let mut args = vec!["install", "--locked", "--root", &root];
         if !features.is_empty() {
             args.extend(["--features", &features]);

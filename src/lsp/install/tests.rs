@@ -229,7 +229,8 @@ fn npm_installs_once_and_the_installation_precedes_the_path() {
     fixture.fake_npm("echo 1.2.4");
     let done = fixture.install("fake").unwrap();
     assert_eq!((done.version.as_str(), done.packages.len()), ("1.2.4", 2));
-    let (calls, package_tools) = (fixture.npm_calls(), std::mem::take(&mut *fixture.reported.lock()));
+    let calls = fixture.npm_calls();
+    let package_tools = std::mem::take(&mut *fixture.reported.lock());
     assert!(calls.contains("--ignore-scripts") && calls.contains("-- fake@1.2.3 dep@4.5.6"), "{calls}");
     assert!(matches!(package_tools.first(), Some(InstallStep::Fetching { tool: "npm", .. })), "{package_tools:?}");
     assert!(matches!(package_tools.last(), Some(InstallStep::Done { .. })), "{package_tools:?}");

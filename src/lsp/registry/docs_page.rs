@@ -210,7 +210,8 @@ mod tests {
     /// The languages that codeyard installs a main server or a linter of, and those whose servers are installed by hand, by name.
     fn languages_by_source(registry: &Registry) -> [String; 2] {
         let name = |id: &String| registry.language_name(id);
-        let (mut installed, mut by_hand) = (BTreeSet::new(), BTreeSet::new());
+        let mut installed = BTreeSet::new();
+        let mut by_hand = BTreeSet::new();
         for server in registry.servers.values().filter(|server| server.role != ServerRole::Fallback) {
             match &server.install {
                 None | Some(InstallSource::Manual { .. }) => by_hand.extend(server.languages.iter().map(name)),

@@ -209,9 +209,11 @@ mod tests {
     use crate::registry::schema::Registry;
 
     fn paths(base: &Path) -> LaunchPaths {
-        let (root, cache) = (base.join("root"), base.join("state/cache/k"));
+        let root = base.join("root");
+        let cache = base.join("state/cache/k");
         fs::create_dir_all(root.join("build")).unwrap();
-        let (install, bin) = (Some("/i".into()), Some("/i/bin".into()));
+        let install = Some("/i".into());
+        let bin = Some("/i/bin".into());
         LaunchPaths { state: base.join("state"), root, cache, install, bin, checker: None }
     }
 

@@ -104,7 +104,8 @@ mod tests {
              [servers.ty.root]\nrequired = true\n",
         )
         .unwrap();
-        let (old, new) = (&builtin.servers["ty"], &user.servers["ty"]);
+        let old = &builtin.servers["ty"];
+        let new = &user.servers["ty"];
         assert!(new.disabled && new.root.required && !old.disabled);
         assert_eq!(new.env["A"], "1");
         assert_eq!(new.settings.as_ref().unwrap()["x"], 3);

@@ -104,7 +104,8 @@ impl MarkerSearch<'_> {
     fn build_workspace(self, folders: &[&Path], rule: &RootRule) -> Option<(PathBuf, RootReason)> {
         let marked = folders.iter().find(|folder| self.find_marker(folder, &rule.markers).is_some()).copied();
         let context = ManifestContext { folders, marked, files: self.files };
-        let (mut candidates, mut not_listed_in) = (Vec::new(), BTreeSet::new());
+        let mut candidates = Vec::new();
+        let mut not_listed_in = BTreeSet::new();
         for manifest in &rule.manifests {
             let membership = manifest.membership(&context);
             candidates.extend(membership.build_workspace.map(|(folder, by)| (folder, RootReason::Manifest(by))));

@@ -175,7 +175,8 @@ mod tests {
         #[test]
         fn order_is_kept(text in text(), one in (0u32..6, 0u32..60), two in (0u32..6, 0u32..60)) {
             let document = Document::new(text.as_str());
-            let (first, second) = (one.min(two), one.max(two));
+            let first = one.min(two);
+            let second = one.max(two);
             for encoding in ENCODINGS {
                 let convert = |(line, character)| from_server(&document, at(line, character), encoding);
                 prop_assert!(convert(first) <= convert(second));

@@ -125,7 +125,8 @@ impl ParsedSearch {
     /// [`LanguageError`].
     pub fn parse(text: &str) -> Result<Self, LanguageError> {
         let mut terms = Vec::new();
-        let (mut unknown, mut rest) = (None, text.trim_start());
+        let mut unknown = None;
+        let mut rest = text.trim_start();
         while !rest.is_empty() {
             let (term, after) = next_term(rest, &mut unknown)?;
             let spelling = Some(rest[..rest.len() - after.len()].to_owned());

@@ -76,9 +76,11 @@ fn written(answer: &codeyard_model::lsp_items::LspAnswer) -> usize {
 /// The pages from the first to the last.
 fn pages(result: LspResult, size: usize, style: PageStyle) -> Vec<codeyard_model::lsp_items::LspAnswer> {
     let snapshot = Snapshot::new(CanonicalResult::Lsp(result));
-    let (mut all, mut offset) = (Vec::new(), 0);
+    let mut all = Vec::new();
+    let mut offset = 0;
     loop {
-        let (k, s) = ("k".repeat(64), format!("{}-partial", "s".repeat(64)));
+        let k = "k".repeat(64);
+        let s = format!("{}-partial", "s".repeat(64));
         let Answer::Lsp(answer) = page(&snapshot, Some((offset, size)), style, (&k, &s)) else { unreachable!() };
         let next = answer.next_cursor.clone();
         all.push(answer);
@@ -119,7 +121,8 @@ fn a_list_is_counted_exactly_and_cut_where_it_is_full() {
 fn a_page_may_be_written_in_another_style_than_the_one_before() {
     let snapshot = Snapshot::new(CanonicalResult::Lsp(result(places(500))));
     let styles = [STYLE, COMPACT, PageStyle { chars: MIN_PAGE_CHARS, preview: false, ..STYLE }];
-    let (mut offset, mut lines) = (0, Vec::new());
+    let mut offset = 0;
+    let mut lines = Vec::new();
     for style in styles.iter().cycle() {
         let Answer::Lsp(answer) = page(&snapshot, Some((offset, 40)), *style, ("k", "s")) else { unreachable!() };
         let LspItems::Locations(list) = &answer.found else { unreachable!() };
@@ -188,10 +191,13 @@ fn pages_of_the_deepest_trees_keep_within_the_budget() {
     let down: Vec<u32> = (0..63).chain(0..63).chain([62, 62, 5, 6, 0]).collect();
     for style in [STYLE, COMPACT, PageStyle { chars: MAX_PAGE_CHARS, ..STYLE }] {
         let found = result(outline(&down));
-        let (mut offset, mut pages, mut listed) = (0, 0, 0);
+        let mut offset = 0;
+        let mut pages = 0;
+        let mut listed = 0;
         while offset < found.found.len() {
             let cut = page_cut(&found, offset, 200, style);
-            let (length, page) = (cut.length, part(&found.found, &cut, style));
+            let length = cut.length;
+            let page = part(&found.found, &cut, style);
             let chars = match style.format {
                 LspFormat::Json => text(&page),
                 LspFormat::Compact => compact::text(&page, &found.paths).chars().count(),

@@ -113,7 +113,8 @@ fn run(mechanism: Mechanism, confiner: &Path, [root, temp, outside]: [&PathBuf; 
 pub(crate) fn probe_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let [root, temp, secret, port, outside] = args.as_slice() else { return ExitCode::FAILURE };
-    let (root, temp) = (Path::new(root), Path::new(temp));
+    let root = Path::new(root);
+    let temp = Path::new(temp);
     let number = |text: &OsString| text.to_str().and_then(|text| text.parse::<u32>().ok());
     let port = number(port).and_then(|port| u16::try_from(port).ok()).unwrap_or(1);
     let can_read = |path: &Path| fs::File::open(path).and_then(|mut file| file.read(&mut [0])).is_ok();

@@ -39,7 +39,8 @@ fn start_if(
 #[test]
 fn ten_starts_at_once_with_one_key_make_one_run() {
     let dir = tempfile::tempdir().unwrap();
-    let (host, together) = (host(dir.path()), Barrier::new(10));
+    let host = host(dir.path());
+    let together = Barrier::new(10);
     let started: Vec<(RunId, bool)> = std::thread::scope(|scope| {
         let client = || {
             together.wait();
@@ -219,7 +220,8 @@ fn working_copies_of_runs_that_ended_long_ago_are_removed() {
         }
         live.folder()
     };
-    let (ended, open) = (run(true), run(false));
+    let ended = run(true);
+    let open = run(false);
     let now = clock::wall_s();
     assert_eq!(host.remove_old_work(3_600, now).unwrap(), 0);
     assert_eq!(host.remove_old_work(3_600, now + 3_601).unwrap(), 1);

@@ -119,7 +119,8 @@ fn find(path: &str, method: &Method) -> Result<(&'static Route, Vec<String>), Pr
 
 /// The values of the parameters of `template` in `path`; `None` if `path` doesn't match.
 fn captures(template: &str, path: &str) -> Option<Vec<String>> {
-    let (mut wanted, mut given) = (template.split('/'), path.split('/'));
+    let mut wanted = template.split('/');
+    let mut given = path.split('/');
     let mut found = Vec::new();
     loop {
         match (wanted.next(), given.next()) {

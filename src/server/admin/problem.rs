@@ -106,8 +106,8 @@ struct ProblemParts {
 impl Problem {
     /// A problem with what is wrong (`detail`) and the next step (`remedy`).
     pub fn new(kind: Kind, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let (detail, remedy) = (detail.into(), remedy.into());
-        Self(Box::new(ProblemParts { kind, detail, remedy, key: None, revision: None, allow: None }))
+        let detail = detail.into();
+        Self(Box::new(ProblemParts { kind, detail, remedy: remedy.into(), key: None, revision: None, allow: None }))
     }
 
     /// Adds the key of the body that is wrong.

@@ -28,8 +28,8 @@ const fn get(
     answers: &'static [RouteResponse],
     run: RunOperation,
 ) -> Route {
-    let (body, conditional, open) = (None, false, false);
-    Route { method: "GET", path, id, summary, body, conditional, open, answers, problems: &[], run }
+    let conditional = false;
+    Route { method: "GET", path, id, summary, body: None, conditional, open: false, answers, problems: &[], run }
 }
 
 /// All routes.

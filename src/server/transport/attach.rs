@@ -97,8 +97,10 @@ pub async fn serve_attach(
         &shutdown,
         || listener.accept(),
         |(stream, _), connections| {
-            let (service, resolve) = (Arc::clone(&service), Arc::clone(&resolve));
-            let (limits, shutdown) = (Arc::clone(&limits), shutdown.clone());
+            let service = Arc::clone(&service);
+            let resolve = Arc::clone(&resolve);
+            let limits = Arc::clone(&limits);
+            let shutdown = shutdown.clone();
             connections.spawn(async move {
                 if let Err(error) = connection(stream, service, &resolve, &limits, shutdown).await {
                     tracing::debug!(%error, "an attached connection ended early");

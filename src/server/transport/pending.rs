@@ -122,7 +122,8 @@ impl PendingBatch {
         form: AnswerForm,
         mut handle: impl FnMut(Message<'a>) -> Result<Option<Answered>, MessageError>,
     ) -> Self {
-        let (mut ready, mut calls) = (Vec::new(), Vec::new());
+        let mut ready = Vec::new();
+        let mut calls = Vec::new();
         for message in messages {
             let id = id_of(&message);
             match message.and_then(&mut handle) {

@@ -235,7 +235,8 @@ impl Connection {
     }
 
     fn initialize(&mut self, request: &Request<'_>) -> Result<Answered, MessageError> {
-        let (service, transport) = (&*self.service, TransportKind::Pipe);
+        let service = &*self.service;
+        let transport = TransportKind::Pipe;
         let (revision, result) = dispatch::initialize(service, &self.endpoint, transport, request, &self.client)?;
         (self.revision, self.has_session) = (revision, true);
         Ok(Answered::Now(dispatch::result(&request.id, &result, self.cap)))

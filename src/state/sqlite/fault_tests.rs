@@ -44,7 +44,8 @@ fn a_new_database_does_not_replay_the_log_of_another() {
     fs::remove_file(dir.path().join(STATE_FILE)).unwrap();
     fs::write(dir.path().join("state.db-wal"), &log).unwrap();
     fs::write(dir.path().join("state.db-shm"), &index).unwrap();
-    let (draft, recent) = (dir.path().join(".state-a.new-wal"), dir.path().join(".state-b.new"));
+    let draft = dir.path().join(".state-a.new-wal");
+    let recent = dir.path().join(".state-b.new");
     for path in [&draft, &recent] {
         fs::write(path, "").unwrap();
     }

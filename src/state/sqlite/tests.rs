@@ -26,7 +26,8 @@ pub(super) fn keys(store: &dyn StateStore, namespace: Namespace) -> Vec<String> 
 #[test]
 fn records_are_ordered_by_their_last_write_and_changes_are_seen_by_others() {
     let dir = tempfile::tempdir().unwrap();
-    let (one, two) = (open(dir.path()), open(dir.path()));
+    let one = open(dir.path());
+    let two = open(dir.path());
     assert_eq!(one.list(NAMES).unwrap(), Snapshot::default());
     let stamps = [one.stamp().unwrap(), two.stamp().unwrap()];
     assert_eq!([one.stamp().unwrap(), two.stamp().unwrap()], stamps, "nothing has changed");
@@ -231,7 +232,8 @@ fn a_replaced_database_is_followed_and_a_missing_one_is_made_by_the_next_write()
 #[test]
 fn a_writer_that_is_locked_out_gives_up_and_readers_go_on() {
     let dir = tempfile::tempdir().unwrap();
-    let (one, two) = (open(dir.path()), open(dir.path()));
+    let one = open(dir.path());
+    let two = open(dir.path());
     put(&one, "a", "1");
     two.writer.lock().as_ref().unwrap().connection.busy_timeout(std::time::Duration::from_millis(20)).unwrap();
     one.update(NAMES, &mut |_| {

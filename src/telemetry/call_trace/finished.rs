@@ -32,7 +32,8 @@ impl CallTrace {
     }
 
     pub(super) fn measure_bytes(&self, state: &State) -> usize {
-        let (record, children) = (&state.record, state.children.capacity());
+        let record = &state.record;
+        let children = state.children.capacity();
         // A call's own span shares its trace state with the parent.
         let identities = [self.0.parent.as_ref(), self.0.link.as_ref(), state.shared.as_ref()];
         size_of::<Call>()

@@ -158,7 +158,9 @@ impl LspCall {
 impl Drop for LspCall {
     fn drop(&mut self) {
         let to = Instant::now();
-        let (method, server, outcome) = (self.method, self.server.clone(), self.outcome);
+        let method = self.method;
+        let server = self.server.clone();
+        let outcome = self.outcome;
         let rpc = RpcRecord { method, server: server.clone(), outcome, duration: to - self.from };
         let call = match &self.origin {
             RequestOrigin::Background(metrics) => return metrics.rpc(&rpc),

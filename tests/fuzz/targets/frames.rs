@@ -107,7 +107,8 @@ fn text_before_header(stream: &[u8]) -> Result<Option<usize>, FrameError> {
 
 /// The length of the body and of the header before it.
 fn plain_header(stream: &[u8]) -> Result<(u128, usize), FrameError> {
-    let (mut at, mut length) = (0, None);
+    let mut at = 0;
+    let mut length = None;
     loop {
         let end = stream[at..].iter().position(|byte| *byte == b'\n').map(|found| at + found);
         // What is behind the limit isn't looked at.

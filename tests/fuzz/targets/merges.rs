@@ -32,7 +32,10 @@ fn folder() -> &'static Path {
 fn texts(values: &mut Values<'_>) -> Texts {
     let mut texts = Texts::new();
     while !values.0.is_empty() && texts.len() < MAX_TEXTS {
-        let (gap, segments, length, times) = (values.byte(), values.byte(), values.byte(), values.byte());
+        let gap = values.byte();
+        let segments = values.byte();
+        let length = values.byte();
+        let times = values.byte();
         let content = texts.last_key_value().map_or(0, |(last, _)| last + 1) + u32::from(gap % 80);
         let bytes = values.bytes(usize::from(length % 96)).repeat(usize::from(times % 8) + 1);
         let bytes = bytes[..bytes.len().min(MAX_TEXT_BYTES)].to_vec();
@@ -74,7 +77,8 @@ fn check_search(segments: &OpenSegments, texts: &Texts, text: &str, case: CaseRu
 
 fuzz_target!(|data: &[u8]| {
     let mut values = Values(data);
-    let (dropped, length) = (values.byte(), values.byte());
+    let dropped = values.byte();
+    let length = values.byte();
     let searched = String::from_utf8_lossy(values.bytes(usize::from(length % 16))).into_owned();
     let texts = texts(&mut values);
     let bytes: Vec<Vec<u8>> = (0..3).map(|number| segment_of(&texts, |_, of| of >> number & 1 == 1)).collect();

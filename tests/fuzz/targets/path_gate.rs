@@ -142,7 +142,8 @@ impl Tree {
             if *old == Some(target) {
                 continue;
             }
-            let (link, next) = (self.folder.join(name), self.folder.join("next"));
+            let link = self.folder.join(name);
+            let next = self.folder.join("next");
             symlink(target, &next).unwrap();
             fs::rename(&next, &link).unwrap();
             *old = Some(target);

@@ -24,7 +24,8 @@ fn width(character: char, encoding: PositionEncoding) -> u32 {
 
 /// The lines as the protocol defines them, found without an index.
 fn lines(text: &str) -> Vec<&str> {
-    let (mut lines, mut rest) = (Vec::new(), text);
+    let mut lines = Vec::new();
+    let mut rest = text;
     while let Some(at) = rest.find(['\n', '\r']) {
         lines.push(&rest[..at]);
         rest = rest[at..].strip_prefix("\r\n").unwrap_or(&rest[at + 1..]);
@@ -35,7 +36,8 @@ fn lines(text: &str) -> Vec<&str> {
 
 /// The column in the encoding `to` of the character that a column in the encoding `from` lies in, and whether it lies at its beginning.
 fn counted(line: &str, column: u32, from: PositionEncoding, to: PositionEncoding) -> (u32, bool) {
-    let (mut here, mut there) = (0, 0);
+    let mut here = 0;
+    let mut there = 0;
     for character in line.chars() {
         if here + width(character, from) > column {
             break;
@@ -62,7 +64,8 @@ fuzz_target!(|data: &[u8]| {
         },
     ];
     let text = format!("{}{}", "é".repeat(pad), values.expanded(MAX_TEXT_BYTES).text());
-    let (document, lines) = (Document::new(text.as_str()), lines(&text));
+    let document = Document::new(text.as_str());
+    let lines = lines(&text);
     assert_eq!(document.line_count(), lines.len());
     let last = Position { line: lines.len() as u32 - 1, character: document.utf16_len(lines.len() as u32 - 1) };
     for position in positions {

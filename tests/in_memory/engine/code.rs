@@ -214,7 +214,8 @@ fn strict_queries_succeed_once_the_index_is_fresh() {
 fn several_roots_give_one_answer() {
     in_real_time(|| async {
         let other = Site::new(&[("src/a.rs", "fn alpha() {}\n"), ("z.txt", "alpha\nalpha\n")]);
-        let (root, second) = (site(), other.root.clone());
+        let root = site();
+        let second = other.root.clone();
         let first = root.root.clone();
         let plan = Plan::new(root).tune({
             let second = second.clone();
@@ -228,7 +229,8 @@ fn several_roots_give_one_answer() {
         assert_eq!(rows(&answer), ["notes.txt:1", "src/a.rs:1", "src/a.rs:1", "z.txt:1", "z.txt:2"]);
         let roots: Vec<&str> =
             answer["results"].as_array().unwrap().iter().map(|row| row["root"].as_str().unwrap()).collect();
-        let (one, two) = (first.to_str().unwrap(), second.to_str().unwrap());
+        let one = first.to_str().unwrap();
+        let two = second.to_str().unwrap();
         assert_eq!(roots, [one, one, two, two, two]);
         let mut seen = Vec::new();
         let mut arguments = json!({"query": "alpha", "mode": "text", "limit": 2});
@@ -248,7 +250,8 @@ fn several_roots_give_one_answer() {
         // Equal content at equal paths would count as a copy; these files differ.
         assert_eq!(rows(&found)[..2], ["src/a.rs:1", "src/a.rs:1"], "{found}");
         assert_eq!((&found["results"][0]["root"], &found["results"][1]["root"]), (&json!(one), &json!(two)));
-        let (shown, reasons) = (&found["results"], &found["metadata"]["ranking_reasons"]);
+        let shown = &found["results"];
+        let reasons = &found["metadata"]["ranking_reasons"];
         for (at, row) in shown.as_array().unwrap().iter().enumerate() {
             assert_eq!(row["score"], reasons[at]["final_score"]);
         }
@@ -443,8 +446,10 @@ fn a_search_past_its_deadline_returns_partial_results_and_frees_its_slot() {
         ask(&yard, "search_code", text("alpha")).await;
         settled(&yard).await;
         let handle = yard.engine().directory().all().remove(0);
-        let (places, calls) = (handle.indexes.places.clone(), handle.places.clone());
-        let (free, free_calls) = (places.available_permits(), calls.available_permits());
+        let places = handle.indexes.places.clone();
+        let calls = handle.places.clone();
+        let free = places.available_permits();
+        let free_calls = calls.available_permits();
         // Only the test advances the clock, so the speed of the machine doesn't matter.
         tokio::time::pause();
         let begin = |query: Value| tokio::spawn(start(&yard, "w0", "search_code", query));

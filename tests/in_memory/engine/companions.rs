@@ -68,7 +68,8 @@ fn both_servers_are_asked_at_once() {
             let server = FakeServer::new().capabilities(capabilities);
             server.on(REFER, [wait_ms(1_200), reply(json!([place]))]).launcher()
         };
-        let (own, companion) = (slow(site.location("a.fake", 0)), slow(site.location("page.other", 1)));
+        let own = slow(site.location("a.fake", 0));
+        let companion = slow(site.location("page.other", 1));
         let plan = Plan::new(site).kind(Entry::new("fake", own));
         let entry = "uses = { languages = [\"fake\"], answers = true }";
         let yard = plan.kind(Entry::new("pages", companion).other().entry(entry)).open().await;
@@ -109,8 +110,8 @@ fn a_server_that_can_not_be_asked_is_named() {
 fn a_component_of_another_kind_is_named() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "alpha\nbeta\n"), ("page.other", "alpha\n"), ("page.go", "alpha\n")]);
-        let (pages, other) =
-            (referring(json!([site.location("page.other", 0), site.location("a.fake", 0)])), referring(json!([])));
+        let pages = referring(json!([site.location("page.other", 0), site.location("a.fake", 0)]));
+        let other = referring(json!([]));
         let entry = "uses = { languages = [\"fake\"], answers = true }";
         let plan = Plan::new(site).kind(Entry::new("pages", pages).other().entry(entry));
         let yard = plan.kind(Entry::new("cards", other.clone()).of("go").entry(entry)).open().await;

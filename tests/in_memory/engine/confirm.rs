@@ -307,7 +307,8 @@ fn a_long_file_is_confirmed_up_to_a_reported_limit() {
 #[test]
 fn rows_are_confirmed_in_their_own_root() {
     in_real_time(|| async {
-        let (first, second) = (same_in(&["a.py"]), Site::new(&[("a.py", "\n\ndef same():\n    return 2\n")]));
+        let first = same_in(&["a.py"]);
+        let second = Site::new(&[("a.py", "\n\ndef same():\n    return 2\n")]);
         for (at, site) in [&first, &second].into_iter().enumerate() {
             site.write("b.py", &format!("def other():\n    return {at}\n"));
         }

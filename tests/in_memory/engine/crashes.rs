@@ -159,7 +159,8 @@ fn a_failed_launch_is_retried_and_reported() {
 fn a_document_that_crashed_the_server_twice_is_refused_until_it_changes() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "alpha\n"), ("b.fake", "beta\n")]);
-        let (a, b) = (site.uri("a.fake"), site.uri("b.fake"));
+        let a = site.uri("a.fake");
+        let b = site.uri("b.fake");
         let fake = FakeServer::new()
             .capabilities(json!({"definitionProvider": true, "hoverProvider": true, "textDocumentSync": 1}))
             .on("textDocument/definition", [half_reply(), signalled(11)])
@@ -340,7 +341,9 @@ fn a_program_that_fails_everywhere_is_tried_once_in_each_further_workspace() {
             let site = Site::usual();
             (good(&site).on("initialize", [exit(1)]).launcher(), good(&site).launcher())
         };
-        let (first, second, is_whole) = (broken.clone(), whole.clone(), works.clone());
+        let first = broken.clone();
+        let second = whole.clone();
+        let is_whole = works.clone();
         let launcher = Arc::new(LaunchBy(move |spec: &LaunchSpec| match is_whole.load(SeqCst) {
             true => second.launch(spec),
             false => first.launch(spec),

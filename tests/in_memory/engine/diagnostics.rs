@@ -275,8 +275,10 @@ fn a_file_is_covered_only_when_all_its_servers_have_reported_it() {
                 .answer("workspace/diagnostic", json!({"items": items}))
                 .answer("textDocument/diagnostic", json!({"kind": "full", "items": [finding(0, "one")]}))
         };
-        let (primary, other) = (whole(&["a.fake", "b.fake"]), whole(&["c.other"]));
-        let (linter, silent) = (pulling(json!([finding(0, "style")])), pushing());
+        let primary = whole(&["a.fake", "b.fake"]);
+        let other = whole(&["c.other"]);
+        let linter = pulling(json!([finding(0, "style")]));
+        let silent = pushing();
         let plan = Plan::new(site).kind(Entry::new("fake", primary.launcher()));
         let plan = plan.kind(Entry::new("lint", linter.launcher()).linter());
         // A server without any diagnostics isn't waited for.

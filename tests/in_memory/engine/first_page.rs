@@ -163,7 +163,8 @@ fn both_formats_and_all_page_lengths_share_one_result_and_its_cursors() {
         let fake = capable(&site).answer(REFER, places).answer(DEFINE, json!([])).launcher();
         let yard = open(site, fake.clone()).await;
         let styles = [json!({}), json!({"format": "compact", "pageChars": 2000}), json!({"preview": false})];
-        let (mut cursor, mut seen) = (Value::Null, Vec::new());
+        let mut cursor = Value::Null;
+        let mut seen = Vec::new();
         for style in styles.iter().cycle() {
             let mut arguments = json!({"operation": "findReferences", "filePath": "a.fake", "line": 1, "character": 1});
             arguments.as_object_mut().unwrap().extend(style.as_object().unwrap().clone());

@@ -248,7 +248,8 @@ fn a_moved_branch_is_stale_and_a_deleted_one_is_refused() {
         index(&yard, "topic").await;
         let first = git(&root, &["rev-parse", "topic"]);
         let compare = |step: &'static str| {
-            let (yard, root) = (&yard, &root);
+            let yard = &yard;
+            let root = &root;
             async move {
                 let expected = from_nothing(root, Some("topic")).await;
                 for ((tool, arguments), expected) in questions(Some("topic")).into_iter().zip(expected) {

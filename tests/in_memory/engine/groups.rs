@@ -36,8 +36,9 @@ fn of_alternatives_the_first_installed_one_runs() {
     paused(|| async {
         let site = Site::usual();
         let answer = json!([site.location("a.fake", 1)]);
-        let (one, two, three) =
-            (answering(json!([])).launcher(), answering(answer).launcher(), answering(json!([])).launcher());
+        let one = answering(json!([])).launcher();
+        let two = answering(answer).launcher();
+        let three = answering(json!([])).launcher();
         let plan = Plan::new(site)
             .kind(Entry::new("one", one.clone()).missing())
             .kind(Entry::new("two", two.clone()))

@@ -79,7 +79,8 @@ fn callers_that_a_server_leaves_out_are_taken_from_its_references() {
         let other = "package b\nvar at = help\nfunc main() { help(2); help(3) }\nfunc other() { help(4) }\n";
         let site = Site::new(&[("lib.go", "package lib\nfunc help(n int) {}\n"), ("a.go", main), ("b.go", other)]);
         let place = |file: &str, line: u32, at: u32| {
-            let (start, end) = (json!({"line": line, "character": at}), json!({"line": line, "character": at + 4}));
+            let start = json!({"line": line, "character": at});
+            let end = json!({"line": line, "character": at + 4});
             json!({"uri": site.uri(file), "range": {"start": start, "end": end}})
         };
         let item = |name: &str, file: &str, line: u32, at: u32| {
@@ -122,11 +123,12 @@ fn code_of_a_component_in_no_function_is_a_caller() {
         let page = "x\nalpha(1); alpha\nfunction f() { alpha(2) }\n{{ alpha<T>(3) }}\n";
         let site = Site::new(&[("a.fake", "alpha\nalpha(9)\n"), ("page.other", page)]);
         let place = |file: &str, line: u32, at: u32| {
-            let (start, end) = (json!({"line": line, "character": at}), json!({"line": line, "character": at + 5}));
+            let start = json!({"line": line, "character": at});
+            let end = json!({"line": line, "character": at + 5});
             json!({"uri": site.uri(file), "range": {"start": start, "end": end}})
         };
-        let (own, in_page) =
-            (function(&site.uri("a.fake"), 0, json!(1)), function(&site.uri("page.other"), 2, json!(2)));
+        let own = function(&site.uri("a.fake"), 0, json!(1));
+        let in_page = function(&site.uri("page.other"), 2, json!(2));
         let uses = [
             ("a.fake", 1, 0),
             ("page.other", 1, 0),
@@ -146,7 +148,8 @@ fn code_of_a_component_in_no_function_is_a_caller() {
         let ranges = |places: &[(u32, u32)]| {
             json!(places.iter().map(|(line, at)| place("page.other", *line, *at)["range"].clone()).collect::<Vec<_>>())
         };
-        let (top, inner) = (ranges(&[(1, 0), (3, 3)]), ranges(&[(2, 15)]));
+        let top = ranges(&[(1, 0), (3, 3)]);
+        let inner = ranges(&[(2, 15)]);
         let plan = Plan::new(site).kind(Entry::new("fake", fake));
         let yard = plan.kind(Entry::new("pages", companion).other().entry(entry)).open().await;
         let found = at(&yard, "incomingCalls", 0, 0).await.whole();
@@ -187,7 +190,8 @@ fn calls_of_both_servers_are_merged() {
                 .collect();
             preparing(json!([function(&uri, 0, json!(lines))])).answer(OUTGOING, json!(calls)).launcher()
         };
-        let (primary, linter) = (calling(&[2, 1]), calling(&[1, 0]));
+        let primary = calling(&[2, 1]);
+        let linter = calling(&[1, 0]);
         let plan =
             Plan::new(site).kind(Entry::new("fake", primary.clone())).kind(Entry::new("lint", linter.clone()).linter());
         let yard = plan.open().await;
@@ -266,7 +270,8 @@ fn columns(line: u32, from: u32, to: u32) -> Value {
 #[test]
 fn columns_use_the_callers_file_in_every_position_encoding() {
     // `mine` begins at 3 in UTF-16 and at 7 in UTF-8; `yours` at 5 in UTF-16, and at 8 in UTF-8.
-    let (here, there) = ("𝒳é mine\n", "ünüé yours\n");
+    let here = "𝒳é mine\n";
+    let there = "ünüé yours\n";
     let at_mine = |line: u32| columns(line, 7, 11);
     for operation in ["incomingCalls", "outgoingCalls"] {
         paused(|| async move {
@@ -301,8 +306,7 @@ fn columns_use_the_callers_file_in_every_position_encoding() {
 #[test]
 fn calls_of_a_function_in_another_file_use_that_files_columns() {
     paused(|| async {
-        let (here, there) = ("𝒳é mine\n", "ünüé yours\n");
-        let site = Site::new(&[("a.fake", here), ("b.fake", there)]);
+        let site = Site::new(&[("a.fake", "𝒳é mine\n"), ("b.fake", "ünüé yours\n")]);
         let function = |uri: &str, range: Value| json!({"name": "f", "kind": 12, "uri": uri, "range": range, "selectionRange": range});
         // The function whose name is in `a.fake` is defined in `b.fake`, where it calls one of `a.fake`.
         let prepared = function(&site.uri("b.fake"), columns(0, 8, 13));

@@ -164,9 +164,11 @@ fn nothing_in_the_place_of_another_manifest_holds_up_a_query() {
 
 /// Replaces a file of the site by a link, and that by a file with `text`; waits until the watcher has seen both.
 async fn swap(yard: &Yard, name: &str, outside: &Path, text: &str) {
-    let (root, epochs) = (yard.site().root.clone(), yard.epochs().await);
+    let root = yard.site().root.clone();
+    let epochs = yard.epochs().await;
     let put = |made: &Path| fs::rename(made, root.join(name)).unwrap();
-    let (link, file) = (root.join("made_link"), root.join("made_file"));
+    let link = root.join("made_link");
+    let file = root.join("made_file");
     symlink(outside, &link).unwrap();
     put(&link);
     while yard.epochs().await == epochs {

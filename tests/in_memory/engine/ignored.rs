@@ -211,7 +211,8 @@ async fn every_indexed_folder_is_watched_in_every_layout() {
 async fn the_index_receives_changes_of_the_ignore_rules() {
     let base = tempfile::tempdir().unwrap();
     let base = base.path().canonicalize().unwrap();
-    let (top, root) = (base.join("top"), base.join("top/root"));
+    let top = base.join("top");
+    let root = base.join("top/root");
     write(&root.join("src/a.py"), "");
     write(&root.join("inner/a.log"), "");
     git(&base, &["init", "-q", "top"]);

@@ -28,7 +28,8 @@ fn by_workspace(first: Arc<dyn Launcher>, others: Arc<dyn Launcher>) -> Arc<dyn 
 #[test]
 fn a_slow_workspace_does_not_delay_another() {
     paused(|| async {
-        let (slow, other) = (Site::usual(), Site::usual());
+        let slow = Site::usual();
+        let other = Site::usual();
         let well = good(&slow).launcher();
         let hung = good(&other).never("textDocument/definition").launcher();
         let yard =
@@ -57,10 +58,14 @@ fn a_slow_workspace_does_not_delay_another() {
 #[test]
 fn a_server_actor_panic_is_contained_and_does_not_loop() {
     paused(|| async {
-        let (site, other) = (Site::usual(), Site::usual());
-        let (broken, tries) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
-        let (first, others) = (good(&site).launcher(), good(&other).launcher());
-        let (is_broken, tried) = (broken.clone(), tries.clone());
+        let site = Site::usual();
+        let other = Site::usual();
+        let broken = Arc::new(AtomicBool::new(true));
+        let tries = Arc::new(AtomicUsize::new(0));
+        let first = good(&site).launcher();
+        let others = good(&other).launcher();
+        let is_broken = broken.clone();
+        let tried = tries.clone();
         let panics = Arc::new(LaunchBy(move |spec: &LaunchSpec| {
             tried.fetch_add(1, SeqCst);
             assert!(!is_broken.load(SeqCst), "meant to panic");
@@ -98,14 +103,17 @@ impl Metrics for Trap {
 #[test]
 fn a_workspace_that_panics_is_rebuilt_without_affecting_others() {
     paused(|| async {
-        let (site, other) = (Site::usual(), Site::usual());
-        let (first, others) = (good(&site).launcher(), good(&other).launcher());
+        let site = Site::usual();
+        let other = Site::usual();
+        let first = good(&site).launcher();
+        let others = good(&other).launcher();
         let trap = Arc::new(Trap { armed: AtomicBool::new(false) });
         let plan = Plan::one(site, by_workspace(first.clone(), others.clone())).workspace(other).metrics(trap.clone());
         let yard = plan.open().await;
         let here = || yard.call(DEFINITION, yard.site().at("a.fake", 0, 0));
         let there = || yard.start("w1", DEFINITION, yard.sites[1].at("a.fake", 0, 0));
-        let (own, before) = (here().await.bytes().to_vec(), there().await.bytes().to_vec());
+        let own = here().await.bytes().to_vec();
+        let before = there().await.bytes().to_vec();
         let epoch = yard.epochs().await[0];
         trap.armed.store(true, SeqCst);
         here().await.failed("INTERNAL");

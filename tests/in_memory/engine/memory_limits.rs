@@ -23,8 +23,8 @@ fn limited(site: Site, fake: std::sync::Arc<FakeLauncher>) -> Plan {
 fn a_server_over_its_limit_is_replaced_counted_and_named() {
     paused(|| async {
         let site = Site::usual();
-        let (small, large) = (capable(&site).memory(3 * MIB), capable(&site).memory(9 * MIB));
-        let fake = FakeLauncher::sequence([large, small]);
+        let small = capable(&site).memory(3 * MIB);
+        let fake = FakeLauncher::sequence([capable(&site).memory(9 * MIB), small]);
         let yard = limited(site, fake.clone()).open().await;
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
         assert_eq!(fake.alive(), 1);
@@ -94,7 +94,8 @@ fn a_start_over_the_limit_is_ended_too_and_leaves_no_process() {
 fn unknown_memory_is_no_reason_and_other_kinds_have_no_limit() {
     paused(|| async {
         let site = Site::usual();
-        let (unmeasured, free) = (capable(&site).launcher(), capable(&site).memory(900 * MIB).launcher());
+        let unmeasured = capable(&site).launcher();
+        let free = capable(&site).memory(900 * MIB).launcher();
         let plan = limited(site, unmeasured.clone()).kind(Entry::new("free", free.clone()).other());
         let yard = plan.open().await;
         yard.site().write("b.other", "beta\n");

@@ -43,7 +43,8 @@ fn results_of_several_servers_are_one_sorted_list() {
         let linter = defining(lines(&site, [1, 2])).launcher();
         let yard = two(site, primary.clone(), linter.clone()).await;
         assert_eq!(define(&yard).await.whole(), lines(yard.site(), [0, 1, 2]));
-        let (asked, linted) = (primary.record().count(DEFINE), linter.record().count(DEFINE));
+        let asked = primary.record().count(DEFINE);
+        let linted = linter.record().count(DEFINE);
         define(&yard).await.whole();
         assert_eq!(yard.counts.retained_hits(), 1);
         assert_eq!((primary.record().count(DEFINE), linter.record().count(DEFINE)), (asked, linted));
@@ -55,7 +56,8 @@ fn servers_are_queried_concurrently() {
     paused(|| async {
         let site = Site::usual();
         let slow = |line| defining(json!([])).on(DEFINE, [wait_ms(300), reply(lines(&site, [line]))]).launcher();
-        let (primary, linter) = (slow(0), slow(1));
+        let primary = slow(0);
+        let linter = slow(1);
         let yard = two_ready(site, primary, linter).await;
         let answer = define(&yard).await;
         assert_eq!(answer.whole(), lines(yard.site(), [0, 1]));
@@ -178,8 +180,7 @@ fn when_all_fail_the_call_fails_with_the_primary_error() {
 fn an_unsupported_operation_names_the_primary() {
     paused(|| async {
         let site = Site::usual();
-        let (primary, linter) = (defining(json!([])).launcher(), defining(json!([])).launcher());
-        let yard = two(site, primary, linter).await;
+        let yard = two(site, defining(json!([])).launcher(), defining(json!([])).launcher()).await;
         let answer = at(&yard, "goToImplementation", 0, 0).await;
         let error = answer.failed("PROVIDER_UNAVAILABLE", "unsupported");
         assert_eq!((&error["server"], &error["operation"]), (&json!("fake"), &json!("goToImplementation")));
@@ -217,7 +218,8 @@ fn a_partial_answer_has_pages_of_its_own() {
         let metadata = answer.metadata();
         assert_eq!((&metadata["total"], answer.passed_over()), (&json!(900), vec!["lint: timeout".to_owned()]));
         let count = |answer: &LspAnswer| answer.found().as_array().expect("a list").len();
-        let (mut found, mut cursor) = (count(&answer), metadata["nextCursor"].clone());
+        let mut found = count(&answer);
+        let mut cursor = metadata["nextCursor"].clone();
         assert!(cursor.is_string(), "more than a page");
         while cursor.is_string() {
             let mut next = place("goToDefinition", 0, 0);
@@ -398,7 +400,8 @@ fn a_later_caller_does_not_share_an_earlier_partial_answer() {
         linter.wait_for(DEFINE, 1).await;
         pass(1_000).await;
         let later = tokio::spawn(at(&yard, "goToDefinition", 0, 0));
-        let (early, later) = (early.await.unwrap(), later.await.unwrap());
+        let early = early.await.unwrap();
+        let later = later.await.unwrap();
         assert_eq!((early.found(), early.passed_over()), (lines(yard.site(), [0]), vec!["lint: timeout".to_owned()]));
         early.took_about(LATE);
         assert_eq!(later.whole(), lines(yard.site(), [0, 1]));

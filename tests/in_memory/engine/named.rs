@@ -57,7 +57,8 @@ fn files(yard: &Yard, found: &Value) -> Vec<String> {
 fn every_language_is_queried() {
     paused(|| async {
         let site = both();
-        let (first, second) = (knowing(&site, &["a.fake"]).launcher(), knowing(&site, &["b.other"]).launcher());
+        let first = knowing(&site, &["a.fake"]).launcher();
+        let second = knowing(&site, &["b.other"]).launcher();
         let yard = two(site, first, second).await;
         assert_eq!(files(&yard, &named(&yard, "alpha").await.whole()), ["a.fake", "b.other"]);
     });
@@ -69,7 +70,8 @@ fn a_language_that_becomes_ready_in_time_is_included() {
     for (begins, settles) in after_start {
         paused(|| async move {
             let site = both();
-            let (first, second) = (knowing(&site, &["a.fake"]).launcher(), begins(knowing(&site, &["b.other"]), 1_200));
+            let first = knowing(&site, &["a.fake"]).launcher();
+            let second = begins(knowing(&site, &["b.other"]), 1_200);
             let yard = two(site, first, second).await;
             let answer = named(&yard, "alpha").await;
             assert_eq!(files(&yard, &answer.whole()), ["a.fake", "b.other"]);

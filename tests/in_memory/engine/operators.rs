@@ -93,7 +93,8 @@ fn two_puts_are_atomic_and_a_condition_admits_one() {
         let fake = slow(&site, 0).launcher();
         let yard = Plan::one(site, fake.clone()).workspace(Site::usual()).open().await;
         let control = yard.engine().control();
-        let (one, two) = (wanted("new", &yard.sites[0]), wanted("new", &yard.sites[1]));
+        let one = wanted("new", &yard.sites[0]);
+        let two = wanted("new", &yard.sites[1]);
         let both =
             tokio::join!(control.put(one.clone(), Condition::Absent), control.put(two.clone(), Condition::Absent));
         let first = both.0.unwrap().unwrap();
@@ -197,7 +198,8 @@ fn a_query_starts_a_stopped_server() {
         let fake = slow(&site, 0).launcher();
         let yard = Plan::one(site, fake.clone()).open().await;
         yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
-        let (control, id) = (yard.engine().control(), only_server(&yard).await);
+        let control = yard.engine().control();
+        let id = only_server(&yard).await;
         let stopped = control.stop(&name("w0"), &id).await.unwrap().unwrap();
         assert_eq!((stopped.id.as_str(), stopped.ended_by), (id.as_str(), "exit"));
         assert_eq!(fake.alive(), 0);

@@ -46,7 +46,9 @@ fn pages_of_any_sizes_add_up_to_the_whole() {
         let fake = with_references(&site, 450);
         let yard = Plan::one(site, fake.clone()).open().await;
         for sizes in [&[200][..], &[1, 7, 100, 200, 3], &[450], &[99, 1]] {
-            let (mut items, mut cursor, mut turn) = (vec![], None::<String>, 0);
+            let mut items = vec![];
+            let mut cursor = None::<String>;
+            let mut turn = 0;
             loop {
                 let got = page(&yard, sizes[turn % sizes.len()], cursor.as_deref()).await.ok();
                 let wanted = sizes[turn % sizes.len()].min(200).min(450 - items.len());
@@ -102,7 +104,8 @@ fn exactly_the_changes_that_affect_answers_make_a_cursor_stale() {
 /// A server of another language than `fake`, with this addition to its entry; it is running.
 async fn beside_another(entry: &str) -> (Yard, Arc<FakeLauncher>) {
     let site = Site::new(&[("b.other", "b\n")]);
-    let (fake, other) = (with_references(&site, 30), with_references(&site, 30));
+    let fake = with_references(&site, 30);
+    let other = with_references(&site, 30);
     let plan = Plan::one(site, fake).kind(Entry::new("pages", other.clone()).other().entry(entry));
     let yard = plan.open().await;
     yard.call(DEFINITION, yard.site().at("b.other", 0, 0)).await.ok();
@@ -222,7 +225,8 @@ fn a_cursor_of_an_earlier_process_is_invalid() {
 #[test]
 fn a_cursor_of_another_query_is_invalid() {
     paused(|| async {
-        let (site, other) = (Site::usual(), Site::usual());
+        let site = Site::usual();
+        let other = Site::usual();
         let fake = with_references(&site, 30);
         other.write("a.fake", "alpha\n");
         let yard = Plan::one(site, fake).workspace(other).open().await;
@@ -242,7 +246,8 @@ fn a_cursor_of_another_query_is_invalid() {
 #[test]
 fn a_cursor_of_the_same_query_in_another_workspace_is_stale() {
     paused(|| async {
-        let (site, other) = (Site::usual(), Site::usual());
+        let site = Site::usual();
+        let other = Site::usual();
         let names: Vec<Value> = (0..30)
             .map(|n| json!({"name": format!("s{n}"), "kind": 12, "location": site.location("a.fake", 0)}))
             .collect();

@@ -132,7 +132,8 @@ fn pages_are_complete_and_an_edit_makes_the_cursor_stale() {
         let fake = capable(&site).answer(REFER, json!(all)).pipe_bytes(1 << 20).launcher();
         let yard = one(site, fake.clone()).await;
         let mut arguments = place("findReferences", 0, 0);
-        let (mut lines, mut first) = (vec![], None);
+        let mut lines = vec![];
+        let mut first = None;
         loop {
             let answer = lsp(&yard, arguments.clone()).await;
             let metadata = answer.metadata();

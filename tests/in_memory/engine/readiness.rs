@@ -57,7 +57,8 @@ fn a_server_starts_and_answers_during_the_first_walk() {
         // The path checks of both calls come before it.
         let _walk = walking_for(1_000, 2);
         let ask = || yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
-        let (first, second) = (ask(), ask());
+        let first = ask();
+        let second = ask();
         fake.wait_for("textDocument/definition", 1).await;
         for called in [first.await.unwrap(), second.await.unwrap()] {
             assert_eq!(called.summary(), "Found 1 definition.");

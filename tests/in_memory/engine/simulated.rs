@@ -97,7 +97,8 @@ fn a_sweep_opens_no_text_newer_than_the_reported_changes() {
         drop(call.await);
         let reported = fake.record().methods();
         let place = |method: &str| reported.iter().rposition(|reported| reported == method);
-        let (change, open) = (place("textDocument/didChange"), place("textDocument/didOpen"));
+        let change = place("textDocument/didChange");
+        let open = place("textDocument/didOpen");
         assert!(change.is_some() && change < open, "{reported:?}");
         assert_eq!(yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok()["items"], json!([]));
     });

@@ -102,7 +102,8 @@ fn a_full_state_disk_ends_no_workspace_that_runs() {
         let before = yard.epochs().await;
         is_full.store(true, SeqCst);
         pass(25_000).await;
-        let (site, other) = (yard.site().root.clone(), yard.sites[1].root.clone());
+        let site = yard.site().root.clone();
+        let other = yard.sites[1].root.clone();
         // A change, a new workspace, a reload, and rules that restrict the other workspace.
         let mut changed = WorkspaceConfig::new(name("w0"), vec![site, other.clone()]);
         let refused = control.put(changed.clone(), Condition::None).await.unwrap().unwrap_err();
@@ -204,7 +205,8 @@ fn a_delete_that_changes_the_level_of_others_reports_its_own_drain() {
 fn files_that_could_not_be_watched_at_first_are_watched_later() {
     paused(|| async {
         let site = Site::usual();
-        let (root, moved) = (site.root.clone(), site.base().join("elsewhere"));
+        let root = site.root.clone();
+        let moved = site.base().join("elsewhere");
         let yard = Plan::one(site, good().launcher()).at_once().open().await;
         std::fs::rename(&root, &moved).unwrap();
         let ask = || yard.call(HOVER, yard.site().at("a.fake", 0, 0));

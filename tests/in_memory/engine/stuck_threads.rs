@@ -60,8 +60,8 @@ struct Everywhere;
 impl Locate for Everywhere {
     fn locate(&self, kind: &str, _: &ServerSpec, _: &std::path::Path) -> Result<Program, Unavailable> {
         let program = PathBuf::from("/fake").join(kind);
-        let (args, env) = (Vec::new(), Default::default());
-        Ok(Program { program, args, env, install: None, bin: None, version: None, checker: None })
+        let env = Default::default();
+        Ok(Program { program, args: Vec::new(), env, install: None, bin: None, version: None, checker: None })
     }
 }
 
@@ -132,13 +132,15 @@ fn is_timeout(reply: &ToolReply) -> bool {
 fn a_stuck_thread_holds_up_neither_a_removal_nor_a_stop() {
     in_real_time(|| async {
         let site = || Site::new(&[("a.fake", "alpha\n"), ("b.other", "beta\n")]);
-        let (first, second) = (site(), site());
+        let first = site();
+        let second = site();
         let fake = FakeServer::new()
             .capabilities(json!({"hoverProvider": true, "textDocumentSync": 1}))
             .answer("textDocument/hover", json!({"contents": "known"}))
             .launcher();
         let barrier = Arc::new(Barrier::default());
-        let (blocking, starts) = (barrier.clone(), fake.clone());
+        let blocking = barrier.clone();
+        let starts = fake.clone();
         let launcher = Arc::new(LaunchBy(move |spec: &LaunchSpec| {
             if spec.label == "w0/other" {
                 // On the thread of the workspace.
@@ -157,7 +159,8 @@ fn a_stuck_thread_holds_up_neither_a_removal_nor_a_stop() {
             metrics: counts.clone(),
             runs: Err("this test has none".into()),
         };
-        let (store, path) = (state.store().unwrap(), state.path().to_path_buf());
+        let store = state.store().unwrap();
+        let path = state.path().to_path_buf();
         let parts = EngineParts { shared, store, state: path, cache: first.base().join("cache"), chosen: vec![] };
         let engine = Engine::start(parts, 2).unwrap();
         engine.configure(config(&[&first, &second])).await.unwrap();

@@ -366,7 +366,8 @@ impl Process for FakeProcess {
         };
         let runtime = tokio::runtime::Handle::try_current();
         let Some(runtime) = runtime.ok().filter(|_| self.0.script.kill_ms > 0) else { return dies(&self.0) };
-        let (running, wait) = (self.0.clone(), std::time::Duration::from_millis(self.0.script.kill_ms));
+        let running = self.0.clone();
+        let wait = std::time::Duration::from_millis(self.0.script.kill_ms);
         runtime.spawn(async move {
             tokio::time::sleep(wait).await;
             dies(&running);

@@ -105,7 +105,8 @@ async fn printed_text_costs_no_reply_and_is_counted() {
     let lines = "Couldn't find package x (searching from y). Make sure it's installed.\n".repeat(2_000);
     let (client, _events, mut server) = bare(1 << 16, options());
     for (id, text) in ["Starting\n", &lines, "\n\r\n", "50 %\r100 %"].into_iter().enumerate() {
-        let (before, reply) = (client.counters(), client.request("x", &Value::Null).unwrap());
+        let before = client.counters();
+        let reply = client.request("x", &Value::Null).unwrap();
         let frame = framed(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":1}}"#, id + 1));
         server.write_all(text.as_bytes()).await.unwrap();
         server.write_all(&frame).await.unwrap();
@@ -207,7 +208,8 @@ async fn a_frame_waits_for_room_and_small_ones_are_not_delayed() {
     let mut first = sharing(&budget);
     first.server.write_all(&big[..650_000]).await.unwrap();
     settle().await;
-    let (mut second, mut small) = (sharing(&budget), sharing(&budget));
+    let mut second = sharing(&budget);
+    let mut small = sharing(&budget);
     second.server.write_all(&big).await.unwrap();
     small.server.write_all(&reply_of(1)).await.unwrap();
     assert_eq!(small.reply.await.unwrap().get(), "\"x\"");
@@ -224,7 +226,8 @@ async fn a_frame_waits_for_room_and_small_ones_are_not_delayed() {
 #[tokio::test(start_paused = true)]
 async fn holders_without_progress_are_at_fault_and_who_waits_for_them_is_not() {
     let budget = Arc::new(FrameBudget::default());
-    let (mut silent, mut dripping) = (sharing(&budget), sharing(&budget));
+    let mut silent = sharing(&budget);
+    let mut dripping = sharing(&budget);
     silent.server.write_all(b"Content-Length: 20000000\r\n\r\n{").await.unwrap();
     dripping.server.write_all(b"Content-Length: 22000000\r\n\r\n{").await.unwrap();
     let mut drips = dripping.server;

@@ -98,7 +98,8 @@ fn written(finding: &Finding) -> Value {
 }
 
 fn locations(server: &Server, stage: &mut Stage, places: Vec<(String, usize)>) -> Value {
-    let (outside, missing) = (stage.dice.chance(8), stage.dice.chance(8));
+    let outside = stage.dice.chance(8);
+    let missing = stage.dice.chance(8);
     let site = stage.site(server.workspace);
     let mut all: Vec<Value> =
         places.iter().map(|(path, line)| json!({"uri": site.uri(path), "range": range(*line)})).collect();

@@ -236,7 +236,8 @@ pub(crate) fn entries(site: &Site, asked: &Asked, payload: &Value) -> Result<Vec
             .collect()),
         Asked::WorkspaceSymbols { .. } => list("items")
             .map(|one| {
-                let (at, symbol) = (&one["location"], one["name"].as_str().unwrap());
+                let at = &one["location"];
+                let symbol = one["name"].as_str().unwrap();
                 Ok(format!("{}:{} {symbol}", name(&at["uri"])?, line(&at["range"])))
             })
             .collect(),
@@ -271,7 +272,8 @@ pub(crate) fn entries(site: &Site, asked: &Asked, payload: &Value) -> Result<Vec
                 }
                 Operation::WorkspaceSymbol => list()
                     .map(|one| {
-                        let (at, symbol) = (&one["location"], text(&one["name"]));
+                        let at = &one["location"];
+                        let symbol = text(&one["name"]);
                         Ok(describe_function(&(name(&at["uri"])?, line(&at["range"]) as usize, symbol)))
                     })
                     .collect(),

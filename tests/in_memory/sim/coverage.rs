@@ -61,7 +61,8 @@ pub(crate) fn missing(seen: &BTreeMap<String, u64>) -> Vec<String> {
     let faults = FAULTS.iter().map(|(_, fault)| format!("fault: {fault:?}"));
     let starts = START_FAULTS.iter().map(|(_, fault)| format!("start: {fault:?}"));
     let codes = ErrorCode::ALL.iter().map(|code| format!("code: {}", code.as_str()));
-    let (file, line) = (String::new(), 0);
+    let file = String::new();
+    let line = 0;
     let tools = [
         Asked::Definition { file: file.clone(), line },
         Asked::References { file: file.clone(), line, declaration: false },

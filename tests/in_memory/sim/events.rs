@@ -155,7 +155,8 @@ impl World {
         let index = self.dice.below(self.chains.len());
         let chain = self.chains[index].clone();
         let size = self.page_size();
-        let (workspace, asked) = (chain.workspace, chain.asked.clone());
+        let workspace = chain.workspace;
+        let asked = chain.asked.clone();
         let kind = self.dice.weighted(&[(70, 0), (10, 1), (10, 2), (10, 3)]);
         self.cover(format!("page: {}", ["next", "moved", "foreign", "forged"][kind]));
         match kind {
@@ -293,7 +294,8 @@ impl World {
         for workspace in 0..count {
             let tree = self.stage.lock().sites[workspace].tree();
             let Some(file) = tree.keys().find(|path| path.ends_with(".fake")).cloned() else { continue };
-            let (file_of, query) = (file.clone(), "a".to_owned());
+            let file_of = file.clone();
+            let query = "a".to_owned();
             let lsp = |operation| Asked::Lsp(Lsp { operation, file: file_of.clone(), line: 1, query: query.clone() });
             for asked in [
                 Asked::Definition { file: file.clone(), line: 1 },

@@ -34,7 +34,8 @@ impl Server {
         match fault {
             Fault::Prompt => self.reply(id, compute(self)),
             Fault::Delay => {
-                let (server, result) = (self.clone(), compute(self));
+                let server = self.clone();
+                let result = compute(self);
                 self.later(wait, async move { server.reply(id, result) });
             }
             Fault::Late => {

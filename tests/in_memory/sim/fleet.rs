@@ -70,7 +70,8 @@ impl Fleet {
     }
 
     fn start(&self, spec: &LaunchSpec, number: usize, fault: StartFault) -> LaunchedServer {
-        let (workspace, kind) = (number_of(&spec.label), spec.label.rsplit('/').next().unwrap_or_default());
+        let workspace = number_of(&spec.label);
+        let kind = spec.label.rsplit('/').next().unwrap_or_default();
         let project = {
             let mut stage = self.stage.lock();
             let folder = stage.lives[number].folder.clone();

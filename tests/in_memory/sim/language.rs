@@ -144,7 +144,8 @@ impl Project {
 
     /// Hover text of `name` in a document.
     pub(crate) fn hover(&self, tree: &Tree, document: &str, name: &str) -> String {
-        let (defined, used) = (self.places(tree, name, true, false).len(), self.places(tree, name, false, true).len());
+        let defined = self.places(tree, name, true, false).len();
+        let used = self.places(tree, name, false, true).len();
         let revision = tree.get(document).and_then(|text| text.lines().next()).unwrap_or_default();
         format!("{name}: {defined} defined, {used} used, {revision}")
     }

@@ -44,7 +44,9 @@ fn run_all(seeds: std::ops::Range<u64>) -> BTreeMap<String, u64> {
     let next = Arc::new(AtomicU64::new(seeds.start));
     let (sender, results) = mpsc::channel::<(u64, Option<Ran>)>();
     for _ in 0..AT_ONCE {
-        let (next, sender, end) = (next.clone(), sender.clone(), seeds.end);
+        let next = next.clone();
+        let sender = sender.clone();
+        let end = seeds.end;
         std::thread::spawn(move || {
             loop {
                 let seed = next.fetch_add(1, SeqCst);
@@ -56,7 +58,9 @@ fn run_all(seeds: std::ops::Range<u64>) -> BTreeMap<String, u64> {
         });
     }
     drop(sender);
-    let (mut running, mut seen, mut failed) = (std::collections::BTreeSet::new(), BTreeMap::new(), vec![]);
+    let mut running = std::collections::BTreeSet::new();
+    let mut seen = BTreeMap::new();
+    let mut failed = vec![];
     loop {
         match results.recv_timeout(STUCK) {
             Ok((seed, None)) => drop(running.insert(seed)),
@@ -133,7 +137,8 @@ fn injected_faults_are_detected() {
 #[test]
 fn a_seed_replays_byte_for_byte() {
     for seed in 1_000..1_008 {
-        let (first, second) = (run(seed).transcript, run(seed).transcript);
+        let first = run(seed).transcript;
+        let second = run(seed).transcript;
         let differs = first.iter().zip(&second).position(|(a, b)| a != b);
         if let Some(at) = differs {
             panic!("seed {seed} differs at line {at}:\n  {}\n  {}", first[at], second[at]);

@@ -122,7 +122,8 @@ pub(crate) fn nothing_open(stage: &mut Stage, quiet: Duration) {
     if are_ended {
         stage.cover("checked: quiet for so long that no question goes on");
     }
-    let (sweeps, keeps_hovers) = (stage.profile.sweep == codeyard_config::Sweep::All, stage.profile.keeps_hovers);
+    let sweeps = stage.profile.sweep == codeyard_config::Sweep::All;
+    let keeps_hovers = stage.profile.keeps_hovers;
     let excused = |method: &str| {
         sweeps && method == "textDocument/diagnostic"
             || keeps_hovers && method == "textDocument/hover"

@@ -68,7 +68,8 @@ impl Server {
     }
 
     fn end_indexing_later(self: &Arc<Self>) {
-        let (server, bout) = (self.clone(), self.model.lock().bouts);
+        let server = self.clone();
+        let bout = self.model.lock().bouts;
         let wait = {
             let mut stage = self.stage.lock();
             let longest = stage.profile.indexing_ms;

@@ -173,7 +173,8 @@ pub(crate) fn lines(dice: &mut Dice) -> String {
 fn walk(root: &Path, folder: &Path, found: &mut Tree) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        let path = entry.path();
+        let kind = entry.file_type().unwrap();
         if kind.is_dir() {
             walk(root, &path, found);
         } else if kind.is_file()

@@ -15,7 +15,8 @@ pub(crate) fn listen() {
         std::panic::set_hook(Box::new(move |info| {
             let heard = HEARD.with(|heard| match heard.borrow_mut().as_mut() {
                 Some(list) => {
-                    let (payload, whole) = (info.payload(), info.payload().downcast_ref::<String>());
+                    let payload = info.payload();
+                    let whole = info.payload().downcast_ref::<String>();
                     let text = payload.downcast_ref::<&str>().copied().or(whole.map(String::as_str)).unwrap_or("?");
                     list.push(format!("{text} at {}", info.location().map(ToString::to_string).unwrap_or_default()));
                     true

@@ -72,7 +72,8 @@ impl World {
             stage.sites.push(site(&folder.join(format!("w{number}")), number, &mut dice));
         }
         let stage = Arc::new(Mutex::new(stage));
-        let (fleet, panic_injector) = (Fleet::new(stage.clone()), Arc::new(PanicInjector::default()));
+        let fleet = Fleet::new(stage.clone());
+        let panic_injector = Arc::new(PanicInjector::default());
         let state = StateDir::open(&folder.join("state")).unwrap();
         let watcher = Watcher::without_thread(state.path()).unwrap();
         let shared = EngineShared {
@@ -159,7 +160,8 @@ impl World {
     pub(crate) fn call(&mut self, workspace: usize, asked: Asked, size: usize, page: Page, bad: Option<Bad>) {
         let number = self.started as usize;
         self.started += 1;
-        let (began, tool) = (Instant::now(), tool_of(&asked));
+        let began = Instant::now();
+        let tool = tool_of(&asked);
         let client = self.dice.below(self.stage.lock().profile.clients);
         let places = WorkspaceName::new(&format!("w{workspace}")).and_then(|name| self.engine().directory().get(&name));
         let (from, limits, key, call) = {
@@ -178,7 +180,9 @@ impl World {
                 to_tool_call(workspace, tool, &arguments, number),
             )
         };
-        let (reply, done, stage) = (self.gateway.call(call), self.done.clone(), self.stage.clone());
+        let reply = self.gateway.call(call);
+        let done = self.done.clone();
+        let stage = self.stage.clone();
         let task = tokio::spawn(async move {
             let reply = reply.await;
             let sabotage = stage.lock().sabotage;
@@ -250,7 +254,8 @@ impl World {
     }
 
     fn check_quiet(&mut self) {
-        let (ended, started) = (self.panic_injector.ended(), self.started);
+        let ended = self.panic_injector.ended();
+        let started = self.started;
         let quiet = self.restless.elapsed();
         let mut stage = self.stage.lock();
         stage.cover("checked: quiet");

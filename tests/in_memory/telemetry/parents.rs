@@ -35,7 +35,8 @@ async fn watched(variables: &[(&str, &str)], contexts: &[TraceContext]) -> Vec<o
 #[test]
 fn the_message_is_the_parent_and_the_header_is_linked() {
     paused(|| async {
-        let (meta, header) = (parent(TRACE, '1', "01"), parent(OTHER, '2', "01"));
+        let meta = parent(TRACE, '1', "01");
+        let header = parent(OTHER, '2', "01");
         let context = |meta: Option<&str>, header: Option<&str>| TraceContext {
             traceparent: meta.map(str::to_owned),
             tracestate: Some("a=1".into()),

@@ -41,15 +41,18 @@ impl Receiver {
     fn start(behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let (received, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let (kept, stopping) = (received.clone(), stop.clone());
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let stop = Arc::new(AtomicBool::new(false));
+        let kept = received.clone();
+        let stopping = stop.clone();
         let thread = std::thread::spawn(move || {
             let mut connections = Vec::new();
             for stream in listener.incoming() {
                 if stopping.load(SeqCst) {
                     break;
                 }
-                let (stream, kept) = (stream.unwrap(), kept.clone());
+                let stream = stream.unwrap();
+                let kept = kept.clone();
                 stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
                 let other_end = stream.try_clone().unwrap();
                 connections.push((other_end, std::thread::spawn(move || behaviour(stream, &kept))));
@@ -80,7 +83,8 @@ impl Drop for Receiver {
 }
 
 fn one_http_request(reader: &mut BufReader<TcpStream>) -> Option<Received> {
-    let (mut head, mut line) = (String::new(), String::new());
+    let mut head = String::new();
+    let mut line = String::new();
     loop {
         line.clear();
         if reader.read_line(&mut line).ok()? == 0 {
@@ -211,7 +215,9 @@ fn a_failing_receiver_costs_no_call_and_bounded_memory() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
     let dead = format!("http://{}", closed.local_addr().unwrap());
     drop(closed);
-    let (mute, broken, busy) = (Receiver::start(mute), Receiver::start(broken), Receiver::start(busy));
+    let mute = Receiver::start(mute);
+    let broken = Receiver::start(broken);
+    let busy = Receiver::start(busy);
     let cases = [
         (dead.clone(), "http/protobuf"),
         (dead, "grpc"),
@@ -257,7 +263,8 @@ async fn bad(settings: &Settings) {
 fn a_failed_exporter_setup_is_reported_and_the_service_runs() {
     paused(|| async {
         let folder = tempfile::tempdir().unwrap();
-        let (missing, empty) = (folder.path().join("none.pem"), folder.path().join("empty.pem"));
+        let missing = folder.path().join("none.pem");
+        let empty = folder.path().join("empty.pem");
         std::fs::write(&empty, "no certificate").unwrap();
         let start = |file: &std::path::Path, protocol: &str| {
             let settings = settings(&[
@@ -307,7 +314,8 @@ fn grpc(mut stream: TcpStream, received: &Mutex<Vec<Received>>) {
         if stream.read_exact(&mut payload).is_err() {
             return;
         }
-        let (kind, flags) = (head[3], head[4]);
+        let kind = head[3];
+        let flags = head[4];
         let answer = match kind {
             4 if flags & 1 == 0 => frame(4, 1, 0, &[]),
             6 if flags & 1 == 0 => frame(6, 1, 0, &payload),

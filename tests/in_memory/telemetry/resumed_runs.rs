@@ -195,7 +195,8 @@ fn ids(span: &SpanData) -> (String, String) {
 fn work_after_a_restart_is_below_the_call_that_asked_for_it() {
     in_real_time(|| async {
         let site = Site::usual();
-        let (started, validated) = (trace('a', 'b'), trace('c', 'd'));
+        let started = trace('a', 'b');
+        let validated = trace('c', 'd');
         let life = Life::begin(&site, false).await;
         let id = life.start(Advance::Auto, &started).await;
         life.until_it_waits().await;

@@ -34,7 +34,8 @@ fn spans_and_log_lines_contain_no_secret() {
     let log = tracing_subscriber::fmt().json().with_max_level(tracing::Level::TRACE).with_writer(Lines(queue.clone()));
     log.init();
     let spans = Arc::new(Mutex::new(String::new()));
-    let (lines, found) = (queue.clone(), spans.clone());
+    let lines = queue.clone();
+    let found = spans.clone();
     paused(|| async move {
         let site = Site::new(&[("a.fake", &format!("{SECRET} = 1\nbeta\n"))]);
         let outside =

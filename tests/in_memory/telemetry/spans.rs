@@ -157,8 +157,8 @@ fn each_request_of_a_call_hierarchy_has_a_span_below_the_calls() {
     paused(|| async {
         let site = Site::usual();
         let item = |line: u32| {
-            let (range, uri) = (range(line), site.uri("a.fake"));
-            json!({"name": "f", "kind": 12, "uri": uri, "range": range, "selectionRange": range})
+            let range = range(line);
+            json!({"name": "f", "kind": 12, "uri": site.uri("a.fake"), "range": range, "selectionRange": range})
         };
         let fake = FakeServer::new()
             .capabilities(json!({"callHierarchyProvider": true, "textDocumentSync": 1}))
@@ -237,7 +237,8 @@ fn a_shared_request_belongs_to_its_first_call_and_the_others_link_to_it() {
         let spans = watched.spans().await;
         let lsp: Vec<_> = spans.iter().filter(|span| span.name == "textDocument/references").collect();
         assert_eq!(lsp.len(), 1);
-        let (mut shared, mut fresh) = (0, 0);
+        let mut shared = 0;
+        let mut fresh = 0;
         for call in &servers(&spans)[1..] {
             match attribute(call, names::CACHE).unwrap().as_str() {
                 "shared" => {

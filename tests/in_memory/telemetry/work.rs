@@ -59,7 +59,8 @@ impl Exported {
         let item = self.begin(SpanPart::Item("Validator"), parent);
         assert_eq!(item.trace_id(), parent.0);
         let gate = self.begin(SpanPart::Gate("SiteBuild"), (&item.trace_id(), &item.span_id()));
-        let (trace, spans) = (gate.trace_id(), [item.span_id(), gate.span_id()]);
+        let trace = gate.trace_id();
+        let spans = [item.span_id(), gate.span_id()];
         let hugo =
             WorkSpanStart { part: SpanPart::Process("hugo"), run: "r", trace_id: &trace, parent_span_id: &spans[1] };
         self.telemetry.passed_work(&hugo, (SystemTime::now(), Duration::from_millis(3)), None);
@@ -116,7 +117,8 @@ fn work_is_exported_with_its_call_and_not_without_it() {
 #[test]
 fn calls_of_one_trace_decide_for_their_own_work() {
     let exported = Exported::with("parentbased_always_on");
-    let (sampled, unsampled) = (exported.call(Some("01")), exported.call(Some("00")));
+    let sampled = exported.call(Some("01"));
+    let unsampled = exported.call(Some("00"));
     let [(trace, of_sampled), (_, of_unsampled)] = [&sampled, &unsampled].map(|call| call.trace().identity());
     // Many other calls look at the run while it works.
     for _ in 0..20 {

@@ -103,7 +103,8 @@ fn assert_unanswered(response: &Answer) {
 #[tokio::test]
 async fn a_cancellation_applies_to_its_own_session() {
     let server = server().await;
-    let (session, other) = (server.session().await, server.session().await);
+    let session = server.session().await;
+    let other = server.session().await;
     let cancel = |id: Value| {
         server.post(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}))
     };

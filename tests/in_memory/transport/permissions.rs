@@ -209,7 +209,8 @@ async fn allow_and_deny_prompt_nobody_and_clients_without_forms_are_denied() {
 async fn an_answer_applies_only_to_its_own_session() {
     let server = server().await;
     ask_first(&server.fake);
-    let (session, other) = (server.session_with_forms().await, server.session_with_forms().await);
+    let session = server.session_with_forms().await;
+    let other = server.session_with_forms().await;
     let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
     let question = stream.next().await;
     server.post_to(&other, &accept(&question["id"], "once")).await;

@@ -244,7 +244,8 @@ async fn an_answer_without_its_question_never_counts() {
     let mut tampered = state.as_str().unwrap().to_owned();
     let last = if tampered.ends_with('A') { "B" } else { "A" };
     tampered.replace_range(tampered.len() - 1.., last);
-    let (tampered, empty) = (json!(tampered), json!(""));
+    let tampered = json!(tampered);
+    let empty = json!("");
     let rows = [
         ("no state", vec![("inputResponses", &yes)], json!({"a": 1}), "input_required"),
         ("changed", vec![("requestState", &tampered), ("inputResponses", &yes)], json!({"a": 1}), "request_state"),

@@ -32,7 +32,8 @@ pub(crate) fn pipe_to(catalogs: &str) -> Pipe {
     let (input, reader) = tokio::io::duplex(64 * 1024);
     let (writer, output) = tokio::io::duplex(64 * 1024);
     let stop = CancellationToken::new();
-    let (service, token) = (fake.clone(), stop.clone());
+    let service = fake.clone();
+    let token = stop.clone();
     let task =
         tokio::spawn(async move { serve_stdio(reader, writer, service, endpoint, &Limits::default(), token).await });
     Pipe { fake, input: Some(input), output: BufReader::new(output), stop, task }

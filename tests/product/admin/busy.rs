@@ -74,12 +74,14 @@ fn many_calls_at_once_delay_no_operator() {
     let way = Way::local(&sandbox);
     std::thread::scope(|scope| {
         for number in 0..40 {
-            let (serving, sandbox) = (&serving, &sandbox);
+            let serving = &serving;
+            let sandbox = &sandbox;
             scope.spawn(move || ask_mute(serving, sandbox, if number % 2 == 0 { "repo" } else { "other" }));
         }
         // Every listing meanwhile is complete.
         for _ in 0..20 {
-            let (repo, other) = (listed(&way, "repo"), listed(&way, "other"));
+            let repo = listed(&way, "repo");
+            let other = listed(&way, "other");
             assert!(repo["state"] == "open" && other["state"] == "open", "{repo} {other}");
         }
         assert!(until(10_000, || ["repo", "other"].iter().all(|name| listed(&way, name)["busy"].is_object())));

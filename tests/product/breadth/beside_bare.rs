@@ -84,7 +84,8 @@ impl Comparison {
 /// The files of the languages of a kind.
 fn files(kind: &str, root: &Path) -> Vec<PathBuf> {
     let registry = Registry::builtin();
-    let (index, server) = (LanguageIndex::new(&registry), &registry.servers[kind]);
+    let index = LanguageIndex::new(&registry);
+    let server = &registry.servers[kind];
     let is_own =
         |path: &PathBuf| index.language_of(path).is_some_and(|id| server.languages.iter().any(|own| own == id));
     let tracked = git(root, &["ls-files"]);

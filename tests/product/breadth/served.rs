@@ -318,7 +318,8 @@ pub(crate) fn difference(wanted: &BTreeSet<Place>, found: &BTreeSet<Place>) -> S
         let shown: Vec<String> = places.into_iter().map(|(file, line)| format!("{file}:{}", line + 1)).collect();
         if shown.is_empty() { "nothing".to_owned() } else { shown.join(", ") }
     };
-    let (missing, extra) = (wanted.difference(found).collect(), found.difference(wanted).collect());
+    let missing = wanted.difference(found).collect();
+    let extra = found.difference(wanted).collect();
     format!("{} missing, {} more", shown(missing), shown(extra))
 }
 

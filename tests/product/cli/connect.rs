@@ -155,7 +155,8 @@ fn a_token_that_works_is_kept_and_one_that_does_not_is_removed_again() {
     let serving = sandbox.serve(&["--root", "."]);
     let path = "home/.cline/data/settings/cline_mcp_settings.json";
     sandbox.connect(&["cline", "--http", "--write"]).code(0);
-    let (before, file) = (tokens(&sandbox), sandbox.text(path));
+    let before = tokens(&sandbox);
+    let file = sandbox.text(path);
     sandbox.connect(&["cline", "--http", "--write"]).code(0);
     assert_eq!((tokens(&sandbox), sandbox.text(path)), (before, file.clone()));
     let written = sandbox.connect(&["cline", "--http", "--catalog", "code", "--write"]).code(0).stdout;

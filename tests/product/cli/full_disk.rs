@@ -75,7 +75,8 @@ fn equals_a_new_index(sandbox: &Sandbox) {
         &["search", "admit ship", "--json"],
         &["outline", "more42.rs", "--json"],
     ] {
-        let (ours, mut fresh) = (sandbox.run(words).code(0).json(), sandbox.command(words));
+        let ours = sandbox.run(words).code(0).json();
+        let mut fresh = sandbox.command(words);
         fresh.env("CODEYARD_STATE_DIR", other.path());
         assert_eq!(ours, run(&mut fresh).code(0).json(), "{words:?}");
     }
@@ -87,7 +88,8 @@ fn a_job_on_a_full_disk_fails_and_the_next_one_continues() {
     let sandbox = sandbox();
     sandbox.run(&["index"]).code(0);
     fill(&sandbox);
-    let (mut failures, mut fitted) = (0, false);
+    let mut failures = 0;
+    let mut fitted = false;
     for kib in ROOM {
         let ran = run(&mut limited(&sandbox, kib, &["index"]));
         let context = format!("{kib} KiB");

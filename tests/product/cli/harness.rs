@@ -92,7 +92,8 @@ impl Sandbox {
     pub(crate) fn served_by(&self, mut command: Command) -> ServeProcess {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let log: Arc<Mutex<String>> = Arc::default();
-        let (lines, shared) = (BufReader::new(child.stderr.take().unwrap()), log.clone());
+        let lines = BufReader::new(child.stderr.take().unwrap());
+        let shared = log.clone();
         std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
                 shared.lock().push_str(&format!("{line}\n"));
@@ -131,7 +132,8 @@ pub(crate) fn run(command: &mut Command) -> CommandOutput {
         child.kill().unwrap();
     }
     let status = child.wait().unwrap();
-    let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
+    let stdout = stdout.join().unwrap();
+    let stderr = stderr.join().unwrap();
     assert!(ended, "{command:?} takes too long\n{stdout}\n{stderr}");
     CommandOutput { code: status.code().unwrap_or(-1), stdout, stderr }
 }

@@ -40,7 +40,8 @@ fn index_prints_what_was_indexed_and_left_out() {
 
 #[test]
 fn the_git_directory_of_another_folder_is_not_read() {
-    let (sandbox, victim) = (sandbox(), tempfile::tempdir().unwrap());
+    let sandbox = sandbox();
+    let victim = tempfile::tempdir().unwrap();
     let git = |arguments: &[&str]| {
         let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
         codeyard_process::git::run_git(victim.path(), &[&identity[..], arguments].concat()).unwrap()

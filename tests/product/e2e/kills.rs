@@ -76,12 +76,14 @@ struct Figures {
 
 /// Checks three workspaces of a fresh codeyard while all are asked, and kills it at a random moment.
 fn check_and_kill(yard: &Yard, fleet: &Fleet, number: usize, dice: &mut Dice, figures: &mut Figures, tally: &Tally) {
-    let (access, is_killed) = (yard.access(), AtomicBool::new(false));
+    let access = yard.access();
+    let is_killed = AtomicBool::new(false);
     let own = process(yard.pid()).expect("a process");
     std::thread::scope(|scope| {
         let killed = SetOnDrop(&is_killed);
         for named in &fleet.0 {
-            let (access, is_killed) = (&access, &is_killed);
+            let access = &access;
+            let is_killed = &is_killed;
             scope.spawn(move || ask_until_killed(access, named, is_killed, tally));
         }
         // One kill in four comes early and before anything is checked; the next codeyard is checked then.
@@ -110,13 +112,17 @@ fn check_and_kill(yard: &Yard, fleet: &Fleet, number: usize, dice: &mut Dice, fi
 
 fn kill_codeyard(kills: usize) {
     let fleet = Fleet::new(4);
-    let (mut dice, mut figures, tally, began) = (Dice(0x5eed), Figures::default(), Tally::default(), Instant::now());
+    let mut dice = Dice(0x5eed);
+    let mut figures = Figures::default();
+    let tally = Tally::default();
+    let began = Instant::now();
     let mut yard = Yard::serve(&fleet.configuration());
     for number in 0..kills {
         check_and_kill(&yard, &fleet, number, &mut dice, &mut figures, &tally);
         yard.wait();
         // The token is shown at the first start only.
-        let (state, token) = (yard.state.clone(), yard.token.clone());
+        let state = yard.state.clone();
+        let token = yard.token.clone();
         yard = Yard::serve_from(state, &fleet.configuration(), &[], &[]);
         yard.token = token;
     }
@@ -191,7 +197,8 @@ fn ask_meanwhile(access: &Access, fleet: &Fleet, seed: usize, is_over: &AtomicBo
     let mut askers: Vec<Asker<'_>> = fleet.0.iter().map(|named| Asker::new(access, named)).collect();
     while !is_over.load(Relaxed) {
         let number = dice.roll(fleet.0.len() as u64) as usize;
-        let (asker, name) = (&mut askers[number], &fleet.0[number].0);
+        let asker = &mut askers[number];
+        let name = &fleet.0[number].0;
         let reply = if dice.roll(2) == 0 { asker.definition() } else { asker.search() };
         tally.count(name, reply);
         pause(5);
@@ -201,15 +208,23 @@ fn ask_meanwhile(access: &Access, fleet: &Fleet, seed: usize, is_over: &AtomicBo
 fn kill_children(each: usize, kills: usize) {
     let fleet = Fleet::new(each);
     let mut yard = Yard::serve(&fleet.configuration());
-    let (access, is_over, tally, began) = (yard.access(), AtomicBool::new(false), Tally::default(), Instant::now());
-    let (own, mut dice) = (process(yard.pid()).expect("a process"), Dice(0x5eed));
-    let (mut killed, mut times) = (BTreeMap::<Victim, usize>::new(), Vec::new());
+    let access = yard.access();
+    let is_over = AtomicBool::new(false);
+    let tally = Tally::default();
+    let began = Instant::now();
+    let own = process(yard.pid()).expect("a process");
+    let mut dice = Dice(0x5eed);
+    let mut killed = BTreeMap::<Victim, usize>::new();
+    let mut times = Vec::new();
     let mut askers: Vec<Asker<'_>> = fleet.0.iter().map(|named| Asker::new(&access, named)).collect();
     askers.iter_mut().for_each(Asker::check);
     std::thread::scope(|scope| {
         let _over = SetOnDrop(&is_over);
         for seed in 0..CLIENTS {
-            let (access, fleet, is_over, tally) = (&access, &fleet, &is_over, &tally);
+            let access = &access;
+            let fleet = &fleet;
+            let is_over = &is_over;
+            let tally = &tally;
             scope.spawn(move || ask_meanwhile(access, fleet, seed, is_over, tally));
         }
         let mut number = 0;

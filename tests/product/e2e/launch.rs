@@ -130,7 +130,8 @@ impl Client {
     }
 
     pub(crate) fn events(&mut self, run: &Value) -> Vec<Value> {
-        let (mut text, mut offset) = (String::new(), 0);
+        let mut text = String::new();
+        let mut offset = 0;
         loop {
             let mut arguments = run.clone();
             (arguments["artifact_name"], arguments["offset"]) = (json!("events.ndjson"), json!(offset));

@@ -17,7 +17,9 @@ use crate::running_server::{Process, Yard, assert_gone, codeyard, descendants};
 
 /// The names of the tools that an endpoint lists.
 fn listed(yard: &Yard, endpoint: &str) -> BTreeSet<String> {
-    let (client, mut names, mut params) = (Client::at(yard, endpoint), BTreeSet::new(), json!({}));
+    let client = Client::at(yard, endpoint);
+    let mut names = BTreeSet::new();
+    let mut params = json!({});
     loop {
         let answer = StreamedCall::request(&client.0, "tools/list", &params).answer();
         let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));

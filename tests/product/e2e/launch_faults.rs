@@ -111,7 +111,8 @@ fn a_missing_hugo_names_its_installation_and_can_be_mended() {
     );
     assert_eq!(client.state(&run), "VALIDATING");
     if sample.kind == "hugo" {
-        let (state, token) = (yard.state.clone(), yard.token.clone());
+        let state = yard.state.clone();
+        let token = yard.token.clone();
         yard.stop();
         let mut yard = Yard::serve_from(state, &sample.configuration(), &[], &[]);
         yard.token = token;
@@ -157,7 +158,8 @@ fn a_repository_with_a_password_is_refused_without_a_question() {
         }
     });
     // Programs that git asks for a password leave a mark.
-    let (asker, mark) = (sample.top().join("ask"), sample.top().join("asked"));
+    let asker = sample.top().join("ask");
+    let mark = sample.top().join("asked");
     fs::write(&asker, format!("#!/bin/sh\necho \"$*\" >> {mark:?}\necho secret\n")).unwrap();
     fs::set_permissions(&asker, fs::Permissions::from_mode(0o755)).unwrap();
     let program = asker.to_str().unwrap();
@@ -246,7 +248,8 @@ int gettimeofday(struct timeval *to, void *zone) {
     return 0;
 }
 "#;
-    let (file, library) = (folder.join("other_day.c"), folder.join("other_day.so"));
+    let file = folder.join("other_day.c");
+    let library = folder.join("other_day.so");
     fs::write(&file, source).unwrap();
     #[expect(clippy::disallowed_methods, reason = "the compiler that builds codeyard, not a part of it")]
     let mut compiler = std::process::Command::new("cc");

@@ -49,7 +49,8 @@ struct Driven {
 
 impl Driven {
     fn new(number: usize) -> Self {
-        let (is_repaired, key) = (number % 4 == 1, format!("run-{number}"));
+        let is_repaired = number % 4 == 1;
+        let key = format!("run-{number}");
         Self { is_repaired, key, run: None, is_broken: false, is_validated: false, is_done: false }
     }
 
@@ -152,13 +153,16 @@ fn kill_runs(kills: usize) {
     let runs = yard.state.path().join("runs");
     let expected: Vec<BTreeMap<String, String>> = (0..2)
         .map(|number| {
-            let (mut client, mut calm) =
-                (Client::of(&yard), Driven { key: format!("calm-{number}"), ..Driven::new(number) });
+            let mut client = Client::of(&yard);
+            let mut calm = Driven { key: format!("calm-{number}"), ..Driven::new(number) };
             calm.drive(&mut client, &sample, &runs);
             client.artifacts(calm.run.as_ref().unwrap())
         })
         .collect();
-    let (mut dice, mut killed, mut finished, mut states) = (Dice(0x5eed), 0, 0, BTreeMap::new());
+    let mut dice = Dice(0x5eed);
+    let mut killed = 0;
+    let mut finished = 0;
+    let mut states = BTreeMap::new();
     let mut driven = Driven::new(0);
     while killed < kills || !driven.is_done {
         if driven.is_done {
@@ -172,7 +176,8 @@ fn kill_runs(kills: usize) {
             killed += 1;
             *states.entry(last_state(&driven, &runs)).or_insert(0) += 1;
             // The token is shown at the first start only.
-            let (state, token): (Arc<tempfile::TempDir>, String) = (yard.state.clone(), yard.token.clone());
+            let state: Arc<tempfile::TempDir> = yard.state.clone();
+            let token: String = yard.token.clone();
             yard = Yard::serve_from(state, &sample.configuration(), &[], &[]);
             yard.token = token;
         }
@@ -196,12 +201,14 @@ fn drive_and_kill(
     (sample, runs): (&Sample, &Path),
     dice: Option<&mut Dice>,
 ) -> bool {
-    let (known, state) = (driven.run.clone(), last_state(driven, runs));
+    let known = driven.run.clone();
+    let state = last_state(driven, runs);
     let earlier = folders(runs);
     let ended = AtomicBool::new(false);
     let mut is_killed = false;
     std::thread::scope(|scope| {
-        let (of_yard, ended) = (&*yard, &ended);
+        let of_yard = &*yard;
+        let ended = &ended;
         let driver = scope.spawn(move || {
             // A call that the kill cuts short panics.
             let outcome = catch_unwind(AssertUnwindSafe(|| driven.drive(&mut Client::of(of_yard), sample, runs)));

@@ -15,7 +15,8 @@ fn a_run_ends_in_one_pull_request_of_a_service_that_loses_answers() {
     for kind in ["github", "http"] {
         let sample = Sample::new();
         let forge = Forge::of(&sample.top().join("site"), |_, _| None);
-        let (top, url) = (sample.top(), "https://forge.example/acme/site");
+        let top = sample.top();
+        let url = "https://forge.example/acme/site";
         let configuration = format!(
             "{}rewrites = [{{ from = \"{url}\", to = {:?} }}]\nservices = [{{ base_url = {:?}, token_env = \"FORGE_TOKEN\" }}]\n",
             sample.configuration(),

@@ -69,7 +69,8 @@ impl SlowYard {
 
 /// Reads progress until a message names the gate, then until the answer.
 fn followed(call: &mut StreamedCall, token: &str, on_build: impl FnOnce()) -> (Vec<(f64, String)>, Value) {
-    let (mut seen, mut on_build) = (Vec::new(), Some(on_build));
+    let mut seen = Vec::new();
+    let mut on_build = Some(on_build);
     while let Some(message) = call.next_message() {
         if message["method"] != "notifications/progress" {
             assert_eq!(message["id"], 1, "{message}");

@@ -111,7 +111,9 @@ fn lists_come_in_pages_and_wrong_cursors_are_refused() {
     let mut expected: Vec<String> = started.iter().map(id).collect();
     expected.sort_by(|one, other| other.cmp(one));
     for limit in [1, 2, RUNS] {
-        let (mut seen, mut sizes, mut arguments) = (Vec::new(), Vec::new(), json!({ "limit": limit }));
+        let mut seen = Vec::new();
+        let mut sizes = Vec::new();
+        let mut arguments = json!({ "limit": limit });
         loop {
             let page = client.ok("launch_list_runs", &arguments);
             let runs = page["runs"].as_array().unwrap();
@@ -183,7 +185,10 @@ fn artifacts_have_exact_names_and_their_parts_make_the_whole() {
     let whole = client.ok("launch_get_artifact", &wanted("diff_report.json"))["artifact"].clone();
     assert_eq!(whole["sha256"], digests["diff_report.json"]);
     let length = whole["bytes_total"].as_u64().unwrap_or(whole["content"].as_str().unwrap().len() as u64);
-    let (mut content, mut offset, mut parts, step) = (String::new(), 0, 0, (length / 17).max(3));
+    let mut content = String::new();
+    let mut offset = 0;
+    let mut parts = 0;
+    let step = (length / 17).max(3);
     loop {
         let mut arguments = wanted("diff_report.json");
         (arguments["offset"], arguments["length"]) = (json!(offset), json!(step));

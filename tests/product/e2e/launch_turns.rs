@@ -75,7 +75,8 @@ fn a_run_too_many_is_refused_until_there_is_room() {
 #[test]
 fn a_workspace_with_many_runs_does_not_keep_another_one_waiting() {
     let Some(slow) = SlowYard::new(other_workspace, "max_active = 1\n") else { return };
-    let (mut one, mut other) = (Client::of(&slow.yard), Client::at(&slow.yard, "other/launch"));
+    let mut one = Client::of(&slow.yard);
+    let mut other = Client::at(&slow.yard, "other/launch");
     let mut runs = vec![start(&mut one, &slow.sample)];
     slow.hugo.wait_for(1);
     let mut positions = Vec::new();

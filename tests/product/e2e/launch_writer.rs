@@ -56,7 +56,8 @@ impl Drop for Model {
 /// A whole request; `None` if there is none.
 fn received(stream: TcpStream) -> Option<(String, TcpStream)> {
     let mut reader = BufReader::new(stream);
-    let (mut request, mut length) = (String::new(), 0);
+    let mut request = String::new();
+    let mut length = 0;
     while !request.ends_with("\r\n\r\n") {
         let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
@@ -85,7 +86,8 @@ fn answer(request: &str, mut stream: TcpStream) {
         ("400 Bad Request", json!({"error": {"message": format!("no {KEY}")}}))
     } else {
         let block = |block: &Value| {
-            let (number, text) = (block["block"].as_u64().unwrap(), block["text"].as_str().unwrap());
+            let number = block["block"].as_u64().unwrap();
+            let text = block["text"].as_str().unwrap();
             let claims: Vec<&str> = block["claims"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
             let claims = claims.join(",");
             match number % 2 {
@@ -104,7 +106,8 @@ fn answer(request: &str, mut stream: TcpStream) {
 
 #[test]
 fn a_model_words_what_is_proven_and_nothing_else() {
-    let (sample, model) = (Sample::new(), Model::start());
+    let sample = Sample::new();
+    let model = Model::start();
     let services = format!("services = [{{ base_url = {:?}, token_env = \"MODEL_KEY\" }}]\n", model.base_url());
     let yard = Yard::serve_in(&format!("{}{services}", sample.configuration()), &[], &[("MODEL_KEY", KEY)]);
     let mut client = Client::of(&yard);
@@ -159,7 +162,8 @@ fn a_model_words_what_is_proven_and_nothing_else() {
         pages.sort();
         pages
     };
-    let (worded, templates) = (pages(&run), pages(&plain));
+    let worded = pages(&run);
+    let templates = pages(&plain);
     let count = |pages: &[(String, String)], text: &str| -> u64 {
         pages.iter().map(|(_, page)| page.matches(text).count() as u64).sum()
     };

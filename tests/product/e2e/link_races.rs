@@ -73,8 +73,8 @@ impl Tree {
 
     /// Exchanges `name` in the root with what lies outside of it.
     fn exchange(&self, name: &str) {
-        let (inside, spare) = (self.root().join(name), self.base.join("spare").join(name));
-        renameat_with(CWD, &inside, CWD, &spare, RenameFlags::EXCHANGE).expect("an exchange");
+        let spare = self.base.join("spare").join(name);
+        renameat_with(CWD, self.root().join(name), CWD, &spare, RenameFlags::EXCHANGE).expect("an exchange");
     }
 }
 
@@ -185,17 +185,24 @@ fn race(exchanges: usize, answers: usize) {
     let tree = Tree::new();
     let root = tree.root();
     let yard = Yard::serve(&format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\n"));
-    let (access, is_over, tally) = (yard.access(), AtomicBool::new(false), Tally::default());
+    let access = yard.access();
+    let is_over = AtomicBool::new(false);
+    let tally = Tally::default();
     control(&mut yard.client("w"), &root);
     let began = Instant::now();
     std::thread::scope(|scope| {
         for name in ["link.py", "file.py", "folder"] {
-            let (tree, is_over, tally) = (&tree, &is_over, &tally);
+            let tree = &tree;
+            let is_over = &is_over;
+            let tally = &tally;
             scope.spawn(move || exchange_until(tree, name, is_over, tally));
         }
         let clients: Vec<_> = (0..CLIENTS)
             .map(|seed| {
-                let (access, root, is_over, tally) = (&access, &root, &is_over, &tally);
+                let access = &access;
+                let root = &root;
+                let is_over = &is_over;
+                let tally = &tally;
                 scope.spawn(move || ask(access, root, seed * 100, is_over, tally))
             })
             .collect();
@@ -206,7 +213,8 @@ fn race(exchanges: usize, answers: usize) {
         }
         is_over.store(true, Relaxed);
     });
-    let (exchanged, answered) = (tally.exchanges.load(Relaxed), tally.answers.load(Relaxed));
+    let exchanged = tally.exchanges.load(Relaxed);
+    let answered = tally.answers.load(Relaxed);
     println!(
         "{exchanged} exchanges, {answered} answers and {} controls in {} s",
         tally.controls.load(Relaxed),

@@ -99,7 +99,8 @@ impl Load<'_> {
         };
         pause(gap().as_millis() as u64);
         let mut client = self.access.client("load");
-        let (mut due, mut samples) = (Instant::now(), vec![]);
+        let mut due = Instant::now();
+        let mut samples = vec![];
         while Instant::now() < ends {
             let asked = Instant::now();
             let text = client.call_text("vscode.lsp.hover", &self.questions.next(self.root));
@@ -134,7 +135,8 @@ fn an_overloaded_language_server_gets_no_more_requests() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("a path").join("load");
     let yard = Yard::serve(&busy(root.parent().expect("a folder"), "load", ", \"--takes-ms\", \"25\""));
-    let (access, questions) = (yard.access(), Questions::default());
+    let access = yard.access();
+    let questions = Questions::default();
     let load =
         Load { access: &access, root: &root, questions: &questions, began: Instant::now(), samples: Mutex::default() };
     let answered = || count(&load.run(1, 0, 200), Outcome::Answered) > 1;
@@ -153,7 +155,8 @@ fn ten_times_the_capacity_for_two_minutes() {
     let root = folder.path().canonicalize().expect("a path").join("load");
     let yard =
         Yard::serve(&busy(root.parent().expect("a folder"), "load", &format!(", \"--takes-ms\", \"{TAKES_MS}\"")));
-    let (access, questions) = (yard.access(), Questions::default());
+    let access = yard.access();
+    let questions = Questions::default();
     let load =
         Load { access: &access, root: &root, questions: &questions, began: Instant::now(), samples: Mutex::default() };
     load.run(1, 0, 2_000);
@@ -208,11 +211,13 @@ fn ten_times_the_capacity_for_two_minutes() {
 fn a_neighbour_of_a_heavy_server() {
     let heavy = [("pushes of 100 KB", ", \"--push-kb\", \"100\""), ("answers of 100 KB", ", \"--answer-kb\", \"100\"")];
     for (name, flags) in heavy {
-        let (folder, place) = (tempfile::tempdir().expect("a folder"), Place::new("python"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = Place::new("python");
         let root = folder.path().canonicalize().expect("a path").join("load");
         let configuration = busy(root.parent().expect("a folder"), "load", flags) + &place.workspace();
         let yard = Yard::serve(&configuration);
-        let (access, questions) = (yard.access(), Questions::default());
+        let access = yard.access();
+        let questions = Questions::default();
         let mut neighbour = yard.client("python");
         place.ask(&mut neighbour);
         let load = Load {
@@ -225,7 +230,8 @@ fn a_neighbour_of_a_heavy_server() {
         load.run(1, 0, 1_000);
         let (definition, _, _) = place.definition();
         let note = place.root.join("neighbour_notes.md");
-        let (mut quiet, mut beside) = (vec![], vec![]);
+        let mut quiet = vec![];
+        let mut beside = vec![];
         for turn in 0..20 {
             let attacks = turn % 2 == 1;
             let into = if attacks { &mut beside } else { &mut quiet };

@@ -136,7 +136,8 @@ impl Probe {
 
 /// The tools of an endpoint with the schemas of their arguments.
 fn tools(client: &Mcp) -> Vec<Value> {
-    let (mut all, mut params) = (Vec::new(), json!({}));
+    let mut all = Vec::new();
+    let mut params = json!({});
     loop {
         let answer = StreamedCall::request(client, "tools/list", &params).answer();
         all.extend(answer["result"]["tools"].as_array().expect("tools").iter().cloned());
@@ -152,7 +153,8 @@ fn probes(clients: &BTreeMap<&'static str, Mcp>) -> Vec<Probe> {
     let mut all = Vec::new();
     for (endpoint, client) in clients {
         for tool in tools(client) {
-            let (name, properties) = (tool["name"].as_str().expect("a name"), &tool["inputSchema"]["properties"]);
+            let name = tool["name"].as_str().expect("a name");
+            let properties = &tool["inputSchema"]["properties"];
             let arguments = properties.as_object().expect("properties").keys();
             let is_health = name == "health_check";
             let is_path = |argument: &&String| {
@@ -228,7 +230,8 @@ fn without_echo(text: &str, spelling: &str) -> String {
     let mut rest = text.to_owned();
     for spelling in [spelling, &beginning] {
         let escaped = inner(json!(format!("{spelling:?}")).to_string());
-        let (once, twice) = (json(spelling), json(&json(spelling)));
+        let once = json(spelling);
+        let twice = json(&json(spelling));
         for echo in [json(&escaped), escaped, twice, once, spelling.to_owned()] {
             if !echo.is_empty() {
                 rest = rest.replace(&echo, "");
@@ -280,7 +283,9 @@ fn try_spellings(step: usize) {
     let all = spellings::all(&tree.base.display().to_string(), yard.pid());
     assert!(all.len() >= 1_000 && probes.len() >= 20, "{} spellings, {} questions", all.len(), probes.len());
     let mut outcomes: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
-    let (mut asked, mut controls, mut used) = (0, 0, 0);
+    let mut asked = 0;
+    let mut controls = 0;
+    let mut used = 0;
     let mut check_control = |clients: &mut BTreeMap<&'static str, Mcp>| {
         for probe in &probes {
             let Some(arguments) = probe.control(&root) else { continue };

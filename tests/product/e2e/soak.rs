@@ -196,7 +196,8 @@ fn slope(samples: &[Sample], memory: fn(&Sample) -> u64) -> f64 {
         samples.iter().map(|sample| (sample.at.as_secs_f64() / 3_600.0, memory(sample) as f64 / 1_024.0)).collect();
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let x = mean(|point| point.0);
+    let y = mean(|point| point.1);
     let over: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
     let under: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
     over / under
@@ -239,13 +240,16 @@ fn a_soak_grows_nothing_and_changes_no_answer() {
         .collect();
     let yard = Yard::serve(&configuration);
     places.iter().for_each(|(name, place)| place.ask(&mut yard.client(name)));
-    let (tally, pid) = (Tally::default(), yard.pid());
+    let tally = Tally::default();
+    let pid = yard.pid();
     let access = yard.access();
     let yard = Mutex::new(yard);
     let mut samples = Vec::new();
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {
-            let (places, tally, access) = (&places, &tally, &access);
+            let places = &places;
+            let tally = &tally;
+            let access = &access;
             scope.spawn(move || client(access, places, number + 1, tally));
         }
         scope.spawn(|| edit(&places, &tally));

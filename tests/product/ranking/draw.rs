@@ -120,7 +120,8 @@ fn listed(repository: Repository, root: &Path, files: &[PathBuf]) -> Vec<Listed>
         let text = fs::read_to_string(path).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         while let Some(entry) = waiting.pop() {
-            let (name, kind) = (entry["name"].as_str().unwrap().to_owned(), entry["kind"].as_u64().unwrap());
+            let name = entry["name"].as_str().unwrap().to_owned();
+            let kind = entry["kind"].as_u64().unwrap();
             // Symbols inside functions are not searched.
             if ![6, 9, 12].contains(&kind) {
                 waiting.extend(list(&entry["children"]));

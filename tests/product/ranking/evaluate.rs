@@ -129,7 +129,9 @@ impl Indexed {
         repository.copy_to(&root);
         let index = SymbolIndex::open(&folder.path().join("index")).unwrap();
         let mut writer = index.writer().unwrap();
-        let (mut entries, mut all, mut texts) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let mut entries = Vec::new();
+        let mut all = BTreeMap::new();
+        let mut texts = Vec::new();
         for (content, path) in (0..).zip(files_below(&root)) {
             let relative = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
             let Ok(text) = fs::read_to_string(&path) else { continue };

@@ -86,7 +86,8 @@ pub(crate) fn ask(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal
 /// All pages of an answer as one list, with the number of pages.
 pub(crate) fn whole(client: &mut Mcp, arguments: &Value) -> Result<(Value, usize), Refusal> {
     let mut page = ask(client, arguments)?;
-    let (title, total) = (page.title.clone(), page.metadata["total"].clone());
+    let title = page.title.clone();
+    let total = page.metadata["total"].clone();
     let mut result = page.result().clone();
     let mut pages = 1;
     while let Some(cursor) = page.next() {

@@ -82,7 +82,9 @@ fn fetched(package: &str) -> PathBuf {
 /// only those of programs. Nothing of the machine's apt is changed.
 fn source_lists() -> Vec<String> {
     let folder = build_folder().join("codeyard-sources/.apt");
-    let (lists, cache, file) = (folder.join("lists"), folder.join("cache"), folder.join("sources.list"));
+    let lists = folder.join("lists");
+    let cache = folder.join("cache");
+    let file = folder.join("sources.list");
     let options: Vec<String> = [
         format!("Dir::Etc::sourcelist={}", file.display()),
         "Dir::Etc::sourceparts=-".into(),
@@ -206,7 +208,8 @@ fn row(root: &Path, below: &str) -> String {
     let started = Instant::now();
     clangd.wait_for_index(&asked[0].file);
     let ready = started.elapsed();
-    let (mut sites, mut missed) = (0, BTreeSet::new());
+    let mut sites = 0;
+    let mut missed = BTreeSet::new();
     for function in &asked {
         let found = clangd.references(function);
         sites += function.calls.len();

@@ -61,7 +61,10 @@ fn read(path: &Path, text: &str, uses: &mut BTreeMap<String, NameUses>) {
     for name in blank_directives(&mut code) {
         uses.entry(name).or_default().is_macro = true;
     }
-    let (mut depth, mut line, mut line_start, mut statement) = (0_usize, 0, 0, 0);
+    let mut depth = 0_usize;
+    let mut line = 0;
+    let mut line_start = 0;
+    let mut statement = 0;
     let mut at = 0;
     while at < code.len() {
         match code[at] {
@@ -164,7 +167,8 @@ fn without_comments(text: &str) -> Vec<u8> {
 /// Blanks directives and what `#if 0` leaves out. Returns the names of the macros.
 fn blank_directives(code: &mut [u8]) -> Vec<String> {
     let mut macros = Vec::new();
-    let (mut depth, mut off): (usize, Option<usize>) = (0, None);
+    let mut depth: usize = 0;
+    let mut off: Option<usize> = None;
     let mut at = 0;
     while at < code.len() {
         let mut end = at + code[at..].iter().position(|byte| *byte == b'\n').unwrap_or(code.len() - at);

@@ -50,7 +50,8 @@ fn attempt(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
 
 /// Repeats the query until there were [`ANSWERS`]; returns the number of refusals.
 fn insist(client: &mut Mcp, ask: &Ask, right: &Value) -> usize {
-    let (mut answers, mut refusals) = (0, 0);
+    let mut answers = 0;
+    let mut refusals = 0;
     while answers < ANSWERS {
         match attempt(client, ask) {
             Ok(answer) => {
@@ -128,7 +129,8 @@ fn honest_operations(language: Language, file: &str, words: [&str; 3]) {
 
 /// As [`insist`]. An answer that reports an omitted server isn't final.
 fn insist_on_operation(client: &mut Mcp, op: &Op, right: &Value) -> usize {
-    let (mut answers, mut refusals) = (0, 0);
+    let mut answers = 0;
+    let mut refusals = 0;
     let mut arguments = op.arguments();
     // Every answer is one page.
     arguments["pageChars"] = json!(codeyard_model::limits::MAX_PAGE_CHARS);

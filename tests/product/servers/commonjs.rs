@@ -56,7 +56,8 @@ impl Modules {
             "operation": "incomingCalls", "filePath": path, "line": line + 1, "character": character + 1
         });
         let answer = agent::ask(&mut self.client, &arguments).unwrap_or_else(|refusal| panic!("{place}: {refusal:?}"));
-        let (mut names, mut places) = (BTreeSet::new(), Places::new());
+        let mut names = BTreeSet::new();
+        let mut places = Places::new();
         for call in answer.result().as_array().expect("a list") {
             let name = call["from"]["name"].as_str().expect("a name");
             names.insert(Path::new(name).file_name().expect("a name").to_string_lossy().into_owned());

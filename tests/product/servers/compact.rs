@@ -36,7 +36,8 @@ const OF_DJANGO: [(&str, &str); 16] = [
 fn compact(client: &mut Mcp, arguments: &Value) -> (usize, Vec<String>) {
     let mut arguments = arguments.clone();
     arguments["format"] = json!("compact");
-    let (mut chars, mut lines) = (0, Vec::new());
+    let mut chars = 0;
+    let mut lines = Vec::new();
     loop {
         let page = ask(client, &arguments).unwrap_or_else(|refusal| panic!("{arguments}: {refusal:?}"));
         chars += page.output.chars().count();
@@ -48,7 +49,8 @@ fn compact(client: &mut Mcp, arguments: &Value) -> (usize, Vec<String>) {
 
 /// Code points of the text of all pages as JSON.
 fn chars_of_json(client: &mut Mcp, arguments: &Value) -> usize {
-    let (mut arguments, mut chars) = (arguments.clone(), 0);
+    let mut arguments = arguments.clone();
+    let mut chars = 0;
     loop {
         let page: Answer = ask(client, &arguments).unwrap_or_else(|refusal| panic!("{arguments}: {refusal:?}"));
         chars += page.output.chars().count();

@@ -79,7 +79,8 @@ fn all_callers_are_found_at_the_first_question_and_after_any_other() {
     ]);
     let mut expected = BTreeSet::new();
     for number in 0..58 {
-        let (folder, calls) = (["src", "src/deep/er", "tools", "."][number % 4], number < 51);
+        let folder = ["src", "src/deep/er", "tools", "."][number % 4];
+        let calls = number < 51;
         let body = if calls { format!("return target({number});") } else { "return 0;".to_owned() };
         let name = format!("{folder}/user{number}.c").replace("./", "");
         sources.write(&name, &format!("#include <target.h>\n\nint user{number}(void) {{ {body} }}\n"));
@@ -103,7 +104,8 @@ fn all_callers_are_found_at_the_first_question_and_after_any_other() {
     assert_eq!(sources.users(client, "src/target.c", "target(int"), expected);
 
     // The next process reads the index of this one.
-    let (state, token) = (Arc::clone(&yard.state), yard.token.clone());
+    let state = Arc::clone(&yard.state);
+    let token = yard.token.clone();
     yard.stop();
     let mut yard = Yard::serve_from(state, &sources.configuration(), &[], &[]);
     yard.token = token;

@@ -98,7 +98,8 @@ fn confirmed_alike(language: corpus::Language, least: usize) {
     let step = names.len().div_ceil(NAMES);
     let yard = Yard::serve(&corpus.workspace("w"));
     let mut client = client(&yard, "w");
-    let (mut asked, mut confirmed) = (0, 0);
+    let mut asked = 0;
+    let mut confirmed = 0;
     for name in names.iter().step_by(step) {
         let answer = located(&mut client, json!({"name": name}));
         let rows = list(&answer["results"]);

@@ -257,11 +257,13 @@ pub(crate) fn difference(right: &Value, ours: &Result<Value, Failure>) -> String
         });
         lists.map(|part| part.to_string()).collect()
     };
-    let (right, ours) = (parts(right), parts(ours));
+    let right = parts(right);
+    let ours = parts(ours);
     let only = |one: &[String], other: &[String]| {
         let missing = one.iter().filter(|part| !other.contains(part)).take(3);
         missing.map(|part| part.chars().take(600).collect::<String>()).collect::<Vec<_>>().join("\n    ")
     };
-    let (bare_only, ours_only) = (only(&right, &ours), only(&ours, &right));
+    let bare_only = only(&right, &ours);
+    let ours_only = only(&ours, &right);
     format!("  {} bare, {} ours; only bare:\n    {bare_only}\n  only ours:\n    {ours_only}", right.len(), ours.len())
 }

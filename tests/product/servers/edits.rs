@@ -112,7 +112,8 @@ impl Edit {
             let ours = whole(client, &op.arguments()).map(|(result, _)| result);
             assert_eq!(ours.as_ref(), Ok(right), "before anything is changed: {op:?}");
         }
-        let (mut report, mut turns) = (BTreeSet::new(), 0);
+        let mut report = BTreeSet::new();
+        let mut turns = 0;
         for ((old, was), (new, is)) in before.iter().zip(&after) {
             let is_empty = is.is_null() || *is == json!([]);
             if was == is || is_empty || !report.insert((old.name(), old.path().map(|path| path.ends_with(self.used)))) {

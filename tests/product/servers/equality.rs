@@ -12,7 +12,8 @@ fn equal(language: Language, sample: Counts, package: Counts) {
     let mut asked = 0;
     for (name, corpus, counts) in &corpora {
         let asks = draw(&corpus.root, language.endings, *counts, 20_261_121);
-        let (mut expected, mut client) = (corpus.bare(&asks), yard.client(name));
+        let mut expected = corpus.bare(&asks);
+        let mut client = yard.client(name);
         warm_up(&mut client, &asks);
         let nonempty = compare(&mut client, &mut expected, &asks);
         println!("{} {name}: {} questions, {nonempty} with something to say", language.kind, asks.len());
@@ -48,7 +49,8 @@ fn typescript_by_the_server_on_node() {
     let corpus = Corpus::sample(OLD_TYPESCRIPT);
     let asks = draw(&corpus.root, OLD_TYPESCRIPT.endings, SAMPLE, 20_261_121);
     let yard = Yard::serve(&corpus.workspace("node"));
-    let (mut expected, mut client) = (corpus.bare(&asks), yard.client("node"));
+    let mut expected = corpus.bare(&asks);
+    let mut client = yard.client("node");
     warm_up(&mut client, &asks);
     assert!(compare(&mut client, &mut expected, &asks) * 2 > asks.len());
     corpus.assert_untouched();

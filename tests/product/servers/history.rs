@@ -179,7 +179,8 @@ fn check(configuration: &str, root: &Path, tree: &Tree, scale: &Scale, seed: u64
     };
     let mut dice = Dice(seed);
     compare(client, &shuffled(&calls, &mut dice), "at the warm server");
-    let (state, token) = (Arc::clone(&yard.state), yard.token.clone());
+    let state = Arc::clone(&yard.state);
+    let token = yard.token.clone();
     yard.stop();
     let mut restarted = Yard::serve_from(state, configuration, &[], &[]);
     // It is shown only once.

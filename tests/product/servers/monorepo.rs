@@ -292,7 +292,8 @@ fn one_process_answers_as_one_process_for_each_project() {
                 // The one project that imports another one without naming it: references to it are more complete.
                 let is_across =
                     matches!(ask, Ask::References(at, _) if at.word == "alone" || at.path.ends_with("loose.ts"));
-                let (ours, theirs) = (rows(ours), rows(theirs));
+                let ours = rows(ours);
+                let theirs = rows(theirs);
                 let is_more = is_across && ours.len() > theirs.len() && theirs.iter().all(|row| ours.contains(row));
                 assert!(ours == theirs || is_more, "{ask:?}\n{ours:?}\n{theirs:?}");
             }
@@ -469,7 +470,8 @@ fn workspace_by_cargo(manifest: &Path) -> PathBuf {
     let mut command = std::process::Command::new(env!("CARGO"));
     command.args(["locate-project", "--workspace", "--message-format", "plain", "--manifest-path"]).arg(manifest);
     let output = command.stdin(Stdio::null()).output().expect("Cargo runs");
-    let (report, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let report = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
     let believed = errors.lines().find_map(|line| line.trim().strip_prefix("workspace:"));
     let found = if output.status.success() { Some(report.trim()) } else { believed.map(str::trim) };
     let found = found.unwrap_or_else(|| panic!("{}: {errors}", manifest.display()));

@@ -52,7 +52,8 @@ const KEYWORDS: [&str; 46] = [
 fn words(path: &Path, dice: &mut Dice) -> Vec<At> {
     let text = fs::read_to_string(path).expect("UTF-8");
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let (mut found, mut is_open) = (Vec::new(), false);
+    let mut found = Vec::new();
+    let mut is_open = false;
     for (line, text) in text.lines().enumerate() {
         let is_prose = text.trim_start().starts_with(['#', '*']) && !text.starts_with("#include");
         let quotes = text.matches("\"\"\"").count();
@@ -60,8 +61,11 @@ fn words(path: &Path, dice: &mut Dice) -> Vec<At> {
             is_open ^= quotes == 1;
             continue;
         }
-        let (mut word, mut units, mut begin) = (Vec::new(), 0, 0);
-        let (mut before, mut in_comment) = (' ', false);
+        let mut word = Vec::new();
+        let mut units = 0;
+        let mut begin = 0;
+        let mut before = ' ';
+        let mut in_comment = false;
         for letter in text.chars().chain([' ']) {
             if is_part(letter) && !in_comment {
                 if word.is_empty() {
@@ -148,7 +152,8 @@ pub(crate) fn compare(client: &mut Mcp, corpus: &Corpus, ops: &[Op]) -> BTreeMap
     let asks: Vec<Ask> = ops.iter().filter_map(Op::path).map(|path| Ask::Diagnostics(path.into())).collect();
     warm_up(client, &asks);
     let mut servers = corpus.bare(&asks).into_servers();
-    let (mut different, mut counts) = (Vec::new(), BTreeMap::<_, (usize, usize)>::new());
+    let mut different = Vec::new();
+    let mut counts = BTreeMap::<_, (usize, usize)>::new();
     for op in ops {
         let mut right = expected(&mut servers, op);
         let mut ours = whole(client, &op.arguments()).map(|(result, _)| result);

@@ -188,7 +188,8 @@ fn with_preview(mut row: Value, preview: Option<String>) -> Value {
 /// Parts of one server are separated by a blank line, servers by a rule; repeated parts are dropped, long ones are cut.
 fn hover(servers: &mut [&mut Bare], method: &str, at: &At) -> Value {
     let mut said: Vec<String> = Vec::new();
-    let (mut range, mut is_markdown) = (None, false);
+    let mut range = None;
+    let mut is_markdown = false;
     for server in servers {
         let raw = server.at(method, &at.path, at.line, at.character, None);
         let mut parts: Vec<String> = Vec::new();
@@ -228,8 +229,7 @@ fn tree(raw: Vec<Value>) -> Vec<Value> {
         .map(|entry| {
             let name = entry["name"].as_str().expect("a name").to_owned();
             let kind = entry["kind"].as_u64().expect("a kind");
-            let (range, selection) = (key(&entry["range"]), key(&entry["selectionRange"]));
-            (range, name, kind, selection, list(&entry["children"]))
+            (key(&entry["range"]), name, kind, key(&entry["selectionRange"]), list(&entry["children"]))
         })
         .collect();
     level.sort_by(|one, other| (one.0, &one.1, one.2, one.3).cmp(&(other.0, &other.1, other.2, other.3)));
@@ -278,7 +278,8 @@ fn symbols(servers: &mut [&mut Bare], query: &str) -> Value {
 
 /// Exact, exact ignoring case, prefix, prefix ignoring case, contained, the rest.
 fn quality(name: &str, query: &str) -> usize {
-    let (small, asked) = (name.to_lowercase(), query.to_lowercase());
+    let small = name.to_lowercase();
+    let asked = query.to_lowercase();
     let matches = [
         name == query,
         small == asked,

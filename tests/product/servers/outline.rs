@@ -38,7 +38,8 @@ fn found_alike(language: corpus::Language, least: usize) {
     let corpus = Corpus::package(language);
     let asks: Vec<Ask> = corpus.files().into_iter().map(Ask::DocumentSymbols).collect();
     let mut server = corpus.bare(&asks).primary;
-    let (mut all, mut missing) = (0, Vec::new());
+    let mut all = 0;
+    let mut missing = Vec::new();
     for path in asks.iter().filter_map(Ask::path) {
         let raw = server.request("textDocument/documentSymbol", &json!({"textDocument": {"uri": uri_of(path)}}));
         let source = fs::read_to_string(path).expect("UTF-8");

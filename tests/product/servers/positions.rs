@@ -31,7 +31,8 @@ fn lines(path: &Path) -> Vec<String> {
 /// The hint about the words of a line, which is counted from 0.
 fn hint(line: &str, number: usize) -> String {
     let mut words: Vec<(String, usize)> = Vec::new();
-    let (mut column, mut before) = (1, ' ');
+    let mut column = 1;
+    let mut before = ' ';
     for letter in line.chars() {
         if is_part(letter) && is_part(before) {
             words.last_mut().expect("a word").0.push(letter);
@@ -56,8 +57,10 @@ fn op(name: &str, path: &Path, line: usize, character: usize) -> Op {
 
 /// Queries every column of a line, including its end. Returns the numbers of refused and answered queries.
 fn every_column(client: &mut Mcp, servers: &mut [Bare], path: &Path, number: usize, line: &str) -> (usize, usize) {
-    let (mut column, mut before) = (0, None);
-    let (mut refused, mut answered) = (0, 0);
+    let mut column = 0;
+    let mut before = None;
+    let mut refused = 0;
+    let mut answered = 0;
     for (nth, letter) in line.chars().map(Some).chain([None]).enumerate() {
         let name = ASKED[nth % ASKED.len()];
         let about = |name| op(name, path, number, column);
@@ -105,7 +108,8 @@ fn positions(language: Language, odd: &str, keyword: (&str, &str)) {
     let all = lines(&path);
     let is_asked = |line: &str| !line.is_ascii();
     let asked: Vec<usize> = (0..all.len()).filter(|number| is_asked(&all[*number])).collect();
-    let (mut refused, mut answered) = (0, 0);
+    let mut refused = 0;
+    let mut answered = 0;
     for number in asked {
         let counts = every_column(client, &mut servers, &path, number, &all[number]);
         refused += counts.0;
@@ -144,7 +148,8 @@ fn beyond(client: &mut Mcp, path: &Path, all: &[String]) {
     for (number, more) in [(long, 1), (long, 1_000), (blank, 1), (0, 1)] {
         let length = all[number].encode_utf16().count();
         let said = refusal(number, length + more);
-        let (line, character) = (number + 1, length + more + 1);
+        let line = number + 1;
+        let character = length + more + 1;
         let right =
             format!("Character {character} lies beyond line {line}, which has {length}.{}", hint(&all[number], number));
         assert_eq!(said.output, right);

@@ -58,7 +58,8 @@ impl Hostile {
     fn new() -> Self {
         let base = tempfile::tempdir().expect("a folder");
         let hostile = Self { base };
-        let (root, outside) = (hostile.root(), hostile.outside());
+        let root = hostile.root();
+        let outside = hostile.outside();
         fs::create_dir_all(root.join("mod")).expect("a folder");
         fs::create_dir_all(&outside).expect("a folder");
         fs::write(outside.join("secret.h"), format!("static const int launch_code = {SECRET};\n")).expect("a file");
@@ -141,7 +142,8 @@ fn a_confined_clangd_reads_and_writes_nothing_outside() {
 fn links_that_a_confined_server_leaves_in_its_cache_lead_codeyard_nowhere() {
     let base = tempfile::tempdir().expect("a folder");
     let base = fs::canonicalize(base.path()).expect("a path");
-    let (root, victim) = (base.join("root"), base.join("victim"));
+    let root = base.join("root");
+    let victim = base.join("victim");
     fs::create_dir_all(&root).expect("a folder");
     fs::create_dir_all(victim.join("include")).expect("a folder");
     for file in ["kept.h", "include/kept.h", "compile_commands.json", "includes"] {

@@ -32,7 +32,8 @@ fn documented() -> BTreeMap<String, Outcome> {
     let rows = below.lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|row| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let (name, reason) = (cells[1].trim_matches('`').to_owned(), cells[3]);
+        let name = cells[1].trim_matches('`').to_owned();
+        let reason = cells[3];
         let outcome = match cells[2] {
             "yes" => Outcome::Passes,
             "in part" => {
@@ -52,7 +53,8 @@ fn outcome(name: &str, checks: &[Value]) -> Outcome {
         let has = |check: &&Value| statuses.iter().any(|status| check["status"] == *status);
         checks.iter().filter(has).map(|check| check["id"].as_str().expect("an id").to_owned()).collect()
     };
-    let (bad, mut good) = (of(&["FAILURE", "WARNING"]), of(&["SUCCESS"]));
+    let bad = of(&["FAILURE", "WARNING"]);
+    let mut good = of(&["SUCCESS"]);
     assert!(!bad.contains(SCHEMA), "{name}: {checks:?}");
     good.remove(SCHEMA);
     match (good.difference(&bad).next().is_some(), bad.is_empty()) {

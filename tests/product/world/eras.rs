@@ -141,12 +141,15 @@ fn clients_of_every_era_use_one_server_over_http() {
     let yard = Yard::serve(&scenario.configuration());
     let of =
         |workspace: &str| json!({"url": format!("http://{}/mcp/{workspace}/agent", yard.address), "token": yard.token});
-    let (open, asked) = (of("open"), of("asked"));
+    let open = of("open");
+    let asked = of("asked");
     // Fetched one after the other, so that all clients then run at the same time.
     ERAS.iter().for_each(|era| drop(era.command(Path::new("plan"))));
     thread::scope(|scope| {
         for era in &ERAS {
-            let (scenario, open, asked) = (&scenario, &open, &asked);
+            let scenario = &scenario;
+            let open = &open;
+            let asked = &asked;
             scope.spawn(move || {
                 assert_served(era, &scenario.report(era, open));
                 assert_asked(era, &scenario.report(era, asked));

@@ -36,7 +36,8 @@ struct Running {
 
 impl Running {
     fn start(command: &mut Command) -> Self {
-        let (stdout, stderr) = (tempfile::tempfile().expect("a file"), tempfile::tempfile().expect("a file"));
+        let stdout = tempfile::tempfile().expect("a file");
+        let stderr = tempfile::tempfile().expect("a file");
         command.stdout(stdout.try_clone().expect("a file")).stderr(stderr.try_clone().expect("a file"));
         let child = command.spawn().unwrap_or_else(|error| panic!("{command:?} can't be started: {error}"));
         Self { child, stdout, stderr, seen: BTreeSet::new() }
@@ -126,7 +127,8 @@ pub(crate) fn run(command: &mut Command) -> Ended {
 pub(crate) fn run_within(command: &mut Command, limit_ms: u64) -> Ended {
     let mut running = Running::start(command);
     let ended = until(limit_ms, || running.has_ended());
-    let (stdout, stderr) = (text_of(&running.stdout), text_of(&running.stderr));
+    let stdout = text_of(&running.stdout);
+    let stderr = text_of(&running.stderr);
     assert!(ended, "it hangs: {command:?}\n{stdout}\n{stderr}");
     assert_gone(&running.seen, 10_000);
     let success = running.child.wait().expect("our child").success();

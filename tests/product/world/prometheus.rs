@@ -217,7 +217,8 @@ fn durations_make_sense(scraping: &Scraping) {
     );
     assert!(bounds.is_sorted_by(|a, b| a.1 <= b.1), "{bounds:?}");
     let quantile = |q: f64| scraping.query(&format!("histogram_quantile({q}, sum by (le) ({calls}))"), "")[""];
-    let (half, most) = (quantile(0.5), quantile(0.99));
+    let half = quantile(0.5);
+    let most = quantile(0.99);
     assert!(0.0 < half && half <= most && most <= 10.0, "{half} {most}");
 }
 

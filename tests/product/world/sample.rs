@@ -32,7 +32,8 @@ impl Sample {
 
     pub(crate) fn configuration(&self) -> String {
         let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/product/world/clients/mute_lsp.py");
-        let (quiet, notes) = (self.quiet_root(), self.notes());
+        let quiet = self.quiet_root();
+        let notes = self.notes();
         format!(
             "[[workspace]]\nname = \"python\"\nroots = [{:?}, {quiet:?}]\n[languages.mute]\nextensions = [\"mute\"]\n\
              [servers.mute]\nlanguages = [\"mute\"]\ngroup = \"mute\"\ncommand = [\"python3\", {server:?}, {notes:?}]\n",

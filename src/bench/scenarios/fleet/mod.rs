@@ -253,7 +253,8 @@ impl FleetRun<'_> {
 /// The processor share of an idle server without its language servers, in percent of one core.
 async fn idle_share(server: &CodeyardServer) -> Result<f64, Failure> {
     tokio::time::sleep(SETTLES_WITHIN).await;
-    let (began, before) = (Instant::now(), own_processor_s(server)?);
+    let began = Instant::now();
+    let before = own_processor_s(server)?;
     tokio::time::sleep(IDLE).await;
     Ok(100.0 * (own_processor_s(server)? - before) / began.elapsed().as_secs_f64())
 }

@@ -128,8 +128,9 @@ fn mixed(fetched: &Path) -> Result<Vec<(String, PathBuf, bool)>, Failure> {
         all
     };
     let c = C.map(|(name, ..)| fetched.join("c/vendor").join(name));
-    let (mut python, mut node, mut c) =
-        (folders("python").into_iter(), folders("node").into_iter(), c.into_iter().map(|folder| (folder, true)));
+    let mut python = folders("python").into_iter();
+    let mut node = folders("node").into_iter();
+    let mut c = c.into_iter().map(|folder| (folder, true));
     let mut all = Vec::new();
     for _ in 0..C.len() {
         all.extend(python.by_ref().take(3).map(|folder| (folder, false)));

@@ -97,8 +97,10 @@ impl Scene<'_> {
         let server = self.start(&folder, &[("PATH", times.path())]).await?;
         let mut client = self.client(&server).await?;
         client.finish_one(&self.sample).await?;
-        let (git, hugo) = (times.of("git"), times.of("hugo"));
-        let (mut all, mut starts) = (CallTimes::default(), CallTimes::default());
+        let git = times.of("git");
+        let hugo = times.of("hugo");
+        let mut all = CallTimes::default();
+        let mut starts = CallTimes::default();
         for _ in 0..ALONE {
             let began = Instant::now();
             let run = client.start(&self.sample).await?;
@@ -143,7 +145,8 @@ impl Scene<'_> {
             clients.push(self.client(&server).await?);
         }
         let begun = RefCell::new(CallTimes::default());
-        let (starts, done) = (RefCell::new(CallTimes::default()), Cell::new(false));
+        let starts = RefCell::new(CallTimes::default());
+        let done = Cell::new(false);
         let watch = MemoryWatch::start(server.process_id())?;
         let began = Instant::now();
         let log_of = |run: &str| folder.join("s/runs").join(run).join("events.ndjson");
@@ -163,7 +166,8 @@ impl Scene<'_> {
         let (settled, with) = tokio::join!(work, asked);
         let took = began.elapsed().as_secs_f64();
         let largest = watch.stop()?.max(idle);
-        let (settled, with) = (settled?.len(), with?);
+        let settled = settled?.len();
+        let with = with?;
         let name = format!("{count} runs at once");
         add(
             report,
@@ -187,7 +191,8 @@ impl Scene<'_> {
         let more = mib(largest.saturating_sub(idle));
         add(report, format!("{name}: memory over idle, MiB"), (None, more), target, "with git and Hugo");
         for percentile in [50.0, 99.0] {
-            let (bare, here) = (without.ms(percentile), with.ms(percentile));
+            let bare = without.ms(percentile);
+            let here = with.ms(percentile);
             let target = Target::at_most(2.0 * bare, "≤ 2 × without runs").filter(|_| percentile > 90.0);
             let notes = format!("{} and {} calls", without.len(), with.len());
             add(
@@ -293,7 +298,8 @@ impl Hovers {
 
     /// Asks new questions until it is enough.
     async fn ask_until(&mut self, is_enough: impl Fn(Instant) -> bool) -> Result<CallTimes, Failure> {
-        let (mut times, began) = (CallTimes::default(), Instant::now());
+        let mut times = CallTimes::default();
+        let began = Instant::now();
         while !is_enough(began) {
             let question = self.next()?;
             let asked = Instant::now();
@@ -377,7 +383,8 @@ fn add(
     target: Option<Target>,
     notes: impl Into<String>,
 ) {
-    let (what, notes) = (what.into(), notes.into());
+    let what = what.into();
+    let notes = notes.into();
     let scenario = Scenario::Runs.name();
     report.add(Figure { corpus: "launch runs".into(), scenario, what, bare, codeyard, target, met: None, notes });
 }

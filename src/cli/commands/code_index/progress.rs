@@ -39,7 +39,8 @@ fn draw_bar(progress: &JobProgress, is_done: &AtomicBool) {
     let bar = ProgressBar::with_draw_target(None, target);
     let style = ProgressStyle::with_template("{prefix:>10} [{bar:30}] {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-    let (mut phase, mut began) = (JobPhase::Waiting, Instant::now());
+    let mut phase = JobPhase::Waiting;
+    let mut began = Instant::now();
     while !is_done.load(Ordering::SeqCst) {
         let now = progress.snapshot();
         if now.phase != phase {

@@ -138,7 +138,9 @@ fn check(form: Form, old: &str, new: &str, template: &str) -> Result<(), MergeEr
         }
         whole
     };
-    let (before, after, template) = (values(form, old)?, values(form, new)?, values(form, template)?);
+    let before = values(form, old)?;
+    let after = values(form, new)?;
+    let template = values(form, template)?;
     let wanted = entry_of(form, &template).ok_or("the template has no entry")?;
     if entry_of(form, &after) != Some(&expected(entry_of(form, &before), wanted)) {
         return Err("the entry would not be read as it is written; does the file have a name twice?".to_owned());
@@ -233,7 +235,8 @@ mod tests {
         for host in HOSTS.iter().filter(|host| host.form != Form::Text) {
             let Some(template) = host.http else { continue };
             let text = without_token(host.form, template).unwrap();
-            let (entry, whole) = (entry(host.form, &text).unwrap(), entry(host.form, template).unwrap());
+            let whole = entry(host.form, template).unwrap();
+            let entry = entry(host.form, &text).unwrap();
             assert!(!text.contains("Bearer") && !text.contains("bearer_token"), "{}: {text}", host.name);
             assert_eq!(entry.as_object().unwrap().len(), whole.as_object().unwrap().len() - 1, "{}: {text}", host.name);
         }

@@ -10,7 +10,8 @@ use super::merge::{self, ENTRY, MergeError};
 
 /// `old` with the entry of `template`, which both have in this table.
 pub(super) fn add(old: &str, template: &str, table: &'static str) -> Result<String, MergeError> {
-    let (ends, carriage_ends) = (old.matches('\n').count(), old.matches("\r\n").count());
+    let ends = old.matches('\n').count();
+    let carriage_ends = old.matches("\r\n").count();
     if carriage_ends > 0 && carriage_ends < ends {
         return Err("its lines end in two ways".to_owned());
     }

@@ -61,7 +61,8 @@ impl Values<'_> {
 
     /// Each example value with what replaces it.
     fn replacements(&self) -> Vec<(String, String)> {
-        let (root, program) = (quoted(self.root), quoted(self.program));
+        let root = quoted(self.root);
+        let program = quoted(self.program);
         let state_dir = self.state_dir.map(|dir| format!("\"--state-dir\", {}, ", quoted(dir))).unwrap_or_default();
         let mut pairs = vec![
             (quoted(ROOT), root.clone()),

@@ -93,8 +93,8 @@ pub(super) fn report(
         let own = roots.root_of(path);
         let root = own.or(roots.roots().first().map(PathBuf::as_path)).unwrap_or(path).to_path_buf();
         let holding = roots.allowed().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len());
-        let (in_extra_root, ignored) =
-            (own.is_none(), holding.is_some_and(|root| server_diagnosis::is_ignored(root, path)));
+        let in_extra_root = own.is_none();
+        let ignored = holding.is_some_and(|root| server_diagnosis::is_ignored(root, path));
         let mut servers = Vec::new();
         if let Some((id, assessments)) = diagnosis.file(path) {
             language = Some(id);

@@ -197,7 +197,8 @@ fn memory(server: &Value) -> Option<String> {
 fn project_line(project: &Value) -> String {
     let known =
         project["known_files"].as_u64().map_or_else(|| "an unknown number".to_owned(), |known| known.to_string());
-    let (files, languages) = (shown(&project["files"]), shown(&project["languages"]));
+    let files = shown(&project["files"]);
+    let languages = shown(&project["languages"]);
     let source = match (project["path"].as_str(), project["inferred_from"].as_str()) {
         (Some(path), _) => format!(", project file {path}"),
         (None, Some(from)) => format!(", inferred from {from}"),

@@ -39,7 +39,9 @@ pub(super) async fn run(
 
 /// The whole content of an artifact, and its digest.
 pub(super) async fn read(client: &mut Client, run: &str, name: &str) -> Result<(Vec<u8>, String), Failure> {
-    let (mut content, mut offset, mut digest) = (Vec::new(), 0, None::<String>);
+    let mut content = Vec::new();
+    let mut offset = 0;
+    let mut digest = None::<String>;
     loop {
         let wanted = json!({"run_id": run, "artifact_name": name, "offset": offset});
         let artifact = call(client, "launch_get_artifact", &wanted).await?["artifact"].take();

@@ -20,7 +20,9 @@ pub(super) fn stat(report: &DiffReport, style: TerminalStyle) -> String {
         style.paint(Part::Match, &format!("-{}", file.lines_removed), &mut text);
         text.push('\n');
     }
-    let (count, added, removed) = (report.files.len(), report.lines_added, report.lines_removed);
+    let count = report.files.len();
+    let added = report.lines_added;
+    let removed = report.lines_removed;
     text.push_str(&format!("{count} files, {added} lines added, {removed} removed\n"));
     text
 }

@@ -180,7 +180,8 @@ struct Lines {
 impl Lines {
     /// A line of parts, cut at the width.
     fn add(&mut self, parts: &[(Option<Part>, &str)]) {
-        let (mut line, mut left) = (String::new(), self.width);
+        let mut line = String::new();
+        let mut left = self.width;
         for (part, text) in parts {
             let safe = self.style.safe(text);
             let kept: String = safe.chars().take(left).collect();
@@ -196,7 +197,8 @@ impl Lines {
     /// Words after a name, in as many lines as they need.
     fn wrap(&mut self, name: &str, words: impl Iterator<Item = (String, Option<Part>)>) {
         let head = format!("{name:<7}");
-        let (mut line, mut used) = (head.clone(), head.len());
+        let mut line = head.clone();
+        let mut used = head.len();
         let mut has_words = false;
         for (word, part) in words {
             // A word that is longer than a narrow terminal would break the line, and with it the count of lines.

@@ -131,7 +131,8 @@ impl Consent {
 
 /// Shows the kinds with their sources and sizes.
 fn show_plan(context: &InstallContext, kinds: &[String]) {
-    let (mut total, mut unknown) = (0, 0);
+    let mut total = 0;
+    let mut unknown = 0;
     for kind in kinds {
         let Some(server) = context.registry.servers.get(kind) else { continue };
         let size = match server.installed_mib {

@@ -68,7 +68,8 @@ fn row(server: &ServerDocument) -> Vec<String> {
 }
 
 fn stopped_row(server: &StoppedServerDocument) -> Vec<String> {
-    let (none, state) = (String::new(), format!("stopped ({})", server.reason));
+    let none = String::new();
+    let state = format!("stopped ({})", server.reason);
     vec![server.workspace.clone(), server.id.clone(), state, none.clone(), none.clone(), none, server.root.clone()]
 }
 

@@ -18,7 +18,8 @@ pub(super) fn receive(runtime: &Runtime) -> Result<ExitSignals, Failure> {
     for kind in [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()] {
         let _inside = runtime.enter();
         let receiver = signal(kind).map_err(|error| no_handler(&error));
-        let (mut receiver, received) = (receiver?, received.clone());
+        let mut receiver = receiver?;
+        let received = received.clone();
         runtime.spawn(async move {
             receiver.recv().await;
             received.store(kind.as_raw_value(), Ordering::Relaxed);

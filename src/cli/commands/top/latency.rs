@@ -55,7 +55,8 @@ impl DurationHistogram {
             return None;
         }
         let rank = q * total as f64;
-        let (mut low, mut below) = (0, 0);
+        let mut low = 0;
+        let mut below = 0;
         for (bound, count) in &self.0 {
             if *count as f64 >= rank {
                 if *bound == u64::MAX {
@@ -104,8 +105,8 @@ mod tests {
 
     #[test]
     fn quantiles_of_the_calls_between_two_samples() {
-        let (before, after) =
-            (DurationHistogram::read(&text([5, 5, 5, 5])), DurationHistogram::read(&text([55, 95, 105, 105])));
+        let before = DurationHistogram::read(&text([5, 5, 5, 5]));
+        let after = DurationHistogram::read(&text([55, 95, 105, 105]));
         let between = after.since(&before);
         assert_eq!(between.count(), 100);
         assert_eq!(between.quantile_ms(0.5), Some(1.0));

@@ -67,7 +67,8 @@ pub(super) struct TopModel {
 impl TopModel {
     /// The state after the first sample.
     pub(super) fn new(sample: AdminSample) -> Self {
-        let (sort, message) = (SortKey::Name, String::new());
+        let sort = SortKey::Name;
+        let message = String::new();
         Self { sample, rates: None, sort, message, poll_error: None, unanswered_s: 0, confirming: None, selected: None }
     }
 

@@ -92,7 +92,8 @@ fn a_hanging_server_is_shown_above_the_last_frame() {
 #[test]
 fn rows_without_room_are_counted_and_text_output_has_all_rows() {
     let mut sample = recorded();
-    let (workspace, server) = (sample.workspaces.workspaces[0].clone(), sample.servers.servers[0].clone());
+    let workspace = sample.workspaces.workspaces[0].clone();
+    let server = sample.servers.servers[0].clone();
     sample.workspaces.workspaces = (0..47).map(|at| named(&workspace, at)).collect();
     sample.servers.servers = vec![server; 30];
     let model = TopModel::new(sample);

@@ -58,7 +58,8 @@ pub(crate) fn canonicalise<O: QueryOperation>(
         known_files: AnswerCoverage::new(collected.known_files, scope),
         ..AnswerNotes::default()
     };
-    let (recorder, answered_by) = (GateRecorder::new(gate), collected.answered_by);
+    let recorder = GateRecorder::new(gate);
+    let answered_by = collected.answered_by;
     let (declared, calls_in) = Default::default();
     let mut context = CanonicalContext { gate, recorder, limits, notes, answered_by, source_files, declared, calls_in };
     let mut result = operation.canonicalise(collected.answers, &mut context)?;

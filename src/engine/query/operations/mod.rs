@@ -77,7 +77,8 @@ fn dispatch_tool<H: OperationHandler>(
     document: Option<DocumentInput>,
     handler: H,
 ) -> Option<H::Output> {
-    let (policy, tool) = (GatherPolicy::Tool(query.operation), ToolQuery(query.clone()));
+    let policy = GatherPolicy::Tool(query.operation);
+    let tool = ToolQuery(query.clone());
     let at = |document: Option<DocumentInput>| Some(DocumentPosition::new(document?, query.subject.position()?));
     Some(match query.operation {
         Operation::GoToDefinition => handler.handle(policy, Definition::new(at(document)?, Some(tool))),

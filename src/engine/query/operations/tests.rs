@@ -234,14 +234,13 @@ fn the_tool_lsp_counts_the_declaration_as_a_reference() {
 
 fn call() -> RawCall {
     let uri: Arc<str> = "file:///w/a.py".into();
-    let (name, json) = ("f".to_owned(), "{}".into());
     let item = RawCallItem {
-        name,
+        name: "f".to_owned(),
         kind: 12,
         uri: uri.clone(),
         range: Range::new(0, 0, 0, 4),
         selection_range: Range::new(0, 0, 0, 4),
-        json,
+        json: "{}".into(),
     };
     RawCall { item, calls_in: uri, from_ranges: vec![] }
 }

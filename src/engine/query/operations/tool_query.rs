@@ -21,7 +21,8 @@ impl ToolQuery {
     pub(super) fn result(&self, found: LspItems, context: &mut CanonicalContext<'_>) -> CanonicalResult {
         let Self(query) = self;
         let root = context.gate.root_set().allowed().next().map(Path::to_path_buf).unwrap_or_default();
-        let (document, calls_in) = (query.subject.uri().cloned(), context.calls_in.take());
+        let document = query.subject.uri().cloned();
+        let calls_in = context.calls_in.take();
         CanonicalResult::Lsp(LspResult {
             operation: query.operation,
             title: title(query, context.gate),

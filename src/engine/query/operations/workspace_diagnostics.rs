@@ -87,7 +87,8 @@ impl QueryOperation for WorkspaceDiagnostics {
         context.notes.coverage = Some(coverage(&answers, context.source_files));
         let files = answers.into_iter().flat_map(|answer| answer.files);
         let files: Vec<_> = files.map(|file| context.cleaned(file)).collect();
-        let (cap, per_file) = (context.limits.max_workspace_diagnostics_items_total, context.limits.max_items_nonpaged);
+        let cap = context.limits.max_workspace_diagnostics_items_total;
+        let per_file = context.limits.max_items_nonpaged;
         let listed = codeyard_canon::workspace_diagnostics(files, &mut context.recorder, cap, per_file)?;
         Ok(CanonicalResult::workspace_diagnostics(listed, context.take_notes()))
     }

@@ -66,7 +66,8 @@ impl DiagnosticsBudget {
     /// Counts dropped lists, and returns whether a warning about them is due: at most one in [`limits::DROP_WARNING_MS`].
     pub(in crate::server) fn count(&self, reason: DropReason, lists: usize) -> bool {
         self.dropped[reason as usize].fetch_add(lists as u64, Relaxed);
-        let (mut warned, now) = (self.warned.lock(), Instant::now());
+        let mut warned = self.warned.lock();
+        let now = Instant::now();
         let pause = Duration::from_millis(limits::DROP_WARNING_MS);
         let is_due = warned.is_none_or(|last| now.saturating_duration_since(last) >= pause);
         if is_due {

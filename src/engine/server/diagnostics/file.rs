@@ -85,7 +85,8 @@ pub(super) type DropRank = (ListKind, u64);
 
 impl FileDiagnostics {
     pub(super) fn current(&self, settle: std::time::Duration, now: Instant) -> Option<PushedList> {
-        let (synced, push) = (self.synced?, self.push.as_ref()?);
+        let synced = self.synced?;
+        let push = self.push.as_ref()?;
         let of_present = match push.version {
             Some(version) => version >= synced.version,
             None => push.event > synced.event,

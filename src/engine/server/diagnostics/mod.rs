@@ -90,7 +90,8 @@ impl Diagnostics {
     /// A document was opened or changed at the server, as `version`.
     pub(in crate::server) fn synced(&mut self, uri: &CanonicalUri, version: i32) {
         self.event += 1;
-        let (content, event) = (self.content, self.event);
+        let content = self.content;
+        let event = self.event;
         self.silent.remove(uri);
         let file = self.file(uri);
         file.synced = Some(SyncPoint { version, content, event });

@@ -39,7 +39,8 @@ fn an_older_versions_push_is_not_taken() {
 #[test]
 fn unversioned_pushes_must_follow_the_sync_and_be_quiet() {
     let mut known = known_by(false);
-    let (now, settle) = (Instant::now(), Duration::from_millis(100));
+    let now = Instant::now();
+    let settle = Duration::from_millis(100);
     known.pushed(&uri(), None, Ok(vec![finding("before")]), now);
     known.synced(&uri(), 1);
     let PushState::Awaited(mut waits) = known.push_of(&uri(), settle, now) else { panic!("must wait") };

@@ -104,8 +104,8 @@ impl DocumentRequests {
         if self.sent.len() >= MAX_REQUESTS_FOLLOWED {
             self.sent.pop_front();
         }
-        let (uri, hash) = (document.source.uri.clone(), document.source.hash);
-        self.sent.push_back(DocumentRequest { uri, hash, method, in_own_turn, state });
+        let uri = document.source.uri.clone();
+        self.sent.push_back(DocumentRequest { uri, hash: document.source.hash, method, in_own_turn, state });
     }
 
     /// A document was opened for a request that waits until the server is ready. Its turn lasts until then.
@@ -115,7 +115,8 @@ impl DocumentRequests {
         method: &'static str,
         turn: Option<SuspectTurn>,
     ) {
-        let (uri, hash) = (document.source.uri.clone(), document.source.hash);
+        let uri = document.source.uri.clone();
+        let hash = document.source.hash;
         let is_known = |known: &EarlyDocument| (&known.uri, known.hash, known.method) == (&uri, hash, method);
         if let Some(known) = self.early.iter_mut().find(|known| is_known(known)) {
             known.turn = turn.or(known.turn.take());

@@ -62,7 +62,8 @@ impl LanguageServer {
             self.loading = None;
             return;
         };
-        let (process, incarnation) = (session.child.process().clone(), self.incarnation);
+        let process = session.child.process().clone();
+        let incarnation = self.incarnation;
         let measured = blocking::spawn(move || process.cpu_time());
         ctx.spawn(measured.into_actor(self).map(move |used, server, ctx| {
             if incarnation == server.incarnation {
@@ -75,7 +76,8 @@ impl LanguageServer {
         let is_ready = matches!(*self.state.borrow(), ServerState::Ready);
         let Some(mut loading) = self.loading.take() else { return };
         if loading.is_busy(used, is_ready, Instant::now()) {
-            let (interval, incarnation) = (loading.interval(), self.incarnation);
+            let interval = loading.interval();
+            let incarnation = self.incarnation;
             self.loading = Some(loading);
             ctx.run_later(interval, move |server, ctx| {
                 if incarnation == server.incarnation {

@@ -193,7 +193,8 @@ impl LanguageServer {
     /// Kills the current process because it misbehaved; the restart rule decides what follows.
     pub(in crate::server) fn kill(&mut self, reason: &'static str, ctx: &mut Context<Self>) {
         let Some(session) = self.session.take() else { return };
-        let (stderr, ran) = (session.child.process().stderr_tail(), session.started_at.elapsed());
+        let stderr = session.child.process().stderr_tail();
+        let ran = session.started_at.elapsed();
         self.last_process = Some(session.child.process().clone());
         drop(session);
         let message = "the language server was ended because it misbehaved".into();
@@ -206,7 +207,8 @@ impl LanguageServer {
         if let Some(timer) = self.timer.take() {
             ctx.cancel_future(timer);
         }
-        let (was_ready, served) = (served.is_some(), served.unwrap_or_default());
+        let was_ready = served.is_some();
+        let served = served.unwrap_or_default();
         self.context.status.reserve(0);
         self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
         if self.stopping {
@@ -324,7 +326,8 @@ impl LanguageServer {
         ctx: &mut Context<Self>,
     ) {
         self.record_crash_suspects(session, exit);
-        let (stderr, ran) = (session.child.process().stderr_tail(), session.started_at.elapsed());
+        let stderr = session.child.process().stderr_tail();
+        let ran = session.started_at.elapsed();
         let (reason, message) = self.cause_of_end(exit, &closed);
         self.after_exit(ServerEnd { reason, message, stderr, exit, ran, served }, ctx);
     }

@@ -194,7 +194,8 @@ mod tests {
         let mut history = RestartHistory::new(RestartRule::default());
         let again = RestartDecision::Restart(Duration::ZERO);
         let given_up = RestartDecision::Quarantine(Duration::from_secs(300));
-        let (early, late) = (Duration::from_secs(179), Duration::from_secs(180));
+        let early = Duration::from_secs(179);
+        let late = Duration::from_secs(180);
         assert_eq!([late, late, late].map(|served| history.on_memory_limit(served)), [again; 3], "it grows slowly");
         assert_eq!([early, early, early].map(|served| history.on_memory_limit(served)), [again, given_up, given_up]);
         history.on_stable();

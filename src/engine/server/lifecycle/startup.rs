@@ -146,7 +146,9 @@ async fn initialize(
 ) -> Result<Result<Initialized, InitializeError>, NoProgress> {
     let began = Instant::now();
     let longest = began + times.silent_with_progress.max(times.start);
-    let (mut progress, mut checked, mut used) = (began, began, Duration::ZERO);
+    let mut progress = began;
+    let mut checked = began;
+    let mut used = Duration::ZERO;
     let mut handshake = pin!(lifecycle::initialize(client, spec));
     loop {
         let next = (checked + times.start / CHECKS).min(progress + times.start).min(longest);

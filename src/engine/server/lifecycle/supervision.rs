@@ -99,7 +99,8 @@ impl LanguageServer {
         if self.work_mark.is_some_and(|(at, _)| now.saturating_duration_since(at) < WORK_WINDOW) {
             return;
         }
-        let (process, incarnation) = (session.child.process().clone(), self.incarnation);
+        let process = session.child.process().clone();
+        let incarnation = self.incarnation;
         let measured = blocking::spawn(move || process.cpu_time());
         ctx.spawn(measured.into_actor(self).map(move |used, server, ctx| {
             if incarnation == server.incarnation && !server.has_worked(used.ok().flatten()) {
@@ -142,7 +143,8 @@ impl LanguageServer {
             self.supervision.looked_at = Some(now);
             self.look_at_unwatched(ctx);
         }
-        let (unused, idle) = (now.saturating_duration_since(self.last_used), self.context.times.idle);
+        let unused = now.saturating_duration_since(self.last_used);
+        let idle = self.context.times.idle;
         if !idle.is_zero() && unused >= idle && is_idle && !self.stopping {
             tracing::info!(workspace = %self.context.workspace, server = %self.context.kind, "language server is idle, stopping it");
             self.notify_workspace(NoticeKind::Idle, ctx);

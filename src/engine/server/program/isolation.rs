@@ -298,7 +298,8 @@ mod tests {
     }
 
     fn program() -> Program {
-        let (args, env) = (vec!["--stdio".to_owned()], Default::default());
+        let args = vec!["--stdio".to_owned()];
+        let env = Default::default();
         Program { program: "/p".into(), args, env, install: None, bin: None, version: None, checker: None }
     }
 

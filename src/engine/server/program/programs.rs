@@ -74,7 +74,8 @@ impl Programs {
     }
 
     fn start_lookup(&self, key: LookupKey, server: Arc<ServerSpec>) -> PendingLookup {
-        let (locate, known) = (self.locate.clone(), self.known.clone());
+        let locate = self.locate.clone();
+        let known = self.known.clone();
         let task = tokio::spawn(async move {
             let (kind, root) = key.clone();
             let located = blocking::spawn(move || locate.locate(&kind, &server, &root)).await;

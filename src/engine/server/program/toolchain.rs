@@ -119,7 +119,8 @@ mod tests {
             ("GOROOT".into(), base.join("versions").into_os_string()),
         ];
         let of = |program: &Path| {
-            let (args, env) = (Vec::new(), Default::default());
+            let args = Vec::new();
+            let env = Default::default();
             of_program(
                 &Program { program: program.into(), args, env, install: None, bin: None, version: None, checker: None },
                 &environment,

@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn a_document_moves_when_its_innermost_folder_changes() {
         let set = |names: &[&str]| names.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
-        let (before, after) = (set(&["/w", "/w/a"]), set(&["/w", "/w/a/b"]));
+        let before = set(&["/w", "/w/a"]);
+        let after = set(&["/w", "/w/a/b"]);
         let moves = |path: &str| innermost(&before, Path::new(path)) != innermost(&after, Path::new(path));
         assert!(moves("/w/a/x") && moves("/w/a/b/x"));
         assert!(!moves("/w/x") && !moves("/w/ab/x") && !moves("/v/x"));

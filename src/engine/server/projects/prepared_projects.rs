@@ -286,7 +286,8 @@ impl LiveServer {
         now: &PreparedProjects,
         documents: &LoadedDocuments,
     ) -> Result<Vec<PendingReply>, RequestError> {
-        let (old, new) = (before.documents(), now.documents());
+        let old = before.documents();
+        let new = now.documents();
         for path in old.keys().filter(|path| !new.contains_key(*path)) {
             let params = json!({"textDocument": {"uri": encode_path(path)}});
             self.client.notify("textDocument/didClose", &params)?;
@@ -322,7 +323,8 @@ impl LiveServer {
                 }
             }
         }
-        let (old, new) = (before.open(), now.open());
+        let old = before.open();
+        let new = now.open();
         for path in old.difference(&new) {
             self.documents.pin(&encode_path(path), false);
         }

@@ -119,7 +119,8 @@ impl LanguageServer {
             }
             return;
         }
-        let (context, incarnation) = (self.context.clone(), self.incarnation);
+        let context = self.context.clone();
+        let incarnation = self.incarnation;
         let prepare = move || match cause.holds(&context) {
             true => Preparation::begin(&context, &context.workspace_folders().current()).map(Some),
             false => Ok(None),

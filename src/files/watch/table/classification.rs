@@ -173,7 +173,8 @@ impl Table {
         let mut room = self.files_max.saturating_sub(self.file_count - reported);
         let mut index_only_room = self.files_max.saturating_sub(self.index_only_count - index_only);
         for entry in &dir_listing.entries {
-            let (path, name) = (dir.join(&entry.name), entry.name.clone());
+            let path = dir.join(&entry.name);
+            let name = entry.name.clone();
             if entry.is_dir {
                 let decision = self.classify(&path, rules, mode, false, context);
                 classification.dependencies.extend(decision.dependencies.into_iter().flatten());

@@ -109,7 +109,8 @@ impl DeclarationScanner<'_, '_, '_> {
     }
 
     fn blank(&mut self, from: usize, to: usize) {
-        let (from, to) = (self.tokens[from], self.tokens[to]);
+        let from = self.tokens[from];
+        let to = self.tokens[to];
         self.buffer.blank(from.start as usize..to.end as usize);
     }
 
@@ -138,7 +139,8 @@ impl DeclarationScanner<'_, '_, '_> {
         if words.is_empty() || words.len() > 20 || words.iter().any(|at| is_statement(self.text(*at))) {
             return 0;
         }
-        let (before, declares) = (self.run.before, self.is_in_declarations());
+        let before = self.run.before;
+        let declares = self.is_in_declarations();
         if let Some(tag) = words.iter().position(|at| matches!(self.text(*at), "struct" | "union" | "class" | "enum"))
             && matches!(end, b'{' | b':')
         {

@@ -24,7 +24,8 @@ const MAX_DEPTH: usize = 200;
 /// Blanks the branches of partial conditionals and removes their tokens.
 pub(super) fn blank_partial_branches(buffer: &mut BlankedText<'_>, tokens: &mut Vec<CToken>, is_cpp: bool) {
     let mut conditionals: Vec<Conditional> = Vec::new();
-    let (mut braces, mut parens) = (0_i32, 0_i32);
+    let mut braces = 0_i32;
+    let mut parens = 0_i32;
     let mut removed: Vec<(usize, usize)> = Vec::new();
     for at in 0..tokens.len() {
         match tokens[at].kind {
@@ -115,7 +116,8 @@ fn blank(
 ) {
     for (branch, pair) in conditional.directives.windows(2).enumerate() {
         let [from, to] = pair else { continue };
-        let (directive, next) = (tokens[*from], tokens[*to]);
+        let directive = tokens[*from];
+        let next = tokens[*to];
         let end = if branch == conditional.kept { directive.end } else { next.start };
         buffer.blank(directive.start as usize..end as usize);
         removed.push((*from, if branch == conditional.kept { from + 1 } else { *to }));
@@ -129,7 +131,8 @@ fn blank(
 fn remove(tokens: &mut Vec<CToken>, removed: &mut [(usize, usize)]) {
     removed.sort_unstable();
     let mut ranges = removed.iter().peekable();
-    let (mut at, mut until) = (0, 0);
+    let mut at = 0;
+    let mut until = 0;
     tokens.retain(|_| {
         while let Some((_, end)) = ranges.next_if(|(from, _)| *from <= at) {
             until = until.max(*end);

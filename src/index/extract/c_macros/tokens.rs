@@ -29,7 +29,8 @@ pub(super) enum TokenKind {
 pub(super) fn tokens(source: &str) -> Vec<CToken> {
     let bytes = source.as_bytes();
     let mut found = Vec::with_capacity(bytes.len() / 5);
-    let (mut at, mut is_line_start) = (0, true);
+    let mut at = 0;
+    let mut is_line_start = true;
     while let Some(byte) = bytes.get(at).copied() {
         let start = at;
         let kind = match byte {

@@ -95,7 +95,8 @@ fn each_root_of_a_repository_finds_its_own_files_of_a_branch() {
 fn a_repository_that_appears_below_a_root_shows_nothing_of_the_one_around_it() {
     let place = repository();
     let below = place.root.join("b");
-    let (top, project) = (place.project(), place.project_of(&below));
+    let top = place.project();
+    let project = place.project_of(&below);
     sync(&top, Some("main"));
     sync(&project, Some("main"));
     // The folder of the root becomes a repository of its own, while the root is open.
@@ -119,7 +120,8 @@ fn the_same_folder_in_two_working_trees_shares_the_files_of_a_branch() {
     let place = repository();
     let tree = place.dir.path().canonicalize().unwrap().join("tree");
     place.git(&["worktree", "add", "-q", tree.to_str().unwrap(), "-b", "other"]);
-    let (here, there) = (place.project_of(&place.root.join("b")), place.project_of(&tree.join("b")));
+    let here = place.project_of(&place.root.join("b"));
+    let there = place.project_of(&tree.join("b"));
     sync(&here, Some("main"));
     assert_eq!(found(&there, "main"), expected("b"));
     assert_not_indexed(&place.project_of(&tree), &["main"]);

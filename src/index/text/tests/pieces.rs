@@ -53,7 +53,8 @@ impl ContentSource for CountingSource<'_> {
 fn count(files: &[File], pattern: &str, flags: &str, options: &SearchOptions<'_>) -> (u64, u64, u64) {
     let folder = tempfile::tempdir().unwrap();
     let segment = segment(files, &folder.path().join("segment"));
-    let (entries, pattern) = (entries(files), Pattern::new(&query(pattern, flags)).unwrap());
+    let entries = entries(files);
+    let pattern = Pattern::new(&query(pattern, flags)).unwrap();
     let candidates = CandidateSet::from_segments([&segment], pattern.plan()).unwrap();
     let left = entries.iter().filter(|entry| candidates.may_match(entry.content));
     let left: Vec<_> = left.map(|entry| SearchedFile { entry, piece: candidates.piece(entry) }).collect();
@@ -167,7 +168,9 @@ fn long_grams_exclude_more_files_than_trigrams() {
     for pattern in ["selec", "timed", "Timed", "Timec", "imele", "lector", "toret", "electo"] {
         let plan = Pattern::new(&query(pattern, "F")).unwrap().plan().clone();
         let holds = |file: &&File| String::from_utf8_lossy(&file.1).contains(pattern);
-        let (with, long, short) = (files.iter().filter(holds).count(), left(&plan), left(&by_trigrams(&plan)));
+        let with = files.iter().filter(holds).count();
+        let long = left(&plan);
+        let short = left(&by_trigrams(&plan));
         assert!(with <= long && long <= short, "{pattern}: {with} {long} {short}");
         sums = (sums.0 + long - with, sums.1 + short - with);
     }

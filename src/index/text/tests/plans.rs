@@ -121,7 +121,8 @@ proptest! {
         after in text(),
         case in prop::sample::select(CaseRule::ALL),
     ) {
-        let (mut pattern, mut text) = (String::new(), before);
+        let mut pattern = String::new();
+        let mut text = before;
         for (chars, form) in pieces {
             let chars = chars.concat();
             let (expression, instance) = match form {

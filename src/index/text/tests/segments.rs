@@ -79,7 +79,8 @@ fn equal_texts_give_equal_bytes() {
 #[test]
 fn a_part_with_many_grams_is_spilled_in_chunks() {
     let folder = tempfile::tempdir().unwrap();
-    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    let one = folder.path().join("one");
+    let other = folder.path().join("other");
     let line: String = (0..60_000_u32).map(|number| format!("{:x},", number.wrapping_mul(2_654_435_761))).collect();
     let texts = [(3, b"a line\n".to_vec()), (4, line.into_bytes()), (9, b"a line\n".to_vec())];
     let info = write(&texts, &one, 1 << 22, 1);
@@ -109,7 +110,8 @@ fn candidates_include_all_parts_that_satisfy_the_plan() {
     let segment = Segment::open(&path).unwrap();
     segment.verify().unwrap();
     assert_eq!(segment.contents(), texts.iter().map(|(content, _)| *content).collect::<Vec<_>>());
-    let (mut fewer, mut none) = (0, 0);
+    let mut fewer = 0;
+    let mut none = 0;
     for pattern in plans() {
         let whole = |(content, text): &NumberedText| {
             let of = split(text).len() as u32;
@@ -240,7 +242,8 @@ fn a_block_outside_the_dictionary_is_refused_before_it_is_read() {
     let whole = std::fs::read(&path).unwrap();
     let footer = whole.len() - footer::FOOTER_BYTES;
     let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap());
-    let (table, contents) = (number(footer + 8) as usize, number(footer + 16) as usize);
+    let table = number(footer + 8) as usize;
+    let contents = number(footer + 16) as usize;
     // The offset of the first block, and its length.
     for (at, value) in [(12, 0_u64), (12, u64::MAX), (12, table as u64), (20, u64::from(u32::MAX))] {
         let mut bytes = whole.clone();

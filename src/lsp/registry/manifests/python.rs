@@ -48,7 +48,8 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
     let mut above = context.from(marked).filter(|_| !is_project);
     let package = above.find_map(|folder| Some((folder, package_file(context, folder)?)));
     let own = package.as_ref().map_or(marked, |(folder, _)| folder);
-    let (mut nearest, mut outermost) = (None, None);
+    let mut nearest = None;
+    let mut outermost = None;
     for folder in context.from(own) {
         let manifest = folder.join(MANIFEST);
         let listed = context.parsed(&manifest, || MemberList::of(&context.text(&manifest)?));

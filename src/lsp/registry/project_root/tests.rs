@@ -539,7 +539,8 @@ fn the_disk_and_the_cache_give_the_same_roots() {
 fn no_file_is_read_through_a_link_that_leads_outside_the_root() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().canonicalize().unwrap();
-    let (root, outside) = (top.join("w"), top.join("outside"));
+    let root = top.join("w");
+    let outside = top.join("outside");
     for path in [root.join("a"), root.join("real"), outside.clone()] {
         fs::create_dir_all(path).unwrap();
     }

@@ -123,7 +123,8 @@ fn any_text_is_parsed_without_a_panic_and_what_is_written_is_read_again() {
         "file:", "_", "1", "é̀",
     ];
     let mut numbers = Numbers(7);
-    let (mut read, mut refused) = (0, 0);
+    let mut read = 0;
+    let mut refused = 0;
     for _ in 0..60_000 {
         let count = 1 + numbers.below(12);
         let text: String = (0..count).map(|_| pieces[numbers.below(pieces.len())]).collect();

@@ -71,8 +71,8 @@ pub(crate) fn threads_become_processes() {
 fn over_processes(spec: impl Fn(Isolation) -> LaunchSpec) {
     let mut levels = vec![(None, Isolation::Trusted)];
     for mechanism in Mechanism::ALL.into_iter().filter(|mechanism| holds(*mechanism)) {
-        let (roots, toolchain) = (vec![std::env::temp_dir()], vec![own()]);
-        let request = SandboxRequest { roots, toolchain, ..SandboxRequest::default() };
+        let roots = vec![std::env::temp_dir()];
+        let request = SandboxRequest { roots, toolchain: vec![own()], ..SandboxRequest::default() };
         levels.push((Some(mechanism), Isolation::Restricted(request)));
     }
     for (mechanism, isolation) in levels {

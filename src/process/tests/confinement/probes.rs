@@ -189,7 +189,8 @@ pub(crate) fn probed_again(mechanism: Mechanism) {
         put(None);
         assert!(launch().await.is_err(), "it is not looked at again at once");
         tokio::time::sleep(retry).await;
-        let (looked, began) = (launcher.sandbox(), tokio::time::Instant::now());
+        let looked = launcher.sandbox();
+        let began = tokio::time::Instant::now();
         assert!(looked.is_err() && began.elapsed() < retry, "it is looked at in the background");
         assert!(soon(|| launcher.sandbox().is_ok()).await);
         assert_eq!(launch().await.unwrap(), Some(0));

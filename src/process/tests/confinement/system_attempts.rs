@@ -209,7 +209,8 @@ fn namespaces() {
         pid
     };
     report("clone a user namespace", cloned > 0);
-    let (path, kind) = (c"/tmp", c"tmpfs");
+    let path = c"/tmp";
+    let kind = c"tmpfs";
     let mount = [path.as_ptr() as c_long, path.as_ptr() as c_long, kind.as_ptr() as c_long, 0, 0];
     report("mount", call(libc::SYS_mount, mount));
     report("unmount", call(libc::SYS_umount2, [c"/proc".as_ptr() as c_long, c_long::from(libc::MNT_DETACH), 0, 0, 0]));

@@ -61,7 +61,9 @@ pub(crate) async fn restart(api: Arc<Api>, request: RouteRequest) -> Result<Resp
 pub(crate) async fn stop(api: Arc<Api>, request: RouteRequest) -> Result<Response, Problem> {
     let found = find(&api, &request).await?;
     let stopped = api.control.stop(&workspace_name(&request)?, &found.id).await?.ok_or_else(Problem::no_server)?;
-    let (workspace, id, kind) = (found.workspace, stopped.id, stopped.kind);
+    let workspace = found.workspace;
+    let id = stopped.id;
+    let kind = stopped.kind;
     Ok(json(StatusCode::OK, &StoppedDocument { workspace, id, kind, ended_by: stopped.ended_by.to_owned() }))
 }
 

@@ -79,9 +79,12 @@ pub(crate) async fn delete(api: Arc<Api>, request: RouteRequest) -> Result<Respo
     match tokio::time::timeout(Duration::from_millis(ADMIN_REMOVAL_WAIT_MS), report).await {
         Ok(report) => Ok(json(StatusCode::OK, &removal(&report))),
         Err(_) => {
-            let (calls, calls_cut, servers, stuck, took_ms) = (None, None, Vec::new(), Vec::new(), None);
+            let calls_cut = None;
+            let servers = Vec::new();
+            let stuck = Vec::new();
+            let took_ms = None;
             let name = name.to_string();
-            let document = RemovalDocument { name, finished: false, calls, calls_cut, servers, stuck, took_ms };
+            let document = RemovalDocument { name, finished: false, calls: None, calls_cut, servers, stuck, took_ms };
             Ok(json(StatusCode::ACCEPTED, &document))
         }
     }

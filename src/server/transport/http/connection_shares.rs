@@ -124,7 +124,8 @@ impl ConnectionShares {
     /// # Errors
     /// How long the oldest connection has still time to send its request; not if `is_urgent`.
     fn open_now(self: &Arc<Self>, peer: IpAddr, is_urgent: bool) -> Result<(Arc<ConnectionPlace>, bool), Duration> {
-        let (client, close) = (client(peer), CancellationToken::new());
+        let client = client(peer);
+        let close = CancellationToken::new();
         let grace = if is_urgent { Duration::ZERO } else { GRACE };
         let mut open = self.open.lock();
         let of_client = open.unauthenticated.values().filter(|other| other.client == client).count();
@@ -136,7 +137,8 @@ impl ConnectionShares {
             false
         };
         open.opened += 1;
-        let (number, since) = (open.opened, Instant::now());
+        let number = open.opened;
+        let since = Instant::now();
         open.unauthenticated.insert(number, Unauthenticated { client, since, requests: 0, close: close.clone() });
         let share = Mutex::new(Share::Unauthenticated);
         Ok((Arc::new(ConnectionPlace { shares: self.clone(), number, opened: since, share, close }), closed))

@@ -100,7 +100,8 @@ impl hyper::service::Service<hyper::Request<Incoming>> for ConnectionService {
 
     // There is no router, because the checks have a fixed order and come first.
     fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
-        let (endpoint, client) = (self.endpoint.clone(), Client { peer: self.peer, place: self.place.clone() });
+        let endpoint = self.endpoint.clone();
+        let client = Client { peer: self.peer, place: self.place.clone() };
         Box::pin(async move {
             let _in_progress = client.place.begin_request();
             let (parts, body) = request.into_parts();

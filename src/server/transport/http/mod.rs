@@ -70,8 +70,11 @@ pub async fn serve(
         &shutdown,
         || listener.accept(),
         |(stream, peer), connections| {
-            let (endpoint, limits, shutdown) = (endpoint.clone(), limits.clone(), shutdown.clone());
-            let (shares, metrics) = (shares.clone(), metrics.clone());
+            let endpoint = endpoint.clone();
+            let limits = limits.clone();
+            let shutdown = shutdown.clone();
+            let shares = shares.clone();
+            let metrics = metrics.clone();
             connections.spawn(async move {
                 let (place, closes_another) = shares.open(peer.ip()).await;
                 if closes_another {

@@ -48,8 +48,8 @@ pub struct Sessions {
 impl Sessions {
     /// An empty table for at most `cap` sessions, and `cap_per_principal` of one principal.
     pub fn new(cap: usize, cap_per_principal: usize, metrics: Arc<dyn Metrics>) -> Self {
-        let (cap, cap_per_principal) = (cap.max(1), cap_per_principal.max(1));
-        Self { metrics, cap, cap_per_principal, uses: AtomicU64::new(0), known: RwLock::default() }
+        let cap_per_principal = cap_per_principal.max(1);
+        Self { metrics, cap: cap.max(1), cap_per_principal, uses: AtomicU64::new(0), known: RwLock::default() }
     }
 
     /// Starts a session of `principal` with `client`, in `revision`.
@@ -147,7 +147,8 @@ mod tests {
     #[test]
     fn the_least_recently_used_session_is_removed_and_sessions_are_private() {
         let sessions = Sessions::new(3, 3, Arc::new(NoMetrics));
-        let (ann, bob) = (Principal::local(), Principal::of_token(PrincipalId::new("bob")));
+        let ann = Principal::local();
+        let bob = Principal::of_token(PrincipalId::new("bob"));
         let made: Vec<_> = (0..3).map(|_| sessions.start(&ann, Arc::default(), Revision::DEFAULT)).collect();
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&made[0].id, &bob).is_none());
         let newest = sessions.start(&bob, Arc::default(), Revision::DEFAULT);
@@ -163,7 +164,9 @@ mod tests {
         let principal = |name: &str| Principal::of_token(PrincipalId::new(name));
         let start =
             |sessions: &Sessions, of: &Principal| sessions.start(of, Arc::default(), Revision::DEFAULT).id.clone();
-        let (flood, ann, bob) = (principal("flood"), principal("ann"), principal("bob"));
+        let flood = principal("flood");
+        let ann = principal("ann");
+        let bob = principal("bob");
         // The whole table, without a cap of its own for one principal.
         let sessions = Sessions::new(10, 10, Arc::new(NoMetrics));
         let of_ann: Vec<String> = (0..2).map(|_| start(&sessions, &ann)).collect();

@@ -55,7 +55,8 @@ mod tests {
     fn a_principal_uses_up_its_own_share_only() {
         let all = Arc::new(Subscriptions::default());
         let principal = |name: &str| Principal::of_token(PrincipalId::new(name));
-        let (ann, bob) = (principal("ann"), principal("bob"));
+        let ann = principal("ann");
+        let bob = principal("bob");
         let mut of_ann: Vec<_> = std::iter::from_fn(|| all.open(&ann)).collect();
         assert_eq!(of_ann.len(), MAX_SUBSCRIPTIONS_PER_PRINCIPAL);
         let of_bob = all.open(&bob);

@@ -152,7 +152,8 @@ mod tests {
         let (store, made) =
             TokenStore::open_or_create(StateDir::open(dir.path()).unwrap().store().unwrap(), TokenAudience::Mcp)
                 .unwrap();
-        let (store, token) = (Arc::new(store), made.unwrap());
+        let store = Arc::new(store);
+        let token = made.unwrap();
         let head = |field: &str| format!("POST /mcp/linux HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n{{}}");
         let right = format!("authorization:  Bearer {}", token.reveal());
         for (field, expected) in [

@@ -38,7 +38,8 @@ fn no_hostile_server_leaves_64_mib() {
         // The first services create threads, caches and tables that stay.
         timing::behaviours().iter().take(3).for_each(|behaviour| drop(run(behaviour)));
         let first = resident_mib();
-        let (mut before, mut most) = (first, (0, ""));
+        let mut before = first;
+        let mut most = (0, "");
         let rows: Vec<Behaviour> = table().into_iter().flat_map(|(_, rows)| rows).collect();
         for behaviour in &rows {
             drop(run(behaviour));

@@ -48,8 +48,9 @@ struct Behaviour {
 
 /// A behaviour during a query for a definition. Without more said it does no harm: the call is answered and the server stays ready.
 fn when(name: &'static str, make: impl Fn(&Site) -> FakeServer + 'static) -> Behaviour {
-    let (tool, outcome, after) = (DEFINITION, "Found 1 definition.", "ready");
-    Behaviour { name, make: Box::new(make), tool, outcome, after, settles_ms: 100, answers_later: true }
+    let tool = DEFINITION;
+    let outcome = "Found 1 definition.";
+    Behaviour { name, make: Box::new(make), tool, outcome, after: "ready", settles_ms: 100, answers_later: true }
 }
 
 /// A behaviour that begins with a query for a definition.
@@ -180,16 +181,20 @@ fn state_of(health: &codeyard_engine::workspace::messages::WorkspaceHealth, coun
 
 fn run(behaviour: &Behaviour) -> Outcome {
     let faults = Arc::new(Mutex::new(Vec::new()));
-    let (outcome, after) = (Arc::new(Mutex::new(String::new())), Arc::new(Mutex::new(String::new())));
+    let outcome = Arc::new(Mutex::new(String::new()));
+    let after = Arc::new(Mutex::new(String::new()));
     println!("    {}", behaviour.name);
     paused(|| async {
         let lines = "alpha\nbeta\ngamma\ndelta\n";
         let site = Site::new(&[("a.fake", lines), ("b.fake", lines)]);
         let other = Site::new(&[("a.fake", lines)]);
         let hostile = (behaviour.make)(&site).launcher();
-        let (well, healthy) = (good(&site).launcher(), good(&other).launcher());
+        let well = good(&site).launcher();
+        let healthy = good(&other).launcher();
         let stopped = Arc::new(AtomicBool::new(false));
-        let (first, second, third) = (hostile.clone(), well.clone(), healthy.clone());
+        let first = hostile.clone();
+        let second = well.clone();
+        let third = healthy.clone();
         let is_stopped = stopped.clone();
         let launcher = Arc::new(LaunchBy(move |spec: &LaunchSpec| match spec.label.starts_with("w0/") {
             true if is_stopped.load(SeqCst) => second.launch(spec),
@@ -226,7 +231,9 @@ fn run(behaviour: &Behaviour) -> Outcome {
             faults.lock().push(format!("servers left: {left:?}"));
         }
     });
-    let (outcome, after, faults) = (outcome.lock().clone(), after.lock().clone(), faults.lock().clone());
+    let outcome = outcome.lock().clone();
+    let after = after.lock().clone();
+    let faults = faults.lock().clone();
     Outcome { name: behaviour.name, tool: behaviour.tool, outcome, after, faults }
 }
 

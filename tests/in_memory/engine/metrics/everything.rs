@@ -90,7 +90,9 @@ impl Everything {
     pub(super) fn runs(&mut self, kind: &str) {
         let cell = self.directory.status_registry().workspace(Arc::default());
         let workspace = WorkspaceName::new("w").unwrap();
-        let (id, root, kind) = (format!("{kind}-1"), "./".to_owned(), ServerKind::new(kind));
+        let id = format!("{kind}-1");
+        let root = "./".to_owned();
+        let kind = ServerKind::new(kind);
         let server = cell.server(ServerIdentity { workspace, id, kind, version: None, root, memory_limit: None });
         server.publish(ServerReport { state: ServerState::Ready, ..server.report() });
         let process: Arc<dyn Process> = Arc::new(Running);

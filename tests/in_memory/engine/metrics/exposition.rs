@@ -52,7 +52,8 @@ impl Exposition {
     pub(super) fn parse(text: &str) -> Self {
         assert!(text.ends_with('\n'), "the last line has an end");
         let mut all = Self::default();
-        let (mut current, mut helped) = (String::new(), None::<(String, String)>);
+        let mut current = String::new();
+        let mut helped = None::<(String, String)>;
         for line in text.lines() {
             if let Some(rest) = line.strip_prefix("# HELP ") {
                 let (name, help) = rest.split_once(' ').expect("a help text");
@@ -114,7 +115,8 @@ fn parse_sample(line: &str) -> Sample {
 
 /// Text up to the closing quote, and the rest after it.
 fn quoted(text: &str) -> (String, &str) {
-    let (mut value, mut chars) = (String::new(), text.char_indices());
+    let mut value = String::new();
+    let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
         match c {
             '"' => return (value, &text[at + 1..]),

@@ -97,7 +97,8 @@ fn alert_rules_query_existing_metrics() {
     let text = read("rules.yaml");
     let lines = yaml(&text);
     let mut known = Known::exposed();
-    let (names, queries) = (values(&lines, "record"), values(&lines, "expr"));
+    let names = values(&lines, "record");
+    let queries = values(&lines, "expr");
     let alerts = values(&lines, "alert");
     assert!(names.len() >= 4 && alerts.len() >= 8, "{names:?} {alerts:?}");
     assert_eq!(queries.len(), names.len() + alerts.len(), "each rule has one query");

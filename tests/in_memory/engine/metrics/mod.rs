@@ -95,7 +95,8 @@ fn calls_update_durations_sources_and_states() {
             yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
         }
         let both = yard.site().at("a.fake", 1, 0);
-        let (one, two) = (yard.spawn(HOVER, both.clone()), yard.spawn(HOVER, both));
+        let one = yard.spawn(HOVER, both.clone());
+        let two = yard.spawn(HOVER, both);
         one.await.unwrap().ok();
         two.await.unwrap().ok();
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
@@ -223,7 +224,8 @@ fn snapshots_are_evicted_by_budget_and_expiry() {
         }
         let dropped =
             |measured: &Measured, why| measured.sum("codeyard_snapshots_evicted_total", &[("codeyard_reason", why)]);
-        let (kept, room) = (measured.sum("codeyard_snapshots", &[]), dropped(&measured, "room"));
+        let kept = measured.sum("codeyard_snapshots", &[]);
+        let room = dropped(&measured, "room");
         assert!(kept > 0.0 && room > 0.0 && kept + room == 5.0, "{kept} {room}");
         measured.yard.reconfigure(|config| config.limits.max_snapshots_total_bytes = 100_000).await;
         settle().await;
@@ -299,7 +301,8 @@ fn a_hung_workspace_does_not_delay_a_scrape() {
 #[test]
 fn draining_and_unopened_workspaces_have_separate_states() {
     paused(|| async {
-        let (site, other) = (Site::usual(), Site::usual());
+        let site = Site::usual();
+        let other = Site::usual();
         let fake = good(&site).never("textDocument/definition").launcher();
         let mut measured = Measured::open(Plan::one(site, fake).workspace(other)).await;
         let call = measured.yard.start("w1", DEFINITION, measured.yard.sites[1].at("a.fake", 0, 0));

@@ -26,7 +26,8 @@ const WORDS: [&str; 8] = ["and", "or", "unless", "offset", "bool", "inf", "nan",
 pub(super) fn asked(query: &str) -> Result<Asked, String> {
     let tokens = tokens(query)?;
     let mut asked = Asked::default();
-    let (mut at, mut depth) = (0, 0_i32);
+    let mut at = 0;
+    let mut depth = 0_i32;
     while at < tokens.len() {
         let next = tokens.get(at + 1);
         match &tokens[at] {
@@ -87,7 +88,8 @@ fn matchers(tokens: &[Token]) -> Result<Vec<String>, String> {
 
 fn tokens(query: &str) -> Result<Vec<Token>, String> {
     let chars: Vec<char> = query.chars().collect();
-    let (mut found, mut at) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut at = 0;
     let until = |from: usize, fits: &dyn Fn(char) -> bool| {
         chars[from..].iter().position(|c| !fits(*c)).map_or(chars.len(), |more| from + more)
     };

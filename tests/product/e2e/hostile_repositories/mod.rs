@@ -183,7 +183,8 @@ fn found(yard: &Yard, workspace: &str, query: &str, case: &str, neighbour: &mut 
 }
 
 fn attack(yard: &Yard, number: usize, case: &Case, site: &Site, neighbour: &mut Neighbour<'_>) {
-    let (workspace, name) = (format!("w{number}"), case.name.as_str());
+    let workspace = format!("w{number}");
+    let name = case.name.as_str();
     let found_paths = found(yard, &workspace, "needle_word", name, neighbour);
     if case.finds {
         assert!(found_paths.iter().any(|path| path == "sub/other.py"), "{name}: {found_paths:?}");
@@ -229,12 +230,14 @@ fn attack_all(mut cases: Vec<Case>) {
     let mut client = yard.client("python");
     place.ask(&mut client);
     let mut neighbour = Neighbour { place: &place, client, repeated: 0, asked: 0, slowest_ms: 0 };
-    let (start, began) = (peak_mib(yard.pid()), Instant::now());
+    let start = peak_mib(yard.pid());
+    let began = Instant::now();
     for (number, (case, site)) in cases.iter().zip(&hostile.sites).enumerate() {
         let before = (peak_mib(yard.pid()), Instant::now());
         let done = Arc::new(AtomicBool::new(false));
         let worker = case.during.map(|work| {
-            let (site, done) = (site.clone(), done.clone());
+            let site = site.clone();
+            let done = done.clone();
             std::thread::spawn(move || work(&site, &done))
         });
         attack(&yard, number, case, site, &mut neighbour);

@@ -116,7 +116,8 @@ fn changing() -> [Case; 5] {
             write(&site.path("swapped.py"), "x = 1\n");
         })
         .during(|site, done| {
-            let (target, next) = (site.path("swapped.py"), site.path("next"));
+            let target = site.path("swapped.py");
+            let next = site.path("next");
             let secret = site.outside.join("secret.py");
             until(done, || {
                 symlink(&secret, &next).and_then(|()| fs::rename(&next, &target)).expect("a link");
@@ -129,8 +130,8 @@ fn changing() -> [Case; 5] {
         })
         .during(|site, done| {
             let swap = || {
-                let (real, link) = (site.path("real"), site.path("link"));
-                rustix::fs::renameat_with(CWD, &real, CWD, &link, rustix::fs::RenameFlags::EXCHANGE)
+                let real = site.path("real");
+                rustix::fs::renameat_with(CWD, &real, CWD, site.path("link"), rustix::fs::RenameFlags::EXCHANGE)
                     .expect("an exchange");
             };
             until(done, swap);
