@@ -23,12 +23,12 @@ use crate::process;
 use crate::questions::BenchQuestion;
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
-use codeyard_lsp::install::{Installer, ProgramStatus};
-use codeyard_lsp::registry::{LaunchConfig, LaunchPaths, Registry};
+use codeyard_lsp::install::Installer;
 use codeyard_model::uri::encode_path;
 use codeyard_process::environment::allowed_environment;
 use codeyard_process::launch::Process;
 use codeyard_process::proc_tree;
+use codeyard_test_support::bare_client::{BareLaunch, LaunchFailure, initialize_params, note_progress, result_for};
 
 /// The server counts as ready after this time without progress.
 pub(crate) const QUIET: Duration = Duration::from_millis(1_500);
@@ -85,7 +85,11 @@ impl BareServer {
         installer: &Installer,
         cache: &Path,
     ) -> Result<Self, Failure> {
-        let launch = launch(language, root, installer, cache)?;
+        let launch = BareLaunch::prepare(language.kind, root, installer, cache).map_err(|failure| match failure {
+            LaunchFailure::Missing(what) => Failure::missing(what),
+            LaunchFailure::Cache(error) => Failure::new(format!("{}: {error}", cache.display())),
+        })?;
+        let launch = launch.config;
         let mut env: HashMap<_, _> = allowed_environment().into_iter().collect();
         env.extend(launch.env.iter().map(|(name, value)| (name.into(), value.into())));
         let args = launch.args.iter().map(Into::into).collect();
@@ -156,12 +160,7 @@ impl BareServer {
     }
 
     async fn initialize(&self, options: Option<Value>) -> Result<(), Failure> {
-        let uri = &self.connection.root_uri;
-        let mut params = json!({"processId": std::process::id(), "rootUri": uri, "rootPath": self.root,
-            "workspaceFolders": [{"uri": uri, "name": "root"}], "capabilities": capabilities()});
-        if let Some(options) = options {
-            params["initializationOptions"] = options;
-        }
+        let params = initialize_params(&self.root, &self.connection.root_uri, options, &["utf-16"]);
         let failed = |why: String| Failure::new(format!("cannot start {}: {why}", self.language.kind));
         self.connection.request("initialize", &params.to_string()).await.map_err(failed)?;
         self.connection.notify("initialized", "{}").await.map_err(failed)?;
@@ -215,7 +214,8 @@ impl LspConnection {
                 }
             }
             (Some(method), Some(id)) => {
-                let result = self.result(&method, &message);
+                let message: Value = serde_json::from_slice(&message).unwrap_or_default();
+                let result = result_for(&method, &message["params"], &self.root_uri, &self.settings);
                 let id = id.get();
                 // If the server no longer reads, its missing answers show it.
                 let _ = self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).await;
@@ -227,15 +227,9 @@ impl LspConnection {
 
     fn on_progress(&self, message: &[u8]) {
         let message: Value = serde_json::from_slice(message).unwrap_or_default();
-        let token = message["params"]["token"].to_string();
-        let kind = &message["params"]["value"]["kind"];
         let mut progress = self.progress.lock();
         progress.last = Instant::now();
-        match kind.as_str() {
-            Some("begin") => drop(progress.running.insert(token)),
-            Some("end") => drop(progress.running.remove(&token)),
-            _ => {}
-        }
+        note_progress(&mut progress.running, &message["params"]);
     }
 
     fn last_progress(&self) -> parking_lot::MappedMutexGuard<'_, Instant> {
@@ -245,25 +239,6 @@ impl LspConnection {
     fn is_quiet(&self) -> bool {
         let progress = self.progress.lock();
         progress.running.is_empty() && progress.last.elapsed() >= QUIET
-    }
-
-    /// The result for a request of the server.
-    fn result(&self, method: &str, message: &[u8]) -> Value {
-        match method {
-            "workspace/configuration" => {
-                let message: Value = serde_json::from_slice(message).unwrap_or_default();
-                let items = message["params"]["items"].as_array().cloned().unwrap_or_default();
-                items.iter().map(|item| self.setting(item["section"].as_str().unwrap_or_default())).collect()
-            }
-            "workspace/workspaceFolders" => json!([{"uri": self.root_uri, "name": "root"}]),
-            _ => Value::Null,
-        }
-    }
-
-    fn setting(&self, section: &str) -> Value {
-        let direct = self.settings.get(section);
-        let walked = section.split('.').try_fold(&self.settings, |value, key| value.get(key));
-        direct.or(walked).cloned().unwrap_or(Value::Null)
     }
 }
 
@@ -304,55 +279,4 @@ async fn read_message(reader: &mut BufReader<Box<dyn AsyncRead + Send + Unpin>>)
 fn is_outdated(answer: &[u8]) -> bool {
     let error = serde_json::from_slice::<ErrorProbe>(answer).ok().and_then(|answer| answer.error);
     error.and_then(|error| error["code"].as_i64()).is_some_and(|code| OUTDATED.contains(&code))
-}
-
-fn launch(language: Language, root: &Path, installer: &Installer, cache: &Path) -> Result<LaunchConfig, Failure> {
-    let registry = Registry::builtin();
-    let missing = |what: String| Failure::missing(format!("{}: {what}", language.kind));
-    let mut server = registry.servers.get(language.kind).ok_or_else(|| missing("no such kind".to_owned()))?.clone();
-    if language.kind == "clangd" {
-        // It would write its index beside the database, into the repository.
-        server.quirks.copy_to_cache = vec!["compile_commands.json".into(), "build/compile_commands.json".into()];
-        server.quirks.copy_args = vec!["--compile-commands-dir={cache}".into()];
-    }
-    let server = &server;
-    let program = match installer.locate(language.kind, server, None) {
-        ProgramStatus::Ready(program) => program,
-        ProgramStatus::NotInstalled { command } => return Err(missing(command)),
-        ProgramStatus::Broken { why, command } => return Err(missing(format!("{why}; {command}"))),
-    };
-    let places = LaunchPaths {
-        state: cache.into(),
-        root: root.into(),
-        cache: cache.join("cache"),
-        install: program.install.clone(),
-        bin: program.bin.clone(),
-        checker: program.checker.clone(),
-    };
-    let prepared = LaunchConfig::prepare(server, &program.program, &program.args, &program.env, &places);
-    prepared.map_err(|error| Failure::new(format!("{}: {error}", cache.display())))
-}
-
-fn capabilities() -> Value {
-    let dynamic = json!({"dynamicRegistration": true});
-    let kinds: Vec<u8> = (1..=26).collect();
-    json!({
-        "general": {"positionEncodings": ["utf-16"]},
-        "workspace": {"configuration": true, "workspaceFolders": true, "didChangeConfiguration": dynamic,
-            "didChangeWatchedFiles": {"dynamicRegistration": true, "relativePatternSupport": true},
-            "symbol": {"dynamicRegistration": true, "symbolKind": {"valueSet": kinds}},
-            "diagnostics": {"refreshSupport": true}},
-        "textDocument": {
-            "synchronization": {"dynamicRegistration": true, "didSave": true},
-            "definition": {"dynamicRegistration": true, "linkSupport": true},
-            "references": dynamic,
-            "implementation": {"dynamicRegistration": true, "linkSupport": true},
-            "callHierarchy": dynamic,
-            "hover": {"dynamicRegistration": true, "contentFormat": ["markdown", "plaintext"]},
-            "documentSymbol": {"dynamicRegistration": true, "hierarchicalDocumentSymbolSupport": true,
-                "symbolKind": {"valueSet": kinds}, "tagSupport": {"valueSet": [1]}},
-            "publishDiagnostics": {"versionSupport": true, "relatedInformation": true, "tagSupport": {"valueSet": [1, 2]}},
-            "diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": true}},
-        "window": {"workDoneProgress": true},
-    })
 }

@@ -20,7 +20,7 @@ pub(crate) const PAGE_SIZE: usize = 100;
 
 /// A position in a file; the character counts UTF-16 units.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct SourcePosition {
+pub(crate) struct SourcePosition {
     pub path: PathBuf,
     /// Line, from 0.
     pub line: usize,
@@ -223,54 +223,15 @@ pub(crate) fn places_of(files: &[PathBuf], like: &SourcePosition) -> Vec<SourceP
     all.filter(|(_, found)| Some(found) == word.as_ref()).map(|(at, _)| at).collect()
 }
 
-/// The identifiers in the code of a file: words of letters, digits and `_` that do not start with a digit. Comments are excluded as
-/// far as possible without a parser. A file that is not text has none.
+/// The identifiers in the code of a file, with their places.
 pub(crate) fn identifiers(path: &Path) -> Vec<(SourcePosition, String)> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let mut found = Vec::new();
-    let mut in_comment = false;
-    for (line, text) in text.lines().enumerate() {
-        let quotes = text.matches("\"\"\"").count();
-        in_comment = in_comment != (quotes % 2 == 1) || text.contains("/*");
-        let prose = in_comment || quotes > 0 || text.trim_start().starts_with('*');
-        in_comment = in_comment && !text.contains("*/");
-        if !prose {
-            let code = text.split("//").next().unwrap_or_default().split("# ").next().unwrap_or_default();
-            let words = words(code).into_iter();
-            found.extend(words.map(|(character, word)| (SourcePosition { path: path.into(), line, character }, word)));
-        }
-    }
-    found
-}
-
-fn words(code: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
-    let mut word = String::new();
-    let mut character = 0;
-    for letter in code.chars().chain([' ']) {
-        if letter.is_alphanumeric() || letter == '_' {
-            word.push(letter);
-        } else if !word.is_empty() {
-            let units = word.encode_utf16().count();
-            let whole = std::mem::take(&mut word);
-            if !whole.starts_with(char::is_numeric) {
-                found.push((character - units, whole));
-            }
-        }
-        character += letter.len_utf16();
-    }
-    found
+    let found = codeyard_test_support::identifiers::identifiers(path).into_iter();
+    found.map(|of| (SourcePosition { path: path.into(), line: of.line, character: of.character }, of.word)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_of_code_have_utf16_columns() {
-        let found = words("if a_1(2x, 'ü𝄞', b)");
-        assert_eq!(found, vec![(0, "if".into()), (3, "a_1".into()), (12, "ü".into()), (18, "b".into())]);
-    }
 
     #[test]
     fn the_same_seed_gives_the_same_order() {

@@ -3,22 +3,24 @@
 //! It uses none of the product's client, conversion or canonicalization code: messages are plain JSON; lists are sorted,
 //! filtered and converted here as the contract specifies. Only the registry's data (program, options, settings) is shared.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use codeyard_engine::redact::{redact, without_foreign_links};
-use codeyard_lsp::install::{Installer, ProgramStatus};
-use codeyard_lsp::registry::{LanguageIndex, LaunchConfig, LaunchPaths, Registry, ServerSpec};
+use codeyard_lsp::install::Installer;
+use codeyard_lsp::registry::{LanguageIndex, Registry, ServerSpec};
 use codeyard_model::roots::RootSet;
+use codeyard_model::uri::percent_decode;
 use codeyard_projects::{ProjectInference, ProjectMemory, ProjectRequest, RunBuild, prepare};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::bare_process::BareProcess;
 use super::question::Ask;
+use codeyard_test_support::bare_client::{BareLaunch, initialize_params, note_progress, result_for};
 use codeyard_test_support::real_servers::servers_dir;
 
 /// Longest wait for one message.
@@ -38,7 +40,7 @@ pub(crate) struct Bare {
     next_id: u64,
     open: BTreeMap<PathBuf, i64>,
     pushed: BTreeMap<PathBuf, Value>,
-    running: BTreeSet<String>,
+    running: HashSet<String>,
     languages: LanguageIndex,
     _cache: tempfile::TempDir,
 }
@@ -78,27 +80,9 @@ impl Bare {
 
     /// Starts a server that is installed in this servers directory or on the `PATH`.
     pub(crate) fn start_from(servers: &Path, kind: &str, root: &Path, encodings: &[&str]) -> Self {
-        let registry = Registry::builtin();
-        let mut server = registry.servers[kind].clone();
-        if kind == "clangd" {
-            // It would write its index beside the database, into the repository.
-            server.quirks.copy_to_cache = vec!["compile_commands.json".into(), "build/compile_commands.json".into()];
-            server.quirks.copy_args = vec!["--compile-commands-dir={cache}".into()];
-        }
-        let server = &server;
-        let located = Installer::with_servers_dir(servers).locate(kind, server, None);
-        let ProgramStatus::Ready(program) = located else { panic!("{kind}: {located:?}") };
         let cache = tempfile::tempdir().expect("a folder");
-        let places = LaunchPaths {
-            state: cache.path().into(),
-            root: root.into(),
-            cache: cache.path().join("cache"),
-            install: program.install.clone(),
-            bin: program.bin.clone(),
-            checker: program.checker.clone(),
-        };
-        let launch =
-            LaunchConfig::prepare(server, &program.program, &program.args, &program.env, &places).expect("a cache");
+        let launch = BareLaunch::prepare(kind, root, &Installer::with_servers_dir(servers), cache.path());
+        let BareLaunch { server, config: launch, cache: cache_folder } = launch.expect("it is installed");
         #[expect(clippy::disallowed_methods, reason = "the bare server is started without the product")]
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(&launch.env).current_dir(root);
@@ -114,14 +98,14 @@ impl Bare {
             next_id: 0,
             open: BTreeMap::new(),
             pushed: BTreeMap::new(),
-            running: BTreeSet::new(),
-            languages: LanguageIndex::new(&registry),
+            running: HashSet::new(),
+            languages: LanguageIndex::new(&Registry::builtin()),
             _cache: cache,
         };
         let mut options = launch.initialization_options;
         if server.project == Some(ProjectInference::JavaPackages) {
             // Without it the server knows no file below a `pom.xml`, unless it runs the build.
-            let project = eclipse_project(server, root, &places.cache);
+            let project = eclipse_project(&server, root, &cache_folder);
             options.get_or_insert(json!({}))["workspaceFolders"] = project["workspaceFolders"].clone();
         }
         bare.shake_hands(options, encodings);
@@ -129,33 +113,7 @@ impl Bare {
     }
 
     fn shake_hands(&mut self, options: Option<Value>, encodings: &[&str]) {
-        let uri = uri_of(&self.root);
-        let dynamic = json!({"dynamicRegistration": true});
-        let symbols = json!({"dynamicRegistration": true, "hierarchicalDocumentSymbolSupport": true,
-            "symbolKind": {"valueSet": (1..=26).collect::<Vec<u8>>()}, "tagSupport": {"valueSet": [1]}});
-        let capabilities = json!({
-            "general": {"positionEncodings": encodings},
-            "workspace": {"configuration": true, "workspaceFolders": true, "didChangeConfiguration": dynamic,
-                "didChangeWatchedFiles": {"dynamicRegistration": true, "relativePatternSupport": true},
-                "symbol": {"dynamicRegistration": true, "symbolKind": {"valueSet": (1..=26).collect::<Vec<u8>>()}},
-                "diagnostics": {"refreshSupport": true}},
-            "textDocument": {
-                "synchronization": {"dynamicRegistration": true, "didSave": true},
-                "definition": {"dynamicRegistration": true, "linkSupport": true},
-                "implementation": {"dynamicRegistration": true, "linkSupport": true},
-                "references": dynamic,
-                "callHierarchy": dynamic,
-                "hover": {"dynamicRegistration": true, "contentFormat": ["markdown", "plaintext"]},
-                "documentSymbol": symbols,
-                "publishDiagnostics": {"versionSupport": true, "relatedInformation": true, "tagSupport": {"valueSet": [1, 2]}},
-                "diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": true}},
-            "window": {"workDoneProgress": true},
-        });
-        let mut params = json!({"processId": std::process::id(), "rootUri": uri, "rootPath": self.root,
-            "workspaceFolders": [{"uri": uri, "name": "root"}], "capabilities": capabilities});
-        if let Some(options) = options {
-            params["initializationOptions"] = options;
-        }
+        let params = initialize_params(&self.root, &uri_of(&self.root), options, encodings);
         let result = self.request("initialize", &params).expect("initialize succeeds");
         if let Some(encoding) = result["capabilities"]["positionEncoding"].as_str() {
             self.encoding = encoding.into();
@@ -414,14 +372,7 @@ impl Bare {
     fn take(&mut self, message: Value) {
         let params = &message["params"];
         match (message["method"].as_str(), message.get("id")) {
-            (Some("$/progress"), _) => {
-                let token = params["token"].to_string();
-                match params["value"]["kind"].as_str() {
-                    Some("begin") => drop(self.running.insert(token)),
-                    Some("end") => drop(self.running.remove(&token)),
-                    _ => {}
-                }
-            }
+            (Some("$/progress"), _) => note_progress(&mut self.running, params),
             (Some("textDocument/publishDiagnostics"), _) => {
                 let path = params["uri"].as_str().and_then(path_of);
                 let path = path.and_then(|path| fs::canonicalize(path).ok());
@@ -430,33 +381,13 @@ impl Bare {
                 }
             }
             (Some(method), Some(id)) => {
-                let result = self.result(method, params);
+                self.pulls |=
+                    method == "client/registerCapability" && params.to_string().contains("\"textDocument/diagnostic\"");
+                let result = result_for(method, params, &uri_of(&self.root), &self.settings);
                 self.process.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
             }
             _ => {}
         }
-    }
-
-    fn result(&mut self, method: &str, params: &Value) -> Value {
-        match method {
-            "workspace/configuration" => list(&params["items"]).iter().map(|item| self.setting(item)).collect(),
-            "workspace/workspaceFolders" => json!([{"uri": uri_of(&self.root), "name": "root"}]),
-            "client/registerCapability" => {
-                self.pulls |= params.to_string().contains("\"textDocument/diagnostic\"");
-                Value::Null
-            }
-            _ => Value::Null,
-        }
-    }
-
-    fn setting(&self, item: &Value) -> Value {
-        let section = item["section"].as_str().unwrap_or_default();
-        if section.is_empty() {
-            return self.settings.clone();
-        }
-        let direct = self.settings.get(section);
-        let walked = section.split('.').try_fold(&self.settings, |value, key| value.get(key));
-        direct.or(walked).cloned().unwrap_or(Value::Null)
     }
 }
 
@@ -609,21 +540,6 @@ pub(crate) fn uri_of(path: &Path) -> String {
 
 /// The path of a file URI.
 pub(crate) fn path_of(uri: &str) -> Option<PathBuf> {
-    let text = uri.strip_prefix("file://")?.as_bytes();
-    let mut bytes = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let hex = (text[at] == b'%').then(|| std::str::from_utf8(text.get(at + 1..at + 3)?).ok()).flatten();
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                at += 3;
-            }
-            None => {
-                bytes.push(text[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok().map(PathBuf::from)
+    let path = percent_decode(uri.strip_prefix("file://")?.as_bytes());
+    String::from_utf8(path).ok().map(PathBuf::from)
 }

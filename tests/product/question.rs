@@ -1,6 +1,5 @@
 //! Queries about real code, chosen from its identifiers by a fixed seed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -115,40 +114,10 @@ pub(crate) fn source_files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
     files
 }
 
-/// Identifiers in a file's code: words of letters, digits and `_` that don't begin with a digit. It skips comments
-/// as far as possible without a parser.
+/// The identifiers in a file's code.
 pub(crate) fn identifiers(path: &Path) -> Vec<At> {
-    let text = fs::read_to_string(path).expect("UTF-8");
-    let mut found = Vec::new();
-    let mut in_comment = false;
-    for (line, text) in text.lines().enumerate() {
-        let quotes = text.matches("\"\"\"").count();
-        in_comment = in_comment != (quotes % 2 == 1) || text.contains("/*");
-        let prose = in_comment || quotes > 0 || text.trim_start().starts_with('*');
-        if text.contains("*/") {
-            in_comment = false;
-        }
-        if prose {
-            continue;
-        }
-        let code = text.split("//").next().unwrap_or_default().split("# ").next().unwrap_or_default();
-        let mut word = String::new();
-        let mut character = 0;
-        for letter in code.chars().chain([' ']) {
-            if letter.is_alphanumeric() || letter == '_' {
-                word.push(letter);
-            } else if let Some(first) = word.chars().next() {
-                let units = word.encode_utf16().count();
-                if !first.is_numeric() {
-                    let at = At { path: path.into(), line, character: character - units, word: word.clone() };
-                    found.push(at);
-                }
-                word.clear();
-            }
-            character += letter.len_utf16();
-        }
-    }
-    found
+    let found = codeyard_test_support::identifiers::identifiers(path).into_iter();
+    found.map(|of| At { path: path.into(), line: of.line, character: of.character, word: of.word }).collect()
 }
 
 /// A reproducible random generator; the number is its state.

@@ -1,8 +1,11 @@
-//! What the tests of several crates share: real programs and real code, fetched once, git with a fixed author, a commit service.
+//! What the tests of several crates share: real programs and real code, fetched once, git with a fixed author, a commit service,
+//! a client of a bare language server.
 
+pub mod bare_client;
 pub mod commit_service;
 pub mod git;
 pub mod hugo;
+pub mod identifiers;
 pub mod named_test;
 pub mod parts;
 pub mod real_servers;

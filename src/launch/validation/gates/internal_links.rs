@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Edit, Finding, LoadedPage, Scene};
 use crate::artifacts::issue::{GateName, Issue, Severity};
 use crate::markdown::markdown_page::Link;
+use codeyard_model::uri::percent_decode;
 
 /// The findings. `built` are the files of the built site, relative to its top.
 pub(crate) fn run(scene: &Scene<'_>, built: Option<&BTreeSet<String>>) -> Vec<Finding> {
@@ -137,22 +138,7 @@ fn resolved(from: &str, path: &str) -> Option<String> {
 }
 
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    String::from_utf8(percent_decode(text.as_bytes())).unwrap_or_else(|_| text.to_owned())
 }
 
 /// The link leads to the planned page that its text names, or becomes its text.
