@@ -3,12 +3,9 @@
 use serde_json::value::RawValue;
 
 use super::document_position::DocumentPosition;
+use super::one_request::OneRequest;
 use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
-use crate::query::no_answer::ProviderFailure;
-use crate::query::provider::Provider;
-use crate::query::provider_call::{self, RequestContext};
-use crate::query::query_operation::QueryOperation;
 use crate::server::requests::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::documents::document_input::DocumentInput;
@@ -20,7 +17,7 @@ use codeyard_paging::CanonicalResult;
 
 /// `textDocument/definition`.
 #[derive(Debug, Clone)]
-pub(crate) struct DefinitionRequest(DocumentPosition);
+pub(crate) struct DefinitionRequest(pub(super) DocumentPosition);
 
 /// The definition at a position of a document that the server opens only if it `is_opened`.
 pub(crate) fn at(document: DocumentInput, position: Position, is_opened: bool) -> DefinitionRequest {
@@ -46,40 +43,21 @@ impl LspRequest for DefinitionRequest {
 }
 
 /// `goToDefinition`, and the tool `vscode.lsp.definition`.
-pub(super) struct Definition {
-    request: DefinitionRequest,
-    tool: Option<ToolQuery>,
-}
+impl OneRequest for DefinitionRequest {
+    type Tool = Option<ToolQuery>;
 
-impl Definition {
-    pub(super) fn new(at: DocumentPosition, tool: Option<ToolQuery>) -> Self {
-        Self { request: DefinitionRequest(at), tool }
-    }
-}
-
-impl QueryOperation for Definition {
-    type Request = DefinitionRequest;
-    type Answer = Vec<RawLocation>;
-
-    fn request(&self) -> &Self::Request {
-        &self.request
-    }
-
-    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        provider_call::ask(provider, &self.request, context).await
-    }
-
-    fn canonicalise(
+    fn result(
         &self,
-        answers: Vec<Self::Answer>,
+        tool: &Self::Tool,
+        replies: Vec<Self::Reply>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<CanonicalResult, ToolError> {
-        let Some(query) = &self.tool else {
+        let Some(query) = tool else {
             let list =
-                codeyard_canon::locations(answers.concat(), &mut context.recorder, MAX_RAW_ITEMS, MAX_RAW_ITEMS)?;
+                codeyard_canon::locations(replies.concat(), &mut context.recorder, MAX_RAW_ITEMS, MAX_RAW_ITEMS)?;
             return Ok(CanonicalResult::definition(list, context.take_notes(), context.limits.max_items_nonpaged));
         };
-        let found = context.locations(answers)?;
+        let found = context.locations(replies)?;
         Ok(query.result(found, context))
     }
 }

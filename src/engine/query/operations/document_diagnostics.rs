@@ -2,11 +2,8 @@
 
 use serde_json::value::RawValue;
 
+use super::one_request::OneRequest;
 use crate::query::canonicalise::context::CanonicalContext;
-use crate::query::no_answer::ProviderFailure;
-use crate::query::provider::Provider;
-use crate::query::provider_call::{self, RequestContext};
-use crate::query::query_operation::QueryOperation;
 use crate::server::requests::request::{Exchange, LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError, DocumentDiagnosticReport};
 use codeyard_lsp::documents::document_input::DocumentInput;
@@ -52,37 +49,19 @@ impl LspRequest for DocumentDiagnosticsRequest {
 }
 
 /// The tool `vscode.lsp.diagnostics.document`.
-pub(super) struct DocumentDiagnostics {
-    request: DocumentDiagnosticsRequest,
-}
+impl OneRequest for DocumentDiagnosticsRequest {
+    type Tool = ();
 
-impl DocumentDiagnostics {
-    pub(super) fn new(document: DocumentInput) -> Self {
-        Self { request: DocumentDiagnosticsRequest(document) }
-    }
-}
-
-impl QueryOperation for DocumentDiagnostics {
-    type Request = DocumentDiagnosticsRequest;
-    type Answer = Vec<RawFileDiagnostics>;
-
-    fn request(&self) -> &Self::Request {
-        &self.request
-    }
-
-    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        provider_call::ask(provider, &self.request, context).await
-    }
-
-    fn canonicalise(
+    fn result(
         &self,
-        answers: Vec<Self::Answer>,
+        (): &(),
+        replies: Vec<Self::Reply>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<CanonicalResult, ToolError> {
-        let uri = &self.request.0.source.uri;
+        let uri = &self.0.source.uri;
         let is_own =
             |file: &RawFileDiagnostics| matches!(context.gate.admit(&file.uri), UriAdmission::Inside(of) if of == *uri);
-        let files: Vec<_> = answers.into_iter().flatten().filter(is_own).collect();
+        let files: Vec<_> = replies.into_iter().flatten().filter(is_own).collect();
         let cleaned = files.into_iter().flat_map(|file| context.cleaned(file).diagnostics);
         let list = codeyard_canon::diagnostics(uri, cleaned.collect());
         let max = context.limits.max_items_nonpaged;

@@ -2,16 +2,14 @@
 
 use serde_json::value::RawValue;
 
+use super::one_request::OneRequest;
 use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
-use crate::query::no_answer::ProviderFailure;
-use crate::query::provider::Provider;
-use crate::query::provider_call::{self, RequestContext};
-use crate::query::query_operation::QueryOperation;
 use crate::server::requests::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_lsp::methods::{self, DocumentParams};
+use codeyard_model::answer::DeclaredSymbols;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::MAX_RAW_ITEMS;
 use codeyard_model::lsp_items::LspItems;
@@ -40,44 +38,40 @@ impl LspRequest for DocumentSymbolsRequest {
     }
 }
 
-/// `documentSymbol`, whose symbols keep their children, and the tool `vscode.lsp.documentSymbols`.
-pub(super) struct DocumentSymbols {
-    request: DocumentSymbolsRequest,
-    tool: Option<ToolQuery>,
+/// What the symbols of a document are listed for.
+pub(super) enum SymbolsTool {
+    /// `documentSymbol`, whose symbols keep their children.
+    Lsp(ToolQuery),
+    /// The tool `vscode.lsp.documentSymbols`.
+    LspV1,
+    /// Confirming rows of the code index; no tool lists these. A fallback is never asked.
+    Confirmation,
 }
 
-impl DocumentSymbols {
-    pub(super) fn new(document: DocumentInput, tool: Option<ToolQuery>) -> Self {
-        Self { request: DocumentSymbolsRequest(document), tool }
-    }
-}
+impl OneRequest for DocumentSymbolsRequest {
+    type Tool = SymbolsTool;
 
-impl QueryOperation for DocumentSymbols {
-    type Request = DocumentSymbolsRequest;
-    type Answer = Vec<RawDocumentSymbol>;
-
-    fn request(&self) -> &Self::Request {
-        &self.request
-    }
-
-    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        provider_call::ask(provider, &self.request, context).await
-    }
-
-    fn canonicalise(
+    fn result(
         &self,
-        answers: Vec<Self::Answer>,
+        tool: &Self::Tool,
+        replies: Vec<Self::Reply>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<CanonicalResult, ToolError> {
-        let symbols = answers.into_iter().flatten().collect();
-        let Some(query) = &self.tool else {
-            let list = codeyard_canon::document_symbols(&self.request.0.source.uri, symbols, MAX_RAW_ITEMS)?;
-            return Ok(CanonicalResult::document_symbols(
-                list,
-                context.take_notes(),
-                context.limits.max_items_nonpaged,
-            ));
-        };
-        Ok(query.result(LspItems::Outline(codeyard_canon::outline(symbols, MAX_RAW_ITEMS)?), context))
+        let symbols = replies.into_iter().flatten().collect();
+        Ok(match tool {
+            SymbolsTool::Lsp(query) => {
+                query.result(LspItems::Outline(codeyard_canon::outline(symbols, MAX_RAW_ITEMS)?), context)
+            }
+            SymbolsTool::LspV1 => {
+                let list = codeyard_canon::document_symbols(&self.0.source.uri, symbols, MAX_RAW_ITEMS)?;
+                let max = context.limits.max_items_nonpaged;
+                CanonicalResult::document_symbols(list, context.take_notes(), max)
+            }
+            SymbolsTool::Confirmation => {
+                let symbols = codeyard_canon::outline(symbols, MAX_RAW_ITEMS)?.into();
+                let by = context.answered_by.clone().ok_or_else(ToolError::internal)?;
+                CanonicalResult::Declarations(DeclaredSymbols { by, symbols }, context.take_notes())
+            }
+        })
     }
 }

@@ -3,12 +3,9 @@
 use serde_json::value::RawValue;
 
 use super::document_position::DocumentPosition;
+use super::one_request::OneRequest;
 use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
-use crate::query::no_answer::ProviderFailure;
-use crate::query::provider::Provider;
-use crate::query::provider_call::{self, RequestContext};
-use crate::query::query_operation::QueryOperation;
 use crate::server::requests::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::documents::document_input::DocumentInput;
@@ -20,7 +17,7 @@ use codeyard_paging::CanonicalResult;
 
 /// `textDocument/hover`.
 #[derive(Debug, Clone)]
-pub(super) struct HoverRequest(DocumentPosition);
+pub(super) struct HoverRequest(pub(super) DocumentPosition);
 
 impl LspRequest for HoverRequest {
     const METHOD: &'static str = methods::HOVER;
@@ -41,39 +38,21 @@ impl LspRequest for HoverRequest {
 }
 
 /// `hover`, and the tool `vscode.lsp.hover`. The operation joins the hovers of several servers.
-pub(super) struct Hover {
-    request: HoverRequest,
-    tool: Option<ToolQuery>,
-}
-
-impl Hover {
-    pub(super) fn new(at: DocumentPosition, tool: Option<ToolQuery>) -> Self {
-        Self { request: HoverRequest(at), tool }
-    }
-}
-
-impl QueryOperation for Hover {
-    type Request = HoverRequest;
-    type Answer = Option<hover::Hover>;
+impl OneRequest for HoverRequest {
+    type Tool = Option<ToolQuery>;
 
     const IN_MEMORY: bool = true;
 
-    fn request(&self) -> &Self::Request {
-        &self.request
-    }
-
-    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        provider_call::ask(provider, &self.request, context).await
-    }
-
-    fn canonicalise(
+    fn result(
         &self,
-        answers: Vec<Self::Answer>,
+        tool: &Self::Tool,
+        replies: Vec<Self::Reply>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<CanonicalResult, ToolError> {
-        let hovers = context.visible_hovers(answers);
-        let Some(query) = &self.tool else {
-            return Ok(CanonicalResult::hover(codeyard_canon::hover(hovers), context.take_notes()));
+        let hovers = context.visible_hovers(replies);
+        let Some(query) = tool else {
+            let (hover, truncated) = codeyard_canon::hover(hovers);
+            return Ok(CanonicalResult::hover(hover, truncated, context.take_notes()));
         };
         let (hover, truncated) = codeyard_canon::markup(hovers);
         context.notes.truncated = truncated;

@@ -3,12 +3,9 @@
 use serde_json::value::RawValue;
 
 use super::document_position::DocumentPosition;
+use super::one_request::OneRequest;
 use super::tool_query::ToolQuery;
 use crate::query::canonicalise::context::CanonicalContext;
-use crate::query::no_answer::ProviderFailure;
-use crate::query::provider::Provider;
-use crate::query::provider_call::{self, RequestContext};
-use crate::query::query_operation::QueryOperation;
 use crate::server::requests::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::documents::document_input::DocumentInput;
@@ -19,7 +16,7 @@ use codeyard_paging::CanonicalResult;
 
 /// `textDocument/implementation`.
 #[derive(Debug, Clone)]
-pub(super) struct ImplementationRequest(DocumentPosition);
+pub(super) struct ImplementationRequest(pub(super) DocumentPosition);
 
 impl LspRequest for ImplementationRequest {
     const METHOD: &'static str = methods::IMPLEMENTATION;
@@ -40,35 +37,16 @@ impl LspRequest for ImplementationRequest {
 }
 
 /// `goToImplementation`.
-pub(super) struct Implementation {
-    request: ImplementationRequest,
-    tool: ToolQuery,
-}
+impl OneRequest for ImplementationRequest {
+    type Tool = ToolQuery;
 
-impl Implementation {
-    pub(super) fn new(at: DocumentPosition, tool: ToolQuery) -> Self {
-        Self { request: ImplementationRequest(at), tool }
-    }
-}
-
-impl QueryOperation for Implementation {
-    type Request = ImplementationRequest;
-    type Answer = Vec<RawLocation>;
-
-    fn request(&self) -> &Self::Request {
-        &self.request
-    }
-
-    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
-        provider_call::ask(provider, &self.request, context).await
-    }
-
-    fn canonicalise(
+    fn result(
         &self,
-        answers: Vec<Self::Answer>,
+        tool: &Self::Tool,
+        replies: Vec<Self::Reply>,
         context: &mut CanonicalContext<'_>,
     ) -> Result<CanonicalResult, ToolError> {
-        let found = context.locations(answers)?;
-        Ok(self.tool.result(found, context))
+        let found = context.locations(replies)?;
+        Ok(tool.result(found, context))
     }
 }

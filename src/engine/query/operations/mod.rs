@@ -6,7 +6,6 @@
 //! server lists its entries doesn't change the result.
 
 mod call_hierarchy;
-mod declarations;
 pub(crate) mod definition;
 pub(crate) mod document_diagnostics;
 mod document_position;
@@ -14,6 +13,7 @@ mod document_symbols;
 mod hover;
 mod implementation;
 mod incoming_calls;
+mod one_request;
 mod outgoing_calls;
 mod prepare_call_hierarchy;
 pub(crate) mod references;
@@ -23,16 +23,16 @@ mod workspace_symbols;
 
 use std::sync::Arc;
 
-use self::declarations::Declarations;
-use self::definition::Definition;
-use self::document_diagnostics::DocumentDiagnostics;
+use self::call_hierarchy::PrepareRequest;
+use self::definition::DefinitionRequest;
+use self::document_diagnostics::DocumentDiagnosticsRequest;
 use self::document_position::DocumentPosition;
-use self::document_symbols::DocumentSymbols;
-use self::hover::Hover;
-use self::implementation::Implementation;
+use self::document_symbols::{DocumentSymbolsRequest, SymbolsTool};
+use self::hover::HoverRequest;
+use self::implementation::ImplementationRequest;
 use self::incoming_calls::IncomingCalls;
+use self::one_request::OneRequestOperation as OneRequest;
 use self::outgoing_calls::OutgoingCalls;
-use self::prepare_call_hierarchy::PrepareCallHierarchy;
 use self::references::References;
 use self::tool_query::ToolQuery;
 use self::workspace_diagnostics::WorkspaceDiagnostics;
@@ -56,19 +56,29 @@ pub(crate) fn dispatch<H: OperationHandler>(
     use GatherPolicy::{AllOrNone, EveryServer, First};
     let at = |document: DocumentInput, position: &Position| DocumentPosition::new(document, *position);
     Some(match query {
-        Query::Definition { position, .. } => handler.handle(First, Definition::new(at(document?, position), None)),
+        Query::Definition { position, .. } => {
+            handler.handle(First, OneRequest::new(DefinitionRequest(at(document?, position)), None))
+        }
         Query::References { position, include_declaration, .. } => {
             handler.handle(First, References::new(at(document?, position), *include_declaration, None))
         }
-        Query::Hover { position, .. } => handler.handle(First, Hover::new(at(document?, position), None)),
-        Query::DocumentSymbols { .. } => handler.handle(First, DocumentSymbols::new(document?, None)),
+        Query::Hover { position, .. } => {
+            handler.handle(First, OneRequest::new(HoverRequest(at(document?, position)), None))
+        }
+        Query::DocumentSymbols { .. } => handler.handle(First, symbols(document?, SymbolsTool::LspV1)),
         Query::WorkspaceSymbols { query, .. } => handler.handle(EveryServer, WorkspaceSymbols::new(query, None)),
-        Query::DocumentDiagnostics { .. } => handler.handle(AllOrNone, DocumentDiagnostics::new(document?)),
+        Query::DocumentDiagnostics { .. } => {
+            handler.handle(AllOrNone, OneRequest::new(DocumentDiagnosticsRequest(document?), ()))
+        }
         Query::WorkspaceDiagnostics { .. } => handler.handle(EveryServer, WorkspaceDiagnostics::new()),
-        Query::Declarations { .. } => handler.handle(First, Declarations::new(document?)),
+        Query::Declarations { .. } => handler.handle(First, symbols(document?, SymbolsTool::Confirmation)),
         Query::Lsp(query) => return dispatch_tool(query, document, handler),
         Query::Code(_) | Query::Launch(_) => return None,
     })
+}
+
+fn symbols(document: DocumentInput, tool: SymbolsTool) -> OneRequest<DocumentSymbolsRequest> {
+    OneRequest::new(DocumentSymbolsRequest(document), tool)
 }
 
 /// Passes the operation of a query of the tool `lsp` to `handler`; `None` as in [`dispatch`].
@@ -81,16 +91,20 @@ fn dispatch_tool<H: OperationHandler>(
     let tool = ToolQuery(query.clone());
     let at = |document: Option<DocumentInput>| Some(DocumentPosition::new(document?, query.subject.position()?));
     Some(match query.operation {
-        Operation::GoToDefinition => handler.handle(policy, Definition::new(at(document)?, Some(tool))),
+        Operation::GoToDefinition => {
+            handler.handle(policy, OneRequest::new(DefinitionRequest(at(document)?), Some(tool)))
+        }
         Operation::FindReferences => handler.handle(policy, References::new(at(document)?, true, Some(tool))),
-        Operation::Hover => handler.handle(policy, Hover::new(at(document)?, Some(tool))),
-        Operation::DocumentSymbol => handler.handle(policy, DocumentSymbols::new(document?, Some(tool))),
+        Operation::Hover => handler.handle(policy, OneRequest::new(HoverRequest(at(document)?), Some(tool))),
+        Operation::DocumentSymbol => handler.handle(policy, symbols(document?, SymbolsTool::Lsp(tool))),
         Operation::WorkspaceSymbol => {
             let QuerySubject::Name(name) = &query.subject else { return None };
             handler.handle(policy, WorkspaceSymbols::new(name, Some(tool)))
         }
-        Operation::GoToImplementation => handler.handle(policy, Implementation::new(at(document)?, tool)),
-        Operation::PrepareCallHierarchy => handler.handle(policy, PrepareCallHierarchy::new(at(document)?, tool)),
+        Operation::GoToImplementation => {
+            handler.handle(policy, OneRequest::new(ImplementationRequest(at(document)?), tool))
+        }
+        Operation::PrepareCallHierarchy => handler.handle(policy, OneRequest::new(PrepareRequest(at(document)?), tool)),
         Operation::IncomingCalls => handler.handle(policy, IncomingCalls::new(at(document)?, tool)),
         Operation::OutgoingCalls => handler.handle(policy, OutgoingCalls::new(at(document)?, tool)),
     })

@@ -6,7 +6,6 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::call_hierarchy::{CallsAnswer, PrepareRequest, ServerFunction};
-use super::document_diagnostics::DocumentDiagnosticsRequest;
 use super::incoming_calls::Callers;
 use super::workspace_diagnostics::WorkspaceDiagnosticsRequest;
 use super::workspace_symbols::WorkspaceSymbolsRequest;
@@ -64,7 +63,7 @@ impl Folder {
     /// The canonical result of one answer to `operation`.
     fn canonical<O: QueryOperation>(&self, query: &GatedQuery, operation: &O, answer: O::Answer) -> Canonicalised {
         let collected = Collected::complete(vec![answer], Vec::new());
-        canonicalise(operation, query, &self.gate, &Limits::default(), collected, (1, AnswerScope::Project)).unwrap()
+        canonicalise(operation, query, &self.gate, &Limits::default(), collected, 1, AnswerScope::Project).unwrap()
     }
 }
 
@@ -211,7 +210,7 @@ fn the_first_request_of_calls_prepares_the_hierarchy() {
 
 #[test]
 fn positions_are_sent_in_the_encoding_of_the_server() {
-    let hover = Hover::new(DocumentPosition::new(any_document(), AT_CALL), None);
+    let hover = OneRequest::new(HoverRequest(DocumentPosition::new(any_document(), AT_CALL)), None);
     let character = |encoding| {
         let session = SessionView { encoding, diagnostics_identifier: None };
         serde_json::to_value(hover.request().params(&session)).unwrap()["position"]["character"].clone()
@@ -259,7 +258,7 @@ fn a_function_without_calls_is_a_target() {
         assert_eq!(callers.entries(), entries);
         assert_eq!(IncomingCalls::has_target(&callers), has_target);
     }
-    assert!(!Definition::has_target(&vec![]));
+    assert!(!OneRequest::<DefinitionRequest>::has_target(&vec![]));
 }
 
 #[test]
@@ -323,7 +322,7 @@ fn a_report_on_the_workspace_leaves_out_unchanged_documents() {
 #[test]
 fn diagnostics_of_a_document_have_no_other_files_and_no_foreign_paths() {
     let folder = Folder::new();
-    let operation = DocumentDiagnostics::new(folder.document());
+    let operation = OneRequest::new(DocumentDiagnosticsRequest(folder.document()), ());
     let read = |message: &str| {
         let report = raw(json!({"kind": "full", "items": [diagnostic(message)]}));
         operation.request().decode(&report).unwrap().remove(0).diagnostics
@@ -349,7 +348,7 @@ fn locations_are_deduplicated_and_those_outside_the_roots_are_counted() {
     let answer = vec![at(uri, 3), at("file:///usr/lib/x.py", 0), at(uri, 1), at(uri, 3)];
     let query = tool_query(Operation::GoToDefinition);
     let at = DocumentPosition::new(folder.document(), AT_CALL);
-    let operation = Definition::new(at, Some(ToolQuery(query.clone())));
+    let operation = OneRequest::new(DefinitionRequest(at), Some(ToolQuery(query.clone())));
     let Canonicalised { result, observed, outside } = folder.canonical(&Query::Lsp(query), &operation, answer);
     let CanonicalResult::Lsp(result) = result else { panic!("{result:?}") };
     let LspItems::Locations(locations) = &result.found else { panic!("{result:?}") };
