@@ -12,7 +12,7 @@ use futures::FutureExt;
 
 use crate::limits::{MAX_PLAN_JOBS, MAX_REMEMBERED_PLANS};
 use crate::query::gather::is_symbol_search;
-use crate::query::plan::{self, Choice, Plan, PlanResult};
+use crate::query::plan::{self, Choice, Plan, PlanContext, PlanResult};
 use crate::server::program::programs::PendingLookup;
 use crate::status::server_state::{CRASHED, Unavailable};
 use crate::workspace::actor::Workspace;
@@ -52,21 +52,22 @@ impl Workspace {
         let language = self.setup.servers.index.language_of(&path).unwrap_or_default().to_owned();
         let folder = path.parent().map(PathBuf::from).unwrap_or_default();
         let key = PlanKey { file: Some((folder, language)), linters };
-        if let Some(plan) = self.kept_plan(&key, since) {
-            return plan;
-        }
-        let setup = self.setup.clone();
-        let separated = self.separated.clone();
-        let slot = self.slot.clone();
-        self.make_plan(key, move || {
-            let files = slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-            plan::plan_for_file(setup.plan_context(&separated), &path, &files, linters)
-        })
+        self.kept_or_new_plan(key, since, move |context, files| plan::plan_for_file(context, &path, files, linters))
     }
 
     /// The plan of the whole workspace, with or without linters.
     pub(super) fn plan_workspace(&mut self, linters: bool, since: Option<u64>) -> PlanResult<Arc<Plan>> {
         let key = PlanKey { file: None, linters };
+        self.kept_or_new_plan(key, since, move |context, files| plan::plan_for_workspace(context, files, linters))
+    }
+
+    /// The plan of a key as it is kept, or as `make` makes it of the source files.
+    fn kept_or_new_plan(
+        &mut self,
+        key: PlanKey,
+        since: Option<u64>,
+        make: impl FnOnce(PlanContext<'_>, &[PathBuf]) -> PlanResult + Send + 'static,
+    ) -> PlanResult<Arc<Plan>> {
         if let Some(plan) = self.kept_plan(&key, since) {
             return plan;
         }
@@ -75,7 +76,7 @@ impl Workspace {
         let slot = self.slot.clone();
         self.make_plan(key, move || {
             let files = slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-            plan::plan_for_workspace(setup.plan_context(&separated), &files, linters)
+            make(setup.plan_context(&separated), &files)
         })
     }
 

@@ -487,24 +487,7 @@ impl Yard {
 
     /// A call as the transport creates it, for tests that change it before it runs.
     pub(crate) fn tool_call(&self, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
-        ToolCall {
-            endpoint: Endpoint {
-                workspace: WorkspaceName::new(workspace),
-                group: GroupName::of_endpoint(workspace),
-                catalogs: Arc::from(["lsp-v1".to_owned()]),
-            },
-            principal: Principal::local(),
-            tool: tool.to_owned(),
-            arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
-            progress: None,
-            prompts: None,
-            input: None,
-            revision: codeyard_protocol::revision::Revision::DEFAULT,
-            trace: TraceContext::default(),
-            request_id_text: "1".into(),
-            session: None,
-            transport: TransportKind::Pipe,
-        }
+        tool_call(workspace, "lsp-v1", tool, arguments)
     }
 
     /// Runs a call that the test created.
@@ -643,5 +626,27 @@ where
 {
     fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> {
         (self.0)(spec)
+    }
+}
+
+/// The call of a tool at the endpoint of a workspace or a group, as the transport creates it.
+pub(crate) fn tool_call(workspace: &str, catalog: &str, tool: &str, arguments: Value) -> ToolCall {
+    ToolCall {
+        endpoint: Endpoint {
+            workspace: WorkspaceName::new(workspace),
+            group: GroupName::of_endpoint(workspace),
+            catalogs: Arc::from([catalog.to_owned()]),
+        },
+        principal: Principal::local(),
+        tool: tool.to_owned(),
+        arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
+        progress: None,
+        prompts: None,
+        input: None,
+        revision: codeyard_protocol::revision::Revision::DEFAULT,
+        trace: TraceContext::default(),
+        request_id_text: "1".into(),
+        session: None,
+        transport: TransportKind::Pipe,
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::ids::{GroupName, WorkspaceName};
+use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, WorkspaceConfig};
 use codeyard_engine::server::program::programs::{Locate, Program, Programs};
 use codeyard_engine::status::server_state::Unavailable;
@@ -12,7 +12,7 @@ use codeyard_engine::supervisor::engine::{Engine, EngineParts};
 use codeyard_engine::supervisor::messages::Condition;
 use codeyard_engine::workspace::setup::EngineShared;
 use codeyard_gateway::router::Gateway;
-use codeyard_gateway::service::{Endpoint, Principal, Service, ToolCall, ToolReply, TraceContext, TransportKind};
+use codeyard_gateway::service::{Service, ToolReply};
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::registry::ServerSpec;
 use codeyard_process::launch::{LaunchSpec, Launcher};
@@ -20,7 +20,6 @@ use codeyard_state::StateDir;
 use codeyard_telemetry::{Counts, Telemetry};
 use futures::future::join;
 use parking_lot::{Condvar, Mutex};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -89,26 +88,7 @@ fn call(
     tool: &str,
     arguments: Value,
 ) -> impl Future<Output = ToolReply> + Send + use<> {
-    let endpoint = Endpoint {
-        workspace: WorkspaceName::new(workspace),
-        group: GroupName::of_endpoint(workspace),
-        catalogs: Arc::from([catalog.to_owned()]),
-    };
-    let call = ToolCall {
-        endpoint,
-        principal: Principal::local(),
-        tool: tool.to_owned(),
-        arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
-        progress: None,
-        prompts: None,
-        input: None,
-        revision: codeyard_protocol::revision::Revision::DEFAULT,
-        trace: TraceContext::default(),
-        request_id_text: "1".into(),
-        session: None,
-        transport: TransportKind::Pipe,
-    };
-    gateway.call(call)
+    gateway.call(tool_call(workspace, catalog, tool, arguments))
 }
 
 async fn hover(gateway: &Gateway, workspace: &str, site: &Site, file: &str) -> ToolReply {

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use codeyard_base::ids::WorkspaceName;
-use codeyard_gateway::service::{Endpoint, Principal, ToolCall, ToolReply, TraceContext, TransportKind};
+use codeyard_gateway::service::{ToolCall, ToolReply};
 use codeyard_model::error::ErrorCode;
 use codeyard_model::operation::{Operation, OperationInput};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::engine::harness::tool_call;
 use crate::sim::language::{Asked, Lsp, describe_call, describe_function};
 use crate::sim::profile::Profile;
 use crate::sim::site::Site;
@@ -179,24 +178,8 @@ pub(crate) fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, numb
         Some((tool, _)) => (tool, "agent"),
         None => (tool, "lsp-v1"),
     };
-    ToolCall {
-        endpoint: Endpoint {
-            workspace: WorkspaceName::new(&format!("w{workspace}")),
-            group: None,
-            catalogs: Arc::from([catalog.to_owned()]),
-        },
-        principal: Principal::local(),
-        tool: tool.to_owned(),
-        arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
-        progress: None,
-        prompts: None,
-        input: None,
-        revision: codeyard_protocol::revision::Revision::DEFAULT,
-        trace: TraceContext::default(),
-        request_id_text: number.to_string(),
-        session: None,
-        transport: TransportKind::Pipe,
-    }
+    let call = tool_call(&format!("w{workspace}"), catalog, tool, arguments.clone());
+    ToolCall { request_id_text: number.to_string(), ..call }
 }
 
 /// Code and details of a failed call.
