@@ -17,20 +17,21 @@ fn write(value: &Value, text: &mut String) {
         Value::Object(map) => {
             let mut keys: Vec<&String> = map.keys().collect();
             keys.sort_unstable();
-            write_joined(text, ('{', '}'), keys.into_iter(), |key, text| {
+            write_joined(text, '{', '}', keys.into_iter(), |key, text| {
                 text.push_str(&scalar(&Value::String(key.clone())));
                 text.push(':');
                 write(&map[key], text);
             });
         }
-        Value::Array(items) => write_joined(text, ('[', ']'), items.iter(), write),
+        Value::Array(items) => write_joined(text, '[', ']', items.iter(), write),
         other => text.push_str(&scalar(other)),
     }
 }
 
 fn write_joined<T>(
     text: &mut String,
-    (open, close): (char, char),
+    open: char,
+    close: char,
     items: impl Iterator<Item = T>,
     mut each: impl FnMut(T, &mut String),
 ) {

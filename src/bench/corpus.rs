@@ -27,7 +27,7 @@ const TSCONFIG: &str = r#"{"compilerOptions": {"target": "es2020", "module": "es
 
 /// A language that can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Language {
+pub(crate) struct Language {
     /// The kind of its server.
     pub kind: &'static str,
     pub endings: &'static [&'static str],
@@ -51,7 +51,7 @@ pub(crate) const LANGUAGES: [Language; 3] = [
 
 /// A repository to measure on.
 #[derive(Debug, Clone)]
-pub struct Corpus {
+pub(crate) struct Corpus {
     /// Name in the tables.
     pub name: String,
     /// Canonical path of the root.
@@ -64,7 +64,7 @@ pub struct Corpus {
 impl Corpus {
     /// A repository of the user. `kind` selects the language; without it, the language with the most files. If no language server is
     /// needed, the repository may have no files of a known language.
-    pub fn of_path(path: &Path, kind: Option<&str>, needs_server: bool) -> Result<Self, Failure> {
+    pub(crate) fn of_path(path: &Path, kind: Option<&str>, needs_server: bool) -> Result<Self, Failure> {
         let root = path.canonicalize();
         let root = root.map_err(|error| {
             Failure::missing(format!("cannot read {}: {error}; pass the path of a repository", path.display()))
@@ -83,7 +83,7 @@ impl Corpus {
     }
 
     /// A public repository: fetched into `kept` if missing, and copied into `scratch`.
-    pub async fn fetch(name: CorpusName, kept: &Path, scratch: &Scratch) -> Result<Self, Failure> {
+    pub(crate) async fn fetch(name: CorpusName, kept: &Path, scratch: &Scratch) -> Result<Self, Failure> {
         let (folder, language) = match name {
             CorpusName::Django => (format!("django-{DJANGO}"), LANGUAGES[0]),
             CorpusName::Rxjs => (format!("rxjs-{RXJS}"), LANGUAGES[1]),
@@ -122,17 +122,17 @@ impl Corpus {
     }
 
     /// Whether it is measured without a language server: clangd cannot read the kernel before it is built.
-    pub fn is_without_server(&self) -> bool {
+    pub(crate) fn is_without_server(&self) -> bool {
         self.name == LINUX
     }
 
     /// A generated repository: `target` is declared once and used `uses` times in each of `files` files.
-    pub fn generated(language: Language, files: usize, uses: usize, scratch: &Scratch) -> Result<Self, Failure> {
+    pub(crate) fn generated(language: Language, files: usize, uses: usize, scratch: &Scratch) -> Result<Self, Failure> {
         Self::generated_in(scratch.folder("generated")?, language, files, uses)
     }
 
     /// The same for all languages in one folder: a corpus for each.
-    pub fn generated_mixed(files: usize, uses: usize, scratch: &Scratch) -> Result<Vec<Self>, Failure> {
+    pub(crate) fn generated_mixed(files: usize, uses: usize, scratch: &Scratch) -> Result<Vec<Self>, Failure> {
         let root = scratch.folder("mixed")?;
         LANGUAGES.iter().map(|language| Self::generated_in(root.clone(), *language, files, uses)).collect()
     }
@@ -149,7 +149,7 @@ impl Corpus {
     }
 
     /// The position where a generated repository declares `target`.
-    pub fn declaration(&self) -> SourcePosition {
+    pub(crate) fn declaration(&self) -> SourcePosition {
         let (name, character) = match self.language.kind {
             "ty" => ("hub.py", 4),
             "typescript" => ("hub.ts", 16),
@@ -159,12 +159,12 @@ impl Corpus {
     }
 
     /// Path and text of another file of a generated repository that uses `target` `uses` times.
-    pub fn user(&self, name: &str, uses: usize) -> (PathBuf, String) {
+    pub(crate) fn user(&self, name: &str, uses: usize) -> (PathBuf, String) {
         (self.root.join(format!("{name}.{}", self.language.endings[0])), user_text(self.language, name, uses))
     }
 
     /// The position of the `nth` use in the `user`-th file of a generated repository.
-    pub fn use_at(&self, user: usize, nth: usize) -> SourcePosition {
+    pub(crate) fn use_at(&self, user: usize, nth: usize) -> SourcePosition {
         let name = user_name(user);
         let character = if self.language.kind == "clangd" { user_prefix(&name, nth).len() } else { 0 };
         SourcePosition {

@@ -245,15 +245,16 @@ impl Bench {
 
 /// A figure of a corpus and a scenario. `bare` is the value of the bare side, if it was measured.
 pub fn figure(
-    corpus: &Corpus,
+    corpus: &str,
     scenario: Scenario,
     what: impl Into<String>,
-    (bare, codeyard): (Option<f64>, f64),
+    bare: Option<f64>,
+    codeyard: f64,
     target: Option<Target>,
     notes: impl Into<String>,
 ) -> Figure {
     Figure {
-        corpus: corpus.name.clone(),
+        corpus: corpus.to_owned(),
         scenario: scenario.name(),
         what: what.into(),
         bare,

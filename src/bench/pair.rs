@@ -139,7 +139,7 @@ impl ServerPair {
         asks: &[BenchQuestion],
     ) -> Result<PairOutcome, Failure> {
         let block = (asks.len() / 40).clamp(clients * 4, 200.max(clients * 8));
-        self.run_blocks(bench, clients, asks, (block, bench.time())).await
+        self.run_blocks(bench, clients, asks, block, bench.time()).await
     }
 
     /// The same with a given block size and time limit of the slower side.
@@ -148,7 +148,8 @@ impl ServerPair {
         bench: &Bench,
         clients: usize,
         asks: &[BenchQuestion],
-        (block, limit): (usize, Duration),
+        block: usize,
+        limit: Duration,
     ) -> Result<PairOutcome, Failure> {
         let mut outcome = PairOutcome::default();
         let mut connections = self.served.clients(&self.corpus, clients).await?;
@@ -171,7 +172,7 @@ impl ServerPair {
             let errors = outcome.errors.values().sum::<u64>();
             self.asked.borrow_mut().extend_from_slice(asks);
             for ((ask, bare), ours) in asks.iter().zip(bare).zip(ours) {
-                self.take(bench, &mut outcome, (ask, bare, ours)).await;
+                self.take(bench, &mut outcome, ask, bare, ours).await;
             }
             // A block with errors does not count: a call that fails early is not a fast call.
             if asks.len() == block && outcome.errors.values().sum::<u64>() == errors {
@@ -203,7 +204,9 @@ impl ServerPair {
         &self,
         bench: &Bench,
         outcome: &mut PairOutcome,
-        (ask, bare, ours): (&BenchQuestion, CallSample, CallSample),
+        ask: &BenchQuestion,
+        bare: CallSample,
+        ours: CallSample,
     ) {
         outcome.bare.add(bare.took);
         outcome.ours.add(ours.took);
@@ -216,7 +219,7 @@ impl ServerPair {
             Comparison::Same => outcome.compared += 1,
             Comparison::Failed(code) => *outcome.errors.entry(code).or_default() += 1,
             Comparison::Incomparable => {}
-            Comparison::Different(_) if self.is_nondeterministic(bench, ask, (&bare, &ours)).await => {
+            Comparison::Different(_) if self.is_nondeterministic(bench, ask, &bare, &ours).await => {
                 outcome.nondeterministic += 1
             }
             Comparison::Different(how) => {
@@ -233,7 +236,8 @@ impl ServerPair {
         &self,
         bench: &Bench,
         ask: &BenchQuestion,
-        (bare, ours): (&CallSample, &CallSample),
+        bare: &CallSample,
+        ours: &CallSample,
     ) -> bool {
         let (Ok(bare), Ok(ours)) = (&bare.body, &ours.body) else { return false };
         let asked = self.asked.borrow().clone();

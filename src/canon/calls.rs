@@ -39,7 +39,7 @@ struct CallEntry {
 /// The canonical list of functions. CAP_EXCEEDED for more than `max` distinct ones.
 pub fn call_items(raw: Vec<RawCallItem>, gate: &mut dyn UriGate, max: usize) -> Result<Canonical<CallItem>, ToolError> {
     let (entries, outside) = admit_entries(raw.into_iter().map(entry), gate, max, max)?;
-    Ok(Canonical { items: entries.into_iter().map(item).collect(), outside })
+    Ok(Canonical { items: entries.into_iter().map(|(uri, entry)| item(uri, entry)).collect(), outside })
 }
 
 /// The canonical list of callers or callees with the ranges of the calls. CAP_EXCEEDED for more than `max` distinct ones.
@@ -56,7 +56,7 @@ pub fn calls(
     let (entries, outside) = admit_entries(raw, gate, max, max)?;
     let mut items: Vec<(CallItem, Vec<Range>)> = Vec::with_capacity(entries.len());
     for (uri, (function, mut ranges)) in entries {
-        let called = item((uri, function));
+        let called = item(uri, function);
         match items.last_mut() {
             Some((last, all)) if *last == called => {
                 all.append(&mut ranges);
@@ -73,7 +73,7 @@ fn entry(raw: RawCallItem) -> (Arc<str>, CallEntry) {
     (uri, CallEntry { range, selection_range, name, kind })
 }
 
-fn item((uri, entry): (CanonicalUri, CallEntry)) -> CallItem {
+fn item(uri: CanonicalUri, entry: CallEntry) -> CallItem {
     let CallEntry { range, selection_range, name, kind } = entry;
     CallItem { name, kind, uri, range, selection_range }
 }

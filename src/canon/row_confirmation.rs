@@ -89,64 +89,64 @@ mod tests {
     use super::*;
     use codeyard_model::position::Range;
 
-    fn row(name: &str, lines: (u32, u32), name_line: u32) -> ResultRow {
-        let (line_start, line_end) = lines;
+    fn row(name: &str, lines: [u32; 2], name_line: u32) -> ResultRow {
+        let [line_start, line_end] = lines;
         ResultRow { name: name.into(), line_start, line_end, name_line: Some(name_line), ..ResultRow::default() }
     }
 
     /// A symbol whose lines and whose name's line count from 1.
-    fn symbol(name: &str, lines: (u32, u32), name_line: u32) -> OutlineEntry {
-        let range = Range::new(lines.0 - 1, 0, lines.1 - 1, 1);
+    fn symbol(name: &str, lines: [u32; 2], name_line: u32) -> OutlineEntry {
+        let range = Range::new(lines[0] - 1, 0, lines[1] - 1, 1);
         let selection_range = Range::new(name_line - 1, 3, name_line - 1, 9);
         OutlineEntry { depth: 0, name: name.into(), kind: 12, range, selection_range }
     }
 
     /// A symbol of a server that gives no range of the name.
-    fn flat(name: &str, lines: (u32, u32)) -> OutlineEntry {
-        let whole = symbol(name, lines, lines.0);
+    fn flat(name: &str, lines: [u32; 2]) -> OutlineEntry {
+        let whole = symbol(name, lines, lines[0]);
         OutlineEntry { selection_range: whole.range, ..whole }
     }
 
     #[test]
     fn the_name_must_be_on_the_same_line_also_below_decorators() {
-        let decorated = row("unlock", (4, 9), 6);
-        assert!(declares(&[symbol("unlock", (4, 9), 6)], &decorated));
-        assert!(declares(&[symbol("unlock", (6, 9), 6)], &decorated), "a server may leave decorators out");
-        assert!(declares(&[symbol("lock", (1, 3), 1), symbol("unlock", (1, 30), 6)], &decorated));
+        let decorated = row("unlock", [4, 9], 6);
+        assert!(declares(&[symbol("unlock", [4, 9], 6)], &decorated));
+        assert!(declares(&[symbol("unlock", [6, 9], 6)], &decorated), "a server may leave decorators out");
+        assert!(declares(&[symbol("lock", [1, 3], 1), symbol("unlock", [1, 30], 6)], &decorated));
         for (what, other) in [
-            ("another line", symbol("unlock", (4, 9), 5)),
-            ("another line behind", symbol("unlock", (4, 9), 7)),
-            ("another name", symbol("unlocked", (4, 9), 6)),
-            ("another case", symbol("Unlock", (4, 9), 6)),
+            ("another line", symbol("unlock", [4, 9], 5)),
+            ("another line behind", symbol("unlock", [4, 9], 7)),
+            ("another name", symbol("unlocked", [4, 9], 6)),
+            ("another case", symbol("Unlock", [4, 9], 6)),
         ] {
             assert!(!declares(&[other], &decorated), "{what}");
         }
         assert!(!declares(&[], &decorated));
         assert!(
-            !declares(&[symbol("a.py", (1, 9), 1)], &ResultRow { name: "a.py".into(), ..ResultRow::default() }),
+            !declares(&[symbol("a.py", [1, 9], 1)], &ResultRow { name: "a.py".into(), ..ResultRow::default() }),
             "no symbol"
         );
     }
 
     #[test]
     fn a_symbol_of_the_same_name_inside_or_around_it_does_not_confirm() {
-        let class = symbol("Vault", (1, 9), 1);
-        let constructor = symbol("Vault", (3, 4), 3);
-        assert!(!declares(std::slice::from_ref(&constructor), &row("Vault", (1, 9), 1)));
-        assert!(!declares(&[class], &row("Vault", (3, 4), 3)));
-        assert!(declares(&[constructor], &row("Vault", (3, 4), 3)));
-        assert!(!declares(&[flat("Vault", (3, 4))], &row("Vault", (1, 9), 1)));
-        assert!(!declares(&[flat("Vault", (1, 9))], &row("Vault", (3, 4), 3)));
+        let class = symbol("Vault", [1, 9], 1);
+        let constructor = symbol("Vault", [3, 4], 3);
+        assert!(!declares(std::slice::from_ref(&constructor), &row("Vault", [1, 9], 1)));
+        assert!(!declares(&[class], &row("Vault", [3, 4], 3)));
+        assert!(declares(&[constructor], &row("Vault", [3, 4], 3)));
+        assert!(!declares(&[flat("Vault", [3, 4])], &row("Vault", [1, 9], 1)));
+        assert!(!declares(&[flat("Vault", [1, 9])], &row("Vault", [3, 4], 3)));
     }
 
     #[test]
     fn without_a_name_range_the_first_line_counts() {
-        let decorated = row("unlock", (4, 9), 6);
+        let decorated = row("unlock", [4, 9], 6);
         for (first, expected) in [(3, false), (4, true), (5, true), (6, true), (7, false)] {
-            assert_eq!(declares(&[flat("unlock", (first, 9))], &decorated), expected, "{first}");
+            assert_eq!(declares(&[flat("unlock", [first, 9])], &decorated), expected, "{first}");
         }
         // A name range on another line doesn't confirm.
-        assert!(!declares(&[symbol("Vault", (1, 3), 1)], &row("Vault", (1, 3), 3)));
+        assert!(!declares(&[symbol("Vault", [1, 3], 1)], &row("Vault", [1, 3], 3)));
     }
 
     #[test]
@@ -166,10 +166,10 @@ mod tests {
             ("release-notes", "release-notes"),
             ("1. Intro", "1. Intro"),
         ] {
-            assert!(declares(&[symbol(listed, (2, 2), 2)], &row(name, (2, 2), 2)), "{listed}");
+            assert!(declares(&[symbol(listed, [2, 2], 2)], &row(name, [2, 2], 2)), "{listed}");
         }
         for (listed, name) in [("(anonymous struct)", "struct"), ("map() callback", "callback"), ("", "unlock")] {
-            assert!(!declares(&[symbol(listed, (2, 2), 2)], &row(name, (2, 2), 2)), "{listed}");
+            assert!(!declares(&[symbol(listed, [2, 2], 2)], &row(name, [2, 2], 2)), "{listed}");
         }
     }
 
@@ -181,11 +181,11 @@ mod tests {
             "impl<T> Mooring<T> for &Berth<A, B>",
             "impl<T: Into<U>, U> bay::Berth<T, U>",
         ] {
-            let of = ResultRow { kind: Some(SymbolKind::Impl), ..row("Berth", (2, 5), 2) };
-            assert!(declares(&[symbol(listed, (2, 5), 2)], &of), "{listed}");
-            assert!(!declares(&[symbol(listed, (2, 5), 2)], &ResultRow { name: "Mooring".into(), ..of }), "{listed}");
+            let of = ResultRow { kind: Some(SymbolKind::Impl), ..row("Berth", [2, 5], 2) };
+            assert!(declares(&[symbol(listed, [2, 5], 2)], &of), "{listed}");
+            assert!(!declares(&[symbol(listed, [2, 5], 2)], &ResultRow { name: "Mooring".into(), ..of }), "{listed}");
         }
-        let other = ResultRow { kind: Some(SymbolKind::Struct), ..row("Berth", (2, 5), 2) };
-        assert!(!declares(&[symbol("impl Berth", (2, 5), 2)], &other));
+        let other = ResultRow { kind: Some(SymbolKind::Struct), ..row("Berth", [2, 5], 2) };
+        assert!(!declares(&[symbol("impl Berth", [2, 5], 2)], &other));
     }
 }

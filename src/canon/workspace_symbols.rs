@@ -21,7 +21,7 @@ pub fn workspace_symbols(
     max_total: usize,
 ) -> Result<Canonical<WorkspaceSymbol>, ToolError> {
     let (entries, outside) = admit_entries(raw.into_iter().map(entry), gate, max_raw, max_total)?;
-    Ok(Canonical { items: entries.into_iter().map(symbol).collect(), outside })
+    Ok(Canonical { items: entries.into_iter().map(|(uri, entry)| symbol(uri, entry)).collect(), outside })
 }
 
 /// A symbol without its URI, fields in sort order.
@@ -38,7 +38,7 @@ fn entry(raw: RawWorkspaceSymbol) -> (std::sync::Arc<str>, SymbolEntry) {
     (raw.uri, SymbolEntry { range: raw.range, name: raw.name, kind: raw.kind, container })
 }
 
-fn symbol((uri, entry): (CanonicalUri, SymbolEntry)) -> WorkspaceSymbol {
+fn symbol(uri: CanonicalUri, entry: SymbolEntry) -> WorkspaceSymbol {
     let container_name = entry.container.0;
     let text = [
         uri.as_str(),

@@ -91,18 +91,19 @@ fn results(count: u32, notes: &dyn Fn(bool) -> AnswerNotes) -> Vec<(&'static str
     let all = (0..count).map(|_| named.clone()).collect();
     let files =
         (0..count).map(|_| RawFileDiagnostics { uri: "file:///w/a".into(), diagnostics: many(diagnostic.clone()) });
-    let files = workspace_diagnostics(files.collect(), &mut FakeGate::default(), 10, 10).unwrap();
+    let (files, cut) = workspace_diagnostics(files.collect(), &mut FakeGate::default(), 10, 10).unwrap();
     let document = diagnostics(&file("/w/a"), many(diagnostic));
     let symbols = document_symbols(&file("/w/a"), symbols, 10).unwrap();
     let all = workspace_symbols(all, &mut FakeGate::default(), 10, 10).unwrap();
+    let (hover, truncated) = hover(hovers);
     vec![
         ("definition", CanonicalResult::definition(found(count), notes(false), 10)),
         ("references", CanonicalResult::references(found(count), notes(false))),
-        ("hover", CanonicalResult::hover(hover(hovers), notes(true))),
+        ("hover", CanonicalResult::hover(hover, truncated, notes(true))),
         ("documentSymbols", CanonicalResult::document_symbols(symbols, notes(true), 10)),
         ("workspaceSymbols", CanonicalResult::workspace_symbols(all, notes(false))),
         ("diagnostics.document", CanonicalResult::document_diagnostics(file("/w/a"), document, notes(true), 10)),
-        ("diagnostics.workspace", CanonicalResult::workspace_diagnostics(files, notes(false))),
+        ("diagnostics.workspace", CanonicalResult::workspace_diagnostics(files, cut, notes(false))),
     ]
 }
 
@@ -139,7 +140,7 @@ fn operations(count: usize, notes: &dyn Fn(bool) -> AnswerNotes) -> Vec<(&'stati
 }
 
 fn answer(result: CanonicalResult) -> Answer {
-    page(&Snapshot::new(result), Some((0, 10)), PageStyle::default(), (K, S))
+    page(&Snapshot::new(result), Some((0, 10)), PageStyle::default(), K, S)
 }
 
 fn encode(catalog: CatalogId, answer: &Answer) -> Value {
@@ -335,7 +336,7 @@ fn pages_of_a_marked_list_fit_and_each_has_the_mark() {
     let mut offset = 0;
     let mut count = 0;
     loop {
-        let reply = encode(CatalogId::Agent, &page(&snapshot, Some((offset, 1_000)), PageStyle::default(), (K, S)));
+        let reply = encode(CatalogId::Agent, &page(&snapshot, Some((offset, 1_000)), PageStyle::default(), K, S));
         let text = reply["content"][0]["text"].as_str().unwrap();
         assert!(text.chars().count() <= DEFAULT_PAGE_CHARS && text.ends_with(MARK), "page at {offset}");
         let metadata = &reply["structuredContent"]["metadata"];

@@ -49,7 +49,8 @@ pub struct CompletedCalls {
 pub async fn complete<S: AskedServer>(
     server: S,
     which: UnlistedCallers,
-    (document, position): (&DocumentInput, Position),
+    document: &DocumentInput,
+    position: Position,
     mut own: Vec<RawCall>,
 ) -> Result<CompletedCalls, S::Failure> {
     let names = match which {
@@ -81,8 +82,8 @@ pub async fn complete<S: AskedServer>(
     let find = move |gate: &Gate| {
         let files = unlisted.iter().take(MAX_CALLER_FILES);
         let calls = files.flat_map(|(uri, ranges)| match &names {
-            Some(names) => calls_in(gate, (uri, ranges), names),
-            None => top_level_calls(gate, (uri, ranges)).into_iter().collect(),
+            Some(names) => calls_in(gate, uri, ranges, names),
+            None => top_level_calls(gate, uri, ranges).into_iter().collect(),
         });
         calls.collect::<Vec<_>>()
     };
@@ -99,12 +100,14 @@ fn read(gate: &Gate, uri: &str) -> Option<(PathBuf, String)> {
 }
 
 /// The calls at these places of a component, as calls of the component, whose item is that of a module.
-fn top_level_calls(gate: &Gate, (uri, ranges): (&Arc<str>, &[Range])) -> Option<RawCall> {
+fn top_level_calls(gate: &Gate, uri: &Arc<str>, ranges: &[Range]) -> Option<RawCall> {
     let (path, text) = read(gate, uri)?;
     let document = Document::new(text);
     let is_call = |range: &&Range| {
-        let (start, end) = (document.offset(range.start), document.offset(range.end));
-        let (before, after) = (&document.text()[..start], &document.text()[end..]);
+        let start = document.offset(range.start);
+        let end = document.offset(range.end);
+        let before = &document.text()[..start];
+        let after = &document.text()[end..];
         is_called(after) && !is_declared(before, after)
     };
     let from_ranges: Vec<Range> = ranges.iter().filter(is_call).copied().collect();
@@ -163,7 +166,7 @@ fn behind_pair(text: &str, open: char, close: char) -> Option<&str> {
 }
 
 /// The calls at these places of a file, by the function around them, if it has one of the names.
-fn calls_in(gate: &Gate, (uri, ranges): (&Arc<str>, &[Range]), names: &BTreeSet<String>) -> Vec<RawCall> {
+fn calls_in(gate: &Gate, uri: &Arc<str>, ranges: &[Range], names: &BTreeSet<String>) -> Vec<RawCall> {
     let Some((path, text)) = read(gate, uri) else { return Vec::new() };
     let first_line = text.lines().next().unwrap_or_default();
     let Some(language) = Language::of_file(&path.to_string_lossy(), first_line.as_bytes()) else { return Vec::new() };

@@ -52,7 +52,7 @@ pub fn diff(old: &Config, new: &Config) -> Vec<WorkspaceChange> {
             changes.push(WorkspaceChange::Added(after.name.clone()));
             continue;
         };
-        let parts = changed_parts((old, before), (new, after));
+        let parts = changed_parts(old, before, new, after);
         if parts.any() {
             changes.push(WorkspaceChange::Changed(after.name.clone(), parts));
         }
@@ -78,10 +78,7 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
     differs.iter().filter(|(_, differs)| *differs).map(|(key, _)| *key).collect()
 }
 
-fn changed_parts(
-    (old, before): (&Config, &WorkspaceConfig),
-    (new, after): (&Config, &WorkspaceConfig),
-) -> ChangedParts {
+fn changed_parts(old: &Config, before: &WorkspaceConfig, new: &Config, after: &WorkspaceConfig) -> ChangedParts {
     ChangedParts {
         roots: before.roots != after.roots || before.extra_roots != after.extra_roots,
         servers: before.env != after.env

@@ -44,7 +44,9 @@ impl<'t> JsonText<'t> {
 /// The byte at which the last key `key` of the object at `depth` begins; `text` is valid JSON up to there.
 fn key_at(text: &str, key: &str, depth: u32) -> Option<usize> {
     let bytes = text.as_bytes();
-    let (mut at, mut level, mut found) = (0, 0_u32, None);
+    let mut at = 0;
+    let mut level = 0_u32;
+    let mut found = None;
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {

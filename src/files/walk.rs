@@ -111,7 +111,7 @@ impl Walker<'_> {
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
                 scope.spawn(|| {
-                    let own = self.run_thread(&queue, &changed, (&found, most));
+                    let own = self.run_thread(&queue, &changed, &found, most);
                     let mut total = total.lock();
                     total.files.extend(own.files);
                     total.skipped += own.skipped;
@@ -128,7 +128,7 @@ impl Walker<'_> {
     }
 
     /// Reads directories until none is left.
-    fn run_thread(&self, queue: &Mutex<Queue>, changed: &Condvar, (found, most): (&AtomicUsize, usize)) -> Walk {
+    fn run_thread(&self, queue: &Mutex<Queue>, changed: &Condvar, found: &AtomicUsize, most: usize) -> Walk {
         let mut own = Walk::default();
         loop {
             let mut locked = queue.lock();

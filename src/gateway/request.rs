@@ -126,7 +126,7 @@ impl Actor for RequestActor {
         let status = self.status.clone();
         let work = async move {
             let answer = work.answer(deadline, &status, &call);
-            run(answer, &policy, deadline, &status, (slot, reply)).await;
+            run(answer, &policy, deadline, &status, slot, reply).await;
         };
         ctx.spawn(work.into_actor(self).map(|(), _, ctx| ctx.stop()));
         if let Some(sink) = progress {
@@ -148,7 +148,8 @@ async fn run<S>(
     policy: &CallPolicy,
     deadline: Deadline,
     status: &WaitStatus,
-    (slot, mut reply): (S, oneshot::Sender<CallResult>),
+    slot: S,
+    mut reply: oneshot::Sender<CallResult>,
 ) {
     if policy.on_departure == OnDeparture::Cancel && reply.is_closed() {
         return;
@@ -217,7 +218,7 @@ mod tests {
                 Err(ToolError::internal())
             };
             let deadline = Deadline::after(STEP * deadline + STEP / 2);
-            run(work, &policy(on_departure), deadline, &WaitStatus::default(), (held, reply)).await;
+            run(work, &policy(on_departure), deadline, &WaitStatus::default(), held, reply).await;
         });
         let outcome = match leaves_after {
             Some(steps) => {
@@ -248,7 +249,7 @@ mod tests {
                 Err(ToolError::internal())
             };
             let deadline = Deadline::after(STEP);
-            run(work, &policy(on_departure), deadline, &WaitStatus::default(), ((), reply)).await;
+            run(work, &policy(on_departure), deadline, &WaitStatus::default(), (), reply).await;
             assert_eq!(runs.load(Relaxed), expected, "{on_departure:?}");
         }
     }

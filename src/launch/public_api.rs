@@ -37,11 +37,11 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    fn top((file, symbol): (usize, usize), module: &str, name: &str) -> Self {
+    fn top(file: usize, symbol: usize, module: &str, name: &str) -> Self {
         Self { file, symbol, module: module.to_owned(), qualified: name.to_owned(), parent: None }
     }
 
-    fn member((file, symbol): (usize, usize), module: &str, parent: &str, qualified: &str) -> Self {
+    fn member(file: usize, symbol: usize, module: &str, parent: &str, qualified: &str) -> Self {
         let parent = Some(parent.to_owned());
         Self { file, symbol, module: module.to_owned(), qualified: qualified.to_owned(), parent }
     }
@@ -97,7 +97,8 @@ pub(crate) fn select(
             let is_own = own_files(files, inventory, manifest);
             let has = |folder: &str| files.iter().any(|file| file.path().contains(folder));
             // Gems load `lib`, packages of Swift have their targets below `Sources`.
-            let (has_lib, has_sources) = (has("lib/"), has("Sources/"));
+            let has_lib = has("lib/");
+            let has_sources = has("Sources/");
             let is_product = |path: &str| match platform {
                 "ruby" => !has_lib || path.starts_with("lib/") || path.contains("/lib/"),
                 "swift" => !has_sources || path.contains("Sources/") && !path.contains("Test"),
@@ -186,7 +187,8 @@ fn npm_package(
 /// The attributes, annotations and decorators of a symbol, as they are written: in the lines above it, in the lines that belong to it, and
 /// in front of its name. Comments are left out.
 pub(crate) fn attributes_of(source: &ParsedSource, symbol: &Symbol) -> String {
-    let (first, name_line) = (symbol.line_start as usize, symbol.name_line as usize);
+    let first = symbol.line_start as usize;
+    let name_line = symbol.name_line as usize;
     let mut top = first;
     while top > 1 && first - top < MAX_ATTRIBUTE_LINES && is_attribute_or_comment(source.source.line(top - 1)) {
         top -= 1;

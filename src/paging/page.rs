@@ -15,7 +15,7 @@ use super::snapshot::Snapshot;
 
 /// The answer from `snapshot`: for a paged result the page at `request` (offset and size, at least 1; `None` is the first page
 /// of the default size), otherwise the whole result. `k` and `s` are the keys of the next cursor.
-pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, style: PageStyle, (k, s): (&str, &str)) -> Answer {
+pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, style: PageStyle, k: &str, s: &str) -> Answer {
     let (offset, size) = request.map_or((0, DEFAULT_PAGE_SIZE), |(offset, size)| (offset, size.max(1)));
     match snapshot.result() {
         CanonicalResult::Definition(list) => Answer::Definition(list.clone()),
@@ -26,7 +26,7 @@ pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, style: PageStyle
         CanonicalResult::WorkspaceSymbols(full) => Answer::WorkspaceSymbols(cut(full, offset, size, k, s)),
         CanonicalResult::WorkspaceDiagnostics(full) => Answer::WorkspaceDiagnostics(cut(full, offset, size, k, s)),
         CanonicalResult::Declarations(declared, notes) => Answer::Declarations(declared.clone(), notes.clone()),
-        CanonicalResult::Lsp(result) => Answer::Lsp(part(result, (offset, size), style, (k, s))),
+        CanonicalResult::Lsp(result) => Answer::Lsp(part(result, offset, size, style, k, s)),
     }
 }
 
@@ -39,7 +39,7 @@ fn cut<T: Clone>(full: &FullList<T>, offset: u64, size: usize, k: &str, s: &str)
 }
 
 /// The page of at most `size` entries that fits into the limit of its style.
-fn part(result: &LspResult, (offset, size): (u64, usize), style: PageStyle, (k, s): (&str, &str)) -> LspAnswer {
+fn part(result: &LspResult, offset: u64, size: usize, style: PageStyle, k: &str, s: &str) -> LspAnswer {
     let from = usize::try_from(offset).unwrap_or(usize::MAX);
     let cut = output::page_cut(result, from, size, style);
     let end = from.saturating_add(cut.length);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     fn references(snapshot: &Snapshot, offset: u64, size: usize) -> Page<Location> {
-        match page(snapshot, Some((offset, size)), PageStyle::default(), ("k", "s")) {
+        match page(snapshot, Some((offset, size)), PageStyle::default(), "k", "s") {
             Answer::References(page) => page,
             other => panic!("{other:?}"),
         }
@@ -120,7 +120,7 @@ mod tests {
         let result = CanonicalResult::Lsp(LspResult { operation, title: "title".into(), found, notes, paths });
         let snapshot = Snapshot::new(result);
         for (offset, count, has_more) in [(0, 2, true), (2, 2, true), (3, 2, false), (4, 1, false), (5, 0, false)] {
-            let Answer::Lsp(answer) = page(&snapshot, Some((offset, 2)), PageStyle::default(), ("k", "s")) else {
+            let Answer::Lsp(answer) = page(&snapshot, Some((offset, 2)), PageStyle::default(), "k", "s") else {
                 unreachable!()
             };
             assert_eq!((answer.found.len(), answer.total, answer.next_cursor.is_some()), (count, 5, has_more));

@@ -63,7 +63,7 @@ impl CanonicalResult {
     }
 
     /// A hover from [`codeyard_canon::hover`] and whether it was truncated.
-    pub fn hover((mut hover, truncated): (Hover, bool), notes: AnswerNotes) -> Self {
+    pub fn hover(mut hover: Hover, truncated: bool, notes: AnswerNotes) -> Self {
         hover.contents.shrink_to_fit();
         Self::Hover(hover, AnswerNotes { truncated, ..notes })
     }
@@ -91,7 +91,7 @@ impl CanonicalResult {
 
     /// Diagnostics of the workspace from [`codeyard_canon::workspace_diagnostics`], with the number of files cut. Files outside the roots
     /// aren't counted, as with symbols.
-    pub fn workspace_diagnostics((found, cut): (Canonical<FileDiagnostics>, usize), notes: AnswerNotes) -> Self {
+    pub fn workspace_diagnostics(found: Canonical<FileDiagnostics>, cut: usize, notes: AnswerNotes) -> Self {
         Self::WorkspaceDiagnostics(uncounted(full(found, AnswerNotes { truncated_files: cut, ..notes })))
     }
 
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn constructors_take_over_what_was_left_out() {
-        let hover = CanonicalResult::hover((Hover::default(), true), AnswerNotes::default());
+        let hover = CanonicalResult::hover(Hover::default(), true, AnswerNotes::default());
         assert_eq!((hover.notes().truncated, hover.tool()), (true, tools::HOVER));
         let diagnostic = |line| RawDiagnostic {
             range: Range::new(line, 0, line, 1),
@@ -245,8 +245,9 @@ mod tests {
         };
         let files = ["file:///w/a", "file:///x/out"]
             .map(|uri| RawFileDiagnostics { uri: uri.into(), diagnostics: vec![diagnostic(1), diagnostic(2)] });
-        let found = codeyard_canon::workspace_diagnostics(files.to_vec(), &mut FakeGate::default(), 9, 1).unwrap();
-        let all = CanonicalResult::workspace_diagnostics(found, AnswerNotes::default());
+        let (found, cut) =
+            codeyard_canon::workspace_diagnostics(files.to_vec(), &mut FakeGate::default(), 9, 1).unwrap();
+        let all = CanonicalResult::workspace_diagnostics(found, cut, AnswerNotes::default());
         assert_eq!((all.notes().truncated_files, all.notes().outside), (1, 0), "files outside aren't counted");
         let raw =
             ["file:///w/a", "file:///x/out"].map(|uri| RawLocation { uri: uri.into(), range: Range::new(1, 0, 1, 1) });

@@ -3,7 +3,7 @@
 //! Interfaces only: `spawn` implements them with real processes, tests with servers in memory, where time can be paused.
 //! Invariant: a [`Process`] handle never blocks on the server, and its processes end after the last handle is dropped.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +28,18 @@ pub struct LaunchSpec {
     pub limits: ResourceLimits,
     /// What it may access.
     pub isolation: Isolation,
+}
+
+impl LaunchSpec {
+    /// The program as an absolute path. `None` if it isn't executable.
+    pub(crate) fn resolved_program(&self) -> Option<PathBuf> {
+        let runnable = |path: &PathBuf| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+        if self.program.components().count() > 1 || self.program.is_absolute() {
+            return Some(self.cwd.join(&self.program)).filter(runnable);
+        }
+        let (_, path) = self.env.iter().find(|(name, _)| name == OsStr::new("PATH"))?;
+        std::env::split_paths(path).map(|folder| self.cwd.join(folder).join(&self.program)).find(runnable)
+    }
 }
 
 /// What a server may access.

@@ -149,7 +149,7 @@ impl ProcessLauncher {
         if !spec.cwd.is_dir() {
             return Err(LaunchError::DirectoryNotFound(spec.cwd.clone()));
         }
-        let program = resolve_program(spec).ok_or_else(|| LaunchError::ProgramNotFound(spec.program.clone()))?;
+        let program = spec.resolved_program().ok_or_else(|| LaunchError::ProgramNotFound(spec.program.clone()))?;
         let (death_read, death_write) = std::io::pipe()?;
         // Any child may inherit the reading end. No other process may hold the writing end.
         rustix::io::fcntl_setfd(&death_read, rustix::io::FdFlags::empty()).map_err(std::io::Error::from)?;
@@ -158,7 +158,7 @@ impl ProcessLauncher {
         let (program, args) =
             self.sandbox.command_line(&self.guard, spec, &program, temp).map_err(LaunchError::NoSandbox)?;
         let group = self.groups.as_ref().and_then(|groups| groups.group_for(&spec.label, &spec.limits));
-        let mut command = self.command(spec, (&program, &args), death_read.as_raw_fd(), group.as_deref());
+        let mut command = self.command(spec, &program, &args, death_read.as_raw_fd(), group.as_deref());
         if let Some(temp_dir) = &temp_dir {
             command.envs(TEMP_VARIABLES.map(|name| (name, temp_dir.path())));
         }
@@ -170,7 +170,7 @@ impl ProcessLauncher {
         let reader = child.stdout.take().ok_or_else(lost)?;
         let writer = child.stdin.take().ok_or_else(lost)?;
         let stderr = child.stderr.take().ok_or_else(lost)?;
-        let ends = (death_write, warden, group);
+        let ends = ProcessEnds { _death: death_write, _warden: warden, group };
         let process = Arc::new(RealProcess::watch(child, guard, ends, self, spec, temp_dir));
         tokio::spawn(drain(stderr, process.tail.clone()));
         Ok(LaunchedServer { reader: Box::new(reader), writer: Box::new(writer), process })
@@ -195,7 +195,8 @@ impl ProcessLauncher {
     fn command(
         &self,
         spec: &LaunchSpec,
-        (program, args): (&Path, &[OsString]),
+        program: &Path,
+        args: &[OsString],
         death_pipe: i32,
         group: Option<&ControlGroup>,
     ) -> Command {
@@ -267,22 +268,17 @@ impl Launcher for ProcessLauncher {
     }
 }
 
-/// The program as an absolute path. `None` if it isn't executable.
-fn resolve_program(spec: &LaunchSpec) -> Option<PathBuf> {
-    let runnable = |path: &PathBuf| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
-    if spec.program.components().count() > 1 || spec.program.is_absolute() {
-        return Some(spec.cwd.join(&spec.program)).filter(runnable);
-    }
-    let (_, path) = spec.env.iter().find(|(name, _)| name == OsStr::new("PATH"))?;
-    std::env::split_paths(path).map(|folder| spec.cwd.join(folder).join(&spec.program)).find(runnable)
-}
-
 struct RealProcess {
     guard: Arc<GuardProcess>,
     exit: watch::Receiver<Option<ProcessExit>>,
     tail: Arc<StderrTail>,
     ledger: Option<Arc<Ledger>>,
     runtime: tokio::runtime::Handle,
+    ends: ProcessEnds,
+}
+
+/// What ends a process and its children.
+struct ProcessEnds {
     /// When it is closed, by drop or by the end of this process, the guard ends all its processes.
     _death: PipeWriter,
     _warden: Option<Arc<RunningWarden>>,
@@ -293,7 +289,7 @@ impl RealProcess {
     fn watch(
         child: Child,
         pid: u32,
-        (death, warden, group): (PipeWriter, Option<Arc<RunningWarden>>, Option<Arc<ControlGroup>>),
+        ends: ProcessEnds,
         launcher: &ProcessLauncher,
         spec: &LaunchSpec,
         temp_dir: Option<TempDir>,
@@ -308,7 +304,7 @@ impl RealProcess {
         let (sender, exit) = watch::channel(None);
         let watched = guard.clone();
         let exit_ledger = ledger.clone();
-        let exit_group = group.clone();
+        let exit_group = ends.group.clone();
         let label = spec.label.clone();
         tokio::spawn(async move {
             let mut exit = watched.ended().await;
@@ -331,7 +327,7 @@ impl RealProcess {
             let _ = sender.send(Some(exit));
         });
         let runtime = tokio::runtime::Handle::current();
-        Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death, _warden: warden, group }
+        Self { guard, exit, tail: Arc::default(), ledger, runtime, ends }
     }
 }
 
@@ -350,12 +346,12 @@ impl Process for RealProcess {
     }
 
     fn kill(&self) {
-        if let Some(group) = &self.group {
+        if let Some(group) = &self.ends.group {
             group.kill();
         }
         self.guard.signal(guard::KILL_NOW);
         let guard = self.guard.clone();
-        let group = self.group.clone();
+        let group = self.ends.group.clone();
         // A guard that is stopped or hangs doesn't react.
         self.runtime.spawn(async move {
             tokio::time::sleep(GUARD_KILL_TIMEOUT).await;
@@ -364,7 +360,7 @@ impl Process for RealProcess {
     }
 
     fn kill_unseen(&self) {
-        self.guard.kill_tree(self.group.as_deref());
+        self.guard.kill_tree(self.ends.group.as_deref());
     }
 
     fn group_is_empty(&self) -> bool {

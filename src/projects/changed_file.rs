@@ -45,7 +45,8 @@ mod tests {
     #[test]
     fn a_link_is_replaced_and_its_target_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let (target, path) = (folder.path().join("target"), folder.path().join("settings"));
+        let target = folder.path().join("target");
+        let path = folder.path().join("settings");
         fs::write(&target, "kept").unwrap();
         std::os::unix::fs::symlink(&target, &path).unwrap();
         for text in ["new", "kept"] {

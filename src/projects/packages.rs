@@ -70,7 +70,8 @@ mod tests {
     fn marks(
         files: &[(&str, &str)],
         roots: &[&str],
-        (kind, inference): (&str, ProjectInference),
+        kind: &str,
+        inference: ProjectInference,
     ) -> Vec<(String, Option<String>)> {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
@@ -116,7 +117,7 @@ mod tests {
             ("lone/go.mod", "module \"example.com/lone\"\nrequire example.com/no v1.0.0\n"),
             ("lone/x.go", ""),
         ];
-        let found = marks(&files, &["core", "app", "lone"], ("gopls", ProjectInference::GoModules));
+        let found = marks(&files, &["core", "app", "lone"], "gopls", ProjectInference::GoModules);
         let what = "app imports them, and no `go.work` joins the modules".to_owned();
         let none = (String::new(), None);
         assert_eq!(found, [(what, Some("go work init ./core ./app".to_owned())), none.clone(), none]);
@@ -133,7 +134,7 @@ mod tests {
             ("crates/legacy/Cargo.toml", "[package]\nname = \"l\"\n[dev-dependencies.core]\npath = \"../core\"\n"),
             ("crates/legacy/src/lib.rs", ""),
         ];
-        let found = marks(&files, &["", "crates/legacy"], ("rust-analyzer", ProjectInference::CargoPackages));
+        let found = marks(&files, &["", "crates/legacy"], "rust-analyzer", ProjectInference::CargoPackages);
         let what = "crates/legacy uses them from outside of the Cargo workspace".to_owned();
         assert_eq!(found, [(what, None), (String::new(), None)]);
     }

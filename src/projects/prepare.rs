@@ -37,7 +37,9 @@ impl<'a> ProjectRequest<'a> {
     pub(crate) fn for_test(kind: &str, root: &'a Path, files: &'a [PathBuf], memory: &'a ProjectMemory) -> Self {
         static BUILTIN: std::sync::LazyLock<codeyard_lsp::registry::Registry> =
             std::sync::LazyLock::new(codeyard_lsp::registry::Registry::builtin);
-        let (cache, generated, build) = (Path::new("/nowhere"), Path::new("/nowhere"), RunBuild::Never);
+        let cache = Path::new("/nowhere");
+        let generated = Path::new("/nowhere");
+        let build = RunBuild::Never;
         Self { server: &BUILTIN.servers[kind], root, top: root, files, cache, generated, build, memory }
     }
 }

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn ranges_use_the_negotiated_encoding_and_contain_the_name() {
         let text = "class A:\n    def größe(x): pass # ü\n";
-        let method = symbol(SymbolKind::Method, "größe", None, (2, 2), (2, 8));
+        let method = symbol(SymbolKind::Method, "größe", None, [2, 2], [2, 8]);
         let source = InMemoryFacts::new(vec![(file("a.py", vec![method.clone()], vec![]), text)]);
         let shown = |encoding| {
             let converter = PositionConverter::with_text(&source, "a.py", encoding);
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn hover_shows_signature_and_comment_with_a_fence_longer_than_any_inside() {
         let file = file("a.rs", vec![], vec![]);
-        let mut function = symbol(SymbolKind::Fn, "f", None, (1, 1), (1, 3));
+        let mut function = symbol(SymbolKind::Fn, "f", None, [1, 1], [1, 3]);
         function.signature = "fn f()".into();
         assert_eq!(hover_markdown(&file, &function), "```rust\nfn f()\n```");
         function.doc = "Does it.".into();

@@ -134,9 +134,9 @@ mod tests {
     use crate::testing::{file, reference, symbol};
 
     fn at(text: &str, line: u32, character: u32) -> Option<CursorContext> {
-        let class = symbol(SymbolKind::Class, "Catalog", None, (1, 3), (1, 6));
-        let method = symbol(SymbolKind::Method, "größe", Some(0), (2, 3), (2, 8));
-        let file = file("a.py", vec![class, method], vec![reference("put", ReferenceRole::Call, (3, 13), Some(1))]);
+        let class = symbol(SymbolKind::Class, "Catalog", None, [1, 3], [1, 6]);
+        let method = symbol(SymbolKind::Method, "größe", Some(0), [2, 3], [2, 8]);
+        let file = file("a.py", vec![class, method], vec![reference("put", ReferenceRole::Call, [3, 13], Some(1))]);
         cursor_context(&file, &Document::new(text), Position { line, character })
     }
 

@@ -10,7 +10,7 @@ use codeyard_lsp::text::Document;
 use codeyard_model::code::{SymbolKind, Visibility};
 
 /// A symbol with these first and last lines, and the line and column of its name. Lines count from 1.
-pub(crate) fn symbol(kind: SymbolKind, name: &str, parent: Option<u32>, lines: (u32, u32), at: (u32, u32)) -> Symbol {
+pub(crate) fn symbol(kind: SymbolKind, name: &str, parent: Option<u32>, lines: [u32; 2], at: [u32; 2]) -> Symbol {
     Symbol {
         kind,
         name: name.into(),
@@ -20,17 +20,17 @@ pub(crate) fn symbol(kind: SymbolKind, name: &str, parent: Option<u32>, lines: (
         visibility: Visibility::Public,
         signature: String::new(),
         doc: String::new(),
-        line_start: lines.0,
-        line_end: lines.1,
-        name_line: at.0,
-        name_column: at.1,
+        line_start: lines[0],
+        line_end: lines[1],
+        name_line: at[0],
+        name_column: at[1],
         is_definition: kind != SymbolKind::Use,
     }
 }
 
 /// A reference at this line, from 1, and column.
-pub(crate) fn reference(name: &str, role: ReferenceRole, at: (u32, u32), within: Option<u32>) -> Reference {
-    Reference { name: name.into(), role, line: at.0, column: at.1, within }
+pub(crate) fn reference(name: &str, role: ReferenceRole, at: [u32; 2], within: Option<u32>) -> Reference {
+    Reference { name: name.into(), role, line: at[0], column: at[1], within }
 }
 
 /// A file with these facts.

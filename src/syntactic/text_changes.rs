@@ -50,27 +50,27 @@ fn offset(document: &Document, position: lsp::Position, encoding: PositionEncodi
 mod tests {
     use super::*;
 
-    fn change(from: (u32, u32), to: (u32, u32), text: &str) -> TextChange {
-        let at = |position: (u32, u32)| lsp::Position::new(position.0, position.1);
+    fn change(from: [u32; 2], to: [u32; 2], text: &str) -> TextChange {
+        let at = |[line, character]: [u32; 2]| lsp::Position::new(line, character);
         TextChange { range: Some(lsp::Range::new(at(from), at(to))), text: text.into() }
     }
 
     #[test]
     fn changes_apply_in_order_in_every_encoding() {
         let document = Document::new("größe = 1\r\n𝒳 = größe\n");
-        let utf16 = [change((0, 8), (0, 9), "23"), change((1, 5), (1, 10), "b"), change((2, 0), (2, 0), "end")];
+        let utf16 = [change([0, 8], [0, 9], "23"), change([1, 5], [1, 10], "b"), change([2, 0], [2, 0], "end")];
         let expected = "größe = 23\r\n𝒳 = b\nend";
         assert_eq!(apply_changes(&document, &utf16, PositionEncoding::Utf16), expected);
-        let utf8 = [change((0, 10), (0, 11), "23"), change((1, 7), (1, 14), "b"), change((2, 0), (2, 0), "end")];
+        let utf8 = [change([0, 10], [0, 11], "23"), change([1, 7], [1, 14], "b"), change([2, 0], [2, 0], "end")];
         assert_eq!(apply_changes(&document, &utf8, PositionEncoding::Utf8), expected);
-        let whole = [change((0, 0), (0, 1), "x"), TextChange { range: None, text: "new".into() }];
+        let whole = [change([0, 0], [0, 1], "x"), TextChange { range: None, text: "new".into() }];
         assert_eq!(apply_changes(&document, &whole, PositionEncoding::Utf16), "new");
     }
 
     #[test]
     fn ranges_beyond_the_text_are_clamped() {
         let document = Document::new("ab\ncd");
-        assert_eq!(apply_changes(&document, &[change((0, 9), (7, 0), "!")], PositionEncoding::Utf16), "ab!");
-        assert_eq!(apply_changes(&document, &[change((1, 1), (0, 1), "!")], PositionEncoding::Utf16), "ab\nc!d");
+        assert_eq!(apply_changes(&document, &[change([0, 9], [7, 0], "!")], PositionEncoding::Utf16), "ab!");
+        assert_eq!(apply_changes(&document, &[change([1, 1], [0, 1], "!")], PositionEncoding::Utf16), "ab\nc!d");
     }
 }

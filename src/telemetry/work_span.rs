@@ -139,7 +139,8 @@ impl Telemetry {
     pub fn passed_work(
         &self,
         start: &WorkSpanStart<'_>,
-        (began, took): (SystemTime, Duration),
+        began: SystemTime,
+        took: Duration,
         error: Option<&'static str>,
     ) {
         let span = WorkSpan { wall: began, ..self.begin_work(start) };

@@ -19,3 +19,4 @@ mod shape;
 mod source;
 mod table;
 mod text;
+mod tuples;

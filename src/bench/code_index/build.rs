@@ -65,7 +65,7 @@ pub(super) async fn build(
     let stats = built.project.stats().map_err(refusal_failure)?;
     let symbols = stats.manifests.first().map_or(0, |(_, _, symbols)| *symbols);
     let mut add = |what: &str, value: f64, target: Option<Target>, notes: String| {
-        report.add(figure(corpus, Scenario::Index, what, (None, value), target, notes));
+        report.add(figure(&corpus.name, Scenario::Index, what, None, value, target, notes));
     };
     let of = format!("{} files, {:.1} MB", files.len(), precise(tree) / 1e6);
     add("text is searchable, s", times.text_s, Target::at_most(TEXT_S, "≤ 60 s"), of);

@@ -108,7 +108,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<(), Fa
     let calls = CALLS.min(bench.args.calls);
     for (kind, names, bound) in [("rare", &names.rare, RARE_P95_MS), ("common", &names.common, COMMON_P95_MS)] {
         for (tool, argument) in [("search_code", "query"), ("locate_symbol", "name")] {
-            let asked = ask(&mut client, (tool, argument), names, calls).await?;
+            let asked = ask(&mut client, tool, argument, names, calls).await?;
             let notes = format!(
                 "{} calls, {:.1} rows each",
                 asked.times.len(),
@@ -133,7 +133,8 @@ struct AskedNames {
 /// Asks about the names, over and over if there are few. An answer that isn't whole would make the figures too good, so it ends the benchmark.
 async fn ask(
     client: &mut McpHttpClient,
-    (tool, argument): (&str, &str),
+    tool: &str,
+    argument: &str,
     names: &[String],
     calls: usize,
 ) -> Result<AskedNames, Failure> {

@@ -49,7 +49,8 @@ pub(super) async fn questions(
     bench: &Bench,
     corpus: &Corpus,
     built: &BuiltIndex,
-    (question, theirs): (&[SearchQuestion], &[f64]),
+    question: &[SearchQuestion],
+    theirs: &[f64],
     report: &mut Report,
 ) -> Result<(), Failure> {
     let began = Instant::now();
@@ -85,21 +86,21 @@ pub(super) async fn questions(
     let held = served.tree().ok().and_then(|tree| status_bytes(tree.serve, "RssAnon:")).unwrap_or(0);
     served.stop().await;
     let longest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    let mut add = |what: &str, figures: (Option<f64>, f64), target: Option<Target>, notes: String| {
-        report.add(figure(corpus, Scenario::Search, what, figures, target, notes));
+    let mut add = |what: &str, bare: Option<f64>, codeyard: f64, target: Option<Target>, notes: String| {
+        report.add(figure(&corpus.name, Scenario::Search, what, bare, codeyard, target, notes));
     };
     let first = first.map_or(f64::NAN, |first| first.as_secs_f64() * 1e3);
-    add("a server starts and answers, ms", (None, first), Target::at_most(300.0, "≤ 300 ms"), String::new());
+    add("a server starts and answers, ms", None, first, Target::at_most(300.0, "≤ 300 ms"), String::new());
     let middle = (median(theirs.to_vec()), median(ours.clone()));
     let is_large = middle.0 >= MIN_COMPARABLE_MS;
     let target = Target::at_most(middle.0 / 20.0, "≤ 1/20 of ripgrep").filter(|_| is_large);
     let notes = format!("{} calls each, {errors} errors", ROUNDS);
-    add("over HTTP: the median of the questions, ms", (Some(middle.0), middle.1), target, notes);
+    add("over HTTP: the median of the questions, ms", Some(middle.0), middle.1, target, notes);
     let target = Target::at_most(1.2, "≤ 1.2").filter(|_| is_large);
     let notes = format!("the longest takes {:.0} ms", longest(&ours));
-    add("over HTTP: the most that a question takes by ripgrep's time", (None, longest(&ratios)), target, notes);
+    add("over HTTP: the most that a question takes by ripgrep's time", None, longest(&ratios), target, notes);
     let target = Target::at_most(SERVING_MIB, "≤ 300 MiB");
-    add("memory of the server itself, MiB", (None, mib(held)), target, "after all questions".to_owned());
+    add("memory of the server itself, MiB", None, mib(held), target, "after all questions".to_owned());
     Ok(())
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn growth(all: &[RankedSearchTimes], report: &mut Report) {
             let notes = format!("{} files and {}", large.files, small.files);
             let target = Target::at_most(GROWTH, format!("≤ {GROWTH} × at ten times the files"));
             let ratio = large.p95_ms / small.p95_ms;
-            report.add(figure(&large.corpus, Scenario::Ranked, what, (None, ratio), target, notes));
+            report.add(figure(&large.corpus.name, Scenario::Ranked, what, None, ratio, target, notes));
         }
     }
 }

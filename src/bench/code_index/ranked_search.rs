@@ -65,9 +65,16 @@ pub(super) fn measure(
     ];
     let mut add = |what: String, times: &CallTimes, bound: Option<f64>, notes: String| {
         let target = bound.and_then(|bound| Target::at_most(bound, format!("≤ {bound} ms")));
-        report.add(figure(corpus, Scenario::Ranked, format!("{what}, p50 ms"), (None, times.ms(50.0)), None, notes));
-        let most = (None, times.ms(95.0));
-        report.add(figure(corpus, Scenario::Ranked, format!("{what}, p95 ms"), most, target, ""));
+        report.add(figure(
+            &corpus.name,
+            Scenario::Ranked,
+            format!("{what}, p50 ms"),
+            None,
+            times.ms(50.0),
+            None,
+            notes,
+        ));
+        report.add(figure(&corpus.name, Scenario::Ranked, format!("{what}, p95 ms"), None, times.ms(95.0), target, ""));
     };
     let count = |times: &CallTimes| format!("{} calls", times.len());
     add("get_file_outline".into(), &outlines, Some(OUTLINE_P95_MS), count(&outlines));

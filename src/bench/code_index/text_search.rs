@@ -53,27 +53,27 @@ pub(super) async fn search(
         let notes = format!("{}: `{}`, {lines} lines", one.kind, one.pattern);
         let bound = took.theirs * WORST_SHARE;
         let number = all.len() + 1;
-        let figures = (Some(took.theirs), took.ours);
         // Shorter times cannot be distinguished from the start of the process.
         let target =
             Target::at_most(bound, format!("≤ {WORST_SHARE} × ripgrep")).filter(|_| took.theirs >= MIN_COMPARABLE_MS);
-        report.add(figure(corpus, Scenario::Search, format!("question {number}, ms"), figures, target, notes));
+        let what = format!("question {number}, ms");
+        report.add(figure(&corpus.name, Scenario::Search, what, Some(took.theirs), took.ours, target, notes));
         all.push(took);
     }
     let of = |side: fn(&QuestionTimes) -> f64| all.iter().map(side).collect::<Vec<f64>>();
     let worst = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     let theirs = of(|took| took.theirs);
     let ours = of(|took| took.ours);
-    let mut add = |what: &str, figures: (Option<f64>, f64), target: Option<Target>, notes: String| {
-        report.add(figure(corpus, Scenario::Search, what, figures, target, notes));
+    let mut add = |what: &str, bare: Option<f64>, codeyard: f64, target: Option<Target>, notes: String| {
+        report.add(figure(&corpus.name, Scenario::Search, what, bare, codeyard, target, notes));
     };
     let middle = (median(theirs.clone()), median(ours.clone()));
     let target =
         Target::at_most(middle.0 * MEDIAN_SHARE, "≤ 1/20 of ripgrep").filter(|_| middle.0 >= MIN_COMPARABLE_MS);
     let notes = format!("ripgrep takes {:.1} times as long", middle.0 / middle.1);
-    add("the median of the questions, ms", (Some(middle.0), middle.1), target, notes);
-    add("the longest of the questions, ms", (Some(worst(&theirs)), worst(&ours)), None, String::new());
-    http_search::questions(bench, corpus, built, (&question, &theirs), report).await?;
+    add("the median of the questions, ms", Some(middle.0), middle.1, target, notes);
+    add("the longest of the questions, ms", Some(worst(&theirs)), worst(&ours), None, String::new());
+    http_search::questions(bench, corpus, built, &question, &theirs, report).await?;
     compare(corpus, project, ripgrep, &question, report).await
 }
 
@@ -157,7 +157,7 @@ async fn compare(
     report.lines(compared, wrong, &examples);
     let what = "lines that only ripgrep finds, in files reported as left out";
     let notes = format!("{compared} lines compared, {wrong} differ, {} files left out", left_out.len());
-    report.add(figure(corpus, Scenario::Search, what, (None, more as f64), None, notes));
+    report.add(figure(&corpus.name, Scenario::Search, what, None, more as f64, None, notes));
     Ok(())
 }
 

@@ -44,7 +44,7 @@ pub(super) async fn measure(
     let first = run_own(&["index", "--json"], &tree, &state).await?;
     if wanted.contains(&Scenario::Worktree) {
         let seconds = first["seconds"].as_f64().unwrap_or(f64::NAN);
-        worktree(bench, corpus, (&tree, files), &state, seconds, report).await?;
+        worktree(bench, corpus, &tree, files, &state, seconds, report).await?;
     }
     if wanted.contains(&Scenario::Edits) {
         edits(bench, corpus, &tree, &state, report).await?;
@@ -73,7 +73,8 @@ async fn copy(bench: &Bench, corpus: &Corpus) -> Result<(PathBuf, usize), Failur
 async fn worktree(
     bench: &Bench,
     corpus: &Corpus,
-    (tree, files): (&Path, usize),
+    tree: &Path,
+    files: usize,
     state: &Path,
     first_s: f64,
     report: &mut Report,
@@ -89,7 +90,7 @@ async fn worktree(
     let notes = format!("{files} files: {first_s:.2} s, then {second_s:.2} s");
     let mut add = |what: &str, share: f64, notes: String| {
         let target = Target::at_most(SHARE, "≤ 0.05").filter(|_| files >= FEWEST);
-        report.add(figure(corpus, Scenario::Worktree, what, (None, share), target, notes));
+        report.add(figure(&corpus.name, Scenario::Worktree, what, None, share, target, notes));
     };
     add("a second working tree: time by the first's", second_s / first_s, notes);
     let notes = format!("{:.1} MiB, then {:.2} MiB more", mib(before), mib(more));
@@ -127,7 +128,7 @@ async fn edits(bench: &Bench, corpus: &Corpus, tree: &Path, state: &Path, report
         let longest = times.last().copied().unwrap_or(f64::NAN);
         let target = Target::at_most(SHOWN_WITHIN_MS, "≤ 500 ms");
         let what = format!("an edit shows {what}, the longest, ms");
-        report.add(figure(corpus, Scenario::Edits, what, (None, longest), target, notes));
+        report.add(figure(&corpus.name, Scenario::Edits, what, None, longest, target, notes));
     }
     Ok(())
 }

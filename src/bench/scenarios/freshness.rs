@@ -56,7 +56,7 @@ pub(crate) async fn freshness(bench: &Bench, corpus: &Corpus, report: &mut Repor
         let notes = format!("{} of {} in the next call", times.next_call, times.changes);
         let what = format!("{what} shows in references, the longest, ms");
         let target = Target::at_most(SHOWN_WITHIN_MS, "the next call, or ≤ 1 s");
-        report.add(figure(corpus, Scenario::Freshness, what, (None, times.longest_ms), target, notes));
+        report.add(figure(&corpus.name, Scenario::Freshness, what, None, times.longest_ms, target, notes));
     }
     Ok(())
 }

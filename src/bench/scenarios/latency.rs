@@ -64,10 +64,11 @@ fn add_figures(pair: &ServerPair, report: &mut Report, what: &str, outcome: &Pai
     };
     let corpus = &pair.corpus;
     let scenario = Scenario::Latency;
-    let values = |at: f64| (Some(bare.ms(at)), ours.ms(at));
-    report.add(figure(corpus, scenario, format!("{what}, p50 ms"), values(50.0), half, outcome.notes()));
-    report.add(figure(corpus, scenario, format!("{what}, p90 ms"), values(90.0), None, ""));
-    report.add(figure(corpus, scenario, format!("{what}, p99 ms"), values(99.0), most, ""));
+    for (at, target, notes) in [(50.0, half, outcome.notes()), (90.0, None, String::new()), (99.0, most, String::new())]
+    {
+        let what = format!("{what}, p{at} ms");
+        report.add(figure(&corpus.name, scenario, what, Some(bare.ms(at)), ours.ms(at), target, notes));
+    }
 }
 
 /// Measures answers from retained results.
@@ -98,7 +99,7 @@ pub(crate) async fn retained(bench: &Bench, pair: &mut ServerPair, report: &mut 
         let notes = format!("{} calls, {hits} from retained results, {errors} errors", times.len());
         let add = |what: &str, value: f64, target, notes: String| {
             let what = format!("retained, {clients} clients, {what}");
-            figure(&pair.corpus, Scenario::Retained, what, (None, value), target, notes)
+            figure(&pair.corpus.name, Scenario::Retained, what, None, value, target, notes)
         };
         let half = Target::at_most(RETAINED_P50_MS, format!("≤ {RETAINED_P50_MS} ms")).filter(|_| clients == 1);
         let rate = Target::at_least(RETAINED_RATE, "≥ 20,000").filter(|_| clients == 16);

@@ -57,7 +57,7 @@ pub(crate) async fn leak(bench: &Bench, corpus: &Corpus, report: &mut Report) ->
     let notes = format!("{} calls, {errors} errors, {:.0} calls/s", times.len(), times.rate());
     let growth = |what: &str, early: f64, late: f64, bound: f64, words: &str, notes: String| {
         let what = format!("{what} after all calls (first column: after a fifth)");
-        figure(corpus, Scenario::Leak, what, (Some(early), late), Target::at_most(bound, words), notes)
+        figure(&corpus.name, Scenario::Leak, what, Some(early), late, Target::at_most(bound, words), notes)
     };
     let memory = (mib(early.memory), mib(late.memory));
     report.add(growth("memory, MiB", memory.0, memory.1, memory.0 * GROWTH, "≤ 1.1 × that", notes));

@@ -89,16 +89,16 @@ pub(crate) async fn linking(bench: &Bench, corpus: &Corpus, report: &mut Report)
     let added = median(on.times.iter().zip(&off.times).map(|(on, off)| on - off).collect());
     let plain = median(off.times);
     let followed = median(on.times);
-    let mut add = |what: &str, values, target, notes: String| {
-        report.add(figure(corpus, Scenario::Linking, what, values, target, notes));
+    let mut add = |what: &str, bare, codeyard, target, notes: String| {
+        report.add(figure(&corpus.name, Scenario::Linking, what, bare, codeyard, target, notes));
     };
     let count = format!("{} files, {} questions; first column: not followed", files.len(), asks.len());
-    add("references, p50 ms", (Some(plain), followed), None, count);
+    add("references, p50 ms", Some(plain), followed, None, count);
     let bound = ADDED_MS.max(plain * ADDED_SHARE);
     let target = Target::at_most(bound, "≤ 30 ms or 10 %");
     let found = format!("{} references, not followed {}; {} retries", on.references, off.references, on.retries);
-    add("references, added by following, p50 ms", (None, added), target, found);
-    add("references, first question with its start, ms", (Some(off.first_ms), on.first_ms), None, String::new());
+    add("references, added by following, p50 ms", None, added, target, found);
+    add("references, first question with its start, ms", Some(off.first_ms), on.first_ms, None, String::new());
     Ok(())
 }
 

@@ -47,8 +47,8 @@ pub(crate) async fn mix(bench: &Bench, corpus: &Corpus, report: &mut Report) -> 
             let asks = mixes(share - BEFORE.min(share / 2));
             // With few clients the blocks are small, so that the sides alternate often. With many clients each must get enough work.
             let block = (MIX * (clients / 3).max(2)).min(asks.len().max(1));
-            sum.add_untimed(pair.run_blocks(bench, clients, &before, (before.len().max(1), limit)).await?);
-            sum.join(pair.run_blocks(bench, clients, &asks, (block, limit)).await?);
+            sum.add_untimed(pair.run_blocks(bench, clients, &before, before.len().max(1), limit).await?);
+            sum.join(pair.run_blocks(bench, clients, &asks, block, limit).await?);
         }
         if pair.pool.unread_files() >= share * 2 * counts.len() && share > 1 {
             kept = Some(pair);
@@ -65,16 +65,23 @@ pub(crate) async fn mix(bench: &Bench, corpus: &Corpus, report: &mut Report) -> 
             report.left_out(format!("mix with {clients} clients: every block had an error"));
             continue;
         }
-        let values = (Some(sum.bare.rate()), sum.ours.rate());
         let what = format!("mix, {clients} clients, calls/s");
-        report.add(figure(corpus, Scenario::Mix, what, values, None, sum.notes()));
+        report.add(figure(
+            &corpus.name,
+            Scenario::Mix,
+            what,
+            Some(sum.bare.rate()),
+            sum.ours.rate(),
+            None,
+            sum.notes(),
+        ));
         let factor = if clients == 1 { 0.9 } else { 1.0 };
         let blocks = sum.ratios.len();
         let ratio = median(sum.ratios);
         let target = Target::at_least(factor, format!("≥ {factor:.1}"));
         let what = format!("mix, {clients} clients, calls/s by the bare server's");
         let notes = format!("median of {blocks} blocks, {starts} starts");
-        report.add(figure(corpus, Scenario::Mix, what, (None, ratio), target, notes));
+        report.add(figure(&corpus.name, Scenario::Mix, what, None, ratio, target, notes));
     }
     Ok(())
 }

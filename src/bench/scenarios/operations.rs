@@ -72,16 +72,10 @@ pub(crate) async fn operations(bench: &Bench, pair: &mut ServerPair, report: &mu
         let target = Target::at_most(bare.ms(50.0) + ADDED_P50_MS, format!("≤ bare + {ADDED_P50_MS} ms"));
         let notes = format!("{} calls, {errors} errors", ours.len());
         let scenario = Scenario::Operations;
-        report.add(figure(
-            &pair.corpus,
-            scenario,
-            format!("{name}, p50 ms"),
-            (Some(theirs), ours.ms(50.0)),
-            target,
-            notes,
-        ));
-        let most = (Some(bare.ms(99.0)), ours.ms(99.0));
-        report.add(figure(&pair.corpus, scenario, format!("{name}, p99 ms"), most, None, ""));
+        let what = format!("{name}, p50 ms");
+        report.add(figure(&pair.corpus.name, scenario, what, Some(theirs), ours.ms(50.0), target, notes));
+        let what = format!("{name}, p99 ms");
+        report.add(figure(&pair.corpus.name, scenario, what, Some(bare.ms(99.0)), ours.ms(99.0), None, ""));
     }
     Ok(())
 }

@@ -70,12 +70,12 @@ impl ListTimes {
             notes.push_str(&format!(", {} errors: {}", self.errors.len(), self.errors[0]));
         }
         let what = format!("references, {} hits, first page, p50 ms", self.hits);
-        report.add(figure(corpus, scenario, what, (Some(bare), first), bound(bare), notes));
+        report.add(figure(&corpus.name, scenario, what, Some(bare), first, bound(bare), notes));
         if !self.further.is_empty() {
             let notes = format!("{} pages, p50 {:.3} ms", self.further.len(), self.further.ms(50.0));
             let what = format!("references, {} hits, further pages, p99 ms", self.hits);
-            let values = (None, self.further.ms(99.0));
-            report.add(figure(corpus, scenario, what, values, Target::at_most(1.0, "≤ 1 ms each"), notes));
+            let target = Target::at_most(1.0, "≤ 1 ms each");
+            report.add(figure(&corpus.name, scenario, what, None, self.further.ms(99.0), target, notes));
         }
     }
 
@@ -261,7 +261,7 @@ async fn expire(
     let notes = format!("{:.1} MiB before, at most {:.1} MiB", mib(before), mib(peak));
     let target = Target::at_most(mib(allowed), "≤ 1.1 × before");
     let what = format!("memory after {made} of the largest snapshots, MiB");
-    report.add(figure(tree, Scenario::Snapshots, what, (None, mib(after)), target, notes));
+    report.add(figure(&tree.name, Scenario::Snapshots, what, None, mib(after), target, notes));
     Ok(())
 }
 

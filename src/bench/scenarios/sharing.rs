@@ -51,14 +51,14 @@ pub(crate) async fn sharing(bench: &Bench, corpus: &Corpus, report: &mut Report)
         let scenario = Scenario::Sharing;
         let what = format!("{clients} clients: language servers");
         let notes = format!("{} errors", shared.errors);
-        let values = (None, shared.servers as f64);
-        report.add(figure(corpus, scenario, what, values, Target::at_most(1.0, "1"), notes));
+        let target = Target::at_most(1.0, "1");
+        report.add(figure(&corpus.name, scenario, what, None, shared.servers as f64, target, notes));
         let target = Target::at_most(mib(first.all) * 1.05, "≤ 1.05 × that of one client").filter(|_| clients == 4);
         let what = format!("{clients} clients: memory of all processes, MiB");
-        report.add(figure(corpus, scenario, what, (Some(mib(alone)), mib(shared.all)), target, ""));
+        report.add(figure(&corpus.name, scenario, what, Some(mib(alone)), mib(shared.all), target, ""));
         let target = Target::at_most(OWN_MIB, "≤ 40");
         let what = format!("{clients} clients: memory of codeyard itself, MiB");
-        report.add(figure(corpus, scenario, what, (None, mib(shared.own)), target, ""));
+        report.add(figure(&corpus.name, scenario, what, None, mib(shared.own), target, ""));
     }
     Ok(())
 }
@@ -121,8 +121,8 @@ pub(crate) async fn repositories(bench: &Bench, corpus: &Corpus, report: &mut Re
     report.add_compared(asked, asked - right, &[]);
     let scenario = Scenario::Repositories;
     let what = "two repositories, two clients each: language servers";
-    report.add(figure(corpus, scenario, what, (None, servers as f64), Target::at_most(2.0, "2"), ""));
+    report.add(figure(&corpus.name, scenario, what, None, servers as f64, Target::at_most(2.0, "2"), ""));
     let what = "two repositories, two clients each: right answers";
-    report.add(figure(corpus, scenario, what, (None, precise(right)), Target::at_least(4.0, "4"), ""));
+    report.add(figure(&corpus.name, scenario, what, None, precise(right), Target::at_least(4.0, "4"), ""));
     Ok(())
 }

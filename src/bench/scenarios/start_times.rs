@@ -113,15 +113,23 @@ pub(crate) async fn cold(bench: &Bench, corpus: &Corpus, report: &mut Report) ->
     let first = median(bare.definition);
     let all = median(bare.references);
     let target = Target::at_most(1.2 * first, "≤ 1.2 × bare");
-    let values = (Some(first), median(ours.definition));
-    report.add(figure(corpus, Scenario::Cold, "cold start to the first right definition, ms", values, target, notes));
+    let what = "cold start to the first right definition, ms";
+    report.add(figure(&corpus.name, Scenario::Cold, what, Some(first), median(ours.definition), target, notes));
     let hits = known.comparer.count(&known.references.1);
     let target = Target::at_most(1.5 * all, "≤ 1.5 × bare");
     let what = format!("cold start to complete references ({hits} hits), ms");
-    report.add(figure(corpus, Scenario::Cold, what, (Some(all), median(ours.references)), target, ""));
-    let values = (Some(bare.incomplete as f64), ours.incomplete as f64);
+    report.add(figure(&corpus.name, Scenario::Cold, what, Some(all), median(ours.references), target, ""));
+    let theirs = Some(bare.incomplete as f64);
     let what = "incomplete answers without a mark before that";
-    report.add(figure(corpus, Scenario::Cold, what, values, Target::at_most(0.0, "0"), ""));
+    report.add(figure(
+        &corpus.name,
+        Scenario::Cold,
+        what,
+        theirs,
+        ours.incomplete as f64,
+        Target::at_most(0.0, "0"),
+        "",
+    ));
     Ok(())
 }
 
@@ -175,9 +183,10 @@ async fn cold_served(
 async fn until_right(
     client: &mut McpHttpClient,
     known: &KnownAnswers,
-    (ask, right): &(BenchQuestion, Vec<u8>),
+    known_answer: &(BenchQuestion, Vec<u8>),
     starts: &mut StartTimes,
 ) -> Result<(), Failure> {
+    let (ask, right) = known_answer;
     let began = Instant::now();
     while began.elapsed() < TIMEOUT {
         let actual = client.ask(ask).await.map_err(Failure::new)?;
@@ -226,9 +235,9 @@ pub(crate) async fn recovery(bench: &Bench, corpus: &Corpus, report: &mut Report
     let per_kill = ours.errors.div_ceil(ours.definition.len());
     let target = Target::at_most(cold, "≤ the server's cold start");
     let what = "killed: to the next right answer, the longest, ms";
-    report.add(figure(corpus, Scenario::Recovery, what, (Some(cold), most), target, notes));
+    report.add(figure(&corpus.name, Scenario::Recovery, what, Some(cold), most, target, notes));
     let target = Target::at_most(1.0, "≤ 1");
-    report.add(figure(corpus, Scenario::Recovery, "killed: errors for each", (None, per_kill as f64), target, ""));
+    report.add(figure(&corpus.name, Scenario::Recovery, "killed: errors for each", None, per_kill as f64, target, ""));
     Ok(())
 }
 

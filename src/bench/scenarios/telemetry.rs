@@ -142,17 +142,17 @@ fn add_figures(corpus: &Corpus, costs: ExportCosts, report: &mut Report) {
     let off = &costs.off;
     let on = &costs.on;
     let notes = format!("{} calls each, {} errors; first column: telemetry off", on.len(), costs.errors);
-    let mut add = |what: &str, values: (Option<f64>, f64), target: Option<Target>, notes: String| {
+    let mut add = |what: &str, bare: Option<f64>, codeyard: f64, target: Option<Target>, notes: String| {
         let what = format!("exporting, {CLIENTS} clients, {what}");
-        report.add(figure(corpus, Scenario::Telemetry, what, values, target, notes));
+        report.add(figure(&corpus.name, Scenario::Telemetry, what, bare, codeyard, target, notes));
     };
     let blocks = format!("median of {} blocks", costs.kept.len());
-    add("calls/s", (Some(off.rate()), on.rate()), None, notes);
+    add("calls/s", Some(off.rate()), on.rate(), None, notes);
     let target = Target::at_least(KEPT, format!("≥ {KEPT}"));
-    add("calls/s by those without", (None, median(costs.kept)), target, blocks.clone());
-    add("p99 ms", (Some(off.ms(99.0)), on.ms(99.0)), None, String::new());
+    add("calls/s by those without", None, median(costs.kept), target, blocks.clone());
+    add("p99 ms", Some(off.ms(99.0)), on.ms(99.0), None, String::new());
     let target = Target::at_most(ADDED_P99_MS, format!("≤ {ADDED_P99_MS} ms"));
-    add("added to p99, ms", (None, median(costs.added)), target, blocks);
+    add("added to p99, ms", None, median(costs.added), target, blocks);
 }
 
 /// An OTLP receiver on its own thread.

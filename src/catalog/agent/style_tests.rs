@@ -95,7 +95,7 @@ fn snapshot(operation: Operation, count: usize, notes: AnswerNotes) -> Snapshot 
 
 fn first(operation: Operation, count: usize, style: PageStyle) -> Value {
     let snapshot = snapshot(operation, count, AnswerNotes::default());
-    reply(Ok(&page(&snapshot, Some((0, 200)), style, (K, K))))
+    reply(Ok(&page(&snapshot, Some((0, 200)), style, K, K)))
 }
 
 fn text(reply: &Value) -> &str {
@@ -184,7 +184,7 @@ proptest! {
         let schema = schema();
         let mut offset = 0;
         loop {
-            let reply = reply(Ok(&page(&snapshot, Some((offset, size)), style, (K, K))));
+            let reply = reply(Ok(&page(&snapshot, Some((offset, size)), style, K, K)));
             let structured = &reply["structuredContent"];
             prop_assert!(schema.is_valid(structured), "{}", reply);
             let text = text(&reply);

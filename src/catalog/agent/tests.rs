@@ -34,13 +34,13 @@ fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Value {
 }
 
 fn answer(operation: Operation, found: LspItems, notes: AnswerNotes, offset: u64) -> Answer {
-    styled(operation, found, notes, (offset, PageStyle::default()))
+    styled(operation, found, notes, offset, PageStyle::default())
 }
 
-fn styled(operation: Operation, found: LspItems, notes: AnswerNotes, (offset, style): (u64, PageStyle)) -> Answer {
+fn styled(operation: Operation, found: LspItems, notes: AnswerNotes, offset: u64, style: PageStyle) -> Answer {
     let paths = ResultPaths { root: "/w".into(), document: Some(file("/w/a.ts")), calls_in: None };
     let result = LspResult { operation, title: format!("{} a.ts:1:1", operation.as_str()), found, notes, paths };
-    page(&Snapshot::new(CanonicalResult::Lsp(result)), Some((offset, 200)), style, (K, S))
+    page(&Snapshot::new(CanonicalResult::Lsp(result)), Some((offset, 200)), style, K, S)
 }
 
 fn shown(operation: Operation, found: LspItems) -> Value {

@@ -53,7 +53,7 @@ fn payload(answer: &Answer) -> Value {
 }
 
 fn answer(result: CanonicalResult, offset: u64, size: usize) -> Answer {
-    page(&Snapshot::new(result), Some((offset, size)), PageStyle::default(), (K, S))
+    page(&Snapshot::new(result), Some((offset, size)), PageStyle::default(), K, S)
 }
 
 fn raw_locations(n: u32) -> Vec<RawLocation> {
@@ -92,9 +92,9 @@ fn outsiders_of_the_workspace_lists_are_not_counted() {
     assert_eq!(payload(&answer(symbols, 0, 10))["summary"], "Returned 1 workspace symbol.");
     let files = ["file:///w/a", "file:///x/a"].map(|uri| (uri, raw_diagnostics(1)));
     let raw = files.map(|(uri, diagnostics)| RawFileDiagnostics { uri: uri.into(), diagnostics }).to_vec();
-    let found = codeyard_canon::workspace_diagnostics(raw, &mut FakeGate::default(), 10, 10).unwrap();
-    assert_eq!(found.0.outside(), 1);
-    let files = CanonicalResult::workspace_diagnostics(found, AnswerNotes::default());
+    let (found, cut) = codeyard_canon::workspace_diagnostics(raw, &mut FakeGate::default(), 10, 10).unwrap();
+    assert_eq!(found.outside(), 1);
+    let files = CanonicalResult::workspace_diagnostics(found, cut, AnswerNotes::default());
     assert_eq!(payload(&answer(files, 0, 10))["summary"], "Returned diagnostics for 1 file.");
 }
 
@@ -112,8 +112,9 @@ fn raw_diagnostics(n: u32) -> Vec<RawDiagnostic> {
 fn workspace_diagnostics(files: u32, each: u32, notes: AnswerNotes) -> CanonicalResult {
     let raw = (0..files)
         .map(|n| RawFileDiagnostics { uri: format!("file:///w/f{n:03}").into(), diagnostics: raw_diagnostics(each) });
-    let found = codeyard_canon::workspace_diagnostics(raw.collect(), &mut FakeGate::default(), 5_000, 200).unwrap();
-    CanonicalResult::workspace_diagnostics(found, notes)
+    let (found, cut) =
+        codeyard_canon::workspace_diagnostics(raw.collect(), &mut FakeGate::default(), 5_000, 200).unwrap();
+    CanonicalResult::workspace_diagnostics(found, cut, notes)
 }
 
 fn document_symbols(n: u32) -> CanonicalResult {
@@ -136,7 +137,12 @@ fn hover(fragments: usize, text: &str) -> Answer {
         .map(|n| HoverFragment { kind: MarkupKind::Markdown, value: format!("{n}{}", text.repeat(3_000)) })
         .collect();
     let raw = vec![Hover { contents, range: Some(Range::new(1, 2, 1, 5)) }];
-    answer(CanonicalResult::hover(codeyard_canon::hover(raw), AnswerNotes::default()), 0, 1)
+    hover_answer(raw)
+}
+
+fn hover_answer(raw: Vec<Hover>) -> Answer {
+    let (hover, truncated) = codeyard_canon::hover(raw);
+    answer(CanonicalResult::hover(hover, truncated, AnswerNotes::default()), 0, 1)
 }
 
 /// A typical answer of each tool. Each optional member occurs in one of them.
@@ -160,10 +166,7 @@ fn typical() -> Vec<(&'static str, Answer)> {
     vec![
         ("vscode.lsp.definition", answer(CanonicalResult::definition(definition, AnswerNotes::default(), 200), 0, 1)),
         ("vscode.lsp.references", answer(CanonicalResult::references(locations(5), AnswerNotes::default()), 2, 2)),
-        (
-            "vscode.lsp.hover",
-            answer(CanonicalResult::hover(codeyard_canon::hover(small_hover), AnswerNotes::default()), 0, 1),
-        ),
+        ("vscode.lsp.hover", hover_answer(small_hover)),
         ("vscode.lsp.documentSymbols", answer(document_symbols(3), 0, 1)),
         ("vscode.lsp.workspaceSymbols", answer(symbols(3), 0, 2)),
         (
@@ -181,10 +184,7 @@ fn empty() -> Vec<(&'static str, Answer)> {
     vec![
         ("vscode.lsp.definition", answer(CanonicalResult::definition(none(), AnswerNotes::default(), 200), 0, 1)),
         ("vscode.lsp.references", answer(CanonicalResult::references(none(), AnswerNotes::default()), 0, 1)),
-        (
-            "vscode.lsp.hover",
-            answer(CanonicalResult::hover(codeyard_canon::hover(vec![]), AnswerNotes::default()), 0, 1),
-        ),
+        ("vscode.lsp.hover", hover_answer(vec![])),
         (
             "vscode.lsp.documentSymbols",
             answer(
@@ -299,7 +299,7 @@ fn the_byte_cap_is_exact_for_every_tool() {
 
 /// Compares the hint of a page that is too large with the largest smaller page that fits.
 fn check_hint(whole: &Snapshot, offset: u64, size: usize, cap: usize) -> usize {
-    let cut = |size| page(whole, Some((offset, size)), PageStyle::default(), (K, S));
+    let cut = |size| page(whole, Some((offset, size)), PageStyle::default(), K, S);
     let fits = (1..size).rev().find(|size| result(&cut(*size), cap).is_some()).unwrap_or(0);
     let details = details(&cut(size), cap);
     assert_eq!(details["pageSizeThatFits"].as_u64().unwrap_or(0) as usize, fits, "cap {cap}, offset {offset}");
@@ -322,7 +322,7 @@ fn the_hinted_page_size_is_the_largest_that_fits() {
         // In the second case the offset gets a digit more; the third reaches the end of two of the lists.
         for (offset, size) in [(0, 12), (3, 9), (92, 18)] {
             let bytes = |size| {
-                result(&page(&whole, Some((offset, size)), PageStyle::default(), (K, S)), usize::MAX).unwrap().len()
+                result(&page(&whole, Some((offset, size)), PageStyle::default(), K, S), usize::MAX).unwrap().len()
             };
             // The exact length of each size, and one byte less: exact hints change there.
             let mut caps: Vec<usize> = (1..size).flat_map(|size| [bytes(size) - 1, bytes(size)]).collect();

@@ -126,7 +126,8 @@ impl<S: AskedServer> Linker<S> {
     }
 
     /// Whether any file takes an export out of `require`.
-    async fn is_taken(&mut self, (module, name): &Target) -> Result<bool, S::Failure> {
+    async fn is_taken(&mut self, target: &Target) -> Result<bool, S::Failure> {
+        let (module, name) = target;
         let dependents = self.dependents(module).await;
         for path in &dependents.files {
             let Some(file) = self.file(path).await else { continue };
@@ -140,7 +141,8 @@ impl<S: AskedServer> Linker<S> {
     }
 
     /// The places of an export by `export`, and what it is taken from.
-    pub(super) async fn add_es_exports(&mut self, (path, name): &Target) -> Result<(), S::Failure> {
+    pub(super) async fn add_es_exports(&mut self, target: &Target) -> Result<(), S::Failure> {
+        let (path, name) = target;
         let Some(file) = self.file(path).await else { return Ok(()) };
         let exports = &file.links.es_exports;
         let is_explicit = exports.iter().any(|export| export.name == *name);
@@ -299,7 +301,8 @@ fn names_taken(path: &Path, file: &LinkedFile, name: &str) -> Vec<TakenName> {
     let computed = file.links.computed_requires.iter().map(|binding| (binding, None));
     for (binding, call) in literal.chain(computed) {
         let mut add = |range: Range, alias, is_declaration| {
-            let (place, document) = ((path.to_path_buf(), range), file.document.clone());
+            let place = (path.to_path_buf(), range);
+            let document = file.document.clone();
             taken.push(TakenName { place, document, alias, is_declaration, call: call.cloned() });
         };
         match binding {

@@ -291,7 +291,8 @@ impl<S: AskedServer> Linker<S> {
     }
 
     /// The places of a target in its own module, and what it is taken from.
-    async fn add_exports(&mut self, (path, name): &Target) -> Result<(), S::Failure> {
+    async fn add_exports(&mut self, target: &Target) -> Result<(), S::Failure> {
+        let (path, name) = target;
         let Some(file) = self.file(path).await else { return Ok(()) };
         self.add_es_exports(&(path.clone(), name.clone())).await?;
         for export in file.links.exports.iter().filter(|export| export.name == *name) {

@@ -116,11 +116,11 @@ impl ModuleCache {
         {
             return Some(known.file.clone());
         }
-        let (text, stamp) = sources::stamped_text(gate, path)?;
+        let ((uri, text), stamp) = sources::stamped_text(gate, path)?;
         let is_settled = !stamp.is_fresh(clock::wall_ns());
         let file = match known {
-            Some(known) if known.file.document.source.document.text() == text.1 => known.file,
-            _ => Arc::new(sources::linked(path, text)?),
+            Some(known) if known.file.document.source.document.text() == text => known.file,
+            _ => Arc::new(sources::linked(path, uri, text)?),
         };
         self.keep(path, KeptLinks { bytes: file.bytes(), file: file.clone(), settled: is_settled.then_some(stamp) });
         Some(file)
@@ -142,7 +142,9 @@ impl ModuleCache {
 impl ModuleWords {
     /// Reads the files that changed since `before`. Those that aren't in `changed` are the same, unless any may have changed.
     fn read(listed: &[PathBuf], gate: &Gate, before: &Self, changed: &ChangedFiles) -> Self {
-        let (mut words, mut bytes, mut lookup) = (Self::default(), 0, gate.batch_lookup());
+        let mut words = Self::default();
+        let mut bytes = 0;
+        let mut lookup = gate.batch_lookup();
         for path in listed.iter().filter(|path| sources::is_module(path)) {
             if words.files.len() >= MAX_LINKED_FILES || bytes >= MAX_LINKED_BYTES {
                 words.is_cut = true;
@@ -234,7 +236,9 @@ mod tests {
     fn words_follow_what_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
-        let (a, b, other) = (top.join("a.js"), top.join("b.ts"), top.join("c.py"));
+        let a = top.join("a.js");
+        let b = top.join("b.ts");
+        let other = top.join("c.py");
         put_old(&a, "one();");
         put_old(&b, "two();");
         put_old(&other, "three()");

@@ -23,7 +23,8 @@ pub(super) fn words(document: &Document, name: &str) -> Vec<Range> {
 /// The word at a position.
 pub(super) fn word_at(document: &Document, position: Position) -> Option<Range> {
     let text = document.line(position.line)?;
-    let (mut column, mut start) = (0u32, None);
+    let mut column = 0u32;
+    let mut start = None;
     for c in text.chars() {
         match (is_part(c), start) {
             (true, None) => start = Some(column),

@@ -10,7 +10,8 @@ use codeyard_model::position::Position;
 
 impl<S: AskedServer> Linker<S> {
     /// The exports and the modules that a place belongs to become targets.
-    pub(super) async fn match_place(&mut self, (path, range): &FoundPlace) -> Result<(), S::Failure> {
+    pub(super) async fn match_place(&mut self, place: &FoundPlace) -> Result<(), S::Failure> {
+        let (path, range) = place;
         let Some(file) = self.file(path).await else { return Ok(()) };
         for export in &file.links.exports {
             let is_key = export.name.is_some() && export.key.start == range.start;

@@ -151,7 +151,8 @@ impl<S: AskedServer> Linker<S> {
         else {
             return vec![];
         };
-        let (of, rest) = (folder.clone(), rest.to_owned());
+        let of = folder.clone();
+        let rest = rest.to_owned();
         let read = move |gate: &Gate| {
             let manifest = specifiers::manifest(gate, &of).unwrap_or_default();
             let places = manifest.plain_targets(&rest).into_iter();
@@ -167,7 +168,8 @@ impl<S: AskedServer> Linker<S> {
         if let Some(known) = self.dependents_of.get(module) {
             return known.clone();
         }
-        let (all, of) = (self.words.clone(), module.to_path_buf());
+        let all = self.words.clone();
+        let of = module.to_path_buf();
         let find = move |gate: &Gate| {
             let words = specifiers::words(gate, &of);
             let files = all.files(|path, text| {

@@ -108,7 +108,7 @@ pub(crate) fn stamped_text(gate: &Gate, path: &Path) -> Option<((CanonicalUri, S
 }
 
 /// A text with its links.
-pub(super) fn linked(path: &Path, (uri, text): (CanonicalUri, String)) -> Option<LinkedFile> {
+pub(super) fn linked(path: &Path, uri: CanonicalUri, text: String) -> Option<LinkedFile> {
     let language = LanguageId::new(LANGUAGES[language(path)?].1);
     let hash = sha256(text.as_bytes());
     let links = ModuleLinks::read(path.file_name()?.to_str()?, &text)?;

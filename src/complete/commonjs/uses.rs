@@ -184,8 +184,8 @@ impl<S: AskedServer> Linker<S> {
                 }
                 let is_doubtful = is_near && is_looked_up;
                 let is_computed = file.links.is_taken_from_computed(range.start);
-                let (path, document) = (path.clone(), file.document.clone());
-                found.push(NamedPlace { path, document, range, is_doubtful, is_computed });
+                let document = file.document.clone();
+                found.push(NamedPlace { path: path.clone(), document, range, is_doubtful, is_computed });
             }
         }
         found

@@ -57,7 +57,8 @@ fn inherit_maven(manifests: &mut [PackageManifest], texts: &[String]) {
         let Some(parent) = parents.iter().filter(is_above).max_by_key(|parent| parent.path.len()) else { continue };
         let artifact = parent.name.as_ref().and_then(|name| name.text.rsplit(':').next());
         if artifact.is_some() && artifact == xml::parent_artifact(text).as_deref() {
-            let (license, requires) = (parent.license.clone(), parent.requires.clone());
+            let license = parent.license.clone();
+            let requires = parent.requires.clone();
             fill_in(manifest, ManifestValues { license, requires, ..ManifestValues::default() }, &parent.path);
         }
     }

@@ -141,10 +141,12 @@ fn cmake_call(text: &str, command: &str) -> Option<Vec<(usize, String)>> {
 fn cmake_arguments(text: &str, from: usize) -> Option<Vec<(usize, String)>> {
     let near = window(text.get(from..)?, MAX_CALL_BYTES);
     let open = near.find('(').filter(|at| near[..*at].trim().is_empty())? + 1;
-    let (near, open) = (&near[open..], from + open);
+    let near = &near[open..];
+    let open = from + open;
     let mut arguments = Vec::new();
     let mut word: Option<(usize, String)> = None;
-    let (mut in_string, mut in_comment) = (false, false);
+    let mut in_string = false;
+    let mut in_comment = false;
     for (at, c) in near.char_indices() {
         match c {
             '\n' if in_comment => in_comment = false,

@@ -43,7 +43,7 @@ impl PackageJson {
 
     /// What an import of the package's name leads to first: the module with the types, and the one that is exported.
     pub fn whole_package(&self) -> Vec<String> {
-        let exported = self.chosen_export("", ("import", &[]));
+        let exported = self.chosen_export("", "import", &[]);
         self.typed_main().map(str::to_owned).into_iter().chain(exported).collect()
     }
 
@@ -107,17 +107,17 @@ impl PackageJson {
     }
 
     /// The target of a path below the package's name for a kind of import, with further conditions. `None` if it isn't exported.
-    pub fn chosen_export(&self, path: &str, wanted: (&str, &[String])) -> Option<String> {
+    pub fn chosen_export(&self, path: &str, kind: &str, added: &[String]) -> Option<String> {
         let name = subpath(path);
         if let Some(target) = self.exact_export(path).filter(|_| !path.contains('*')) {
-            return chosen(target, "", wanted, 0);
+            return chosen(target, "", kind, added, 0);
         }
         let patterns = self.export_map().filter_map(|(pattern, target)| {
             let before = pattern.find('*')?;
             Some((before, matched(pattern, &name)?, target))
         });
         let (_, middle, target) = patterns.max_by_key(|(before, ..)| *before)?;
-        chosen(target, middle, wanted, 0)
+        chosen(target, middle, kind, added, 0)
     }
 
     /// The targets of the package's name, the one that describes it best first.
@@ -198,9 +198,8 @@ fn targets(target: &Value) -> Vec<&str> {
 }
 
 /// The target that conditions lead to: added ones first, then `types`, which manifests must write first, and `default` last.
-fn chosen(target: &Value, middle: &str, wanted: (&str, &[String]), depth: usize) -> Option<String> {
-    let (kind, added) = wanted;
-    let next = |target: &Value| chosen(target, middle, wanted, depth + 1);
+fn chosen(target: &Value, middle: &str, kind: &str, added: &[String], depth: usize) -> Option<String> {
+    let next = |target: &Value| chosen(target, middle, kind, added, depth + 1);
     match target {
         _ if depth > MAX_CONDITIONS_DEPTH => None,
         Value::String(path) => filled(path, middle),
@@ -247,9 +246,9 @@ mod tests {
             }}),
         );
         assert_eq!(manifest.whole_package(), ["t.d.ts", "./i.d.ts"]);
-        assert_eq!(manifest.chosen_export("p/a", ("require", &[])).as_deref(), Some("./dist/a.js"));
-        let x = manifest.chosen_export("q", ("require", &["x".to_owned()]));
-        assert_eq!((x.as_deref(), manifest.chosen_export("q", ("import", &[]))), (Some("./q.js"), None));
+        assert_eq!(manifest.chosen_export("p/a", "require", &[]).as_deref(), Some("./dist/a.js"));
+        let x = manifest.chosen_export("q", "require", &["x".to_owned()]);
+        assert_eq!((x.as_deref(), manifest.chosen_export("q", "import", &[])), (Some("./q.js"), None));
         assert_eq!(manifest.import_targets("#a/b"), ["./src/b.js"]);
         assert_eq!(
             manifest.exported_paths(),

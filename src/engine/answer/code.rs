@@ -220,7 +220,8 @@ impl<'a> IndexCall<'a> {
         Ok(Ok(OpenIndexes { first, open, problems, asked: self }))
     }
 
-    async fn open_member(self, (workspace, admission): &'a Member) -> Result<OpenMember<'a>, IncompleteWorkspace> {
+    async fn open_member(self, member: &'a Member) -> Result<OpenMember<'a>, IncompleteWorkspace> {
+        let (workspace, admission) = member;
         let until = self.deadline.earlier(Duration::from_millis(limits::GROUP_QUERY_TIME_MS)).instant();
         let name = workspace.name.clone();
         match admission {

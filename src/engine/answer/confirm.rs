@@ -168,7 +168,7 @@ impl RowConfirmation<'_> {
     ) -> Declarations {
         let (uri, sight) = admitted?;
         let query = Arc::new(Query::Declarations { uri });
-        let declarations = language_servers::ask(workspace, (query, Some(sight)), self.deadline, status, self.call);
+        let declarations = language_servers::ask(workspace, query, Some(sight), self.deadline, status, self.call);
         match timeout_at(self.deadline.instant(), declarations).await {
             Ok(Ok(Answer::Declarations(declared, notes))) => Ok((declared, notes)),
             Ok(Ok(_)) => Err(ToolError::internal()),

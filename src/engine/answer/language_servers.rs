@@ -23,7 +23,8 @@ use codeyard_telemetry::CallTrace;
 /// return what it has shortly before.
 pub(super) async fn ask(
     workspace: &WorkspaceHandle,
-    (query, sight): (Arc<GatedQuery>, Option<Sight>),
+    query: Arc<GatedQuery>,
+    sight: Option<Sight>,
     deadline: Deadline,
     status: &WaitStatus,
     call: &CallTrace,
@@ -37,8 +38,8 @@ pub(super) async fn ask(
         let begin = |sights| Begin { query: query.clone(), sights, planned, deadline, call: call.clone() };
         match step(workspace, std::mem::take(&mut sights), begin).await? {
             QueryStep::Hit { snapshot, offset, request_key, snapshot_key } => {
-                let keys = (request_key.as_str(), snapshot_key.as_str());
-                return Ok(codeyard_paging::page(&snapshot, window(&query, offset), query.style(), keys));
+                let window = window(&query, offset);
+                return Ok(codeyard_paging::page(&snapshot, window, query.style(), &request_key, &snapshot_key));
             }
             QueryStep::Wait(wait) => {
                 if let Wait::Planning { since, .. } = &wait {
@@ -69,8 +70,8 @@ pub(super) async fn ask(
                         tokio::task::yield_now().await;
                     }
                     Ok(FinishedResult { snapshot, key }) => {
-                        let keys = (request_key.as_str(), key.as_str());
-                        return Ok(codeyard_paging::page(&snapshot, window(&query, 0), query.style(), keys));
+                        let window = window(&query, 0);
+                        return Ok(codeyard_paging::page(&snapshot, window, query.style(), &request_key, &key));
                     }
                     Err(NoAnswer::Failed(error)) => return Err(error),
                     Err(NoAnswer::Changed) => {

@@ -71,6 +71,6 @@ pub async fn answer(
             let query = CodeIndexQuery::of_workspace(workspace, request);
             query.answer(deadline, status, call).await.map(Answer::Code)
         }
-        query => language_servers::ask(&workspace, (Arc::new(query), sight), deadline, status, call).await,
+        query => language_servers::ask(&workspace, Arc::new(query), sight, deadline, status, call).await,
     }
 }

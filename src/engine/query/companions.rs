@@ -23,7 +23,8 @@ pub struct Companions {
 /// `waits`.
 pub(crate) fn find(
     setup: PlanContext<'_>,
-    (language, path): (&str, &Path),
+    language: &str,
+    path: &Path,
     files: &[PathBuf],
     markers: &dyn MarkerFiles,
     waits: &mut Vec<PendingLookup>,

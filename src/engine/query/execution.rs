@@ -185,7 +185,7 @@ impl Execution {
         let origin = self.origin.clone();
         let work = move |gate: &Gate| {
             let _timer = origin.canonicalise();
-            canonicalise(&operation, &query, gate, &limits, collected, (total, scope))
+            canonicalise(&operation, &query, gate, &limits, collected, total, scope)
         };
         if O::IN_MEMORY { work(&self.gate) } else { self.gate.run(work).await? }
     }

@@ -161,7 +161,7 @@ pub fn plan_for_file(setup: PlanContext<'_>, path: &Path, files: &[PathBuf], wit
             let markers = &CachedFiles::default();
             let options = PlanOptions { setup, files: markers, with_linters, for_symbols: false };
             plan_language(&options, language, path, &mut plan, &mut waits);
-            plan.companions = companions::find(setup, (language, path), files, markers, &mut waits);
+            plan.companions = companions::find(setup, language, path, files, markers, &mut waits);
         }
         None => plan.unavailable.push(no_server()),
     }

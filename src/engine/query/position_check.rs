@@ -38,19 +38,29 @@ pub(crate) fn missing_identifier_error(query: &LspQuery<CanonicalUri>, document:
     (!points_at_word).then(|| line_error(NO_WORD, document, position))
 }
 
-/// `details.reason` of a position beyond the document or its line.
-const BEYOND: (&str, &str) = ("position_beyond", "the position lies beyond the document");
-/// `details.reason` of a position without a word.
-const NO_WORD: (&str, &str) =
-    ("no_identifier", "there is no identifier at the position; details.identifiers lists those of the line");
+/// Why a position is refused.
+struct PositionError {
+    /// In `details.reason`.
+    reason: &'static str,
+    message: &'static str,
+}
+
+/// A position beyond the document or its line.
+const BEYOND: PositionError =
+    PositionError { reason: "position_beyond", message: "the position lies beyond the document" };
+/// A position without a word.
+const NO_WORD: PositionError = PositionError {
+    reason: "no_identifier",
+    message: "there is no identifier at the position; details.identifiers lists those of the line",
+};
 
 /// An error that lists the words of the line. Lines and columns in the details count from 1, as in the arguments of the tool.
-fn line_error((reason, message): (&str, &str), document: &DocumentInput, position: Position) -> ToolError {
+fn line_error(why: PositionError, document: &DocumentInput, position: Position) -> ToolError {
     let words = identifiers::words(&document.source.document, position.line);
     let words: Vec<serde_json::Value> =
         words.into_iter().map(|word| serde_json::json!({ "name": word.text, "character": word.column + 1 })).collect();
-    ToolError::new(ErrorCode::NotFound, message)
-        .with("reason", reason)
+    ToolError::new(ErrorCode::NotFound, why.message)
+        .with("reason", why.reason)
         .with("line", u64::from(position.line) + 1)
         .with("character", u64::from(position.character) + 1)
         .with("identifiers", words)

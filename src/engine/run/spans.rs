@@ -116,8 +116,7 @@ impl RunObserver for RunWatch {
     fn part_passed(&self, run: &RunId, part: WorkPart<'_>, passed: &PassedPart, parent: &TraceContext) {
         let Some(service) = self.service.upgrade() else { return };
         let error = (!passed.is_good).then_some(FAILED_PART);
-        let times = (passed.began, passed.took);
-        service.telemetry().passed_work(&start(run, span_part(part), parent), times, error);
+        service.telemetry().passed_work(&start(run, span_part(part), parent), passed.began, passed.took, error);
     }
 
     fn item_ended(&self, _: &RunId, trace: &TraceContext, error: Option<&'static str>) {

@@ -90,12 +90,12 @@ impl Workspace {
         let epochs = self.epochs.of(&self.epoch_scope(&query));
         call.update(|record| record.epochs = Some(epochs));
         if let Some(cursor) = cursor {
-            return self.later_page((&query, sights), &call, request_key, snapshot_key, cursor);
+            return self.later_page(&query, sights, &call, request_key, snapshot_key, cursor);
         }
         let swept = !(self.is_sweeping() && matches!(*query, Query::WorkspaceDiagnostics { .. }));
         let retained = self.setup.snapshots.lock().get(&snapshot_key, Instant::now());
         if let Some(snapshot) = retained.filter(|_| swept) {
-            if self.page_is_current(&snapshot, (&query, sights), document_check, 0)?
+            if self.page_is_current(&snapshot, &query, sights, document_check, 0)?
                 && self.fallback_still_applies(&snapshot, &query)
             {
                 self.setup.shared.metrics.retained_hit();
@@ -130,7 +130,8 @@ impl Workspace {
     /// Answers a page by cursor: needs the same epochs, the retained result, and unchanged files on the page.
     fn later_page(
         &mut self,
-        (query, sights): (&GatedQuery, &Sights),
+        query: &GatedQuery,
+        sights: &Sights,
         call: &CallTrace,
         request_key: String,
         snapshot_key: String,
@@ -145,7 +146,7 @@ impl Workspace {
             let message = "the result this cursor belongs to is no longer retained; start again without a cursor";
             return Err(ToolError::new(ErrorCode::CursorExpired, message).into());
         };
-        if !self.page_is_current(&snapshot, (query, sights), None, cursor.offset)? {
+        if !self.page_is_current(&snapshot, query, sights, None, cursor.offset)? {
             return Err(self.stale(query).into());
         }
         call.update(|record| record.cache = Some(CacheUse::Retained));
@@ -223,7 +224,7 @@ impl Workspace {
         if let Err(jobs) = self.update_all_projects(&plan, planned) {
             return Ok(QueryStep::Wait(self.planning(planned, jobs)));
         }
-        let (providers, unavailable) = match self.ready_providers(&plan, (&query, document.as_ref()), deadline, ctx) {
+        let (providers, unavailable) = match self.ready_providers(&plan, &query, document.as_ref(), deadline, ctx) {
             Ok(providers) => providers,
             Err(wait) => return Ok(QueryStep::Wait(wait)),
         };
@@ -278,7 +279,8 @@ impl Workspace {
     fn ready_providers(
         &mut self,
         plan: &Plan,
-        (query, document): (&GatedQuery, Option<&DocumentInput>),
+        query: &GatedQuery,
+        document: Option<&DocumentInput>,
         deadline: Deadline,
         ctx: &mut Context<Self>,
     ) -> Result<(Vec<Provider>, Vec<Unavailable>), Wait> {
@@ -295,7 +297,7 @@ impl Workspace {
             providers.retain(|provider| !provider.state.borrow().is_pending());
             providers.extend(fallbacks);
         }
-        providers.extend(self.fallbacks_for_refusing(plan, &providers, (query, document), ctx)?);
+        providers.extend(self.fallbacks_for_refusing(plan, &providers, query, document, ctx)?);
         if providers.iter().any(|provider| provider.fallback_for.is_some()) {
             // A fallback answers where there is no server.
             unavailable.retain(|why| !why.kind.is_empty());

@@ -61,7 +61,8 @@ impl Workspace {
     pub(super) fn page_is_current(
         &mut self,
         snapshot: &Snapshot,
-        (query, sights): (&GatedQuery, &Sights),
+        query: &GatedQuery,
+        sights: &Sights,
         document_check: Option<FileCheck>,
         offset: u64,
     ) -> Result<bool, Halt> {

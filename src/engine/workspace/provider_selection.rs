@@ -71,7 +71,8 @@ impl Workspace {
         &mut self,
         plan: &Plan,
         providers: &[Provider],
-        (query, document): (&GatedQuery, Option<&DocumentInput>),
+        query: &GatedQuery,
+        document: Option<&DocumentInput>,
         ctx: &mut Context<Self>,
     ) -> Result<Vec<Provider>, Wait> {
         let has_fallback = providers.iter().any(|provider| provider.fallback_for.is_some());

@@ -88,7 +88,8 @@ impl RootReader {
     pub fn read_range_cached(
         &self,
         cache: &mut DirHandleCache,
-        (rest, stamp): (&Path, FileStamp),
+        rest: &Path,
+        stamp: FileStamp,
         from: u64,
         length: usize,
         into: &mut Vec<u8>,
@@ -242,12 +243,11 @@ mod tests {
         ] {
             for mut cache in [DirHandleCache::default(), std::mem::take(&mut cache)] {
                 for _ in 0..3 {
-                    let place = (Path::new(path), stamp);
-                    assert_eq!(reader.read_range_cached(&mut cache, place, from, length, &mut text), Ok(true));
+                    let path = Path::new(path);
+                    assert_eq!(reader.read_range_cached(&mut cache, path, stamp, from, length, &mut text), Ok(true));
                     assert_eq!(text, expected.as_bytes());
                     let other = FileStamp { size: 7, ..stamp };
-                    let place = (Path::new(path), other);
-                    assert_eq!(reader.read_range_cached(&mut cache, place, from, length, &mut text), Ok(false));
+                    assert_eq!(reader.read_range_cached(&mut cache, path, other, from, length, &mut text), Ok(false));
                 }
             }
         }
@@ -256,7 +256,7 @@ mod tests {
         {
             let mut cache = DirHandleCache::default();
             for _ in 0..3 {
-                let read = reader.read_range_cached(&mut cache, (Path::new(missing), stamp), 0, 9, &mut text);
+                let read = reader.read_range_cached(&mut cache, Path::new(missing), stamp, 0, 9, &mut text);
                 assert!(!matches!(read, Ok(true)), "{missing}");
             }
         }

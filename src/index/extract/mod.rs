@@ -121,7 +121,7 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
             again
         });
         let Some(tree) = tree.filter(|_| !budget.is_spent()) else { return Facts::too_complex() };
-        query.collect(compiled, &tree, (&parsed_text, budget), &mut captures);
+        query.collect(compiled, &tree, &parsed_text, budget, &mut captures);
         if budget.is_spent() {
             return Facts::too_complex();
         }

@@ -14,13 +14,22 @@ pub(super) fn slice(source: &str, span: ByteSpan) -> &str {
     source.get(span.start as usize..span.end as usize).unwrap_or_default()
 }
 
-/// The symbol's name, its scope if the source names one, and the offset of the name.
-pub(super) fn symbol_name(language: Language, source: &str, found: SymbolCapture) -> (String, Option<String>, u32) {
+/// The name of a symbol in the source.
+pub(super) struct SymbolName {
+    pub(super) text: String,
+    /// The scope, if the source names one.
+    pub(super) scope: Option<String>,
+    /// The offset of the name.
+    pub(super) start: u32,
+}
+
+/// The symbol's name.
+pub(super) fn symbol_name(language: Language, source: &str, found: SymbolCapture) -> SymbolName {
     let raw = slice(source, found.name);
     let scope = found.scope.map(|scope| source_text::one_line(slice(source, scope), MAX_NAME));
     let scope = scope.filter(|scope| !scope.is_empty());
     let cut = |name: &str| source_text::one_line(name, MAX_NAME);
-    match language {
+    let (text, scope, start) = match language {
         // `Class::member`: the name follows the last `::` outside of `<>`.
         Language::C | Language::CPP if found.kind != SymbolKind::Use => {
             let name = raw.split('(').next().filter(|name| name.starts_with("operator ")).unwrap_or(raw);
@@ -49,7 +58,8 @@ pub(super) fn symbol_name(language: Language, source: &str, found: SymbolCapture
             let skipped = u32::try_from(raw.find(bare).unwrap_or(0)).unwrap_or(0);
             (cut(bare), scope, found.name.start + skipped)
         }
-    }
+    };
+    SymbolName { text, scope, start }
 }
 
 /// A name without its language's quotes or sigils.

@@ -38,7 +38,8 @@ impl QueryRunner {
         &mut self,
         compiled: &CompiledGrammar,
         tree: &Tree,
-        (text, budget): (&str, &WorkBudget),
+        text: &str,
+        budget: &WorkBudget,
         captures: &mut Captures,
     ) {
         spend_error_siblings(tree, budget);

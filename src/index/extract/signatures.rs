@@ -29,7 +29,8 @@ const LEFT_OUT: &str = " … ";
 pub(super) fn of_symbol(
     text: &str,
     found: &SymbolCapture,
-    (start, kind): (u32, SymbolKind),
+    start: u32,
+    kind: SymbolKind,
     comments: &[(ByteSpan, bool)],
 ) -> String {
     let inside = |at: u32| at.saturating_sub(start) as usize;

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 use super::captures::{ByteSpan, Captures, ReferenceCapture, SymbolCapture};
 use super::doc_comments::DocComments;
-use super::names::{MAX_NAME, referenced_name, slice, symbol_name};
+use super::names::{MAX_NAME, SymbolName, referenced_name, slice, symbol_name};
 use super::signatures;
 use super::source_text::{self, Utf16Columns};
 use super::visibility::{self, EnclosingSymbol};
@@ -250,18 +250,18 @@ impl TreeBuilder<'_> {
         }
         let named = symbol_name(self.language, self.source, found);
         // Such as a Markdown heading without text.
-        if named.0.trim().is_empty() {
+        if named.text.trim().is_empty() {
             return;
         }
         // In scripts, a second assignment to a variable doesn't declare another one.
         if continued::redeclares_by_assignment(self.language)
             && is_value(kind)
-            && !self.assigned.insert((parent, named.0.clone()))
+            && !self.assigned.insert((parent, named.text.clone()))
         {
             return;
         }
-        if let Some(first) = self.first_clause(kind, parent, &named.0, &found) {
-            self.add_clause(first, found, (is_local, depth));
+        if let Some(first) = self.first_clause(kind, parent, &named.text, &found) {
+            self.add_clause(first, found, is_local, depth);
             return;
         }
         let Ok(at) = u32::try_from(self.facts.symbols.len()) else { return };
@@ -286,14 +286,8 @@ impl TreeBuilder<'_> {
     }
 
     /// Appends a symbol to the facts.
-    fn push_symbol(
-        &mut self,
-        found: SymbolCapture,
-        kind: SymbolKind,
-        parent: Option<u32>,
-        at: u32,
-        (name, mut scope, name_at): (String, Option<String>, u32),
-    ) {
+    fn push_symbol(&mut self, found: SymbolCapture, kind: SymbolKind, parent: Option<u32>, at: u32, named: SymbolName) {
+        let SymbolName { text: name, mut scope, start: name_start } = named;
         let wrapper = self.wrapper.filter(|wrapper| found.span.start < wrapper.end);
         let start = wrapper.map_or(found.span.start, |wrapper| wrapper.start);
         let first_row = match wrapper {
@@ -323,9 +317,9 @@ impl TreeBuilder<'_> {
             kind => kind,
         };
         let visibility = visibility::visibility_of(self.language, kind, &name, &marker, self.enclosing(parent));
-        let skipped = name_at - found.name.start;
-        let column = self.columns.of(name_at, found.position.1 + skipped);
-        let signature = signatures::of_symbol(source, &found, (start, kind), &self.captures.comments);
+        let skipped = name_start - found.name.start;
+        let column = self.columns.of(name_start, found.position.1 + skipped);
+        let signature = signatures::of_symbol(source, &found, start, kind, &self.captures.comments);
         if found.is_rest {
             // Only Scala allows several package clauses; each is nested in the one before it.
             self.package = Some(match &self.package {

@@ -110,7 +110,7 @@ pub(super) fn parse(
             let window = &window;
             scope.spawn(move || {
                 codeyard_base::priority::give_way();
-                run_worker(run, open, next, (&send, window));
+                run_worker(run, open, next, &send, window);
             });
         }
         drop(send);
@@ -201,7 +201,8 @@ fn run_worker(
     run: &JobRun<'_>,
     open: &[UnparsedContent<'_>],
     next: &AtomicUsize,
-    (send, window): (&SyncSender<Result<ParseResult, JobError>>, &ResultWindow),
+    send: &SyncSender<Result<ParseResult, JobError>>,
+    window: &ResultWindow,
 ) {
     let mut window = window.worker();
     let opened = run.index_dir.reader().map_err(JobError::from);

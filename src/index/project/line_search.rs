@@ -77,7 +77,7 @@ impl Project {
         };
         let pattern = Pattern::new(&text_query).map_err(|why| {
             let allowed = "one line of text; with mode regex, an expression as ripgrep reads it";
-            invalid_argument(&why.to_string(), ("query", "no_pattern", allowed), context)
+            invalid_argument(&why.to_string(), "query", "no_pattern", allowed, context)
         })?;
         let pattern = pattern.with_conditions(line_conditions(query, context)?);
         let segments = view.segments.iter().map(|segment| &**segment);
@@ -118,7 +118,7 @@ impl Project {
             let blobs = BlobSource { project: self, view, idle: Mutex::default() };
             search(&pattern, &files, &blobs, &options)
         };
-        Ok(self.result_rows((query, order), &files, found, context.metadata.clone(), view))
+        Ok(self.result_rows(query, order, &files, found, context.metadata.clone(), view))
     }
 
     /// The files among these changed paths that aren't in the manifest and aren't ignored.
@@ -132,7 +132,8 @@ impl Project {
 
     fn result_rows(
         &self,
-        (query, order): (&SearchQuery, LineOrder),
+        query: &SearchQuery,
+        order: LineOrder,
         files: &[SearchedFile<'_>],
         found: TextMatches,
         mut metadata: AnswerMetadata,
@@ -217,7 +218,7 @@ fn line_conditions(query: &SearchQuery, context: &QueryContext) -> Result<Vec<(P
         let pattern = condition.pattern;
         let text_query = TextQuery { pattern, is_regex: condition.is_regex, case: query.case, word: false };
         let pattern = Pattern::new(&text_query).map_err(|why| {
-            invalid_argument(&why.to_string(), ("query", "no_pattern", "an expression as ripgrep reads it"), context)
+            invalid_argument(&why.to_string(), "query", "no_pattern", "an expression as ripgrep reads it", context)
         })?;
         Ok((pattern, condition.is_excluded))
     };
@@ -285,9 +286,9 @@ impl ContentSource for DiskSource<'_> {
             return None;
         };
         // The index knows the place of a part in the indexed bytes only, so a changed file is read as a whole.
-        let place = (Path::new(&*entry.path), stamp);
+        let path = Path::new(&*entry.path);
         self.with_dir_handles(|root_reader, dir_handles| {
-            root_reader.read_range_cached(dir_handles, place, from, length, into)
+            root_reader.read_range_cached(dir_handles, path, stamp, from, length, into)
         })
     }
 }

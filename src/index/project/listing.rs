@@ -14,8 +14,10 @@ use codeyard_model::code::{CodeRefusal, QueryIntent, RankingReasons, SearchMode,
 /// The files or symbols that pass the filters of a query. `language` is the argument of the call.
 pub(super) fn listed(
     query: &SearchQuery,
-    (language, filter): (Option<Language>, &PathFilter),
-    (context, view): (&QueryContext, &ManifestView),
+    language: Option<Language>,
+    filter: &PathFilter,
+    context: &QueryContext,
+    view: &ManifestView,
 ) -> Result<RankedHits, Box<CodeRefusal>> {
     if query.mode != SearchMode::Symbol {
         return Ok(files(

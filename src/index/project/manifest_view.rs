@@ -8,13 +8,13 @@ use crate::index_dir::{IndexDir, IndexOpenError};
 use crate::manifest::{ContentNo, Manifest};
 use crate::ranked;
 use crate::store::listing;
-use crate::store::{FileOrigin, FileState, IndexStore, ManifestHead};
+use crate::store::{FileOrigin, FileState, IndexStore, ManifestHead, StoreStamp};
 use crate::text::Segment;
 
 /// A published manifest and the indexes of its contents.
 pub(crate) struct ManifestView {
     /// The generation, and the database's random id.
-    pub stamp: (u64, u64),
+    pub stamp: StoreStamp,
     /// The manifest's key, commit, time and counts.
     pub head: ManifestHead,
     /// The searched files.
@@ -36,7 +36,7 @@ impl ManifestView {
         repository: &IndexDir,
         store: &IndexStore,
         head: ManifestHead,
-        stamp: (u64, u64),
+        stamp: StoreStamp,
     ) -> Result<Self, IndexOpenError> {
         let listing = store.listing(head.id)?;
         let manifest = Arc::new(listing::manifest(&listing));

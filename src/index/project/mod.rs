@@ -268,7 +268,7 @@ impl Project {
                 ));
             }
             let context = QueryContext { view: None, store: None, metadata };
-            return self.check_freshness(context, (None, current), policy, requested);
+            return self.check_freshness(context, None, current, policy, requested);
         };
         metadata.indexing = if manifest.is_whole { IndexingStatus::Ready } else { IndexingStatus::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
@@ -280,15 +280,16 @@ impl Project {
             (false, false) => Freshness::Stale,
         };
         let context = QueryContext { view, store: Some(store), metadata };
-        self.check_freshness(context, (manifest.commit, current), policy, requested)
+        self.check_freshness(context, manifest.commit, current, policy, requested)
     }
 
-    /// Refuses a stale answer if the policy is `strict` (`docs/internals/reference/contract-code.md#when-the-index-is-behind`). `commits`:
-    /// the indexed one and the present one.
+    /// Refuses a stale answer if the policy is `strict` (`docs/internals/reference/contract-code.md#when-the-index-is-behind`). `indexed` and
+    /// `current` are the indexed commit and the present one.
     fn check_freshness(
         &self,
         context: QueryContext,
-        commits: (Option<String>, Option<String>),
+        indexed: Option<String>,
+        current: Option<String>,
         policy: Option<FreshnessPolicy>,
         requested: Option<&str>,
     ) -> Result<QueryContext, Box<CodeRefusal>> {
@@ -307,7 +308,6 @@ impl Project {
         );
         let mut refusal = CodeRefusal::new(CodeError::IndexStale, message)
             .with("suggestion", "Call sync_repo to update the index, then repeat the call.");
-        let (indexed, current) = commits;
         if let Some(commit) = indexed {
             refusal = refusal.with("last_indexed_commit", commit);
         }

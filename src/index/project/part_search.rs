@@ -178,7 +178,7 @@ impl PartSearch {
         if let Subject::Search(query) = &self.subject
             && query.is_listing()
         {
-            let found = listed(query, (self.language, &self.filter), (&self.context, view))?;
+            let found = listed(query, self.language, &self.filter, &self.context, view)?;
             return Ok(PartHits::new(found, view));
         }
         let weights = self.project.settings().weights;
@@ -204,7 +204,7 @@ impl PartSearch {
         let mut found = hits.found;
         found.hits.truncate(count);
         match &self.subject {
-            Subject::Search(query) => self.project.searched_rows(query, found, (&self.context, view)),
+            Subject::Search(query) => self.project.searched_rows(query, found, &self.context, view),
             Subject::Name(query) => {
                 let rows = self.project.ranked(found, shape, &self.context, view)?;
                 Ok(ResultRows { asked: (&**query).into(), ..rows })
@@ -245,14 +245,13 @@ impl PartSearch {
     /// The index is damaged.
     pub fn absent_name(&self) -> Result<Option<AbsentName>, Box<CodeRefusal>> {
         let Some(view) = &self.context.view else { return Ok(None) };
-        let place = (&self.context, &**view);
         match &self.subject {
-            Subject::Name(query) => self.project.absent_name(name_of(query), query, place).map(Some),
+            Subject::Name(query) => self.project.absent_name(name_of(query), query, &self.context, view).map(Some),
             Subject::Search(query) if query.is_listing() => Ok(None),
             Subject::Search(query) => {
                 let by = LocateBy::Name(query.text.clone());
                 let query = LocateQuery { by, kind: None, shape: query.shape.clone() };
-                self.project.nearest_names(&query, place).map(Some)
+                self.project.nearest_names(&query, &self.context, view).map(Some)
             }
         }
     }

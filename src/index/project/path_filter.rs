@@ -67,7 +67,7 @@ impl Default for PathFilter {
 impl PathFilter {
     pub(super) fn of(query: &SearchQuery, context: &QueryContext) -> Result<Self, Box<CodeRefusal>> {
         let filter = Self::new(&query.globs)
-            .map_err(|why| invalid_argument(&why, ("paths", "no_glob", "globs such as src/**/*.rs"), context))?;
+            .map_err(|why| invalid_argument(&why, "paths", "no_glob", "globs such as src/**/*.rs", context))?;
         let languages = |values: &mut dyn Iterator<Item = &str>| -> Result<Vec<Language>, Box<CodeRefusal>> {
             values.map(|name| language_named(name, context)).collect()
         };
@@ -77,7 +77,7 @@ impl PathFilter {
                     let why = format!(
                         "path:{value} is not a valid glob; give a part of a path, or a glob such as path:src/**/*.rs."
                     );
-                    invalid_argument(&why, ("query", "no_glob", "a part of a path, or a glob"), context)
+                    invalid_argument(&why, "query", "no_glob", "a part of a path, or a glob", context)
                 })
             };
             values.map(term).collect()

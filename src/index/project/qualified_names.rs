@@ -16,8 +16,10 @@ const CRATE_FOLDERS: [&str; 4] = ["bin", "tests", "benches", "examples"];
 
 /// The full name of a symbol, and its first part if that follows from the path of the file alone. `package` is the package that a file of Go names.
 pub(super) fn qualified_name(
-    (facts, at): (&Facts, usize),
-    (manifest, entry): (&Manifest, &ManifestEntry),
+    facts: &Facts,
+    at: usize,
+    manifest: &Manifest,
+    entry: &ManifestEntry,
     package: Option<&str>,
 ) -> (String, Option<String>) {
     let language = entry.language;

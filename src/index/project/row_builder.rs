@@ -28,12 +28,6 @@ impl Default for FactsCache {
     }
 }
 
-impl FactsCache {
-    fn has(&self, key: (u64, ContentNo)) -> bool {
-        self.0.lock().contains(&key)
-    }
-}
-
 impl QueryContext {
     /// The facts of a content; empty if it has none.
     pub(super) fn facts(
@@ -42,7 +36,7 @@ impl QueryContext {
         view: &ManifestView,
         content: ContentNo,
     ) -> Result<Arc<Facts>, StoreError> {
-        let key = (view.stamp.1, content);
+        let key = (view.stamp.database, content);
         if let Some(facts) = cache.0.lock().get(&key) {
             return Ok(facts.clone());
         }
@@ -123,7 +117,7 @@ impl<'r> RowBuilder<'r> {
         };
         if self.detail != DetailLevel::Location {
             let package = self.package(entry, &facts)?;
-            let names = qualified_name((&facts, at), (&self.view.manifest, entry), package.as_deref());
+            let names = qualified_name(&facts, at, &self.view.manifest, entry, package.as_deref());
             (row.qualified_name, row.module) = (Some(names.0), names.1);
             row.signature = Some(symbol.signature.clone()).filter(|signature| !signature.is_empty());
             row.language = entry.language.map(crate::Language::name);
@@ -144,7 +138,7 @@ impl<'r> RowBuilder<'r> {
     /// the symbol's ancestry.
     fn facts(&mut self, entry: &ManifestEntry, ordinal: u32) -> Result<(Arc<Facts>, usize), StoreError> {
         let is_context = self.detail == DetailLevel::Context;
-        if is_context || self.project.facts.has((self.view.stamp.1, entry.content)) {
+        if is_context || self.project.facts.0.lock().contains(&(self.view.stamp.database, entry.content)) {
             let facts = self.context.facts(&self.project.facts, self.view, entry.content)?;
             return Ok((facts, ordinal as usize));
         }

@@ -38,8 +38,8 @@ impl Project {
         let scope = SearchScope { context: &context, view: &view, language, filter: &filter, is_cancelled };
         match query.mode {
             SearchMode::Auto | SearchMode::Symbol if query.is_listing() => {
-                let found = listed(query, (language, &filter), (&context, &view))?;
-                self.searched_rows(query, found, (&context, &view))
+                let found = listed(query, language, &filter, &context, &view)?;
+                self.searched_rows(query, found, &context, &view)
             }
             SearchMode::Text | SearchMode::Regex => {
                 let lines = self.lines(query, scope, LineOrder::Path)?;
@@ -76,7 +76,7 @@ impl Project {
             is_whole: found.is_whole_name,
             is_begun: found.is_begun_name,
         };
-        Ok((self.searched_rows(query, found, (context, view))?, name))
+        Ok((self.searched_rows(query, found, context, view)?, name))
     }
 
     /// The rows of the hits of `search_code`.
@@ -84,12 +84,13 @@ impl Project {
         &self,
         query: &SearchQuery,
         mut found: RankedHits,
-        (context, view): (&QueryContext, &ManifestView),
+        context: &QueryContext,
+        view: &ManifestView,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
         let intent = found.intent;
         let nearest = std::mem::take(&mut found.nearest);
         let is_unknown = found.is_unknown_name;
-        let mut rows = self.restricted_rows(query, found, (context, view))?;
+        let mut rows = self.restricted_rows(query, found, context, view)?;
         if is_unknown {
             rows.metadata.warnings.push(unknown_name(&query.text, &nearest, &rows.rows));
             rows.metadata.warnings.sort();
@@ -126,7 +127,7 @@ impl Project {
                     .map_err(|error| refuse_symbol_index_error(&error, &context))?;
                 let mut rows = self.ranked(found, &query.shape, &context, &view)?;
                 if rows.rows.is_empty() {
-                    rows.metadata.warnings.push(self.absent_name(name, query, (&context, &view))?.to_string());
+                    rows.metadata.warnings.push(self.absent_name(name, query, &context, &view)?.to_string());
                     rows.metadata.warnings.sort();
                 }
                 return Ok(ResultRows { asked: query.into(), ..rows });
@@ -189,7 +190,8 @@ impl Project {
         &self,
         query: &SearchQuery,
         found: RankedHits,
-        (context, view): (&QueryContext, &ManifestView),
+        context: &QueryContext,
+        view: &ManifestView,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
         let Some(filter) = TermFilter::of_query(query, context)? else {
             return self.ranked(found, &query.shape, context, view);
@@ -327,7 +329,9 @@ pub(super) fn language_named(name: &str, context: &QueryContext) -> Result<Langu
 /// The refusal of an invalid_argument argument.
 pub(super) fn invalid_argument(
     why: &str,
-    (argument, reason, allowed): (&str, &str, &str),
+    argument: &str,
+    reason: &str,
+    allowed: &str,
     context: &QueryContext,
 ) -> Box<CodeRefusal> {
     let refusal = CodeRefusal::new(CodeError::InvalidInput, why).with("argument", argument).with("reason", reason);

@@ -37,8 +37,8 @@ impl TermFilter {
     /// # Errors
     /// An expression isn't valid.
     pub(super) fn of_query(query: &SearchQuery, context: &QueryContext) -> Result<Option<Self>, Box<CodeRefusal>> {
-        let allowed = ("query", "no_pattern", "an expression as ripgrep reads it");
-        Self::of(query).map_err(|why| invalid_argument(&why, allowed, context))
+        let allowed = "an expression as ripgrep reads it";
+        Self::of(query).map_err(|why| invalid_argument(&why, "query", "no_pattern", allowed, context))
     }
 
     /// The conditions of a query; `None` if it has none.

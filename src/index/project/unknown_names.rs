@@ -104,14 +104,15 @@ impl Project {
         &self,
         name: &str,
         query: &LocateQuery,
-        (context, view): (&QueryContext, &ManifestView),
+        context: &QueryContext,
+        view: &ManifestView,
     ) -> Result<AbsentName, Box<CodeRefusal>> {
         let refuse = |error| refuse_symbol_index_error(&error, context);
         let limit = MAX_LISTED_NAMES;
         let anywhere = RankedQuery { text: name, kind: None, language: None, filter: None, files: false, limit };
         let others = view.ranked.locate(&anywhere, &self.settings().weights).map_err(refuse)?;
         if others.hits.is_empty() {
-            return self.nearest_names(query, (context, view));
+            return self.nearest_names(query, context, view);
         }
         let rows = self.ranked(others, &suggested(&query.shape), context, view)?.rows;
         let elsewhere = Some(not_of_kind(name, query, &rows));
@@ -122,7 +123,8 @@ impl Project {
     pub(super) fn nearest_names(
         &self,
         query: &LocateQuery,
-        (context, view): (&QueryContext, &ManifestView),
+        context: &QueryContext,
+        view: &ManifestView,
     ) -> Result<AbsentName, Box<CodeRefusal>> {
         let name = match &query.by {
             LocateBy::Name(name) => name.as_str(),

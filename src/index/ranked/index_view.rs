@@ -200,7 +200,7 @@ impl SymbolIndexView {
                 (found.is_unknown_name, found.nearest) = (true, std::mem::take(&mut plan.nearest));
             }
             let occurs_elsewhere = |word| statistics.is_some_and(|sums| sums.has_word(word));
-            plan.add_near_words(&self.searcher, self.fields, &parsed, (&occurs_elsewhere, &exists))?;
+            plan.add_near_words(&self.searcher, self.fields, &parsed, &occurs_elsewhere, &exists)?;
             found.is_begun_name = plan.features.iter().any(|feature| feature.kind == FeatureKind::NamePrefix);
             found.is_truncated = plan.is_truncated;
             search.symbols(plan, weights)?;

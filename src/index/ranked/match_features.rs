@@ -128,7 +128,8 @@ impl CandidatePlan {
         searcher: &Searcher,
         fields: Fields,
         parsed: &ParsedQuery,
-        (occurs_elsewhere, exists): (&dyn Fn(usize) -> bool, TermCheck<'_>),
+        occurs_elsewhere: &dyn Fn(usize) -> bool,
+        exists: TermCheck<'_>,
     ) -> Result<(), SymbolIndexError> {
         for (at, word) in parsed.words.iter().enumerate() {
             let occurs = self.features.iter().any(|feature| feature.kind.word() == Some(at) && feature.frequency > 0);

@@ -4,16 +4,24 @@
 use super::feature_kinds::FeatureKind;
 use super::schema::RankingInfo;
 
-/// Per field: the boost of a word, how much the field's length reduces it, and the usual length.
-pub(super) const NAME: (f64, f64, f64) = (3.0, 0.6, 3.0);
-pub(super) const START: (f64, f64, f64) = (1.8, 0.6, 3.0);
-pub(super) const SCOPE: (f64, f64, f64) = (0.8, 0.0, 1.0);
-pub(super) const SIGNATURE: (f64, f64, f64) = (0.6, 0.3, 6.0);
-pub(super) const DOC: (f64, f64, f64) = (1.6, 0.5, 12.0);
-pub(super) const PAIR: (f64, f64, f64) = (1.4, 0.3, 12.0);
-pub(super) const NEAR: (f64, f64, f64) = (2.0, 0.6, 3.0);
-pub(super) const SYNONYM: (f64, f64, f64) = (1.4, 0.6, 3.0);
-pub(super) const DOC_SYNONYM: (f64, f64, f64) = (0.6, 0.5, 12.0);
+/// How much a word of a field counts.
+pub(super) struct FieldWeight {
+    pub(super) boost: f64,
+    /// How much the field's length reduces the boost.
+    slope: f64,
+    /// The field's usual length.
+    usual: f64,
+}
+
+pub(super) const NAME: FieldWeight = FieldWeight { boost: 3.0, slope: 0.6, usual: 3.0 };
+pub(super) const START: FieldWeight = FieldWeight { boost: 1.8, slope: 0.6, usual: 3.0 };
+pub(super) const SCOPE: FieldWeight = FieldWeight { boost: 0.8, slope: 0.0, usual: 1.0 };
+pub(super) const SIGNATURE: FieldWeight = FieldWeight { boost: 0.6, slope: 0.3, usual: 6.0 };
+pub(super) const DOC: FieldWeight = FieldWeight { boost: 1.6, slope: 0.5, usual: 12.0 };
+pub(super) const PAIR: FieldWeight = FieldWeight { boost: 1.4, slope: 0.3, usual: 12.0 };
+pub(super) const NEAR: FieldWeight = FieldWeight { boost: 2.0, slope: 0.6, usual: 3.0 };
+pub(super) const SYNONYM: FieldWeight = FieldWeight { boost: 1.4, slope: 0.6, usual: 3.0 };
+pub(super) const DOC_SYNONYM: FieldWeight = FieldWeight { boost: 0.6, slope: 0.5, usual: 12.0 };
 /// `exact_match_boost` of a name that differs in case and separators only.
 pub(super) const NORMALIZED_NAME: f64 = 0.85;
 /// `exact_match_boost` of a name with one different letter, and what each further one takes away.
@@ -119,6 +127,6 @@ impl MatchedWords {
     }
 }
 
-fn shortness((_, slope, usual): (f64, f64, f64), length: usize) -> f64 {
+fn shortness(FieldWeight { slope, usual, .. }: FieldWeight, length: usize) -> f64 {
     (K1 + 1.0) / (1.0 + K1 * (1.0 - slope + slope * length as f64 / usual))
 }

@@ -58,15 +58,15 @@ impl<'a> Scorer<'a> {
     ) -> Self {
         let parts = features.iter().map(|feature| {
             let boost = match feature.kind {
-                FeatureKind::Word(_) => NAME.0,
-                FeatureKind::WordPrefix(_) => START.0,
-                FeatureKind::Scope(_) => SCOPE.0,
-                FeatureKind::Signature(_) => SIGNATURE.0,
-                FeatureKind::Doc(_) => DOC.0,
-                FeatureKind::DocPair(_) => PAIR.0,
-                FeatureKind::NearWord(_) => NEAR.0,
-                FeatureKind::Synonym(_) => SYNONYM.0,
-                FeatureKind::DocSynonym(_) => DOC_SYNONYM.0,
+                FeatureKind::Word(_) => NAME.boost,
+                FeatureKind::WordPrefix(_) => START.boost,
+                FeatureKind::Scope(_) => SCOPE.boost,
+                FeatureKind::Signature(_) => SIGNATURE.boost,
+                FeatureKind::Doc(_) => DOC.boost,
+                FeatureKind::DocPair(_) => PAIR.boost,
+                FeatureKind::NearWord(_) => NEAR.boost,
+                FeatureKind::Synonym(_) => SYNONYM.boost,
+                FeatureKind::DocSynonym(_) => DOC_SYNONYM.boost,
                 FeatureKind::Name
                 | FeatureKind::QualifiedName
                 | FeatureKind::NormalizedName
@@ -96,7 +96,7 @@ impl<'a> Scorer<'a> {
         let partial = if in_name == words && words > 0 { 0.3 + 0.3 * share } else { 0.0 };
         let partial = if self.is_sentence() {
             let similar = (of.similar_in_name & !(named | near)).count_ones() as usize;
-            partial.max(self.sentence_match((in_name, similar), info.name_words, of.pairs))
+            partial.max(self.sentence_match(in_name, similar, info.name_words, of.pairs))
         } else {
             partial
         };
@@ -126,7 +126,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// How much of a sentence the name has, as words or `similar` ones, or the comment as pairs of words.
-    fn sentence_match(&self, (in_name, similar): (usize, usize), name_words: usize, pairs: usize) -> f64 {
+    fn sentence_match(&self, in_name: usize, similar: usize, name_words: usize, pairs: usize) -> f64 {
         let words = self.parsed.words.len().max(1) as f64;
         let named = (in_name as f64 + SIMILAR_SHARE * similar as f64) / words;
         let share = if name_words == 0 { 0.0 } else { ((in_name + similar) as f64 / name_words as f64).min(1.0) };

@@ -57,6 +57,14 @@ pub enum StoreError {
     Io(String),
 }
 
+/// Identifies a state of the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoreStamp {
+    generation: u64,
+    /// The database's random id.
+    pub(crate) database: u64,
+}
+
 #[derive(Debug)]
 pub(super) struct IndexStore(Connection);
 
@@ -162,9 +170,9 @@ impl IndexStore {
         Ok(self.meta("generation")?.unwrap_or(0))
     }
 
-    /// Identifies a state of the index: the generation, and the database's random id.
-    pub(crate) fn stamp(&self) -> Result<(u64, u64), StoreError> {
-        Ok((self.generation()?, self.meta("begun")?.unwrap_or(0)))
+    /// The present state of the index.
+    pub(crate) fn stamp(&self) -> Result<StoreStamp, StoreError> {
+        Ok(StoreStamp { generation: self.generation()?, database: self.meta("begun")?.unwrap_or(0) })
     }
 
     /// The version of the stored facts; `None`: there are none.

@@ -119,7 +119,8 @@ impl OpenSegments {
     /// As [`Segment::candidates`].
     pub fn searched(
         &self,
-        (text, case): (&str, CaseRule),
+        text: &str,
+        case: CaseRule,
         files: impl IntoIterator<Item = (ContentNo, u64)>,
     ) -> io::Result<Option<Vec<Option<Range<u64>>>>> {
         let query = TextQuery { pattern: text.to_owned(), is_regex: false, case, word: false };

@@ -63,7 +63,8 @@ fn block_at(found: &[PageBlock], at: usize) -> Option<usize> {
 
 /// The text without marks, and where each was. A mark on a line of its own takes the line with it.
 fn strip(cited: &str) -> (String, Vec<(usize, Vec<String>)>) {
-    let (mut clean, mut marks) = (String::with_capacity(cited.len()), Vec::new());
+    let mut clean = String::with_capacity(cited.len());
+    let mut marks = Vec::new();
     for line in cited.split_inclusive('\n') {
         let mut rest = line;
         let mut kept = String::new();
@@ -103,7 +104,8 @@ mod tests {
 
     #[test]
     fn marks_belong_to_their_blocks_and_leave_no_trace() {
-        let (a, b) = (cite(&[A]), cite(&[A, B]));
+        let a = cite(&[A]);
+        let b = cite(&[A, B]);
         let cited = format!(
             "## Title\n\nText. {a}\n\n- one {a}\n  - two {b}\n- three\n\n| x | y |\n|---|---|\n| 1 | 2 {b} |\n\n```py\nx\n```\n{a}\n\nEnd.\n"
         );
@@ -112,7 +114,8 @@ mod tests {
             clean,
             "## Title\n\nText.\n\n- one\n  - two\n- three\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\n```py\nx\n```\n\nEnd.\n"
         );
-        let (one, two) = (vec![A.to_owned()], vec![A.to_owned(), B.to_owned()]);
+        let one = vec![A.to_owned()];
+        let two = vec![A.to_owned(), B.to_owned()];
         let none = Vec::new();
         assert_eq!(
             claims,

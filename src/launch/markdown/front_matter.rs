@@ -62,14 +62,13 @@ pub fn split(page: &str) -> Result<SplitPage<'_>, FrontMatterError> {
         return Ok(SplitPage { form: None, keys: Map::new(), body: text, body_line: 1 });
     };
     let start = text.find('\n').map_or(text.len(), |at| at + 1);
-    let (mut at, mut line) = (start, 2);
-    for content in text[start..].split_inclusive('\n') {
+    let mut at = start;
+    for (content, body_line) in text[start..].split_inclusive('\n').zip(3..) {
         if content.trim_end() == form.fence() {
             let keys = parse(form, &text[start..at])?;
-            return Ok(SplitPage { form: Some(form), keys, body: &text[at + content.len()..], body_line: line + 1 });
+            return Ok(SplitPage { form: Some(form), keys, body: &text[at + content.len()..], body_line });
         }
         at += content.len();
-        line += 1;
     }
     Err(FrontMatterError { line: 1, reason: format!("no line {:?} ends it", form.fence()) })
 }

@@ -247,7 +247,8 @@ impl DocumentWriter<'_> {
 /// `text` as prose that follows `before`. White space at its ends is kept. Addresses become links as they are: the site's own search for addresses would
 /// find them with the marks that keep characters from meaning something.
 fn joined(before: &str, text: &str) -> String {
-    let (mut shown, mut rest) = (String::new(), text);
+    let mut shown = String::new();
+    let mut rest = text;
     while let Some(range) = outer_address::first_in(rest) {
         shown.push_str(&plain(before.is_empty() && shown.is_empty(), &rest[..range.start]));
         shown.push_str(&format!("<{}>", &rest[range.clone()]));
@@ -265,7 +266,8 @@ fn plain(is_first: bool, text: &str) -> String {
         (false, Some(rest)) if rest.starts_with(['#', '-', '+', '=', ':']) => rest.to_owned(),
         _ => escaped,
     };
-    let (start, end) = (text.starts_with(char::is_whitespace), text.ends_with(char::is_whitespace));
+    let start = text.starts_with(char::is_whitespace);
+    let end = text.ends_with(char::is_whitespace);
     format!("{}{escaped}{}", if start { " " } else { "" }, if end && !escaped.is_empty() { " " } else { "" })
 }
 

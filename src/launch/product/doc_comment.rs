@@ -52,9 +52,9 @@ pub(crate) fn to_markdown(language: Language, text: &str) -> String {
         Language::CSHARP => block_tags::to_markdown(&html_text::from_xml_doc(text)),
         Language::JAVA | Language::PHP => block_tags::to_markdown(&html_text::from_html(text)),
         Language::RUST | Language::SWIFT => text.to_owned(),
-        Language::KOTLIN => block_tags::to_markdown(&markup::names_as_code(text, ('[', ']'))),
+        Language::KOTLIN => block_tags::to_markdown(&markup::names_as_code(text, '[', ']')),
         Language::RUBY => {
-            let text = block_tags::to_markdown(&markup::names_as_code(text, ('+', '+')));
+            let text = block_tags::to_markdown(&markup::names_as_code(text, '+', '+'));
             markup::fence_indented(&text, "ruby")
         }
         Language::GO => markup::fence_indented(text, "go"),

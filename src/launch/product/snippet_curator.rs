@@ -120,8 +120,8 @@ fn snippet(candidate: CandidateSnippet, language: String, code: String, evidence
     let claim_id = claim.id();
     evidence.claims.entry(claim_id.clone()).or_insert(claim);
     let id = format!("snp_{}", &sha256hex(format!("{path}:{first_line}-{last_line}\n{language}\n{code}"))[..12]);
-    let (line_start, line_end) = (number(first_line), number(last_line));
-    Snippet { id, title, language, code, path, line_start, line_end, claim: claim_id }
+    let line_start = number(first_line);
+    Snippet { id, title, language, code, path, line_start, line_end: number(last_line), claim: claim_id }
 }
 
 #[cfg(test)]

@@ -75,13 +75,13 @@ impl Walk<'_> {
                     };
                     self.add_inner(Some(number), &inner, to);
                 }
-                _ if self.is_shown(symbol, place) => self.add((at, number), symbol, place, to),
+                _ if self.is_shown(symbol, place) => self.add(at, number, symbol, place, to),
                 _ => {}
             }
         }
     }
 
-    fn add(&self, (at, number): (usize, u32), symbol: &Symbol, place: &Place, to: &mut Vec<Selection>) {
+    fn add(&self, at: usize, number: u32, symbol: &Symbol, place: &Place, to: &mut Vec<Selection>) {
         let language = self.source.language;
         let mut module = place.module.clone();
         let mut owner = place.owner.clone();
@@ -93,7 +93,6 @@ impl Walk<'_> {
                 _ => module.clone_from(scope),
             }
         }
-        let item = (self.file, at);
         let is_static = symbol.marker.contains("static") || symbol.signature.starts_with("def self.");
         let separator = match language {
             Language::CPP | Language::PHP | Language::C => "::",
@@ -106,8 +105,8 @@ impl Walk<'_> {
             None => symbol.name.clone(),
         };
         match &owner {
-            Some(owner) => to.push(Selection::member(item, &module, owner, &qualified)),
-            None => to.push(Selection::top(item, &module, &qualified)),
+            Some(owner) => to.push(Selection::member(self.file, at, &module, owner, &qualified)),
+            None => to.push(Selection::top(self.file, at, &module, &qualified)),
         }
         if holds_members(symbol.kind) {
             let is_open = matches!(symbol.kind, SymbolKind::Interface | SymbolKind::Trait | SymbolKind::Enum);

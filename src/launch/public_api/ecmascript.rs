@@ -67,7 +67,8 @@ pub(super) fn select(
     let scripts = ScriptFiles::read(files, entries.iter().chain(others), stop)?;
     let exports_of = |entry: &PackageEntry| scripts.exports(*scripts.packages.get(&entry.module)?, 0).into();
     let exports: Vec<Option<Rc<Exports>>> = entries.iter().map(exports_of).collect();
-    let (mut selections, mut listed) = (Vec::new(), BTreeSet::new());
+    let mut selections = Vec::new();
+    let mut listed = BTreeSet::new();
     // What a namespace repeats is listed where it has a name of its own.
     for is_namespace in [false, true] {
         for (entry, exports) in entries.iter().zip(&exports) {
@@ -132,16 +133,17 @@ impl<'a> ScriptFiles<'a> {
         let has_overloads =
             places.iter().any(|place| symbol(place).kind == SymbolKind::Fn && !symbol(place).is_definition);
         for place in places {
+            let (file, at) = *place;
             let found = symbol(place);
             if found.doc.contains("@internal") || has_overloads && found.kind == SymbolKind::Fn && found.is_definition {
                 continue;
             }
-            selections.push(Selection::top(*place, module, name));
-            self.add_members(*place, module, name, 0, selections);
+            selections.push(Selection::top(file, at, module, name));
+            self.add_members(file, at, module, name, 0, selections);
         }
     }
 
-    fn add_members(&self, (file, at): SymbolPlace, module: &str, owner: &str, depth: usize, to: &mut Vec<Selection>) {
+    fn add_members(&self, file: usize, at: usize, module: &str, owner: &str, depth: usize, to: &mut Vec<Selection>) {
         let source = &self.files[file];
         let kind = source.symbols[at].kind;
         let has_members = matches!(
@@ -172,22 +174,22 @@ impl<'a> ScriptFiles<'a> {
             }
             seen.insert(symbol.name.as_str());
             let qualified = format!("{owner}.{}", symbol.name);
-            to.push(Selection::member((file, member), module, owner, &qualified));
-            self.add_members((file, member), module, &qualified, depth + 1, to);
+            to.push(Selection::member(file, member, module, owner, &qualified));
+            self.add_members(file, member, module, &qualified, depth + 1, to);
         }
         if kind == SymbolKind::Class {
-            self.add_parameter_fields((file, at), module, owner, to);
+            self.add_parameter_fields(file, at, module, owner, to);
         }
     }
 
     /// `constructor(public readonly name: string)` declares a field.
-    fn add_parameter_fields(&self, (file, at): SymbolPlace, module: &str, owner: &str, to: &mut Vec<Selection>) {
+    fn add_parameter_fields(&self, file: usize, at: usize, module: &str, owner: &str, to: &mut Vec<Selection>) {
         let source = &self.files[file];
         let is_constructor = |(_, symbol): &(usize, &Symbol)| symbol.name == "constructor";
         for (constructor, _) in source.children(u32::try_from(at).ok()).filter(is_constructor) {
             for (member, symbol) in source.children(u32::try_from(constructor).ok()) {
                 if symbol.kind == SymbolKind::Field && is_public_member(symbol) {
-                    to.push(Selection::member((file, member), module, owner, &format!("{owner}.{}", symbol.name)));
+                    to.push(Selection::member(file, member, module, owner, &format!("{owner}.{}", symbol.name)));
                 }
             }
         }
@@ -237,13 +239,13 @@ impl<'a> ScriptFiles<'a> {
                     if !places.is_empty() {
                         exports.insert(name.clone().unwrap_or_default(), places);
                     } else if let (Some(name), ExportedValue::Name(local)) = (name, value) {
-                        self.add_namespace((file, "import"), &local.name, name, step, &mut exports);
+                        self.add_namespace(file, "import", &local.name, name, step, &mut exports);
                     }
                 }
             }
         }
         for (_, name) in self.namespaces[file].keys().filter(|(word, _)| *word == "export") {
-            self.add_namespace((file, "export"), name, name, step, &mut exports);
+            self.add_namespace(file, "export", name, name, step, &mut exports);
         }
         // A declaration file without an export of its own declares everything.
         if exports.is_empty() && self.files[file].path().ends_with(".d.ts") && links.es_exports.is_empty() {
@@ -255,14 +257,7 @@ impl<'a> ScriptFiles<'a> {
     }
 
     /// Adds what the namespace `local` of a file holds, under the name `shown`.
-    fn add_namespace(
-        &self,
-        (file, word): (usize, &'static str),
-        local: &str,
-        shown: &str,
-        step: usize,
-        to: &mut Exports,
-    ) {
+    fn add_namespace(&self, file: usize, word: &'static str, local: &str, shown: &str, step: usize, to: &mut Exports) {
         let Some(specifier) = self.namespaces[file].get(&(word, local)) else { return };
         let Some(inner) = self.file_of(file, specifier).filter(|inner| *inner != file) else { return };
         for (name, places) in self.exports(inner, step + 1).iter() {

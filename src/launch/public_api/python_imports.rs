@@ -58,7 +58,9 @@ pub(super) fn exported_names(text: &str) -> Option<BTreeSet<String>> {
 /// The quoted names up to the end of the statement that `text` continues.
 fn literals(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
-    let (mut names, mut depth, mut at) = (Vec::new(), 0_i32, 0);
+    let mut names = Vec::new();
+    let mut depth = 0_i32;
+    let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,

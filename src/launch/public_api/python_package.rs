@@ -70,14 +70,14 @@ pub(super) fn select(
     }
     let mut selections = Vec::new();
     for ((file, at), (module, name)) in found {
-        selections.push(Selection::top((file, at), &module, &name));
-        add_members(&files[file], (file, at), &module, &name, &mut selections);
+        selections.push(Selection::top(file, at, &module, &name));
+        add_members(&files[file], file, at, &module, &name, &mut selections);
     }
     if stop.is_set() { Err(StageError::cancelled()) } else { Ok(selections) }
 }
 
 /// The members of a class that users see: public names and the constructor.
-fn add_members(source: &ParsedSource, (file, at): (usize, usize), module: &str, owner: &str, to: &mut Vec<Selection>) {
+fn add_members(source: &ParsedSource, file: usize, at: usize, module: &str, owner: &str, to: &mut Vec<Selection>) {
     let is_class = matches!(source.symbols[at].kind, SymbolKind::Class);
     if !is_class || owner.matches('.').count() > 4 {
         return;
@@ -93,8 +93,8 @@ fn add_members(source: &ParsedSource, (file, at): (usize, usize), module: &str, 
     }
     for (name, member) in last {
         let qualified = format!("{owner}.{name}");
-        to.push(Selection::member((file, member), module, owner, &qualified));
-        add_members(source, (file, member), module, &qualified, to);
+        to.push(Selection::member(file, member, module, owner, &qualified));
+        add_members(source, file, member, module, &qualified, to);
     }
 }
 

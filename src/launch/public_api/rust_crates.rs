@@ -136,7 +136,9 @@ impl<'a> ModuleGraph<'a> {
     }
 
     fn add_children(&mut self, at: usize) {
-        let (file, scope, below) = (self.modules[at].file, self.modules[at].scope, self.modules[at].folder.clone());
+        let file = self.modules[at].file;
+        let scope = self.modules[at].scope;
+        let below = self.modules[at].folder.clone();
         // A file that is included as its own descendant would never end.
         let mut depth = 0;
         let mut outer = self.modules[at].parent;
@@ -215,7 +217,7 @@ impl<'a> ModuleGraph<'a> {
         let file = self.modules[module].file;
         for (at, symbol) in self.items(module) {
             if symbol.visibility == Visibility::Public && !is_hidden_in_docs(&self.files[file], symbol) {
-                self.record((file, at), path, &symbol.name);
+                self.record(file, at, path, &symbol.name);
             }
         }
         let children: Vec<(String, usize)> = self.modules[module]
@@ -236,18 +238,18 @@ impl<'a> ModuleGraph<'a> {
                     // No better path can come later: it is that of this module.
                     (Target::Module(target), true) => self.publish(target, path, step + 1),
                     (Target::Module(target), false) => self.offer(target, format!("{path}::{}", used.name)),
-                    (Target::Item(file, at), false) => self.record((file, at), path, &used.name),
+                    (Target::Item(file, at), false) => self.record(file, at, path, &used.name),
                     (Target::Item(..), true) => {}
                 }
             }
         }
     }
 
-    fn record(&mut self, item: (usize, usize), path: &str, name: &str) {
+    fn record(&mut self, file: usize, at: usize, path: &str, name: &str) {
         let rank = |path: &str| rank(path.to_owned());
-        let better = self.found.get(&item).is_none_or(|(known, _)| rank(path) < rank(known));
+        let better = self.found.get(&(file, at)).is_none_or(|(known, _)| rank(path) < rank(known));
         if better && name != "_" && name.len() <= MAX_API_NAME_BYTES {
-            self.found.insert(item, (path.to_owned(), name.to_owned()));
+            self.found.insert((file, at), (path.to_owned(), name.to_owned()));
         }
     }
 
@@ -334,7 +336,7 @@ impl<'a> ModuleGraph<'a> {
             {
                 let attributes = attributes_of(source, symbol);
                 if attributes.contains("macro_export") && !attributes.contains("doc(hidden)") {
-                    self.record((file, at), name, &symbol.name);
+                    self.record(file, at, name, &symbol.name);
                 }
             }
         }
@@ -352,7 +354,7 @@ impl<'a> ModuleGraph<'a> {
         let mut selections = Vec::new();
         for ((file, at), (module, name)) in self.found.iter().take_while(|_| !self.stop.is_set()) {
             let symbol = &self.files[*file].symbols[*at];
-            selections.push(Selection::top((*file, *at), module, name));
+            selections.push(Selection::top(*file, *at, module, name));
             if !types(symbol) {
                 continue;
             }
@@ -371,9 +373,9 @@ impl<'a> ModuleGraph<'a> {
                 let source = &self.files[*file];
                 !is_hidden_in_docs(source, &source.symbols[*at])
             };
-            for member in members.into_iter().filter(visible) {
-                let inner_name = &self.files[member.0].symbols[member.1].name;
-                selections.push(Selection::member(member, module, name, &format!("{name}::{inner_name}")));
+            for (file, at) in members.into_iter().filter(visible) {
+                let inner_name = &self.files[file].symbols[at].name;
+                selections.push(Selection::member(file, at, module, name, &format!("{name}::{inner_name}")));
             }
         }
         selections

@@ -64,7 +64,9 @@ fn extended(before: &[String], path: &str) -> Vec<String> {
 
 /// `text` divided at the commas that are in no braces.
 fn parts(text: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0_usize, 0);
+    let mut parts = Vec::new();
+    let mut depth = 0_usize;
+    let mut start = 0;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'{' => depth += 1,

@@ -252,7 +252,8 @@ fn owner_and_name(url: &str) -> Option<(String, String)> {
     let path = url.split_once("://").map_or(url, |(_, rest)| rest).trim_end_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path);
     let mut parts = path.rsplit(['/', ':']);
-    let (name, owner) = (parts.next()?, parts.next()?);
+    let name = parts.next()?;
+    let owner = parts.next()?;
     let is_plain = |part: &str| {
         !part.is_empty()
             && !part.starts_with('.')

@@ -22,7 +22,8 @@ pub(super) fn title(request: &PublishRequest<'_>) -> String {
 }
 
 pub(super) fn commit_message(request: &PublishRequest<'_>) -> String {
-    let (url, commit) = (&request.config.github_repo_url, &request.product_checkout.commit);
+    let url = &request.config.github_repo_url;
+    let commit = &request.product_checkout.commit;
     format!("{}\n\nSource: {url} at {commit}", title(request))
 }
 

@@ -167,7 +167,8 @@ impl<'s> Service<'s> {
             sent = sent.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }
         let response = sent.send().await.map_err(|error| self.unreachable(&error))?;
-        let (status, asked_wait) = (response.status(), asked_wait(&response));
+        let status = response.status();
+        let asked_wait = asked_wait(&response);
         let left = response.headers().get("x-ratelimit-remaining").and_then(|left| left.to_str().ok());
         let is_rate_limited = status == StatusCode::TOO_MANY_REQUESTS
             || (status == StatusCode::FORBIDDEN && (left == Some("0") || asked_wait.is_some()));

@@ -209,7 +209,8 @@ fn without_folders(line: &str) -> String {
 fn start_of_path(line: &str) -> Option<usize> {
     line.match_indices('/').map(|(at, _)| at).find(|at| {
         let is_url = line[*at..].starts_with("//") && !line[*at..].starts_with("///");
-        let (before, is_begin) = (&line[..*at], |c: char| !c.is_alphanumeric() && !"/.-_~\u{1}".contains(c));
+        let before = &line[..*at];
+        let is_begin = |c: char| !c.is_alphanumeric() && !"/.-_~\u{1}".contains(c);
         (before.is_empty() || before.ends_with(is_begin)) && (!is_url || !before.ends_with(':'))
     })
 }

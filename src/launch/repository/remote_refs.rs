@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn names_that_are_too_long_are_left_out() {
-        let (id, long) = ("1".repeat(40), "x".repeat(MAX_REFERENCE_BYTES));
+        let id = "1".repeat(40);
+        let long = "x".repeat(MAX_REFERENCE_BYTES);
         let listing = format!(
             "ref: refs/heads/{long}\tHEAD\n{id}\tHEAD\n{id}\trefs/heads/{long}\n{id}\trefs/heads/a\n{id}\trefs/tags/{long}\n\
              {id}\trefs/tags/{long}^{{}}\n{id}\trefs/tags/v1\n"

@@ -255,7 +255,8 @@ fn manifests_of(
     paths.sort_by_key(|path| path.matches('/').count());
     paths.truncate(MAX_MANIFESTS);
     paths.sort();
-    let (mut found, mut texts) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut texts = Vec::new();
     for path in paths.into_iter().take_while(|_| !stop.is_set()) {
         let mut content = Vec::new();
         if reader.read(Path::new(&path), MAX_PACKAGE_MANIFEST_BYTES, &mut content).is_err() {

@@ -137,7 +137,8 @@ fn named(text: &str, known: &dyn Fn(&str) -> Option<String>) -> BTreeSet<String>
 /// The title and the first paragraph of a README.
 fn opening(readme: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
-    let (mut has_title, mut has_paragraph) = (false, false);
+    let mut has_title = false;
+    let mut has_paragraph = false;
     let mut lines = readme.lines().map(str::trim).peekable();
     while let Some(line) = lines.next() {
         let is_underlined = !is_decoration(line) && lines.peek().is_some_and(|next| is_underline(next));

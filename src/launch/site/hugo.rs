@@ -175,7 +175,9 @@ pub(crate) fn missing(why: &dyn std::fmt::Display) -> StageError {
 
 /// Copies the files of the site but its history; links and what is no regular file are left out. `false` if it was stopped or is too large.
 fn copy_site(order: &SiteBuildOrder<'_>, target: &Path) -> std::io::Result<bool> {
-    let (mut bytes, mut files, max_bytes) = (0_u64, 0_usize, order.max_bytes);
+    let mut bytes = 0_u64;
+    let mut files = 0_usize;
+    let max_bytes = order.max_bytes;
     let mut open = vec![(order.site.to_owned(), target.to_owned())];
     while let Some((from, to)) = open.pop() {
         for entry in fs::read_dir(&from)? {
@@ -183,7 +185,8 @@ fn copy_site(order: &SiteBuildOrder<'_>, target: &Path) -> std::io::Result<bool>
             if order.stop.is_set() {
                 return Ok(false);
             }
-            let (kind, copy) = (entry.file_type()?, to.join(entry.file_name()));
+            let kind = entry.file_type()?;
+            let copy = to.join(entry.file_name());
             files += 1;
             if kind.is_dir() && entry.file_name() != ".git" {
                 fs::create_dir(&copy)?;
@@ -229,7 +232,8 @@ fn size_message(max_bytes: u64) -> String {
 }
 
 fn is_too_large(folder: &Path, max_bytes: u64) -> bool {
-    let (mut bytes, mut files) = (0_u64, 0_usize);
+    let mut bytes = 0_u64;
+    let mut files = 0_usize;
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {

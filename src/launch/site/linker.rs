@@ -223,7 +223,8 @@ impl<'c> Comparison<'c> {
             let arguments: Vec<&str> = COMPARISON.into_iter().chain([option, "-z", self.base, "--"]).collect();
             self.git(&arguments, MAX_DIFF_LISTING_BYTES)
         };
-        let (changes, counts) = (list("--name-status")?, list("--numstat")?);
+        let changes = list("--name-status")?;
+        let counts = list("--numstat")?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut lines: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for entry in counts.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {

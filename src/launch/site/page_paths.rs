@@ -94,7 +94,8 @@ impl<'p> PagePaths<'p> {
             && shared
                 .filter(|other| *other != section)
                 .any(|other| self.site.section_dirs.get(other).map_or("", String::as_str) == dir);
-        let (product, platform) = (self.config.product_slug.as_str(), self.config.target_platform.as_str());
+        let product = self.config.product_slug.as_str();
+        let platform = self.config.target_platform.as_str();
         let locale = if self.site.has_locale_folders { locale } else { "" };
         let parts = match self.site.layout.as_str() {
             "v1" => [dir, locale, product, platform],

@@ -203,7 +203,8 @@ fn reclaimed(claims: &PageClaims, path: &str, before: &str, after: &str) -> Opti
         let page = LoadedPage::of(None, path, text.to_owned());
         blocks(page.body(), 1).into_iter().map(|block| block.sha256).collect::<Vec<String>>()
     };
-    let (old, new) = (of(before), of(after));
+    let old = of(before);
+    let new = of(after);
     let stays: BTreeSet<&str> = new.iter().map(String::as_str).collect();
     let replaced = |index: usize| {
         // Only a change in place: the same number of blocks, and the old one is gone.

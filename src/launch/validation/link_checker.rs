@@ -115,7 +115,9 @@ impl LinkChecker {
             let places = Arc::new(Semaphore::new(MAX_LINK_REQUESTS));
             let mut requests = JoinSet::new();
             for address in left.clone() {
-                let (checker, client, places) = (self.clone(), client.clone(), places.clone());
+                let checker = self.clone();
+                let client = client.clone();
+                let places = places.clone();
                 requests.spawn(async move {
                     let _place = places.acquire().await;
                     let answer = checker.answer(&client, &address).await;

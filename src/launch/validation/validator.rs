@@ -106,14 +106,16 @@ pub fn validate(
 ) -> Result<ValidationReport, StageError> {
     let diff = linker::diff_report(input.site, &input.site_context.commit, stop)?;
     let mut scene = Scene::load(input, &diff, stop.clone());
-    let (mut results, mut issues) = (Vec::new(), Vec::new());
+    let mut results = Vec::new();
+    let mut issues = Vec::new();
     let mut built = None;
     for name in GATES {
         if stop.is_set() {
             return Err(StageError::cancelled());
         }
         on_gate(GateEvent::Started(name));
-        let (began, limit) = (Instant::now(), limit(name, input.tools));
+        let began = Instant::now();
+        let limit = limit(name, input.tools);
         scene.stop = stop.within(limit);
         let run = run_gate(name, &scene, &mut built, stop)?;
         let mut found: Vec<Issue> = run.findings.into_iter().map(|finding| finding.issue).collect();

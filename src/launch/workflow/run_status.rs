@@ -108,7 +108,8 @@ pub fn progress_text(status: &RunStatus, position: Option<usize>) -> String {
 /// The state of each required section (`docs/internals/reference/contract-launch.md#sections`).
 fn section_states(view: &RunView, config: &RunConfig) -> Map<String, Value> {
     let has_finished = |worker: &str| last(view, worker).is_some_and(|item| item.state == WorkItemState::Finished);
-    let (is_planned, is_linked) = (has_finished(workers::PLANNER), has_finished(workers::LINKER));
+    let is_planned = has_finished(workers::PLANNER);
+    let is_linked = has_finished(workers::LINKER);
     let state = |section: Section| {
         let name = section_name(section);
         let is_drafted = || {

@@ -156,7 +156,8 @@ mod tests {
     #[test]
     fn a_tool_in_a_state_that_does_not_allow_it_is_refused_with_the_states_that_do() {
         let situations = [all_situations(), reached_situations()].concat();
-        let (mut refused, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut refused = BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for progress in &situations {
             let state = progress.state.name;
             for (command, states) in COMMANDS {

@@ -211,11 +211,10 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
                 self.start += line;
                 return length.ok_or(FrameError::LengthMissing);
             }
-            if let Some(found) = header_line(text)? {
-                match length {
-                    Some(_) => return Err(FrameError::LengthRepeated),
-                    None => length = Some(found),
-                }
+            if let Some(found) = header_line(text)?
+                && length.replace(found).is_some()
+            {
+                return Err(FrameError::LengthRepeated);
             }
         }
     }
@@ -239,8 +238,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     async fn read_large_body(&mut self, length: usize, permit: &mut FramePermit) -> Result<Vec<u8>, FrameError> {
         let mut body = Vec::new();
         let have = self.end - self.start;
-        let first = limits::FRAME_BUFFER_BYTES.min(length);
-        reserve(&mut body, first)?;
+        reserve(&mut body, limits::FRAME_BUFFER_BYTES.min(length))?;
         permit.set_allocated(body.capacity());
         body.extend_from_slice(&self.buffer[self.start..self.end][..have.min(length)]);
         (self.start, self.end) = (0, 0);
@@ -290,8 +288,8 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads once into the buffer. The caller has made room.
     async fn fill(&mut self) -> Result<usize, FrameError> {
         let got = self.reader.read(&mut self.buffer[self.end..]).await.map_err(io_error)?;
+        self.end += got;
         if got > 0 {
-            self.end += got;
             self.counters.received(got);
         }
         Ok(got)
@@ -334,14 +332,13 @@ impl FrameProgress {
 fn header_line(line: &[u8]) -> Result<Option<usize>, FrameError> {
     let colon = line.iter().position(|&byte| byte == b':').ok_or(FrameError::Garbage)?;
     let name = &line[..colon];
-    let value = &line[colon + 1..];
     if name.is_empty() || !name.iter().all(|&byte| is_name_byte(byte)) {
         return Err(FrameError::Garbage);
     }
     if !name.eq_ignore_ascii_case(b"content-length") {
         return Ok(None);
     }
-    let digits = value.trim_ascii();
+    let digits = line[colon + 1..].trim_ascii();
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(FrameError::LengthInvalid);
     }

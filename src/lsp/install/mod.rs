@@ -226,7 +226,7 @@ impl Installer {
         let staging = folder.with_file_name(".new");
         remove_folder(&staging)?;
         fs::create_dir_all(&staging).map_err(io_error("cannot create", &staging))?;
-        let built = self.build((kind, server), &folder, &staging, &report).and_then(|done| {
+        let built = self.build(kind, server, &folder, &staging, &report).and_then(|done| {
             remove_folder(&folder)?;
             fs::rename(&staging, &folder).map_err(io_error("cannot create", &folder))?;
             Ok(InstalledServer { folder: folder.clone(), ..done })
@@ -247,7 +247,8 @@ impl Installer {
     /// Downloads into `staging`, checks that the program runs, and writes the record. Packages that another kind has are linked instead.
     fn build(
         &self,
-        (kind, server): (&str, &ServerSpec),
+        kind: &str,
+        server: &ServerSpec,
         folder: &Path,
         staging: &Path,
         report: &dyn Fn(InstallStep),

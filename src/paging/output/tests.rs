@@ -81,7 +81,7 @@ fn pages(result: LspResult, size: usize, style: PageStyle) -> Vec<codeyard_model
     loop {
         let k = "k".repeat(64);
         let s = format!("{}-partial", "s".repeat(64));
-        let Answer::Lsp(answer) = page(&snapshot, Some((offset, size)), style, (&k, &s)) else { unreachable!() };
+        let Answer::Lsp(answer) = page(&snapshot, Some((offset, size)), style, &k, &s) else { unreachable!() };
         let next = answer.next_cursor.clone();
         all.push(answer);
         let Some(cursor) = next else { return all };
@@ -124,7 +124,7 @@ fn a_page_may_be_written_in_another_style_than_the_one_before() {
     let mut offset = 0;
     let mut lines = Vec::new();
     for style in styles.iter().cycle() {
-        let Answer::Lsp(answer) = page(&snapshot, Some((offset, 40)), *style, ("k", "s")) else { unreachable!() };
+        let Answer::Lsp(answer) = page(&snapshot, Some((offset, 40)), *style, "k", "s") else { unreachable!() };
         let LspItems::Locations(list) = &answer.found else { unreachable!() };
         lines.extend(list.iter().map(|place| place.range.start.line));
         let Some(cursor) = answer.next_cursor else { break };

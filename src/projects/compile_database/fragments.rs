@@ -59,7 +59,7 @@ pub(super) fn find(graph: &IncludeGraph, listed: usize) -> (Vec<Fragment>, usize
     let mut found = Vec::new();
     let mut waiting = meant.iter();
     for at in waiting.by_ref() {
-        if let Some(includer) = nearest_includer(graph, *at, (&included_by, &meant))
+        if let Some(includer) = nearest_includer(graph, *at, &included_by, &meant)
             && !reaches(graph, *at, includer)
         {
             found.push(Fragment { at: *at, includer, language: source_above(graph, includer, &included_by) });
@@ -76,7 +76,8 @@ pub(super) fn find(graph: &IncludeGraph, listed: usize) -> (Vec<Fragment>, usize
 fn nearest_includer(
     graph: &IncludeGraph,
     at: usize,
-    (included_by, meant): (&HashMap<usize, Vec<usize>>, &BTreeSet<usize>),
+    included_by: &HashMap<usize, Vec<usize>>,
+    meant: &BTreeSet<usize>,
 ) -> Option<usize> {
     let stem = |at: usize| file_name(&graph.files[at]).split('.').next();
     let dir = |at: usize| parent(&graph.files[at]);

@@ -188,7 +188,8 @@ impl Languages {
                 scanned.filter(|include| include.branch == Branch::Always).map(|include| format!(" {} ", include.name));
             names_of_files.any(|name| names.contains(&name))
         };
-        let (has_c, has_cpp) = (is(false), is(true));
+        let has_c = is(false);
+        let has_cpp = is(true);
         let newer = CPP_STANDARDS.iter().find(|(_, names)| has_cpp && needs(names));
         Self { has_c, has_cpp, cpp_standard: newer.map_or("gnu++17", |(standard, _)| standard) }
     }
@@ -307,7 +308,7 @@ impl InferredCommand {
         let mut arguments = vec![driver(self.language)];
         arguments.extend(self.other_options.iter().cloned());
         arguments.extend(self.include_options.iter().cloned());
-        self.finish(arguments, root, (root, &self.file))
+        self.finish(arguments, root, root, &self.file)
     }
 
     /// The command for a database, modelled on that of another source.
@@ -319,10 +320,10 @@ impl InferredCommand {
             arguments.extend([pair[0].clone(), dir]);
         }
         let file = root.join(&*self.file).to_string_lossy().into_owned();
-        self.finish(arguments, root, (&model.directory, &file))
+        self.finish(arguments, root, &model.directory, &file)
     }
 
-    fn finish(&self, mut arguments: Vec<String>, root: &Path, (directory, file): (&Path, &str)) -> CompileCommand {
+    fn finish(&self, mut arguments: Vec<String>, root: &Path, directory: &Path, file: &str) -> CompileCommand {
         arguments.extend(self.includer.iter().flat_map(|includer| fragments::include_first(root, includer)));
         if self.is_header {
             arguments.push(format!("-x{}", self.language.header_option()));

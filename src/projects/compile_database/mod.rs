@@ -93,7 +93,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
             (complete(built, &inferred, &mut models, request, &mut info), of_fragments)
         }
         None => {
-            describe_inferred(&inferred, &hints, &generated, (request.root, &tree), listed.len(), &mut info);
+            describe_inferred(&inferred, &hints, &generated, request.root, &tree, listed.len(), &mut info);
             let plain = |command: &InferredCommand| command.to_command(request.root);
             (inferred.commands.iter().map(plain).collect(), inferred.fragments.iter().map(plain).collect())
         }
@@ -104,7 +104,8 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
             .push(format!("{} files were left out: there are too many, or their names aren't UTF-8", tree.skipped));
     }
     if inferred.shortened > 0 {
-        let (count, limit) = (inferred.shortened, MAX_DATABASE_BYTES / 1024 / 1024);
+        let count = inferred.shortened;
+        let limit = MAX_DATABASE_BYTES / 1024 / 1024;
         info.problems.push(format!(
             "the definitions and include directories of {count} files were left out in part: all together are larger than {limit} MiB"
         ));
@@ -204,7 +205,8 @@ fn built_database(request: &ProjectRequest<'_>, tree: &Tree, info: &mut ProjectI
             Err(why) => info.problems.push(format!("{shown} can't be used, so commands are inferred: {why}")),
             Ok(found) => {
                 if found.gone + found.malformed > 0 {
-                    let (gone, malformed) = (found.gone, found.malformed);
+                    let gone = found.gone;
+                    let malformed = found.malformed;
                     info.problems.push(format!("{shown}: {gone} entries name files that don't exist, {malformed} entries lack a file or a command"));
                 }
                 if !found.commands.is_empty() {
@@ -290,7 +292,8 @@ impl Models {
     }
 
     fn nearest<'a>(&mut self, command: &InferredCommand, commands: &'a [CompileCommand]) -> Option<&'a CompileCommand> {
-        let (dir, is_cpp) = (crate::tree::parent(&command.file), command.language.is_cpp());
+        let dir = crate::tree::parent(&command.file);
+        let is_cpp = command.language.is_cpp();
         let by_dir = &self.by_dir;
         let found = self.found.entry((dir.to_owned(), is_cpp)).or_insert_with(|| {
             let usable = by_dir.iter().filter_map(|(other, places)| Some((other, places[usize::from(is_cpp)]?)));
@@ -305,7 +308,8 @@ fn describe_inferred(
     inferred: &InferredCommands,
     hints: &BuildHints,
     generated: &GeneratedHeaders<'_>,
-    (root, tree): (&Path, &Tree),
+    root: &Path,
+    tree: &Tree,
     listed: usize,
     info: &mut ProjectInfo,
 ) {

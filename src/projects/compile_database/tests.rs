@@ -86,8 +86,8 @@ impl Project {
             let file = Path::new(path).strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned();
             (file, words.map(|word| word.as_str().unwrap().to_owned()).collect())
         });
-        let (fragments, arguments) = (fragments.collect(), arguments.collect());
-        Prepared { info: prepared.info, arguments, fragments, digest: prepared.digest, memory }
+        let fragments = fragments.collect();
+        Prepared { info: prepared.info, arguments: arguments.collect(), fragments, digest: prepared.digest, memory }
     }
 }
 
@@ -532,7 +532,8 @@ fn a_database_that_lists_some_sources_is_completed() {
         ),
     ]);
     let prepared = project.prepare();
-    let (root, build) = (project.root.display().to_string(), project.root.join("build"));
+    let root = project.root.display().to_string();
+    let build = project.root.join("build");
     assert_eq!(prepared.info.source, ProjectSource::Found { path: "build/compile_commands.json".into() });
     assert_eq!(prepared.info.files_known, Some(6));
     assert_eq!(

@@ -13,7 +13,8 @@ const NAME: &str = "codeyard";
 pub(super) fn description(folders: &BTreeSet<&Path>) -> String {
     let mut links = String::new();
     for (number, folder) in folders.iter().enumerate() {
-        let (name, location) = (link_name(number), escaped(folder));
+        let name = link_name(number);
+        let location = escaped(folder);
         // Writing to a string doesn't fail.
         let _ = write!(links, "<link><name>{name}</name><type>2</type><location>{location}</location></link>");
     }
@@ -32,7 +33,8 @@ pub(super) fn class_path(folders: &BTreeSet<&Path>, jars: &BTreeSet<PathBuf>) ->
         let inner = folders.iter().filter_map(|inner| inner.strip_prefix(folder).ok());
         let inner = inner.filter(|below| !below.as_os_str().is_empty()).map(|below| format!("{}/", escaped(below)));
         let excluded: Vec<String> = ["module-info.java".to_owned()].into_iter().chain(inner).collect();
-        let (name, excluded) = (link_name(number), excluded.join("|"));
+        let name = link_name(number);
+        let excluded = excluded.join("|");
         let _ = write!(
             entries,
             "<classpathentry kind=\"src\" path=\"{name}\" including=\"**/*.java\" excluding=\"{excluded}\"/>"

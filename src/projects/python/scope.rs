@@ -88,7 +88,8 @@ impl Scope {
             None => (MANIFEST, settings(&text(MANIFEST).unwrap_or_default(), &["tool", "ty", "src"])),
         };
         let table = table.unwrap_or_default();
-        let (include, exclude) = (strings(table.get("include")), strings(table.get("exclude")));
+        let include = strings(table.get("include"));
+        let exclude = strings(table.get("exclude"));
         let by_default = TY_EXCLUDED.map(|name| format!("**/{name}/"));
         Self {
             file: (!include.is_empty() || !exclude.is_empty()).then_some(file),
@@ -109,7 +110,8 @@ impl Scope {
             }
         };
         let table = table.unwrap_or_default();
-        let (include, mut exclude) = (strings(table.get("include")), strings(table.get("exclude")));
+        let include = strings(table.get("include"));
+        let mut exclude = strings(table.get("exclude"));
         let is_named = !include.is_empty() || !exclude.is_empty();
         if exclude.is_empty() {
             exclude = PYRIGHT_EXCLUDED.map(str::to_owned).to_vec();

@@ -45,11 +45,13 @@ fn each_server_gets_the_environment_in_its_own_settings() {
     for name in [".venv", "venv", "env", "py3.12"] {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let (mark, python) = (format!("{name}/pyvenv.cfg"), format!("{name}/bin/python"));
+        let mark = format!("{name}/pyvenv.cfg");
+        let python = format!("{name}/bin/python");
         let files = [("a.py", "import os\n"), (&mark, "home = /usr/bin\n")];
         assert_eq!(prepare_at(&root, &files, inference).settings, None, "{name}: its interpreter is missing");
         let prepared = prepare_at(&root, &[&files[..], &[(&python, "")]].concat(), inference);
-        let (settings, options) = (prepared.settings.unwrap(), prepared.initialization_options.unwrap());
+        let settings = prepared.settings.unwrap();
+        let options = prepared.initialization_options.unwrap();
         let interpreter = root.join(name).join("bin/python");
         assert_eq!(settings["python"]["pythonPath"], json!(interpreter), "{name}");
         assert_eq!(settings["pylsp"]["plugins"]["jedi"]["environment"], json!(interpreter), "{name}");
@@ -258,7 +260,9 @@ fn packages_that_the_environment_lacks_are_named_with_the_command_that_installs_
     let own = (".venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n");
     let packages = ".venv/lib/python3.12/site-packages";
     let held = |entry: &str| format!("{packages}/{entry}");
-    let (yaml, six, ext) = (held("yaml/__init__.pyi"), held("six.py"), held("_ext.abi3.so"));
+    let yaml = held("yaml/__init__.pyi");
+    let six = held("six.py");
+    let ext = held("_ext.abi3.so");
     let unresolved = |files: &[(&str, &str)]| {
         let (prepared, _) = prepare(files);
         let shown = |names: &crate::info::UnresolvedNames| {

@@ -137,7 +137,8 @@ impl FilePattern {
 
 /// `*` matches any bytes, `?` one character. Linear in both: only the last `*` is ever tried again.
 fn wildcard_matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut place) = (0, 0);
+    let mut at = 0;
+    let mut place = 0;
     let mut retry: Option<(usize, usize)> = None;
     while place < name.len() {
         match pattern.get(at) {

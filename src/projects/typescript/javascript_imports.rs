@@ -40,7 +40,8 @@ pub(super) fn find<'a>(
     assigned: &'a AssignedFiles<'a>,
     packages: &'a Packages,
     names: &ModuleNames<'a>,
-    (top, disk): (&Path, &dyn MarkerFiles),
+    top: &Path,
+    disk: &dyn MarkerFiles,
     memory: &ProjectMemory,
 ) -> UnknownImports<'a> {
     let modules: BTreeSet<&'a Path> = assigned.unassigned.iter().copied().filter(|file| is_javascript(file)).collect();

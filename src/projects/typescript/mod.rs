@@ -51,7 +51,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
     opened.truncate(MAX_OPENED_PROJECTS);
     let mut inferred = inferred_files(&assigned);
     let names = ModuleNames::new(request.files.iter().map(PathBuf::as_path), &assigned.aliases, &packages);
-    let importers = javascript_imports::find(&assigned, &packages, &names, (request.top, &disk), request.memory);
+    let importers = javascript_imports::find(&assigned, &packages, &names, request.top, &disk, request.memory);
     let mut prepared = PreparedProject::default();
     let options = with_aliases(packages.add_to(compiler_options(), &names, &disk), &assigned);
     match (inference, inferred_path(request.top, &disk)) {

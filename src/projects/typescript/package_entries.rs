@@ -64,14 +64,15 @@ impl<'a> PackageEntries<'a> {
     pub(super) fn new(
         packages: &'a Packages,
         names: &'a ModuleNames<'a>,
-        (top, disk): (&'a Path, &'a dyn MarkerFiles),
+        top: &'a Path,
+        disk: &'a dyn MarkerFiles,
         written: Vec<(PathBuf, PathBuf)>,
     ) -> Self {
         Self { packages, names, top, disk, written, known: BTreeMap::new() }
     }
 
     /// What a configuration with these conditions finds for `specifier`, the path `rest` below the name of a package that is linked.
-    pub(super) fn linked(&mut self, specifier: &str, (package, rest): (&Path, &str), conditions: &[String]) -> Entry {
+    pub(super) fn linked(&mut self, specifier: &str, package: &Path, rest: &str, conditions: &[String]) -> Entry {
         let key = (specifier.to_owned(), Some(conditions.to_vec()));
         if let Some(known) = self.known.get(&key) {
             return *known;
@@ -83,7 +84,7 @@ impl<'a> PackageEntries<'a> {
     }
 
     /// What the inferred project finds, whose options give the package's name its sources, its folder, what it exports, and its `src`.
-    pub(super) fn inferred(&mut self, specifier: &str, (package, rest): (&Path, &str)) -> Entry {
+    pub(super) fn inferred(&mut self, specifier: &str, package: &Path, rest: &str) -> Entry {
         let key = (specifier.to_owned(), None);
         if let Some(known) = self.known.get(&key) {
             return *known;
@@ -99,7 +100,7 @@ impl<'a> PackageEntries<'a> {
         let found = places.into_iter().find_map(|place| self.found(&place));
         let entry = match found {
             Some(file) => self.of_file(package, &file),
-            None => self.linked(specifier, (package, rest), &[]),
+            None => self.linked(specifier, package, rest, &[]),
         };
         self.known.insert(key, entry);
         entry
@@ -107,7 +108,7 @@ impl<'a> PackageEntries<'a> {
 
     fn by_manifest(&self, package: &Path, manifest: &PackageJson, rest: &str, conditions: &[String]) -> Entry {
         if manifest.has_exports() {
-            let found = IMPORT_KINDS.iter().filter_map(|kind| manifest.chosen_export(rest, (kind, conditions)));
+            let found = IMPORT_KINDS.iter().filter_map(|kind| manifest.chosen_export(rest, kind, conditions));
             let all: Vec<Entry> = found.map(|target| self.of_target(package, &target)).collect();
             let is_usable = all.contains(&Entry::Usable);
             return all.first().copied().filter(|_| !is_usable).unwrap_or(Entry::Usable);

@@ -89,7 +89,8 @@ impl<'a> ImportedPackages<'a> {
         let mut entries = PackageEntries::new(
             self.packages,
             self.names,
-            (self.top, self.disk),
+            self.top,
+            self.disk,
             self.assigned.written_folders(self.is_older),
         );
         let configured = self.assigned.by_configuration.iter();
@@ -131,7 +132,7 @@ impl<'a> ImportedPackages<'a> {
             return;
         }
         let Some(configuration) = configuration else {
-            found.add(package, specifier, entries.inferred(specifier, (package, rest)));
+            found.add(package, specifier, entries.inferred(specifier, package, rest));
             return;
         };
         let conditions = self.assigned.conditions.get(configuration).map_or(&[][..], Vec::as_slice);
@@ -139,15 +140,15 @@ impl<'a> ImportedPackages<'a> {
             let is_found = !self.names.targets(file, specifier).is_empty();
             // The inferred project has the file only if it finds the module.
             let entry = match is_found {
-                true => entries.inferred(specifier, (package, rest)),
-                false => entries.linked(specifier, (package, rest), conditions),
+                true => entries.inferred(specifier, package, rest),
+                false => entries.linked(specifier, package, rest, conditions),
             };
             if is_found || entry != Entry::Usable {
                 found.unlinked.insert(specifier.to_owned());
                 found.add(package, specifier, entry);
             }
         } else if !self.references(configuration, package) {
-            found.add(package, specifier, entries.linked(specifier, (package, rest), conditions));
+            found.add(package, specifier, entries.linked(specifier, package, rest, conditions));
         }
     }
 

@@ -262,7 +262,8 @@ fn declarations_that_no_configuration_writes_hide_uses() {
         assert!(found.is_empty() || found == [misplaced.clone()], "{options}: {found:?}");
         !found.is_empty()
     };
-    let (flat, nested) = ("packages/core/dist/index.d.ts", "packages/core/dist/src/index.d.ts");
+    let flat = "packages/core/dist/index.d.ts";
+    let nested = "packages/core/dist/src/index.d.ts";
     // As measured with TypeScript 7 and TypeScript 5.
     for (core, declarations, options, expected) in [
         (main, flat, r#"{"outDir": "dist", "rootDir": "src"}"#, [false, false]),

@@ -134,7 +134,8 @@ fn typescript_that_imports_javascript_is_in_both_projects() {
 #[test]
 fn names_with_several_meanings_are_counted_for_the_server_on_node() {
     let paths = |folder: &str| format!(r#"{{"compilerOptions": {{"paths": {{"~/*": ["./{folder}/*"]}}}}}}"#);
-    let (a, b) = (paths("src"), paths("lib"));
+    let a = paths("src");
+    let b = paths("lib");
     let tree = Tree::new(&[
         ("a/tsconfig.json", a.as_str()),
         ("a/x.ts", ""),

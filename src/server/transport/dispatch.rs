@@ -233,7 +233,7 @@ fn start(
     form: AnswerForm,
 ) -> Answered {
     let mut tool_call = caller.call(id, call.name.into_owned(), call.trace);
-    let Some(ticket) = caller.in_flight.add(id) else {
+    let Some((ticket, registration)) = caller.in_flight.add(id) else {
         caller.service.metrics().shed("session");
         return Answered::Now(reply(id, &caller.service.reject_overloaded(&tool_call), form));
     };
@@ -250,7 +250,7 @@ fn start(
     let (prompts, messages) =
         caller.client.filter(|client| client.supports_forms()).map(elicit::prompt_channel).unzip();
     tool_call.prompts = prompts;
-    let running = RunningCall::new(caller.service.call(tool_call), ticket, progress_stream, messages);
+    let running = RunningCall::new(caller.service.call(tool_call), ticket, registration, progress_stream, messages);
     Answered::Later(Box::new(PendingReply::new(id.clone(), running, form)))
 }
 

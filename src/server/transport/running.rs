@@ -76,7 +76,8 @@ impl RunningCall {
     /// A call that `registration` can cancel. `messages` receives its prompts to the client.
     pub fn new(
         call: BoxFuture<'static, ToolReply>,
-        (ticket, registration): (CallTicket, AbortRegistration),
+        ticket: CallTicket,
+        registration: AbortRegistration,
         progress_stream: Option<ProgressStream>,
         messages: Option<PromptReceiver>,
     ) -> Self {

@@ -254,7 +254,8 @@ impl Connection {
         Ok(Answered::Now(codeyard_protocol::stateless::acknowledgement(&request.id).into()))
     }
 
-    fn handle_step(&mut self, (pending, step): AnswerProgress) {
+    fn handle_step(&mut self, progress: AnswerProgress) {
+        let (pending, step) = progress;
         match step {
             AnswerStep::Message(message) => {
                 self.out.push(message);

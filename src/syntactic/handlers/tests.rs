@@ -6,20 +6,20 @@ use crate::testing::{InMemoryFacts, file, reference, symbol};
 const ROOT: &str = "/w";
 
 fn source() -> InMemoryFacts {
-    let shape = symbol(SymbolKind::Interface, "Shape", None, (1, 3), (1, 10));
-    let mut area = symbol(SymbolKind::Method, "area", Some(0), (2, 2), (2, 2));
+    let shape = symbol(SymbolKind::Interface, "Shape", None, [1, 3], [1, 10]);
+    let mut area = symbol(SymbolKind::Method, "area", Some(0), [2, 2], [2, 2]);
     area.is_definition = false;
     area.signature = "area(): number".into();
     area.doc = "How large.".into();
-    let box_ = symbol(SymbolKind::Class, "Box", None, (5, 7), (5, 6));
-    let own = symbol(SymbolKind::Method, "area", Some(2), (6, 6), (6, 2));
-    let main = symbol(SymbolKind::Fn, "main", None, (9, 11), (9, 9));
+    let box_ = symbol(SymbolKind::Class, "Box", None, [5, 7], [5, 6]);
+    let own = symbol(SymbolKind::Method, "area", Some(2), [6, 6], [6, 2]);
+    let main = symbol(SymbolKind::Fn, "main", None, [9, 11], [9, 9]);
     let text = "interface Shape {\n  area(): number;\n}\n\nclass Box implements Shape {\n  area() { return 1; }\n}\n\nfunction main(s: Shape) {\n  s.area(); s.area();\n}\n";
     let references = vec![
-        reference("Shape", ReferenceRole::Base, (5, 21), Some(2)),
-        reference("Shape", ReferenceRole::Type, (9, 17), Some(4)),
-        reference("area", ReferenceRole::Call, (10, 4), Some(4)),
-        reference("area", ReferenceRole::Call, (10, 14), Some(4)),
+        reference("Shape", ReferenceRole::Base, [5, 21], Some(2)),
+        reference("Shape", ReferenceRole::Type, [9, 17], Some(4)),
+        reference("area", ReferenceRole::Call, [10, 4], Some(4)),
+        reference("area", ReferenceRole::Call, [10, 14], Some(4)),
     ];
     InMemoryFacts::new(vec![(file("a.ts", vec![shape, area, box_, own, main], references), text)])
 }

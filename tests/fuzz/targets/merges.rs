@@ -63,7 +63,7 @@ fn has(line: &[u8], text: &str, case: CaseRule) -> bool {
 /// Looks for a text in all contents, without an index.
 fn check_search(segments: &OpenSegments, texts: &Texts, text: &str, case: CaseRule) {
     let files = texts.iter().map(|(content, (text, _))| (*content, text.len() as u64));
-    let Some(searched) = segments.searched((text, case), files).unwrap() else { return };
+    let Some(searched) = segments.searched(text, case, files).unwrap() else { return };
     for ((content, (bytes, _)), range) in texts.iter().zip(searched) {
         let mut at = 0;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {

@@ -116,7 +116,8 @@ fn locations(server: &Server, stage: &mut Stage, places: Vec<(String, usize)>) -
 }
 
 /// A prepared item as the server sends it, with a mark of its incarnation.
-fn function(server: &Server, stage: &mut Stage, (path, line, name): &Function) -> Value {
+fn function(server: &Server, stage: &mut Stage, function: &Function) -> Value {
+    let (path, line, name) = function;
     let uri = stage.site(server.workspace).uri(path);
     json!({
         "name": name, "kind": 12, "uri": uri, "range": range(*line), "selectionRange": range(*line),

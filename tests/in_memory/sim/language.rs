@@ -319,7 +319,8 @@ fn best_first(tree: &Tree, query: &str) -> Vec<String> {
     all.iter().map(describe_function).collect()
 }
 
-pub(crate) fn describe_function((path, line, name): &Function) -> String {
+pub(crate) fn describe_function(function: &Function) -> String {
+    let (path, line, name) = function;
     format!("{path}:{line} {name}")
 }
 

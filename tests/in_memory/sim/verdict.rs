@@ -65,9 +65,13 @@ pub(crate) fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -
             if whole["content"][0]["text"].as_str().is_none_or(|text| text.contains("No results")) {
                 stage.wrong(format!("call {} failed but reports an empty result: {whole}", call.number));
             }
-            failed(stage, call, done, known, error_in(&whole).expect("a refusal names its code"))
+            let (code, details) = error_in(&whole).expect("a refusal names its code");
+            failed(stage, call, done, known, code, details)
         }
-        ToolReply::Error { .. } => failed(stage, call, done, known, error_of(&bytes)),
+        ToolReply::Error { .. } => {
+            let (code, details) = error_of(&bytes);
+            failed(stage, call, done, known, code, details)
+        }
         // No call of a simulation is one of the stateless revision.
         ToolReply::InputRequired(_) => unreachable!(),
     }
@@ -125,7 +129,7 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
         let tree = stage.sites[call.workspace].tree_at(version);
         if call.asked == Asked::WorkspaceDiagnostics {
             let whole = next.is_none() && offset == 0 && !summary.contains("Passed over");
-            return workspace_findings_fit(stage, call, tree, &given, (summary, whole));
+            return workspace_findings_fit(stage, call, tree, &given, summary, whole);
         }
         let all = truths(tree, &call.asked);
         if all.is_empty() {
@@ -223,9 +227,15 @@ fn lsp_says(stage: &mut Stage, call: &Call, whole: &Value, given: &[String]) {
 }
 
 /// Workspace diagnostics contain the files that servers reported; each list was correct at some time, and if the
-/// server reports on the whole project, it is correct now. `reported`: the summary, and whether the answer is marked complete.
-fn workspace_findings_fit(stage: &Stage, call: &Call, tree: &Tree, given: &[String], reported: (&str, bool)) -> bool {
-    let (summary, whole) = reported;
+/// server reports on the whole project, it is correct now. `whole`: the answer is marked complete.
+fn workspace_findings_fit(
+    stage: &Stage,
+    call: &Call,
+    tree: &Tree,
+    given: &[String],
+    summary: &str,
+    whole: bool,
+) -> bool {
     let exact = is_exact(call);
     unfit_files(stage, call, tree, given, exact.then_some(summary)).is_empty()
         && !(exact && whole && some_missing(stage, call, tree, given))
@@ -296,8 +306,7 @@ fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact:
     unfit.cloned().collect()
 }
 
-fn failed(stage: &mut Stage, call: &Call, done: &Done, known: Known, error: (ErrorCode, Value)) -> Judged {
-    let (code, details) = error;
+fn failed(stage: &mut Stage, call: &Call, done: &Done, known: Known, code: ErrorCode, details: Value) -> Judged {
     let reason = details["reason"].as_str().unwrap_or_default().to_owned();
     stage.cover(format!("code: {}", code.as_str()));
     stage.cover(format!("error: {} {reason}", code.as_str()));

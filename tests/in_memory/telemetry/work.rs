@@ -50,20 +50,20 @@ impl Exported {
         OpenCall::begin(&self.telemetry, start)
     }
 
-    fn begin(&self, part: SpanPart<'_>, (trace_id, parent_span_id): (&str, &str)) -> WorkSpan {
+    fn begin(&self, part: SpanPart<'_>, [trace_id, parent_span_id]: [&str; 2]) -> WorkSpan {
         self.telemetry.begin_work(&WorkSpanStart { part, run: "r", trace_id, parent_span_id })
     }
 
     /// An item with a gate and a process in the gate, below `parent`. Their spans, the uppermost first.
-    fn work(&self, parent: (&str, &str)) -> [String; 2] {
+    fn work(&self, parent: [&str; 2]) -> [String; 2] {
         let item = self.begin(SpanPart::Item("Validator"), parent);
-        assert_eq!(item.trace_id(), parent.0);
-        let gate = self.begin(SpanPart::Gate("SiteBuild"), (&item.trace_id(), &item.span_id()));
+        assert_eq!(item.trace_id(), parent[0]);
+        let gate = self.begin(SpanPart::Gate("SiteBuild"), [&item.trace_id(), &item.span_id()]);
         let trace = gate.trace_id();
         let spans = [item.span_id(), gate.span_id()];
         let hugo =
             WorkSpanStart { part: SpanPart::Process("hugo"), run: "r", trace_id: &trace, parent_span_id: &spans[1] };
-        self.telemetry.passed_work(&hugo, (SystemTime::now(), Duration::from_millis(3)), None);
+        self.telemetry.passed_work(&hugo, SystemTime::now(), Duration::from_millis(3), None);
         self.telemetry.end_work(gate, None);
         self.telemetry.end_work(item, Some("CANCELLED"));
         spans
@@ -94,10 +94,10 @@ fn work_is_exported_with_its_call_and_not_without_it() {
         let call = exported.call(flags);
         let (trace, span) = call.trace().identity();
         assert!(flags.is_none() || trace == TRACE);
-        let first = exported.work((&trace, &span));
+        let first = exported.work([&trace, &span]);
         // The run goes on when the call has ended.
         call.end(Ok(()), CallReply::default());
-        let second = exported.work((&trace, &span));
+        let second = exported.work([&trace, &span]);
         let spans = exported.spans();
         let named = |name: &str| spans.iter().filter(|span| span.name == name).collect::<Vec<_>>();
         assert_eq!(spans.len(), if is_sampled { 7 } else { 0 }, "{sampler} {flags:?}: {spans:?}");
@@ -123,9 +123,9 @@ fn calls_of_one_trace_decide_for_their_own_work() {
     // Many other calls look at the run while it works.
     for _ in 0..20 {
         (0..5_000).for_each(|_| drop(exported.call(Some("00")).trace().identity()));
-        exported.work((&trace, &of_unsampled));
+        exported.work([&trace, &of_unsampled]);
     }
-    let kept = exported.work((&trace, &of_sampled));
+    let kept = exported.work([&trace, &of_sampled]);
     drop(unsampled);
     drop(sampled);
     let spans = exported.spans();
@@ -141,7 +141,7 @@ fn calls_of_one_trace_decide_for_their_own_work() {
 fn the_sampler_decides_about_work_of_a_call_that_is_not_known_any_more() {
     for (sampler, exported_spans) in [("parentbased_always_on", 3), ("parentbased_always_off", 0), ("always_on", 3)] {
         let exported = Exported::with(sampler);
-        let [item, _] = exported.work((TRACE, CLIENT));
+        let [item, _] = exported.work([TRACE, CLIENT]);
         let spans = exported.spans();
         assert_eq!(spans.len(), exported_spans, "{sampler}");
         let items = spans.iter().filter(|span| span.span_context.span_id().to_string() == item);

@@ -156,7 +156,7 @@ impl Subject {
         let Some(place) = place.map(|place| self.served.project.find(place)) else { return };
         for operation in ["implementation", "incoming_calls", "outgoing_calls", "definition", "references", "hover"] {
             if case.unsupported.iter().any(|name| name == operation)
-                && let Err(why) = self.served.is_refused(operation, (&place.0, place.1, place.2))
+                && let Err(why) = self.served.is_refused(operation, &place.0, place.1, place.2)
             {
                 self.verdicts.insert(("unsupported", operation), Verdict::Wrong(why));
             }
@@ -217,7 +217,7 @@ impl Subject {
             let name = format!("{phase} {operation}");
             self.case.known.iter().any(|known| known.split(": ").next() == Some(name.as_str()))
         };
-        Record::new(&self.case, version, &self.verdicts, &known, (self.first, memory))
+        Record::new(&self.case, version, &self.verdicts, &known, self.first, memory)
     }
 }
 

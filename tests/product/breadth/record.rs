@@ -47,7 +47,8 @@ impl Record {
         version: String,
         verdicts: &BTreeMap<(&'static str, &'static str), Verdict>,
         is_known: &dyn Fn(&str, &str) -> bool,
-        (first, memory): (Option<Duration>, u64),
+        first: Option<Duration>,
+        memory: u64,
     ) -> Self {
         let count = |is: &dyn Fn(&Verdict) -> bool| verdicts.values().filter(|verdict| is(verdict)).count();
         let wrong = verdicts.iter().filter_map(|((phase, operation), verdict)| match verdict {

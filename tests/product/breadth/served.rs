@@ -63,8 +63,7 @@ impl Served {
     }
 
     /// The answer of an operation that the server doesn't have: whether an error says so.
-    pub(crate) fn is_refused(&mut self, operation: &str, at: (&str, usize, usize)) -> Result<(), String> {
-        let (file, line, column) = at;
+    pub(crate) fn is_refused(&mut self, operation: &str, file: &str, line: usize, column: usize) -> Result<(), String> {
         let Some(name) = lsp_name(operation) else { return Ok(()) };
         let arguments =
             json!({"operation": name, "filePath": file, "line": line + 1, "character": column + 1, "query": "x"});

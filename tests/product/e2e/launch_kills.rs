@@ -171,7 +171,7 @@ fn kill_runs(kills: usize) {
         }
         let is_last = killed >= kills;
         let is_killed =
-            drive_and_kill(&mut yard, &mut driven, (&sample, &runs), if is_last { None } else { Some(&mut dice) });
+            drive_and_kill(&mut yard, &mut driven, &sample, &runs, if is_last { None } else { Some(&mut dice) });
         if is_killed {
             killed += 1;
             *states.entry(last_state(&driven, &runs)).or_insert(0) += 1;
@@ -195,12 +195,7 @@ fn kill_runs(kills: usize) {
 }
 
 /// Drives the run until it is done, or until the server is killed after a random number of further events. Whether it was killed.
-fn drive_and_kill(
-    yard: &mut Yard,
-    driven: &mut Driven,
-    (sample, runs): (&Sample, &Path),
-    dice: Option<&mut Dice>,
-) -> bool {
+fn drive_and_kill(yard: &mut Yard, driven: &mut Driven, sample: &Sample, runs: &Path, dice: Option<&mut Dice>) -> bool {
     let known = driven.run.clone();
     let state = last_state(driven, runs);
     let earlier = folders(runs);

@@ -294,7 +294,8 @@ fn calls_end_at_their_deadline_beside_hostile_servers() {
         client.call_text("vscode.lsp.hover", &Questions::default().next(&root));
         client.end();
     }
-    let (root, questions) = (parent.join("load"), Questions::default());
+    let root = parent.join("load");
+    let questions = Questions::default();
     let load =
         Load { access: &access, root: &root, questions: &questions, began: Instant::now(), samples: Mutex::default() };
     let samples = load.run(4, 0, 30_000);

@@ -29,10 +29,10 @@ const PLACES: usize = 4;
 const CLIENTS: usize = 8;
 /// Pause between two samples of what the server uses.
 const SAMPLE_MS: u64 = 10_000;
-/// Pause between two kills of a language server, in milliseconds, and the variable that changes it.
-const KILL_MS: (u64, &str) = (7_000, "CODEYARD_SOAK_KILL_MS");
-/// Pause between two edits, in milliseconds, and the variable that changes it.
-const EDIT_MS: (u64, &str) = (500, "CODEYARD_SOAK_EDIT_MS");
+/// Pause between two kills of a language server, in milliseconds.
+const KILL_MS: u64 = 7_000;
+/// Pause between two edits, in milliseconds.
+const EDIT_MS: u64 = 500;
 /// Growth of memory after the first quarter that is allowed, in MiB per hour, of a soak that lasts long enough to measure it.
 const SLOPE_MIB: f64 = 1.0;
 /// The shortest soak whose slope is checked; in a shorter one growth and noise look the same.
@@ -154,7 +154,7 @@ fn judge(question: &str, text: &str, tool: &str, tally: &Tally) {
 }
 
 /// A pause of the soak in milliseconds.
-fn milliseconds((usual, variable): (u64, &str)) -> u64 {
+fn milliseconds(usual: u64, variable: &str) -> u64 {
     std::env::var(variable).map_or(usual, |text| text.parse().expect("milliseconds"))
 }
 
@@ -168,7 +168,7 @@ fn edit(places: &[(String, Place)], tally: &Tally) {
         let written = fs::File::create(&path).and_then(|mut file| file.write_all(format!("# {number}\n").as_bytes()));
         written.expect("a file");
         tally.edits.fetch_add(1, Relaxed);
-        pause(milliseconds(EDIT_MS));
+        pause(milliseconds(EDIT_MS, "CODEYARD_SOAK_EDIT_MS"));
     }
     for (_, place) in places {
         (0..7).for_each(|number| drop(fs::remove_file(place.root.join(format!("soak_notes_{number}.md")))));
@@ -179,7 +179,7 @@ fn edit(places: &[(String, Place)], tally: &Tally) {
 fn kill(yard: &Mutex<Yard>, tally: &Tally) {
     let mut number = 0;
     while !tally.done.load(Relaxed) {
-        pause(milliseconds(KILL_MS));
+        pause(milliseconds(KILL_MS, "CODEYARD_SOAK_KILL_MS"));
         let servers: Vec<Process> =
             ["ty", "clangd", "node", "tsc"].iter().flat_map(|name| yard.lock().running(name)).collect();
         number += 1;

@@ -70,7 +70,8 @@ fn callers_of(file: &Path, place: &Value) -> Value {
 }
 
 /// The body of the answer, once the server is ready; for an answer in pages, the list of all pages. Cursors differ from server to server.
-fn ask(client: &mut Mcp, (tool, arguments): &Call) -> String {
+fn ask(client: &mut Mcp, call: &Call) -> String {
+    let (tool, arguments) = call;
     for _ in 0..ATTEMPTS {
         let body = client.call_text(tool, arguments);
         let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));

@@ -344,6 +344,7 @@ fn function(server: &Bare, item: &Value) -> Option<Function> {
     Some((uri_of(&path), key(&item["range"]), key(&item["selectionRange"]), name, kind))
 }
 
-fn written((uri, range, selection, name, kind): Function) -> Value {
+fn written(function: Function) -> Value {
+    let (uri, range, selection, name, kind) = function;
     json!({"name": name, "kind": kind, "uri": uri, "range": unkey(range), "selectionRange": unkey(selection)})
 }

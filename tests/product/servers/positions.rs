@@ -99,7 +99,7 @@ fn every_column(client: &mut Mcp, servers: &mut [Bare], path: &Path, number: usi
     (refused, answered)
 }
 
-fn positions(language: Language, odd: &str, keyword: (&str, &str)) {
+fn positions(language: Language, odd: &str, keyword_file: &str, keyword: &str) {
     let corpus = Corpus::harbour(language);
     let yard = Yard::serve(&corpus.workspace("positions"));
     let client = &mut client(&yard, "positions");
@@ -117,7 +117,7 @@ fn positions(language: Language, odd: &str, keyword: (&str, &str)) {
     }
     println!("{}: {refused} columns refused, {answered} answered", language.kind);
     assert!(refused >= 20 && answered >= 20, "{refused}, {answered}");
-    keywords(client, &mut servers, &corpus.root.join(keyword.0), keyword.1);
+    keywords(client, &mut servers, &corpus.root.join(keyword_file), keyword);
     beyond(client, &path, &all);
     yard.stop();
 }
@@ -163,15 +163,15 @@ fn beyond(client: &mut Mcp, path: &Path, all: &[String]) {
 
 #[test]
 fn ty() {
-    positions(PYTHON, "harbour/letters_windows.py", ("harbour/berths.py", "return"));
+    positions(PYTHON, "harbour/letters_windows.py", "harbour/berths.py", "return");
 }
 
 #[test]
 fn typescript() {
-    positions(TYPESCRIPT, "src/letters_windows.ts", ("src/berths.ts", "return"));
+    positions(TYPESCRIPT, "src/letters_windows.ts", "src/berths.ts", "return");
 }
 
 #[test]
 fn clangd() {
-    positions(C, "src/letters_windows.cpp", ("src/books.cpp", "return"));
+    positions(C, "src/letters_windows.cpp", "src/books.cpp", "return");
 }

@@ -126,7 +126,7 @@ fn pages(criterion: &mut Criterion, place: &Place) {
             &snapshot,
             |bencher, snapshot| {
                 bencher.iter(|| {
-                    let answer = codeyard_paging::page(black_box(snapshot), at, PageStyle::default(), ("k", "s"));
+                    let answer = codeyard_paging::page(black_box(snapshot), at, PageStyle::default(), "k", "s");
                     catalog.encode(Ok(&answer), cap)
                 });
             },

@@ -15,13 +15,14 @@ use self::limits::{
     AGENTS, BUDGET_MIB, DEADLINE_MS, FILES, IDLE, LATE_MS, REGISTERED, REPOSITORIES, SETTLES_WITHIN, USED, USES,
 };
 use self::observer::{Observed, observe, own_processor_s};
-use crate::Bench;
+
 use crate::args::Scenario;
 use crate::codeyard_server::CodeyardServer;
 use crate::corpus::{self, Corpus, Language};
 use crate::questions::BenchQuestion;
-use crate::report::{Figure, Report, Target};
+use crate::report::{Report, Target};
 use crate::stats::{mib, precise};
+use crate::{Bench, figure};
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
 use codeyard_lsp::registry::Registry;
@@ -66,13 +67,13 @@ impl FleetRun<'_> {
         let share = idle_share(&server).await?;
         let servers = server.tree()?.servers.len();
         let what = format!("idle: processor share of codeyard and its guards, {servers} language servers, %");
-        self.add(report, what, (None, share), Target::at_most(1.0, "≤ 1 %"), "");
+        self.add(report, what, None, share, Target::at_most(1.0, "≤ 1 %"), "");
         self.storm(&server, "warm", report).await?;
         let servers = server.tree()?.servers.len();
         let began = Instant::now();
         server.stop().await;
         let what = format!("SIGTERM with {servers} idle language servers to the exit, s");
-        self.add(report, what, (None, began.elapsed().as_secs_f64()), Target::at_most(3.0, "≤ 3"), "");
+        self.add(report, what, None, began.elapsed().as_secs_f64(), Target::at_most(3.0, "≤ 3"), "");
         let server = self.start(&self.corpora.iter().collect::<Vec<_>>(), folder, "").await?;
         self.storm(&server, "after a restart", report).await?;
         server.stop().await;
@@ -102,22 +103,23 @@ impl FleetRun<'_> {
         let slowest = observed.listing_ms.iter().copied().fold(0.0, f64::max);
         let target = Target::at_most(1_000.0, "≤ 1 s");
         let listing = format!("{what}: while they start, the list of workspaces, the slowest, ms");
-        self.add(report, listing, (None, slowest), target, format!("{} lists", observed.listing_ms.len()));
+        self.add(report, listing, None, slowest, target, format!("{} lists", observed.listing_ms.len()));
         let share = idle_share(&server).await?;
         let target = Target::at_most(1.0, "≤ 1 %");
         self.add(
             report,
             format!("{what}: idle processor share of codeyard and its guards, %"),
-            (None, share),
+            None,
+            share,
             target,
             "",
         );
         let own = mib(server.tree()?.own_memory());
-        self.add(report, format!("{what}: memory of codeyard and its guards, MiB"), (None, own), None, "");
+        self.add(report, format!("{what}: memory of codeyard and its guards, MiB"), None, own, None, "");
         let began = Instant::now();
         server.stop().await;
         let target = Target::at_most(3.0, "≤ 3");
-        self.add(report, format!("{what}: SIGTERM to the exit, s"), (None, began.elapsed().as_secs_f64()), target, "");
+        self.add(report, format!("{what}: SIGTERM to the exit, s"), None, began.elapsed().as_secs_f64(), target, "");
         Ok(())
     }
 
@@ -127,8 +129,8 @@ impl FleetRun<'_> {
         let server = self.start(&self.corpora.iter().collect::<Vec<_>>(), folder, &more).await?;
         let observed = self.storm(&server, "with a budget of 2 GiB", report).await?;
         let target = Target::at_most(BUDGET_MIB * 1.1, "≤ 1.1 × the budget");
-        let values = (None, mib(observed.server_memory));
-        self.add(report, "with a budget of 2 GiB: largest memory of the language servers, MiB", values, target, "");
+        let what = "with a budget of 2 GiB: largest memory of the language servers, MiB";
+        self.add(report, what, None, mib(observed.server_memory), target, "");
         server.stop().await;
         Ok(())
     }
@@ -153,9 +155,9 @@ impl FleetRun<'_> {
         self.right(report, &what, &outcome);
         let share = idle_share(&server).await?;
         let target = Target::at_most(1.0, "≤ 1 %");
-        self.add(report, format!("{what}: idle processor share of codeyard, %"), (None, share), target, "");
+        self.add(report, format!("{what}: idle processor share of codeyard, %"), None, share, target, "");
         let own = mib(server.tree()?.own_memory());
-        self.add(report, format!("{what}: memory of codeyard and its guards, MiB"), (None, own), None, "");
+        self.add(report, format!("{what}: memory of codeyard and its guards, MiB"), None, own, None, "");
         server.stop().await;
         Ok(())
     }
@@ -176,7 +178,7 @@ impl FleetRun<'_> {
         tokio::time::sleep(SETTLES_WITHIN).await;
         let what = format!("memory of codeyard itself after {} first indexes, MiB", self.corpora.len());
         let own = mib(server.tree()?.own_memory());
-        self.add(report, what, (None, own), Target::at_most(150.0, "≤ 150"), notes);
+        self.add(report, what, None, own, Target::at_most(150.0, "≤ 150"), notes);
         Ok(())
     }
 
@@ -186,15 +188,15 @@ impl FleetRun<'_> {
         let (outcome, observed) = observe(server, storm(server, &self.corpora, &self.plan)).await?;
         self.right(report, when, &outcome);
         let what = format!("{when}: calls that reported a failed start");
-        self.add(report, what, (None, precise(outcome.failed_starts)), Target::at_most(0.0, "0"), "");
+        self.add(report, what, None, precise(outcome.failed_starts), Target::at_most(0.0, "0"), "");
         let target = Target::at_most(DEADLINE_MS + LATE_MS, "≤ the deadline + 100 ms");
         let what = format!("{when}: the longest call, ms");
         let (longest, asked) = &outcome.longest;
         let notes = format!("{asked}; {} of {} calls were later", outcome.late, outcome.calls.len());
-        self.add(report, what, (None, longest.as_secs_f64() * 1e3), target, notes);
+        self.add(report, what, None, longest.as_secs_f64() * 1e3, target, notes);
         if !outcome.searches.is_empty() {
             let target = Target::at_most(300.0, "≤ 300 ms");
-            self.add(report, format!("{when}: search_code, p99 ms"), (None, outcome.searches.ms(99.0)), target, "");
+            self.add(report, format!("{when}: search_code, p99 ms"), None, outcome.searches.ms(99.0), target, "");
         }
         let bare = self.plan.bare.took.as_secs_f64();
         let target =
@@ -202,17 +204,17 @@ impl FleetRun<'_> {
         let what = format!("{when}: all agents done, s");
         let partial = self.plan.bare.answered.as_secs_f64();
         let notes = format!("last: {}; bare servers without their index {partial:.1} s", outcome.last(SHOWN_AGENTS));
-        self.add(report, what, (Some(bare), outcome.took.as_secs_f64()), target, notes);
+        self.add(report, what, Some(bare), outcome.took.as_secs_f64(), target, notes);
         let slowest = observed.listing_ms.iter().copied().fold(0.0, f64::max);
         let what = format!("{when}: the list of workspaces, the slowest, ms");
         let notes = format!("{} lists", observed.listing_ms.len());
-        self.add(report, what, (None, slowest), Target::at_most(1_000.0, "≤ 1 s"), notes);
+        self.add(report, what, None, slowest, Target::at_most(1_000.0, "≤ 1 s"), notes);
         let what = format!("{when}: workspaces listed as not answering");
         let count = precise(observed.not_answering as u64);
-        self.add(report, what, (None, count), Target::at_most(0.0, "0"), "");
+        self.add(report, what, None, count, Target::at_most(0.0, "0"), "");
         let notes = format!("{} language servers at most", observed.servers);
         let what = format!("{when}: largest memory of the language servers, MiB");
-        self.add(report, what, (None, mib(observed.server_memory)), None, notes);
+        self.add(report, what, None, mib(observed.server_memory), None, notes);
         Ok(observed)
     }
 
@@ -220,7 +222,7 @@ impl FleetRun<'_> {
         let share = 100.0 * precise(outcome.right) / precise(outcome.asked.max(1));
         let notes = format!("{} questions, {} retries as advised", outcome.asked, outcome.retries);
         let what = format!("{when}: right answers after retries, %");
-        self.add(report, what, (None, share), Target::at_least(100.0, "100"), notes);
+        self.add(report, what, None, share, Target::at_least(100.0, "100"), notes);
         for failure in outcome.failures.iter().take(SHOWN_FAILURES) {
             eprintln!("    {failure}");
         }
@@ -233,20 +235,12 @@ impl FleetRun<'_> {
         &self,
         report: &mut Report,
         what: impl Into<String>,
-        (bare, codeyard): (Option<f64>, f64),
+        bare: Option<f64>,
+        codeyard: f64,
         target: Option<Target>,
         notes: impl Into<String>,
     ) {
-        report.add(Figure {
-            corpus: self.name.clone(),
-            scenario: Scenario::Fleet.name(),
-            what: what.into(),
-            bare,
-            codeyard,
-            target,
-            met: None,
-            notes: notes.into(),
-        });
+        report.add(figure(&self.name, Scenario::Fleet, what, bare, codeyard, target, notes));
     }
 }
 

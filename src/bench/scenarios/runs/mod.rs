@@ -19,14 +19,15 @@ use serde_json::json;
 use self::client::RunClient;
 use self::sample::LaunchSample;
 use self::tool_times::ToolTimes;
-use crate::Bench;
+
 use crate::args::Scenario;
 use crate::codeyard_server::{CodeyardServer, McpHttpClient};
 use crate::corpus::{self, Corpus, LANGUAGES};
 use crate::process;
 use crate::questions::{BenchQuestion, SeededRandom};
-use crate::report::{Figure, Report, Target};
+use crate::report::{Report, Target};
 use crate::stats::{CallTimes, mib};
+use crate::{Bench, figure};
 use codeyard_base::clock::Instant;
 use codeyard_base::priority;
 use codeyard_cli::Failure;
@@ -109,21 +110,22 @@ impl Scene<'_> {
             all.add(began.elapsed());
         }
         let whole = all.ms(50.0);
-        add(report, "one run: start to READY_FOR_PR, p50 ms", (None, whole), None, format!("{ALONE} runs"));
+        add(report, "one run: start to READY_FOR_PR, p50 ms", None, whole, None, format!("{ALONE} runs"));
         let mut rest = whole;
         for (name, before) in [("git", git), ("hugo", hugo)] {
             let after = times.of(name);
             let each = (after.ms - before.ms) / f64::from(ALONE);
             let notes = format!("{} starts a run", (after.starts - before.starts) / ALONE);
             rest -= each;
-            add(report, format!("one run: of these in {name}, ms"), (None, each), None, notes);
+            add(report, format!("one run: of these in {name}, ms"), None, each, None, notes);
         }
-        add(report, "one run: of these in codeyard, ms", (None, rest), None, "the rest");
+        add(report, "one run: of these in codeyard, ms", None, rest, None, "the rest");
         let target = Target::at_most(20.0, "≤ 20");
         add(
             report,
             "one run: start acknowledged, the longest, ms",
-            (None, starts.ms(100.0)),
+            None,
+            starts.ms(100.0),
             target,
             "after its event is durable",
         );
@@ -172,24 +174,26 @@ impl Scene<'_> {
         add(
             report,
             format!("{name}: all READY_FOR_PR, s"),
-            (None, took),
+            None,
+            took,
             None,
             format!("{settled} of {count}, no open issue"),
         );
         let target = Target::at_most(20.0, "≤ 20");
         let notes = "from the creation of its log with the first event, which is synchronised meanwhile";
-        add(report, format!("{name}: start acknowledged, p50 ms"), (None, begun.borrow().ms(50.0)), target, notes);
+        add(report, format!("{name}: start acknowledged, p50 ms"), None, begun.borrow().ms(50.0), target, notes);
         let whole = starts.borrow().ms(50.0);
         add(
             report,
             format!("{name}: the same from the request, p50 ms"),
-            (None, whole),
+            None,
+            whole,
             None,
             "all started at the same time",
         );
         let target = Target::at_most(300.0, "≤ 300");
         let more = mib(largest.saturating_sub(idle));
-        add(report, format!("{name}: memory over idle, MiB"), (None, more), target, "with git and Hugo");
+        add(report, format!("{name}: memory over idle, MiB"), None, more, target, "with git and Hugo");
         for percentile in [50.0, 99.0] {
             let bare = without.ms(percentile);
             let here = with.ms(percentile);
@@ -198,7 +202,8 @@ impl Scene<'_> {
             add(
                 report,
                 format!("{name}: hover on another workspace, p{percentile} ms"),
-                (Some(bare), here),
+                Some(bare),
+                here,
                 target,
                 notes,
             );
@@ -236,8 +241,8 @@ impl Scene<'_> {
         }
         let target = Target::at_most(10.0, "≤ 10");
         let notes = format!("{LISTS} calls, the first page");
-        add(report, format!("{count} finished runs: list, p50 ms"), (None, times.ms(50.0)), None, notes);
-        add(report, format!("{count} finished runs: list, p99 ms"), (None, times.ms(99.0)), target, "");
+        add(report, format!("{count} finished runs: list, p50 ms"), None, times.ms(50.0), None, notes);
+        add(report, format!("{count} finished runs: list, p99 ms"), None, times.ms(99.0), target, "");
         let mut longest: f64 = 0.0;
         for _ in 0..KILLS {
             let run = self.client(&server).await?.start(&self.sample).await?;
@@ -259,7 +264,8 @@ impl Scene<'_> {
         add(
             report,
             format!("{count} finished runs: resumed after kill -9, the longest, s"),
-            (None, longest),
+            None,
+            longest,
             target,
             notes,
         );
@@ -379,12 +385,10 @@ async fn lines_after(log: &Path, count: usize) -> Result<(), Failure> {
 fn add(
     report: &mut Report,
     what: impl Into<String>,
-    (bare, codeyard): (Option<f64>, f64),
+    bare: Option<f64>,
+    codeyard: f64,
     target: Option<Target>,
     notes: impl Into<String>,
 ) {
-    let what = what.into();
-    let notes = notes.into();
-    let scenario = Scenario::Runs.name();
-    report.add(Figure { corpus: "launch runs".into(), scenario, what, bare, codeyard, target, met: None, notes });
+    report.add(figure("launch runs", Scenario::Runs, what, bare, codeyard, target, notes));
 }

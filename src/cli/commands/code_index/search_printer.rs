@@ -75,9 +75,9 @@ impl SearchPrinter {
         let mut lines: BTreeMap<u32, (bool, &str)> = BTreeMap::new();
         for row in &file.rows {
             match &row.content {
-                RowContent::Named { kind, name, below } => self.named(file, row.line, (kind, name, below), text),
+                RowContent::Named { kind, name, below } => self.named(file, row.line, kind, name, below, text),
                 RowContent::Line { text, before, after } => {
-                    self.collect(row.line, text, (before, after), &mut lines);
+                    self.collect(row.line, text, before, after, &mut lines);
                 }
             }
         }
@@ -107,7 +107,8 @@ impl SearchPrinter {
         &self,
         number: u32,
         line: &'r str,
-        (before, after): (&'r [String], &'r [String]),
+        before: &'r [String],
+        after: &'r [String],
         lines: &mut BTreeMap<u32, (bool, &'r str)>,
     ) {
         for (distance, line) in (1_u32..).zip(before.iter().rev().take(self.context.0)) {
@@ -132,7 +133,7 @@ impl SearchPrinter {
         self.style.link(link, Some(line), text, |text| self.style.paint(Part::Line, &number, text));
     }
 
-    fn named(&self, file: &FileRows<'_>, line: u32, (kind, name, below): (&str, &str, &[String]), text: &mut String) {
+    fn named(&self, file: &FileRows<'_>, line: u32, kind: &str, name: &str, below: &[String], text: &mut String) {
         self.prefix(file, line, ':', text);
         text.push_str(": ");
         self.style.paint(Part::Kind, kind, text);
@@ -192,12 +193,12 @@ mod tests {
         PrintedRow { workspace: None, path: path.into(), file: None, line: number, content }
     }
 
-    fn printer(has_headings: bool, has_colors: bool, context: (usize, usize)) -> SearchPrinter {
+    fn printer(has_headings: bool, has_colors: bool, before: usize, after: usize) -> SearchPrinter {
         let highlights = vec![LinePattern::new("hit", false, CaseRule::Smart, false).unwrap()];
         SearchPrinter {
             style: TerminalStyle { has_colors, ..TerminalStyle::default() },
             has_headings,
-            context,
+            context: (before, after),
             highlights,
         }
     }
@@ -210,32 +211,32 @@ mod tests {
             line("a", 9, "hit 9", &["eight"], &["ten"]),
             line("b", 1, "hit", &[], &["two"]),
         ];
-        let flat = printer(false, false, (1, 1)).print(&rows);
+        let flat = printer(false, false, 1, 1).print(&rows);
         let expected = "a-1-one\na:2:hit 2\na-3-three\na:4:hit 4\na-5-five\n--\na-8-eight\na:9:hit 9\na-10-ten\n--\nb:1:hit\nb-2-two\n";
         assert_eq!(flat, expected);
-        let headed = printer(true, false, (0, 1)).print(&rows);
+        let headed = printer(true, false, 0, 1).print(&rows);
         assert_eq!(headed, "a\n2:hit 2\n3-three\n4:hit 4\n5-five\n--\n9:hit 9\n10-ten\n\nb\n1:hit\n2-two\n");
-        let none = printer(false, false, (0, 0)).print(&rows);
+        let none = printer(false, false, 0, 0).print(&rows);
         assert_eq!(none, "a:2:hit 2\na:4:hit 4\na:9:hit 9\nb:1:hit\n", "no separators without context");
     }
 
     #[test]
     fn a_match_next_to_a_match_is_shown_as_a_match() {
         let rows = [line("a", 1, "hit 1", &[], &["hit 2"]), line("a", 2, "hit 2", &["hit 1"], &[])];
-        assert_eq!(printer(false, false, (1, 1)).print(&rows), "a:1:hit 1\na:2:hit 2\n");
+        assert_eq!(printer(false, false, 1, 1).print(&rows), "a:1:hit 1\na:2:hit 2\n");
     }
 
     #[test]
     fn matches_are_coloured() {
         let rows = [line("a", 1, "a hit, a hit", &[], &[])];
-        let text = printer(false, true, (0, 0)).print(&rows);
+        let text = printer(false, true, 0, 0).print(&rows);
         assert_eq!(text, "\x1b[35ma\x1b[0m:\x1b[32m1\x1b[0m:a \x1b[1;31mhit\x1b[0m, a \x1b[1;31mhit\x1b[0m\n");
     }
 
     #[test]
     fn paths_and_counts_name_each_file_once() {
         let rows = [line("b", 1, "hit", &[], &[]), line("a", 1, "hit", &[], &[]), line("b", 5, "hit", &[], &[])];
-        let printer = printer(true, false, (0, 0));
+        let printer = printer(true, false, 0, 0);
         assert_eq!(printer.paths(&rows), "b\na\n");
         assert_eq!(printer.counts(&rows), "b:2\na:1\n");
     }
@@ -250,9 +251,9 @@ mod tests {
             content: RowContent::Named { kind: "fn".into(), name: name.into(), below: vec!["fn x()".into()] },
         };
         let rows = [named("a", 9, "one"), named("b", 1, "two"), named("a", 2, "three")];
-        let text = printer(true, false, (0, 0)).print(&rows);
+        let text = printer(true, false, 0, 0).print(&rows);
         assert_eq!(text, "w/a\n9: fn one\n    fn x()\n2: fn three\n    fn x()\n\nw/b\n1: fn two\n    fn x()\n");
-        let flat = printer(false, false, (0, 0)).print(&rows[..1]);
+        let flat = printer(false, false, 0, 0).print(&rows[..1]);
         assert_eq!(flat, "w/a:9: fn one\n    fn x()\n");
     }
 }

@@ -61,7 +61,7 @@ pub(super) async fn run(keep: Option<PathBuf>, color: When) -> Result<(), Failur
         SessionTarget { source: &source, workspace: None, file: None, catalogs: &|_| CatalogId::Launch.as_str() };
     let server = ToolServer::temporary(state, &target).await?;
     let done = tokio::select! {
-        done = show_run(&server, &folder, (has_hugo, keep.is_some()), color) => done,
+        done = show_run(&server, &folder, has_hugo, keep.is_some(), color) => done,
         _ = tokio::signal::ctrl_c() => Err(Failure { message: String::new(), code: 130 }),
     };
     server.shut_down().await;
@@ -75,7 +75,8 @@ pub(super) async fn run(keep: Option<PathBuf>, color: When) -> Result<(), Failur
 async fn show_run(
     server: &ToolServer,
     folder: &Path,
-    (has_hugo, is_kept): (bool, bool),
+    has_hugo: bool,
+    is_kept: bool,
     color: When,
 ) -> Result<(), Failure> {
     let style = style(color, std::io::stdout().is_terminal());

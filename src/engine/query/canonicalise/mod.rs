@@ -42,7 +42,8 @@ pub(crate) fn canonicalise<O: QueryOperation>(
     gate: &Gate,
     limits: &Limits,
     collected: Collected<O::Answer>,
-    (source_files, scope): (usize, AnswerScope),
+    source_files: usize,
+    scope: AnswerScope,
 ) -> Result<Canonicalised, ToolError> {
     // A language without any server is not a failure.
     let named = collected.skipped.iter().filter(|unavailable| !unavailable.kind.is_empty());

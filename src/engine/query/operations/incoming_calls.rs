@@ -88,7 +88,7 @@ impl QueryOperation for IncomingCalls {
         let server = AskedProvider { provider, context };
         if let (CallsAnswer::Calls(listed), Some(which)) = (&mut own, provider.spec.quirks.callers_by_references) {
             let listed = std::mem::take(listed);
-            let completed = callers_by_references::complete(server, which, (document, *position), listed).await?;
+            let completed = callers_by_references::complete(server, which, document, *position, listed).await?;
             return Ok(Callers { answer: CallsAnswer::Calls(completed.calls), undecided: completed.undecided });
         }
         let asked = AskedSymbol { document, position: *position, include_declaration: true };

@@ -89,8 +89,8 @@ impl QueryOperation for WorkspaceDiagnostics {
         let files: Vec<_> = files.map(|file| context.cleaned(file)).collect();
         let cap = context.limits.max_workspace_diagnostics_items_total;
         let per_file = context.limits.max_items_nonpaged;
-        let listed = codeyard_canon::workspace_diagnostics(files, &mut context.recorder, cap, per_file)?;
-        Ok(CanonicalResult::workspace_diagnostics(listed, context.take_notes()))
+        let (listed, cut) = codeyard_canon::workspace_diagnostics(files, &mut context.recorder, cap, per_file)?;
+        Ok(CanonicalResult::workspace_diagnostics(listed, cut, context.take_notes()))
     }
 }
 

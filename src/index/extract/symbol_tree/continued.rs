@@ -38,7 +38,7 @@ impl TreeBuilder<'_> {
     }
 
     /// Extends the function `first` by one more clause.
-    pub(super) fn add_clause(&mut self, first: u32, found: SymbolCapture, (is_local, depth): (bool, usize)) {
+    pub(super) fn add_clause(&mut self, first: u32, found: SymbolCapture, is_local: bool, depth: usize) {
         let symbol = &mut self.facts.symbols[first as usize];
         symbol.is_definition |= found.is_definition;
         symbol.line_end = symbol.line_end.max(found.rows.1 + 1);

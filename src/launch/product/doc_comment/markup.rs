@@ -233,11 +233,12 @@ const KNOWN_TAGS: [&str; 30] = [
 ];
 
 /// Names between these signs as code: `[Name]` of KDoc, `+name+` of RDoc.
-pub(super) fn names_as_code(text: &str, (open, close): (char, char)) -> String {
+pub(super) fn names_as_code(text: &str, open: char, close: char) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(open) {
-        let (head, inner) = (&rest[..at], &rest[at + 1..]);
+        let head = &rest[..at];
+        let inner = &rest[at + 1..];
         let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '?' | '!' | '#');
         let end = inner.find(|c| !is_of_name(c)).filter(|end| *end > 0 && inner[*end..].starts_with(close));
         let is_alone = !head.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ']' | '`' | '@'));

@@ -154,7 +154,8 @@ pub(crate) fn head_end(source: &SourceText, language: Language) -> usize {
 }
 
 fn read_head(source: &SourceText, language: Language) -> (Option<RawComment>, usize) {
-    let (mut line, mut end) = (1, 0);
+    let mut line = 1;
+    let mut end = 0;
     while line <= source.len().min(MAX_HEAD_LINES) {
         let text = source.line(line).trim();
         let is_skipped = text.is_empty() || text.starts_with("#!") || text.starts_with("# -*-") || text == "<?php";

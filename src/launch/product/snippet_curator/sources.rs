@@ -116,7 +116,8 @@ pub(super) fn add_doc_comments(
             from = last_line + 1;
             let Some(evidence) = source.evidence(first_line, last_line) else { continue };
             let language = if language.is_empty() { item.language.clone() } else { language };
-            let (title, path) = (format!("`{}`", item.qualified_name), item.path.clone());
+            let title = format!("`{}`", item.qualified_name);
+            let path = item.path.clone();
             to.push(CandidateSnippet { title, language, code, path, first_line, last_line, evidence });
         }
     }

@@ -26,7 +26,8 @@ fn copies_of_names_take_steps() {
     let spaces: String = (0..1_500).map(|number| format!("export * as space_{number} from './big'\n")).collect();
     let sources = [("big.ts", constants(1_000)), ("hub.ts", spaces), ("small.ts", "export const last = 1;\n".into())];
     let sources: Vec<(&str, &str)> = sources.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    let (files, stop) = (parsed(&sources), StopFlag::default());
+    let files = parsed(&sources);
+    let stop = StopFlag::default();
     let entry = PackageEntry { module: "shapes".into(), files: vec!["hub.ts".into()] };
     let scripts = ScriptFiles::read(&files, [&entry].into_iter(), &stop).unwrap();
     let hub = files.iter().position(|file| file.path() == "hub.ts").unwrap();

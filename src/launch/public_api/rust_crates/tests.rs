@@ -37,7 +37,8 @@ fn modules_that_re_export_each_other_have_the_shortest_paths() {
     sources.push(("src/long.rs".to_owned(), "pub fn g() {}\n".to_owned()));
     sources[0].1 += &format!("mod long;\npub use long as {long};\npub use long::g as {long};\n");
     let sources: Vec<(&str, &str)> = sources.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let (files, stop) = (parsed(&sources), StopFlag::default());
+    let files = parsed(&sources);
+    let stop = StopFlag::default();
     let graph = published(&files, &crate_root(), &stop);
     assert_eq!(graph.published.len(), COUNT + 1);
     assert_eq!(graph.found.len(), COUNT, "names that are too long are left out");

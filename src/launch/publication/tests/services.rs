@@ -243,7 +243,8 @@ fn for_each_request(work: impl Fn(&Published, &PullRequest, &str) + Sync) {
                 published.forge.seen().into_iter().map(|seen| seen.line).collect();
             assert_eq!(lines.len(), if kind == "github" { 7 } else { 2 }, "{lines:?}");
             for line in lines {
-                let (work, expected) = (&work, expected.clone());
+                let work = &work;
+                let expected = expected.clone();
                 scope.spawn(move || work(&Published::new(kind), &expected, &line));
             }
         }
@@ -285,7 +286,8 @@ fn a_service_that_does_not_answer_in_time_fails_the_publication_and_the_next_one
 fn what_is_carried_out_and_answered_too_late_is_not_carried_out_again() {
     for_each_request(|published, expected, line| {
         // One answer comes too late: the same publication goes on.
-        let (late, was_late) = (line.to_owned(), AtomicBool::new(false));
+        let late = line.to_owned();
+        let was_late = AtomicBool::new(false);
         published.forge.fails(move |_, seen| {
             (seen == late && !was_late.swap(true, Ordering::Relaxed)).then_some(Fault::AnswerTooLate)
         });

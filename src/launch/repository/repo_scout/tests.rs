@@ -20,7 +20,8 @@ fn inventory_of(dir: &Path, repository: &TestRepository, name: &str) -> RepoInve
         max_bytes: 512 * 1024 * 1024,
         limit: Duration::from_secs(300),
     };
-    let (url, target) = (repository.path().to_str().unwrap(), dir.join(name));
+    let url = repository.path().to_str().unwrap();
+    let target = dir.join(name);
     let checkout = check_out(&settings, url, "main", &target, &StopFlag::default()).unwrap();
     let found = inventory(&target, &checkout, &Sites::builtin(), &StopFlag::default()).unwrap();
     let stopped = StopFlag::default();

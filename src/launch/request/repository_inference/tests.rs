@@ -13,7 +13,8 @@ fn facts(name: &str, files: &[&str], readme: &str) -> RepositoryFacts {
 /// `family platform`, each `?` where it isn't clear.
 fn chosen(facts: &RepositoryFacts) -> String {
     let sites = Sites::builtin();
-    let (family, platform) = (family(&sites, facts), platform(&sites, facts));
+    let family = family(&sites, facts);
+    let platform = platform(&sites, facts);
     format!("{} {}", family.chosen().unwrap_or("?"), platform.chosen().unwrap_or("?"))
 }
 

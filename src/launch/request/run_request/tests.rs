@@ -120,7 +120,8 @@ fn an_unclear_repository_is_refused_with_its_candidates() {
 fn each_unclear_repository_gets_exactly_its_candidates_the_best_first() {
     type Row = (&'static str, &'static [&'static str], &'static str, Value, Value, Value);
     let both = || json!(["family", "target_platform"]);
-    let (family, platform) = (|| json!(["family"]), || json!(["target_platform"]));
+    let family = || json!(["family"]);
+    let platform = || json!(["target_platform"]);
     let of = |family: f64, platform: f64| json!({"family": family, "target_platform": platform});
     let title = "# Example Cells for Python\n";
     let rows: [Row; 16] = [

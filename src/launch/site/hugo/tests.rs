@@ -53,7 +53,8 @@ impl Site {
 
     fn build(&self, limit: Duration, max_bytes: u64) -> Result<BuiltSite, StageError> {
         let program = test_hugo().unwrap();
-        let (site, scratch) = (self.top(), self.scratch());
+        let site = self.top();
+        let scratch = self.scratch();
         build(&SiteBuildOrder { program, site: &site, scratch: &scratch, limit, max_bytes, stop: &StopFlag::default() })
     }
 
@@ -187,7 +188,9 @@ fn a_build_that_is_stopped_ends_as_cancelled() {
     let template =
         "{{ range seq 2000 }}{{ range seq 2000 }}{{ range seq 2000 }}{{ $x := . }}{{ end }}{{ end }}{{ end }}";
     let Some(site) = Site::new(&[("layouts/index.html", template)]) else { return };
-    let (program, top, scratch) = (test_hugo().unwrap(), site.top(), site.scratch());
+    let program = test_hugo().unwrap();
+    let top = site.top();
+    let scratch = site.scratch();
     for is_stopped_before in [true, false] {
         let stop = StopFlag::default();
         let limit = Duration::from_secs(60);
@@ -252,12 +255,15 @@ fn no_line_of_the_output_has_a_clock() {
     }
     // A Hugo of that time.
     let dir = tempfile::tempdir().unwrap();
-    let (program, site, scratch) = (dir.path().join("hugo"), dir.path().join("site"), dir.path().join("scratch"));
+    let program = dir.path().join("hugo");
+    let site = dir.path().join("site");
+    let scratch = dir.path().join("scratch");
     fs::create_dir(&site).unwrap();
     fs::write(&program, "#!/bin/sh\necho 'Start building sites'\necho 'ERROR 2023/05/01 12:00:00 why'\nexit 255\n")
         .unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let (limit, stop) = (Duration::from_secs(60), StopFlag::default());
+    let limit = Duration::from_secs(60);
+    let stop = StopFlag::default();
     let order =
         SiteBuildOrder { program: &program, site: &site, scratch: &scratch, limit, max_bytes: 1 << 30, stop: &stop };
     assert_eq!(build(&order).unwrap().output, "Start building sites\nERROR why\n");

@@ -32,7 +32,8 @@ pub(crate) fn rules_of(pages: &[&PageKeys]) -> Option<FrontMatterRules> {
     let (first, others) = pages.split_first()?;
     let in_toml = pages.iter().filter(|page| page.form == FrontMatterForm::Toml).count();
     let form = if in_toml * 2 > pages.len() { "toml" } else { "yaml" };
-    let (mut required, mut constants) = (BTreeMap::new(), BTreeMap::new());
+    let mut required = BTreeMap::new();
+    let mut constants = BTreeMap::new();
     for (key, value) in &first.keys {
         let Some(rest) = others.iter().map(|page| page.keys.get(key)).collect::<Option<Vec<&Value>>>() else {
             continue;

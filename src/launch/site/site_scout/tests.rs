@@ -246,7 +246,8 @@ fn links_are_never_followed_and_a_stop_ends_the_work() {
     std::fs::remove_dir_all(repository.path().join("content/docs")).unwrap();
     std::os::unix::fs::symlink(&secret, repository.path().join("content/docs")).unwrap();
     let checkout = CheckedOut { commit, commit_date: String::new(), branch: None, tags: Vec::new() };
-    let (config, stop) = (config(&json!({})), StopFlag::default());
+    let config = config(&json!({}));
+    let stop = StopFlag::default();
     let found = site_context(repository.path(), &checkout, &config, &stop).unwrap();
     assert_eq!(urls(&found), [("/docs/page/", "page")]);
     stop.set();

@@ -53,7 +53,8 @@ struct Known<'k> {
 
 impl<'k> Known<'k> {
     fn of(scene: &'k Scene<'k>, built: Option<&'k BTreeSet<String>>) -> Self {
-        let (site, plan) = (scene.input.site_context, scene.input.plan);
+        let site = scene.input.site_context;
+        let plan = scene.input.plan;
         let existing = site.pages.iter().map(|page| (page.url.as_str(), page.path.as_str()));
         let planned = plan.pages.iter().map(|page| (page.url.as_str(), page.path.as_str()));
         let static_files = site.static_files.iter().map(String::as_str);

@@ -119,8 +119,11 @@ fn lines(page: &LoadedPage<'_>, max: usize, findings: &mut Vec<Finding>) {
     }
     let code: Vec<_> =
         page.blocks.iter().filter(|block| block.kind == BlockKind::Code).map(|block| &block.range).collect();
-    let (mut spaces, mut runs) = (Vec::new(), Vec::new());
-    let (mut at, mut line, mut empty) = (0, page.body_line, 0..0);
+    let mut spaces = Vec::new();
+    let mut runs = Vec::new();
+    let mut at = 0;
+    let mut line = page.body_line;
+    let mut empty = 0..0;
     for text in page.body().split_inclusive('\n') {
         let content = text.trim_end_matches(['\n', '\r']);
         let next = code.partition_point(|range| range.end <= at);

@@ -140,7 +140,8 @@ impl<'p> LoadedPage<'p> {
             Err(error) => (Err(error), 0, 1),
         };
         let body = &text[body_at..];
-        let (parts, blocks) = (markdown_page::read(body, body_line), blocks(body, body_line));
+        let parts = markdown_page::read(body, body_line);
+        let blocks = blocks(body, body_line);
         Self { plan, path: path.to_owned(), head, body_at, body_line, parts, blocks, text }
     }
 

@@ -34,7 +34,8 @@ fn absent(is_configured: bool) -> &'static str {
 /// # Errors
 /// `TOOLCHAIN_MISSING` without Hugo, `CANCELLED` if it was stopped.
 pub(crate) fn run(scene: &Scene<'_>, stop: &StopFlag) -> Result<BuildOutcome, StageError> {
-    let (input, tools) = (scene.input, scene.input.tools);
+    let input = scene.input;
+    let tools = scene.input.tools;
     let refused = refused_settings(scene);
     if !refused.is_empty() {
         return Ok(BuildOutcome { findings: refused, log: None, files: None });

@@ -5,7 +5,8 @@ use crate::artifacts::issue::{GateName, Issue, Severity};
 use crate::request::allowed_paths::AllowedPaths;
 
 pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
-    let (input, mut findings) = (scene.input, Vec::new());
+    let input = scene.input;
+    let mut findings = Vec::new();
     let allowed = AllowedPaths::parse(&input.config.allowed_paths).ok();
     for file in &scene.diff.files {
         let is_allowed = allowed.as_ref().is_some_and(|allowed| allowed.resolve(input.site, &file.path).is_ok());

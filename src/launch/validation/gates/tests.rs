@@ -82,7 +82,8 @@ impl Bench {
     fn with(kind: &str, sound: &str, more: &[(&str, &[u8])]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
-        let (site, repo) = (TestRepository::new(&top.join("site")), TestRepository::new(&top.join("repo")));
+        let site = TestRepository::new(&top.join("site"));
+        let repo = TestRepository::new(&top.join("repo"));
         let mut files: Vec<(&str, &[u8])> = vec![("docs/old.md", b"# Old\n"), ("img/a.png", b"x")];
         if kind == "hugo" {
             files.extend(HUGO_FILES);
@@ -412,7 +413,8 @@ fn a_text_whose_proof_is_gone_is_removed_with_its_claim() {
     for (code, change) in cases {
         let repaired = || {
             let mut bench = Bench::new();
-            let (sound, claims) = (bench.text(), bench.claims.clone());
+            let sound = bench.text();
+            let claims = bench.claims.clone();
             let id = bench.say("It sorts 3 kinds.");
             assert_eq!(codes(&bench.report()), [], "{code}");
             change(&mut bench, &id);
@@ -788,8 +790,10 @@ fn a_fix_has_helped_if_its_issue_is_gone_and_no_blocker_is_new() {
     let of = |severity: Severity, subject: &str| {
         Issue::new(GateName::MarkdownLint, severity, "CODE", Some("a.md"), subject).with_fix("do it")
     };
-    let (fixed, other) = (of(Severity::Error, "fixed"), of(Severity::Error, "other"));
-    let (blocker, new) = (of(Severity::Blocker, "old blocker"), of(Severity::Blocker, "new blocker"));
+    let fixed = of(Severity::Error, "fixed");
+    let other = of(Severity::Error, "other");
+    let blocker = of(Severity::Blocker, "old blocker");
+    let new = of(Severity::Blocker, "new blocker");
     let resolved = |issue: &Issue| Issue { status: crate::artifacts::issue::IssueStatus::Resolved, ..issue.clone() };
     let before = report_of(&[&fixed, &blocker]);
     let cases: [(&[&Issue], Option<&str>); 10] = [
@@ -894,7 +898,8 @@ fn a_link_that_appears_after_a_fix_leads_its_undoing_nowhere() {
     let sound = bench.text();
     let allowed = crate::request::allowed_paths::AllowedPaths::parse(&bench.config.allowed_paths).unwrap();
     let journal = bench.top().join(".git/journal");
-    let (folder, moved) = (bench.top().join("docs/tidy"), bench.top().join("docs/moved"));
+    let folder = bench.top().join("docs/tidy");
+    let moved = bench.top().join("docs/moved");
     let outside = bench.top().parent().unwrap().join("outside");
     fs::create_dir(&outside).unwrap();
     for (path, file) in [(PATH, "start.md"), ("docs/tidy/new.md", "new.md")] {

@@ -31,7 +31,7 @@ pub(crate) fn run(scene: &Scene<'_>) -> Vec<Finding> {
             let known: BTreeSet<&str> = claimed.keys().copied().collect();
             let original =
                 if known.contains(block.sha256.as_str()) { None } else { original(scene, page, block, &known) };
-            findings.push(finding(page, block, (code, &reason), original));
+            findings.push(finding(page, block, code, &reason, original));
         }
     }
     findings
@@ -64,7 +64,8 @@ fn original(
 fn finding(
     page: &LoadedPage<'_>,
     block: &PageBlock,
-    (code, reason): (&str, &str),
+    code: &str,
+    reason: &str,
     original: Option<(String, Edit)>,
 ) -> Finding {
     let shown: String = block.text.chars().take(80).collect();

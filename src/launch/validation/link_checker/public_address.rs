@@ -34,7 +34,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let parts = address.segments();
     let inner = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match parts {

@@ -15,7 +15,8 @@ impl LinkServer {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Self { address: listener.local_addr().unwrap(), requests: Arc::default() };
-        let (requests, port) = (server.requests.clone(), server.address.port());
+        let requests = server.requests.clone();
+        let port = server.address.port();
         // It ends with the process: `accept` can't be told to stop.
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -123,7 +124,8 @@ fn each_answer_of_a_server_has_its_meaning() {
         assert_eq!(kind(answer), *expected, "{path}: {answer:?}");
     }
     assert!(!server.requests.lock().iter().any(|request| request.contains('#')), "{:?}", server.requests.lock());
-    let (silent, impatient) = (server.link("silent"), checker.with_request_limit(Duration::from_millis(100)));
+    let silent = server.link("silent");
+    let impatient = checker.with_request_limit(Duration::from_millis(100));
     let answers = impatient.ask("run", &[&silent], LONG, &StopFlag::default());
     assert_eq!(kind(&answers[&silent]), "unreachable", "{answers:?}");
 }
@@ -132,7 +134,8 @@ fn each_answer_of_a_server_has_its_meaning() {
 fn a_run_asks_for_an_address_once_and_other_runs_ask_again() {
     let server = LinkServer::start();
     let checker = checker(&server);
-    let (one, again) = (server.link("page"), server.link("page#part"));
+    let one = server.link("page");
+    let again = server.link("page#part");
     let ask = |run: &str| checker.ask(run, &[&one, &again, &one], LONG, &StopFlag::default());
     assert_eq!(ask("a"), ask("a"));
     assert_eq!(server.count(), 1);
@@ -168,7 +171,8 @@ fn private_addresses_are_not_asked_unless_they_are_listed() {
     let link = format!("http://localhost:{port}/");
     assert_eq!(listed.ask("run", &[&link], LONG, &StopFlag::default())[&link], LinkAnswer::Alive);
     // A name that is listed with a port is private on all others, also after a redirect.
-    let (asked, one_port) = (server.count(), LinkServer::start());
+    let asked = server.count();
+    let one_port = LinkServer::start();
     let with_port = LinkChecker::new(&[format!("localhost:{}", one_port.address.port())]);
     let right = format!("http://localhost:{}/", one_port.address.port());
     let answers = with_port.ask("run", &[&link, &right], LONG, &StopFlag::default());

@@ -118,7 +118,8 @@ impl Work<'_, '_> {
     fn report(&self, inputs: &Inputs, claims: &PageClaims, is_recorded: bool) -> Result<ValidationReport, StageError> {
         let artifacts = |name: &str| self.stage.host.artifact(name).ok().flatten();
         let input = self.gate_input(inputs, claims, &artifacts);
-        let (stage, host) = (self.stage, self.stage.host);
+        let stage = self.stage;
+        let host = self.stage.host;
         let mut failed = None;
         let mut open: Option<TraceContext> = None;
         let mut on_gate = |event: GateEvent<'_>| {

@@ -21,8 +21,8 @@ impl Work<'_, '_> {
     pub(super) fn clone_product(&self) -> Result<ItemOutput, StageError> {
         self.progress("cloning the product's repository");
         let settings = self.settings.checkout_of(self.stage.workspace);
-        let (url, reference) = (&self.config.github_repo_url, &self.config.github_ref);
-        let cloned = checkout::check_out(&settings, url, reference, &self.repo(), self.stage.stop)?;
+        let url = &self.config.github_repo_url;
+        let cloned = checkout::check_out(&settings, url, &self.config.github_ref, &self.repo(), self.stage.stop)?;
         Ok(ItemOutput { result: json!(cloned), ..ItemOutput::default() })
     }
 

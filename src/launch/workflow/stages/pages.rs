@@ -36,10 +36,10 @@ impl Work<'_, '_> {
         let page = plan.pages.iter().find(|page| page.id == id);
         let page = page.ok_or_else(|| unexpected(format!("the plan has no page {id}")))?;
         self.progress(&format!("writing {}", page.path));
-        let (site, facts): (SiteContext, ProductFacts) =
-            (self.artifact(names::SITE_CONTEXT)?, self.artifact(names::PRODUCT_FACTS)?);
-        let (evidence, snippets): (EvidenceMap, SnippetCatalog) =
-            (self.artifact(names::EVIDENCE_MAP)?, self.artifact(names::SNIPPET_CATALOG)?);
+        let site: SiteContext = self.artifact(names::SITE_CONTEXT)?;
+        let facts: ProductFacts = self.artifact(names::PRODUCT_FACTS)?;
+        let evidence: EvidenceMap = self.artifact(names::EVIDENCE_MAP)?;
+        let snippets: SnippetCatalog = self.artifact(names::SNIPPET_CATALOG)?;
         let input = WriterInput {
             config: &self.config,
             site: &site,

@@ -39,7 +39,8 @@ struct RecordedSpan {
 impl Recorder {
     fn begin(&self, name: String, parent: &TraceContext, is_ended: bool) -> TraceContext {
         let mut spans = self.0.lock();
-        let (trace_id, span_id) = (parent.trace_id.clone(), format!("s{}", spans.len()));
+        let trace_id = parent.trace_id.clone();
+        let span_id = format!("s{}", spans.len());
         let trace = TraceContext { trace_id, span_id, parent_span_id: Some(parent.span_id.clone()) };
         spans.push(RecordedSpan { name, trace: trace.clone(), is_ended });
         trace
@@ -128,7 +129,8 @@ impl Bench {
 
     fn start_watched(&self, runs: &str, number: u32, config: Value, observer: Arc<Recorder>) -> LiveRun {
         let start = RunStart { workspace: "w".into(), subject: "tabtidy".into(), advance: Advance::Auto, config };
-        let (id, code) = (RunId::new(0, number), Arc::new(LaunchStages::new(self.settings())));
+        let id = RunId::new(0, number);
+        let code = Arc::new(LaunchStages::new(self.settings()));
         LiveRun::create(code, &self.top().join(runs), &id, start, &trace(), observer).unwrap()
     }
 }
@@ -396,8 +398,8 @@ fn each_kind_of_page_shows_what_it_is_for() {
 
     // Who begins installs the package, then runs the README's code that parses.
     let [(_, start)] = &pages_of(&run, PageTemplate::GettingStarted)[..] else { panic!("not one start") };
-    let (install, first) =
-        (start.find("```sh\npip install tabtidy\n```"), start.find("table.sort(\"price\", descending=True)"));
+    let install = start.find("```sh\npip install tabtidy\n```");
+    let first = start.find("table.sort(\"price\", descending=True)");
     let second =
         start.find("cheap = table.where(lambda row: float(row[\"price\"]) < 5)\nprint(cheap.to_markdown())\n```");
     assert!(install.is_some() && install < first && first < second, "{start}");
@@ -417,7 +419,8 @@ fn each_kind_of_page_shows_what_it_is_for() {
         let source = fs::read_to_string(examples.join(file)).unwrap();
         // The comment at the top is the text of the page.
         let mut parts = source.splitn(3, "\"\"\"").skip(1);
-        let (comment, code) = (parts.next().unwrap().trim(), parts.next().unwrap().trim());
+        let comment = parts.next().unwrap().trim();
+        let code = parts.next().unwrap().trim();
         assert!(text.contains(&format!("```python\n{code}\n```")), "{file}: {text}");
         assert!(comment.lines().filter(|line| !line.is_empty()).all(|line| text.contains(line)), "{file}: {text}");
         assert!(text.contains(&format!("\nSource: `examples/{file}`\n")), "{file}: {text}");
@@ -453,7 +456,8 @@ fn failed_attempts_are_undone_and_counted_for_their_issue_until_there_are_too_ma
     carry_out(&run, Command::Resume).unwrap();
     let site = run.folder().work().join("site");
     let file = |template| site.join(&pages_of(&run, template)[0].0.path);
-    let (release, product) = (file(PageTemplate::Release), file(PageTemplate::Product));
+    let release = file(PageTemplate::Release);
+    let product = file(PageTemplate::Product);
     let [sound, sound_product] = [&release, &product].map(|file| fs::read_to_string(file).unwrap());
     let broken = sound.replacen("## Features", "#### Features", 1);
     fs::write(&release, &broken).unwrap();
@@ -549,8 +553,8 @@ fn a_fix_that_a_crash_left_unrecorded_is_undone_before_anything_else() {
     let run = bench.start("runs", 1, bench.config(|_| ()));
     carry_out(&run, Command::Resume).unwrap();
     let (page, sound) = pages_of(&run, PageTemplate::Product).remove(0);
-    let (product, journal) =
-        (run.folder().work().join("site").join(&page.path), run.folder().work().join("fix_journal.json"));
+    let product = run.folder().work().join("site").join(&page.path);
+    let journal = run.folder().work().join("fix_journal.json");
     let broken = sound.replacen("\n- Has", "\n* Has", 1);
     let crash = || {
         fs::write(&journal, json!([{"path": page.path, "content": broken}]).to_string()).unwrap();
@@ -572,7 +576,8 @@ fn a_readme_of_50_mb_is_read_as_far_as_its_limit() {
     let bench = Bench::new();
     let library = bench.top().join("library");
     let mut readme = fs::read_to_string(library.join("README.md")).unwrap();
-    let (mut part, limit) = (0, crate::limits::MAX_README_BYTES);
+    let mut part = 0;
+    let limit = crate::limits::MAX_README_BYTES;
     while readme.len() < 50_000_000 {
         part += 1;
         readme.push_str(&format!(

@@ -73,7 +73,8 @@ impl Words {
     /// `None` for text with anything else: headings, links, images, HTML, code blocks, further blocks.
     fn of(source: &str) -> Option<Self> {
         let mut words = Self::default();
-        let (mut paragraphs, mut items) = (0, 0);
+        let mut paragraphs = 0;
+        let mut items = 0;
         for event in Parser::new_ext(source, options()) {
             match event {
                 Event::Text(text) => words.prose.push_str(&text),
@@ -343,7 +344,10 @@ mod tests {
 
     #[test]
     fn only_prose_with_usable_claims_can_be_reworded() {
-        let (a, b, inferred, unknown) = (mark(A), mark(B), mark(INFERRED), mark("clm_000000000000"));
+        let a = mark(A);
+        let b = mark(B);
+        let inferred = mark(INFERRED);
+        let unknown = mark("clm_000000000000");
         let body = format!(
             "# It has a title {a}\n\nIt sorts all tables {a}\n\nNobody claims this here\n\nIt may be fast {inferred}\n\nIt is not known {unknown}\n\n\
              See [the other page](/x) for it {a}\n\n- It sorts all of it {a}\n- Version: `1` {b}\n\n1. It needs a Python {b}\n   - and it nests more {b}\n\n\
@@ -465,7 +469,8 @@ mod tests {
     #[test]
     fn code_that_the_template_names_stays() {
         let candidate = found(&format!("It needs Python `3.9` here {}\n", mark(B))).remove(0);
-        let (evidence, shown) = (evidence(), [A.to_owned(), B.to_owned()].into());
+        let evidence = evidence();
+        let shown = [A.to_owned(), B.to_owned()].into();
         let proofs = Proofs { evidence: &evidence, known_names: ["", ""], locale: "en", shown: &shown };
         let with =
             |text: &str| reworded(&candidate, &format!("{text} [[claim:{B}]]"), &proofs).map(|block| block.source);

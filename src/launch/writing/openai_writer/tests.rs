@@ -89,7 +89,8 @@ impl Drop for Server {
 /// A whole request; `None` if there is none.
 fn received(stream: TcpStream) -> Option<(String, TcpStream)> {
     let mut reader = BufReader::new(stream);
-    let (mut request, mut length) = (String::new(), 0);
+    let mut request = String::new();
+    let mut length = 0;
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
@@ -239,8 +240,8 @@ fn reword(
         "features": [], "api": [], "api_omitted": 0, "examples": [],
     }))
     .unwrap();
-    let (evidence, plan) =
-        (evidence(), PagePlan { schema_version: "1.0".into(), commit: String::new(), pages: vec![page()] });
+    let evidence = evidence();
+    let plan = PagePlan { schema_version: "1.0".into(), commit: String::new(), pages: vec![page()] };
     let snippets = SnippetCatalog {
         schema_version: "1.0".into(),
         commit: String::new(),
@@ -249,7 +250,8 @@ fn reword(
     };
     let input =
         WriterInput { config, site: &site, facts: &facts, evidence: &evidence, snippets: &snippets, plan: &plan };
-    let (sorts, safe) = (cite(&[SORTS]), cite(&[SAFE]));
+    let sorts = cite(&[SORTS]);
+    let safe = cite(&[SAFE]);
     let template = section_writer::finish(
         &page(),
         &input,
@@ -480,7 +482,8 @@ fn a_redirect_is_not_followed() {
 #[test]
 fn only_what_the_operator_has_to_set_is_an_error() {
     let server = Server::answering("");
-    let (base_url, stop) = (server.base_url(), StopFlag::default());
+    let base_url = server.base_url();
+    let stop = StopFlag::default();
     let failed = |config: &RunConfig, settings: &PublicationSettings| {
         let done = run(config, settings, NO_WAITS, &stop);
         assert!(done.events.is_empty());
@@ -524,7 +527,8 @@ fn a_page_stays_whole_whatever_a_model_writes() {
     let config = config(&json!({"kind": "template"}));
     let template = run(&config, &settings("", None, LONG), NO_WAITS, &StopFlag::default()).template;
     let head = template.text.len() - front_matter::split(&template.text).unwrap().body.len();
-    let (body, evidence) = (&template.text[head..], evidence());
+    let body = &template.text[head..];
+    let evidence = evidence();
     let offered = candidates(body, &template.claims.blocks, &evidence, false);
     let shown = shown(&offered);
     let proofs = Proofs { evidence: &evidence, known_names: ["Tidy", "python"], locale: "en", shown: &shown };

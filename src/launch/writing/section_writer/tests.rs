@@ -76,7 +76,9 @@ fn catalog() -> SnippetCatalog {
 
 /// All pages of a product whose texts hold `text`.
 fn drafts(text: &str, site: &SiteContext) -> (PagePlan, Vec<PageDraft>) {
-    let (config, facts, snippets) = (test_product::config(|_| ()), facts(text), catalog());
+    let config = test_product::config(|_| ());
+    let facts = facts(text);
+    let snippets = catalog();
     let evidence =
         EvidenceMap { schema_version: SCHEMA_VERSION.into(), commit: "b".repeat(40), claims: Default::default() };
     let plan = planner::plan(&config, site, &facts, &snippets).unwrap();
@@ -218,7 +220,10 @@ fn plain_files_have_titles_and_links_to_files() {
 
 #[test]
 fn a_language_without_texts_is_refused_and_a_stop_ends_the_work() {
-    let (config, facts, snippets, site) = (test_product::config(|_| ()), facts(""), catalog(), site());
+    let config = test_product::config(|_| ());
+    let facts = facts("");
+    let snippets = catalog();
+    let site = site();
     let evidence =
         EvidenceMap { schema_version: SCHEMA_VERSION.into(), commit: String::new(), claims: Default::default() };
     let plan = planner::plan(&config, &site, &facts, &snippets).unwrap();

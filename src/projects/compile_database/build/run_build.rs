@@ -66,7 +66,8 @@ impl BuildKind {
 
     /// The command with which a person sees why it fails.
     fn command(self, root: &Path, build: &Path) -> String {
-        let (root, build) = (quoted(root), quoted(build));
+        let root = quoted(root);
+        let build = quoted(build);
         match self {
             Self::Cmake => format!("cmake -S {root} -B {build} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
             Self::Meson => format!("meson setup {build} {root}"),
@@ -183,7 +184,8 @@ impl BuildStep<'_> {
     }
 
     fn build(&self) -> Result<(), StepFailure> {
-        let (root, build) = (self.root.as_os_str(), self.build.as_os_str());
+        let root = self.root.as_os_str();
+        let build = self.build.as_os_str();
         match self.kind {
             BuildKind::Cmake => {
                 let export = OsStr::new("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON");

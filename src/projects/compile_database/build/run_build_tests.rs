@@ -241,7 +241,8 @@ fn a_build_that_does_not_end_is_ended_with_all_its_processes() {
     }
     let project = Project::new(&[("Makefile", "all:\n\techo $$$$ > pid; exec sleep 1000\n"), ("a.c", "")]);
     let server = ServerSpec { project: Some(ProjectInference::CompileDatabase), ..ServerSpec::default() };
-    let (files, memory) = (project.files(), ProjectMemory::default());
+    let files = project.files();
+    let memory = ProjectMemory::default();
     let request = ProjectRequest {
         server: &server,
         root: &project.root,

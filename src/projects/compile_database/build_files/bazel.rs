@@ -70,7 +70,8 @@ fn attributes(text: &str) -> Vec<(&str, Vec<String>)> {
 
 /// The string literals of a value and the length of the text that was read: up to the comma, the parenthesis or the end of the line behind it.
 fn literals(value: &str) -> (Vec<String>, usize) {
-    let (mut found, mut depth) = (Vec::new(), 0_usize);
+    let mut found = Vec::new();
+    let mut depth = 0_usize;
     let mut chars = value.char_indices();
     let mut is_open = true;
     while let Some((at, c)) = chars.next() {

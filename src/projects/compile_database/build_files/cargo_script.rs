@@ -30,7 +30,8 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
             calls(line, collector);
         }
         let balance = line.trim_start_matches('}');
-        let (open, close) = (balance.matches('{').count(), balance.matches('}').count());
+        let open = balance.matches('{').count();
+        let close = balance.matches('}').count();
         if open > close {
             let is_negated = condition.contains("if !") || condition.contains("!=");
             let is_foreign = !condition.is_empty()

@@ -202,7 +202,9 @@ fn bracket(text: &str) -> Option<(&str, usize)> {
 
 /// The arguments up to the closing parenthesis, and the length of the text before it.
 fn arguments(text: &str) -> (Vec<String>, usize) {
-    let (mut args, mut arg, mut depth) = (Vec::new(), String::new(), 0_usize);
+    let mut args = Vec::new();
+    let mut arg = String::new();
+    let mut depth = 0_usize;
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let mut next = at + c.len_utf8();

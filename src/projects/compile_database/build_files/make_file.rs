@@ -39,7 +39,8 @@ impl Variables {
     fn of(collector: &Collector<'_>) -> Self {
         let own = format!("{}/{}", collector.root(), collector.dir);
         let own = own.trim_end_matches('/').to_owned();
-        let (root, arch) = (collector.root(), host_architecture().to_owned());
+        let root = collector.root();
+        let arch = host_architecture().to_owned();
         let own_names = ["srcdir", "CURDIR", "builddir", "src", "obj", "PWD", "abs_srcdir"];
         let root_names = [
             "top_srcdir", "top_builddir", "srctree", "objtree", "abs_srctree", "abs_objtree", "abs_top_srcdir", "TOP",
@@ -269,7 +270,8 @@ fn filter(call: &str) -> Option<String> {
 
 /// The lines of a make file: continued lines joined, comments and recipes removed.
 fn logical_lines(text: &str) -> Vec<String> {
-    let (mut lines, mut current) = (Vec::new(), String::new());
+    let mut lines = Vec::new();
+    let mut current = String::new();
     for line in text.lines() {
         // A recipe; inside of a conditional, assignments are indented too.
         if current.is_empty() && line.starts_with('\t') && !is_assignment(line) {
@@ -304,7 +306,8 @@ fn is_assignment(line: &str) -> bool {
 /// may not be read, definitions aren't remembered and known values are kept.
 fn assignment(line: &str, variables: &mut Variables, is_certain: bool) -> Option<(String, String)> {
     let at = line.find('=')?;
-    let (left, value) = (&line[..at], line[at + 1..].trim());
+    let left = &line[..at];
+    let value = line[at + 1..].trim();
     let certain: String = value.split_inclusive(' ').filter(|word| is_certain || !word.starts_with("-D")).collect();
     let value = certain.trim();
     let operator = left.trim_end_matches([':', '+', '?', '!']);

@@ -91,7 +91,8 @@ fn split_outputs(statement: &str) -> Option<(&str, &str)> {
 
 /// The words up to `|`, with ninja's escapes resolved.
 fn words(text: &str) -> Vec<String> {
-    let (mut found, mut word) = (Vec::new(), String::new());
+    let mut found = Vec::new();
+    let mut word = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {

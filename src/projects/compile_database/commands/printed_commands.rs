@@ -72,7 +72,8 @@ impl PrintedBuild {
     }
 
     fn make(&mut self, args: &[String], folder: &Path) {
-        let (mut folder, mut others) = (folder.to_path_buf(), Vec::new());
+        let mut folder = folder.to_path_buf();
+        let mut others = Vec::new();
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let to = match arg.strip_prefix("-C") {

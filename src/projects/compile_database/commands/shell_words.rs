@@ -2,7 +2,9 @@
 
 /// The words of `text`. An unclosed quotation mark ends with the text.
 pub(crate) fn split(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut is_open) = (Vec::new(), String::new(), false);
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut is_open = false;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -44,7 +46,9 @@ pub(crate) fn split(text: &str) -> Vec<String> {
 
 /// The commands of a line: words between the operators of the shell, without redirections. Text in backticks stays one word with them.
 pub(crate) fn commands(text: &str) -> Vec<Vec<String>> {
-    let (mut found, mut part, mut chars) = (Vec::new(), String::new(), text.chars().peekable());
+    let mut found = Vec::new();
+    let mut part = String::new();
+    let mut chars = text.chars().peekable();
     let mut flush = |part: &mut String| {
         let words = split(&std::mem::take(part));
         if !words.is_empty() {

@@ -120,7 +120,8 @@ impl IncludeGraph {
         }
         let mut positions: HashMap<Box<str>, u32> =
             graph.files.iter().enumerate().map(|(at, path)| (path.clone(), number(at))).collect();
-        let (mut dirs, mut choices) = (Numbered::default(), Numbered::default());
+        let mut dirs = Numbered::default();
+        let mut choices = Numbered::default();
         let mut at = 0;
         while at < graph.files.len() {
             let end = graph.files.len();
@@ -233,7 +234,8 @@ impl IncludeGraph {
         let mut known: HashMap<DirsKey<'_>, Rc<[String]>> = HashMap::new();
         let lists = wanted.iter().map(|node| {
             let dir = parent(&self.files[*node]);
-            let (needed, picked) = (rows.row(*node), picks.row(*node));
+            let needed = rows.row(*node);
+            let picked = picks.row(*node);
             known.entry((dir, needed, picked)).or_insert_with(|| self.ordered_dirs(dir, needed, picked, hints)).clone()
         });
         lists.collect()
@@ -320,7 +322,8 @@ impl Resolver<'_> {
         let is_named = |dir: &String| named.contains(dir);
         let standard = is_standard(&include.name);
         let is_own = |dir: &String| include.form == IncludeForm::Next && *dir == from;
-        let (candidates, votes) = (self.candidates(&include.name), &self.votes);
+        let candidates = self.candidates(&include.name);
+        let votes = &self.votes;
         let usable = candidates
             .iter()
             .filter(|dir| (!standard || is_named(dir)) && !is_own(dir) && !platforms::is_other_architecture(from, dir));

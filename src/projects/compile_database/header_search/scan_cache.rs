@@ -107,7 +107,8 @@ impl ScanCache {
         let mut text = format!("{HEAD}\n");
         for path in paths.filter(|path| !path.contains('\n')) {
             if let Some((stamp, scanned)) = self.known.get(path) {
-                let (cpp, directives) = (u8::from(scanned.is_cpp), u8::from(scanned.is_only_directives));
+                let cpp = u8::from(scanned.is_cpp);
+                let directives = u8::from(scanned.is_only_directives);
                 let needs = scanned.needs.as_deref().unwrap_or_default();
                 text.push_str(&format!("={path}\n{} {} {cpp} {directives} {needs}\n", stamp.size, stamp.modified_ns));
                 for include in scanned.includes.iter().filter(|include| !include.name.contains('\n')) {
@@ -207,7 +208,8 @@ mod tests {
     #[test]
     fn scans_are_remembered_until_the_file_changes() {
         let folder = tempfile::tempdir().unwrap();
-        let (root, cache) = (folder.path(), folder.path().join("cache"));
+        let root = folder.path();
+        let cache = folder.path().join("cache");
         let paths: Vec<Box<str>> = vec!["a.h".into(), "gone.h".into(), "new.h".into()];
         write(
             &root.join("a.h"),

@@ -34,7 +34,8 @@ pub(super) fn header(grammar: &str) -> Option<String> {
 
 fn of_yacc(text: &str) -> Option<String> {
     let declarations = text.split("\n%%").next().unwrap_or_default();
-    let (mut seen, mut tokens) = (BTreeSet::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    let mut tokens = Vec::new();
     let mut is_token = false;
     for word in words(declarations) {
         if word.starts_with('%') {
@@ -85,7 +86,8 @@ fn of_lemon(text: &str) -> Option<String> {
     }
     let all = words(text);
     let prefix = all.windows(2).find(|pair| pair[0] == "%token_prefix").map_or("", |pair| pair[1]);
-    let (mut seen, mut tokens) = (BTreeSet::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    let mut tokens = Vec::new();
     let mut depth = 0_usize;
     let mut previous = "";
     for word in all {
@@ -139,7 +141,8 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 fn without_comments(text: &str) -> String {
-    let (mut found, mut rest) = (String::with_capacity(text.len()), text);
+    let mut found = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(at) = rest.find('/') {
         found.push_str(&rest[..at]);
         let behind = &rest[at..];

@@ -60,7 +60,8 @@ fn configured(line: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<Stri
     let (word, rest) = directive.split_once([' ', '\t'])?;
     let rest = rest.trim();
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-    let (name, behind) = (&rest[..end], rest[end..].trim());
+    let name = &rest[..end];
+    let behind = rest[end..].trim();
     if name.is_empty() {
         return None;
     }

@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn checks_are_answered_from_the_headers() {
-        let (installed, system) = (InstalledNames::default(), SystemHeaders::default());
+        let installed = InstalledNames::default();
+        let system = SystemHeaders::default();
         let names = ["getaddrinfo", "timeval", "MSG_NOSIGNAL", "ssize_t"].map(Box::from);
         installed.names.set(names.into_iter().collect()).unwrap();
         let value = |name: &str| installed.definition(name, &system);

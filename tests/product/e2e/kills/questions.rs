@@ -52,7 +52,8 @@ pub(super) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    pub(super) fn new(access: &Access, (name, place): &'a (String, Place)) -> Self {
+    pub(super) fn new(access: &Access, named: &'a (String, Place)) -> Self {
+        let (name, place) = named;
         Self { place, lsp: access.client(name), code: access.client(&format!("{name}/code")) }
     }
 
