@@ -4,6 +4,10 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+/// Longest glob of a list, in bytes: longer than any path, and short enough that few of them exceed what a set of globs may need, which would
+/// make the whole list empty.
+const MAX_GLOB_BYTES: usize = 4_096;
+
 /// Globs of folders, relative to the folder of their manifest.
 #[derive(Debug, Default)]
 pub struct FolderGlobs {
@@ -13,7 +17,7 @@ pub struct FolderGlobs {
 }
 
 impl FolderGlobs {
-    /// A glob that isn't valid matches nothing.
+    /// A glob that isn't valid, or is too large, matches nothing.
     pub fn new(globs: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let [mut includes, mut excludes] = [GlobSetBuilder::new(), GlobSetBuilder::new()];
         for glob in globs {
@@ -22,6 +26,9 @@ impl FolderGlobs {
                 None => (glob.as_ref(), &mut includes),
             };
             let glob = glob.trim_start_matches("./").trim_end_matches('/');
+            if glob.len() > MAX_GLOB_BYTES {
+                continue;
+            }
             if let Ok(glob) = GlobBuilder::new(glob).literal_separator(true).build() {
                 set.add(glob);
             }

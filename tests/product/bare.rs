@@ -1,7 +1,8 @@
 //! A bare language server with its own client; the product's answers are compared with its answers.
 //!
 //! It uses none of the product's client, conversion or canonicalization code: messages are plain JSON; lists are sorted,
-//! filtered and converted here as the contract specifies. Only the registry's data (program, options, settings) is shared.
+//! filtered and converted here as the contract specifies. Only the registry's data (program, options, settings) and the decoding of
+//! percent signs in URIs are shared.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;

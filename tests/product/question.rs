@@ -116,6 +116,11 @@ pub(crate) fn source_files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
 
 /// The identifiers in a file's code.
 pub(crate) fn identifiers(path: &Path) -> Vec<At> {
+    assert!(
+        std::fs::read_to_string(path).is_ok(),
+        "{} can't be read as text, so nothing would be asked",
+        path.display()
+    );
     let found = codeyard_test_support::identifiers::identifiers(path).into_iter();
     found.map(|of| At { path: path.into(), line: of.line, character: of.character, word: of.word }).collect()
 }

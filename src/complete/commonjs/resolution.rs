@@ -153,13 +153,15 @@ impl<S: AskedServer> Linker<S> {
         };
         let of = folder.clone();
         let rest = rest.to_owned();
+        let words = self.words.clone();
         let read = move |gate: &Gate| {
             let manifest = specifiers::manifest(gate, &of).unwrap_or_default();
             let places = manifest.plain_targets(&rest).into_iter();
-            places.filter_map(|place| specifiers::candidates_in(&of, place)).flatten().collect::<BTreeSet<PathBuf>>()
+            // A manifest may name millions of targets: only what exists is kept.
+            let candidates = places.filter_map(|place| specifiers::candidates_in(&of, place)).flatten();
+            candidates.filter(|path| words.lists(path)).collect::<BTreeSet<PathBuf>>()
         };
-        let mut found = self.server.gate().run(read).await.unwrap_or_default();
-        found.retain(|path| self.words.lists(path));
+        let found = self.server.gate().run(read).await.unwrap_or_default();
         if found.len() == 1 { found.into_iter().collect() } else { vec![] }
     }
 

@@ -45,7 +45,7 @@ pub(super) fn words(gate: &Gate, module: &Path) -> Vec<String> {
 
 /// Whether a manifest may name the module as that of the whole package.
 fn is_main(manifest: &PackageJson, folder: &Path, module: &Path) -> bool {
-    let named = manifest.modules().into_iter().chain(manifest.all_exports());
+    let named = manifest.mapped_modules().into_iter().chain(manifest.all_exports());
     let mut candidates = named.filter_map(|path| candidates_in(folder, path));
     candidates.any(|candidates| candidates.iter().any(|candidate| candidate == module))
 }

@@ -31,8 +31,13 @@ impl PackageJson {
         TYPED_MODULES.iter().find_map(|member| self.text(member).filter(|target| !target.is_empty()))
     }
 
-    /// All modules that members may mean by the whole package, without its exports.
+    /// The modules that members name as the whole package, without its exports and without maps of replacements.
     pub fn modules(&self) -> Vec<&str> {
+        MODULES.iter().filter_map(|member| self.text(member)).collect()
+    }
+
+    /// All files that members may mean by the whole package, those of maps among them, without its exports.
+    pub fn mapped_modules(&self) -> Vec<&str> {
         MODULES.iter().filter_map(|member| self.0.get(*member)).flat_map(targets).collect()
     }
 
@@ -112,10 +117,11 @@ impl PackageJson {
         if let Some(target) = self.exact_export(path).filter(|_| !path.contains('*')) {
             return chosen(target, "", kind, added, 0);
         }
-        let patterns = self.export_map().filter_map(|(pattern, target)| {
-            let before = pattern.find('*')?;
-            Some((before, matched(pattern, &name)?, target))
-        });
+        let patterns =
+            self.export_map().filter(|(pattern, _)| pattern.starts_with('.')).filter_map(|(pattern, target)| {
+                let before = pattern.find('*')?;
+                Some((before, matched(pattern, &name)?, target))
+            });
         let (_, middle, target) = patterns.max_by_key(|(before, ..)| *before)?;
         chosen(target, middle, kind, added, 0)
     }
