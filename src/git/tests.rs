@@ -155,25 +155,31 @@ fn nothing_outside_is_read_through_the_files_of_a_repository() {
 
 #[test]
 fn files_of_a_repository_that_block_or_never_end_cost_one_request() {
-    let names = ["HEAD", "config", "packed-refs", "objects/info/alternates", "shallow", "objects/info/commit-graph"];
-    for name in names {
-        for kind in ["zero", "fifo", "sparse"] {
-            let Place { root, _dir, .. } = place();
-            let file = root.join(".git").join(name);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            let _ = fs::remove_file(&file);
-            match kind {
-                "zero" => symlink("/dev/zero", &file).unwrap(),
-                "sparse" => fs::File::create(&file).unwrap().set_len(50 << 30).unwrap(),
-                _ => rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
-                    .unwrap(),
-            }
-            let Ok(repository) = GitRepository::containing(&root, &[]) else { continue };
-            // Each ends. A damaged file that isn't needed may go unnoticed.
-            let _ = repository.head();
-            let _ = repository.resolve("main");
+    let read = |name: &str, kind: &str| {
+        let Place { root, _dir, .. } = place();
+        let file = root.join(".git").join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&file);
+        match kind {
+            "zero" => symlink("/dev/zero", &file).unwrap(),
+            "sparse" => fs::File::create(&file).unwrap().set_len(50 << 30).unwrap(),
+            _ => rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+                .unwrap(),
         }
-    }
+        let Ok(repository) = GitRepository::containing(&root, &[]) else { return };
+        // Each ends. A damaged file that isn't needed may go unnoticed.
+        let _ = repository.head();
+        let _ = repository.resolve("main");
+    };
+    let names = ["HEAD", "config", "packed-refs", "objects/info/alternates", "shallow", "objects/info/commit-graph"];
+    // A read that blocks ends after 10 s, so all wait at once.
+    std::thread::scope(|scope| {
+        for name in names {
+            for kind in ["zero", "fifo", "sparse"] {
+                scope.spawn(move || read(name, kind));
+            }
+        }
+    });
 }
 
 #[test]
