@@ -121,7 +121,11 @@ impl Edit {
             }
             for (is_edited, op, right) in [(true, new, is), (false, old, was)] {
                 self.write(&corpus, is_edited, &original);
-                let ours = whole(client, &op.arguments()).map(|(result, _)| result);
+                let mut ours = whole(client, &op.arguments()).map(|(result, _)| result);
+                // Which row is the declaration may not be known at the end of a call; such an answer isn't kept for the next one.
+                if ours.as_ref().is_ok_and(|ours| ours != right && rows(ours) == rows(right)) {
+                    ours = whole(client, &op.arguments()).map(|(result, _)| result);
+                }
                 assert_eq!(ours.as_ref(), Ok(right), "edited: {is_edited}, after {turns} turns: {op:?}");
                 turns += 1;
             }
@@ -131,6 +135,11 @@ impl Edit {
         println!("{}: {turns} turns, {report:?}", self.language.kind);
         yard.stop();
     }
+}
+
+/// The rows of an answer in any order.
+fn rows(answer: &Value) -> BTreeSet<String> {
+    answer.as_array().into_iter().flatten().map(Value::to_string).collect()
 }
 
 #[test]
