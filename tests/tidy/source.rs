@@ -69,6 +69,11 @@ impl Source {
         rest.split('/').next().unwrap().trim_end_matches(".rs")
     }
 
+    /// Whether Cargo runs it to build its crate; it isn't part of the program.
+    pub(crate) fn is_build_script(&self) -> bool {
+        self.path.ends_with("/build.rs")
+    }
+
     /// The lines before the unit tests; none of a test file.
     pub(crate) fn code(&self) -> Vec<&str> {
         if self.is_test {
