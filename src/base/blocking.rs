@@ -7,10 +7,13 @@
 //! caller the pool and the simulation differ only in the order in which work ends; in debug builds no marked thread touches a file.
 
 use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinHandle};
 
 /// The delay of a piece of work.
 type Pace = Rc<dyn Fn() -> Duration>;
@@ -51,15 +54,39 @@ pub fn on_this_thread(pace: impl Fn() -> Duration + 'static) -> OnThisThread {
     OnThisThread(PACE.with(|current| current.borrow_mut().replace(Rc::new(pace))))
 }
 
-/// Starts blocking work at once, whether or not the handle is awaited. A panic of the work is the handle's error.
-pub fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+/// Work that [`spawn`] started: a future of what it returns. Dropped, it leaves the work alone.
+#[must_use = "the work goes on; drop it to say that nobody waits"]
+pub struct Started<T> {
+    task: JoinHandle<()>,
+    value: oneshot::Receiver<T>,
+}
+
+impl<T> Future for Started<T> {
+    /// An error: the work panicked, or the runtime ends.
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(Pin::new(&mut self.task).poll(context))?;
+        Poll::Ready(Ok(self.value.try_recv().expect("work that ended has sent its value")))
+    }
+}
+
+/// Starts blocking work at once, whether or not what it returns is awaited.
+pub fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Started<T> {
+    let (sender, value) = oneshot::channel();
+    let task = spawn_erased(Box::new(move || drop(sender.send(work()))));
+    Started { task, value }
+}
+
+/// The part of [`spawn`] that no type of work repeats: the runtime compiles all of a task's code for each type that it runs.
+fn spawn_erased(work: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
     let Some(pace) = PACE.with(|pace| pace.borrow().clone()) else { return tokio::task::spawn_blocking(work) };
     let wait = pace();
     tokio::spawn(async move {
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
         }
-        work()
+        work();
     })
 }
 
