@@ -34,8 +34,21 @@ pub struct GitLayout {
     pub git_dir: PathBuf,
     /// The git directory that all working trees share. Real path. Equal to `git_dir` except in a linked worktree.
     pub common_dir: PathBuf,
-    /// `objects/info/alternates` names a directory that doesn't count, so some objects can't be read.
+    /// `objects/info/alternates` or a link names a directory that doesn't count, so some objects or references can't be read.
     pub borrows_outside: bool,
+    /// The hashes that name objects.
+    pub object_format: ObjectFormat,
+    /// References are in the format `reftable`, not in files of their own.
+    pub has_reftable: bool,
+    /// The root is the git directory itself; there is no working tree.
+    pub is_bare: bool,
+}
+
+/// The hashes that name objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectFormat {
+    Sha1,
+    Sha256,
 }
 
 /// Why a root has no readable repository.
@@ -55,7 +68,7 @@ impl GitLayout {
     /// # Errors
     /// There is none, or it doesn't count.
     pub fn of_root(root: &Path, allowed: &[PathBuf]) -> Result<Self, NoRepository> {
-        let top = top_of(root).ok_or(NoRepository::Missing)?;
+        let Some(top) = top_of(root) else { return Self::bare(root, allowed) };
         let is_allowed = |dir: &Path| dir.starts_with(root) || allowed.iter().any(|allowed| dir.starts_with(allowed));
         let dot_git = top.join(".git");
         let kind = dot_git.symlink_metadata().map_err(|_| NoRepository::Missing)?.file_type();
@@ -80,9 +93,36 @@ impl GitLayout {
         if !is_shared && (is_own || !is_worktree_of(&git_dir, &common_dir)) {
             return Err(NoRepository::Outside);
         }
+        Ok(Self::of_dirs(top, git_dir, common_dir, is_allowed))
+    }
+
+    /// The bare repository at `root`.
+    fn bare(root: &Path, allowed: &[PathBuf]) -> Result<Self, NoRepository> {
+        let is_file = |name: &str| root.join(name).symlink_metadata().is_ok_and(|found| found.is_file());
+        if !is_file("HEAD") || !is_file("config") || !["objects", "refs"].iter().all(|name| root.join(name).is_dir()) {
+            return Err(NoRepository::Missing);
+        }
+        let is_allowed = |dir: &Path| dir.starts_with(root) || allowed.iter().any(|allowed| dir.starts_with(allowed));
+        Ok(Self { is_bare: true, ..Self::of_dirs(root, root.to_owned(), root.to_owned(), is_allowed) })
+    }
+
+    fn of_dirs(top: &Path, git_dir: PathBuf, common_dir: PathBuf, is_allowed: impl Fn(&Path) -> bool) -> Self {
         let counts = |dir: &Path| is_allowed(dir) || dir.starts_with(&common_dir);
         let borrows_outside = borrows_outside(&common_dir, counts);
-        Ok(Self { top: top.to_owned(), git_dir, common_dir, borrows_outside })
+        let config = read_small(&common_dir, "config", MAX_GIT_CONFIG_BYTES).unwrap_or_default();
+        let extension = |name: &str| config_value(&config, "extensions", name).unwrap_or_default().to_ascii_lowercase();
+        Self {
+            top: top.to_owned(),
+            borrows_outside,
+            object_format: match extension("objectformat").as_slice() {
+                b"sha256" => ObjectFormat::Sha256,
+                _ => ObjectFormat::Sha1,
+            },
+            has_reftable: extension("refstorage").starts_with(b"reftable"),
+            is_bare: false,
+            git_dir,
+            common_dir,
+        }
     }
 
     /// A small text file of the git directory; `None` if it doesn't exist, isn't a regular file, or is larger than `max_bytes`.
@@ -99,6 +139,13 @@ impl GitLayout {
 /// The nearest directory from `root` upwards that has an entry `.git`.
 pub fn top_of(root: &Path) -> Option<&Path> {
     root.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())
+}
+
+/// Whether a directory is a linked worktree inside another working tree of the same repository. Its files are copies of those around it.
+pub fn is_inner_worktree(dir: &Path) -> bool {
+    let is_linked = dir.join(".git").symlink_metadata().is_ok_and(|found| found.is_file());
+    let common_dir = |dir: &Path| GitLayout::of_root(dir, &[]).ok().map(|layout| layout.common_dir);
+    is_linked && dir.parent().and_then(common_dir).is_some_and(|around| common_dir(dir) == Some(around))
 }
 
 fn real_dir(path: &Path) -> Result<PathBuf, NoRepository> {
@@ -135,8 +182,13 @@ fn points_back(git_dir: &Path, top: &Path) -> bool {
         let dot_git = git_dir.join(path_of_line(&text));
         return dot_git.file_name() == Some(OsStr::new(".git")) && dot_git.parent().is_some_and(is_top);
     }
-    let config = read_small(git_dir, "config", MAX_GIT_CONFIG_BYTES).unwrap_or_default();
-    core_worktree(&config).is_some_and(|dir| is_top(&git_dir.join(dir)))
+    // With a configuration of its own, a working tree has the value there: `git sparse-checkout` moves it.
+    let mut configs = ["config.worktree", "config"].into_iter();
+    let value = configs.find_map(|name| {
+        let config = read_small(git_dir, name, MAX_GIT_CONFIG_BYTES)?;
+        config_value(&config, "core", "worktree").map(|value| PathBuf::from(OsStr::from_bytes(value)))
+    });
+    value.is_some_and(|dir| is_top(&git_dir.join(dir)))
 }
 
 /// Whether `git_dir` is the directory of a linked worktree in `common_dir`, where git alone writes.
@@ -144,28 +196,32 @@ fn is_worktree_of(git_dir: &Path, common_dir: &Path) -> bool {
     git_dir.parent().is_some_and(|worktrees| worktrees.ends_with("worktrees") && worktrees.parent() == Some(common_dir))
 }
 
-/// The value of `core.worktree`.
-fn core_worktree(config: &[u8]) -> Option<PathBuf> {
-    let mut is_core = false;
+/// The last value of a name in a section without a subsection.
+fn config_value<'c>(config: &'c [u8], section: &str, name: &str) -> Option<&'c [u8]> {
+    let mut is_inside = false;
     let mut found = None;
     for line in config.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
-        if line.starts_with(b"[") {
-            is_core = line.eq_ignore_ascii_case(b"[core]");
-        } else if let Some(at) = line.iter().position(|byte| *byte == b'=').filter(|_| is_core) {
-            let name = line[..at].trim_ascii();
+        if let Some(head) = line.strip_prefix(b"[") {
+            let head = head.split(|byte| *byte == b']').next().unwrap_or_default();
+            is_inside = head.trim_ascii().eq_ignore_ascii_case(section.as_bytes());
+        } else if let Some(at) = line.iter().position(|byte| *byte == b'=').filter(|_| is_inside)
+            && line[..at].trim_ascii().eq_ignore_ascii_case(name.as_bytes())
+        {
             let value = line[at + 1..].trim_ascii();
-            let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
-            if name.eq_ignore_ascii_case(b"worktree") {
-                found = Some(PathBuf::from(OsStr::from_bytes(value)));
-            }
+            found = Some(value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value));
         }
     }
     found
 }
 
-/// Whether `alternates` names a directory that doesn't count, or can't be read at all.
+/// Whether a link or `alternates` names a directory that doesn't count, or `alternates` can't be read at all.
 fn borrows_outside(common_dir: &Path, counts: impl Fn(&Path) -> bool) -> bool {
     let objects = common_dir.join("objects");
+    let links = ["objects", "objects/pack", "refs", "packed-refs", "config"].map(|name| common_dir.join(name));
+    let mut links = links.iter().filter(|path| path.symlink_metadata().is_ok_and(|found| found.is_symlink()));
+    if links.any(|link| link.canonicalize().is_ok_and(|real| !counts(&real))) {
+        return true;
+    }
     match small_file(common_dir, "objects/info/alternates", MAX_ALTERNATES_BYTES) {
         Err(_) => true,
         Ok(None) => false,
@@ -269,6 +325,10 @@ mod tests {
         let linked = GitLayout::of_root(&worktree, &[]).unwrap();
         assert_eq!(linked.common_dir, victim.join(".git"));
         assert_ne!(linked.git_dir, linked.common_dir);
+        assert!(!is_inner_worktree(&worktree) && !is_inner_worktree(&victim));
+        let inner = victim.join("sub/inner");
+        git(&victim, &["worktree", "add", "-q", "--detach", inner.to_str().unwrap()]);
+        assert!(is_inner_worktree(&inner) && !is_inner_worktree(&victim.join("sub")));
         // A copy of the worktree's `.git` in another folder doesn't point back.
         let copy = root.join("copy");
         fs::create_dir(&copy).unwrap();
@@ -280,6 +340,45 @@ mod tests {
         git(&whole, &["submodule", "--quiet", "add", victim.to_str().unwrap(), "part"]);
         let part = GitLayout::of_root(&whole.join("part"), &[]).unwrap();
         assert_eq!(part.git_dir, whole.join(".git/modules/part"));
+        assert!(!is_inner_worktree(&whole.join("part")));
+        // git keeps the path of the working tree in another file then.
+        git(&whole.join("part"), &["sparse-checkout", "set", "sub"]);
+        assert_eq!(GitLayout::of_root(&whole.join("part"), &[]).unwrap(), part);
+    }
+
+    #[test]
+    fn a_bare_repository_and_the_formats_of_a_repository_are_recognised() {
+        let Trees { victim, root, _dir } = trees();
+        let plain = GitLayout::of_root(&victim, &[]).unwrap();
+        assert_eq!((plain.object_format, plain.has_reftable, plain.is_bare), (ObjectFormat::Sha1, false, false));
+        git(&root, &["clone", "-q", "--bare", victim.to_str().unwrap(), "bare.git"]);
+        let bare = GitLayout::of_root(&root.join("bare.git"), &[]).unwrap();
+        assert_eq!((bare.is_bare, &bare.git_dir), (true, &root.join("bare.git")));
+        assert_eq!(refusal(&root.join("bare.git/objects")), Some(NoRepository::Missing));
+        git(&root, &["init", "-q", "--object-format=sha256", "long"]);
+        assert_eq!(GitLayout::of_root(&root.join("long"), &[]).unwrap().object_format, ObjectFormat::Sha256);
+        git(&root, &["init", "-q", "tables"]);
+        git(&root.join("tables"), &["config", "extensions.refStorage", "reftable"]);
+        assert!(GitLayout::of_root(&root.join("tables"), &[]).unwrap().has_reftable);
+    }
+
+    #[test]
+    fn links_in_a_git_directory_to_directories_outside_are_noticed() {
+        let Trees { victim, root, _dir } = trees();
+        git(&root, &["init", "-q", "."]);
+        for name in ["objects", "refs", "packed-refs"] {
+            let own = root.join(".git").join(name);
+            let kept = root.join(".git/kept");
+            let _ = fs::rename(&own, &kept);
+            fs::write(victim.join(".git/packed-refs"), "").unwrap();
+            symlink(victim.join(".git").join(name), &own).unwrap();
+            assert!(GitLayout::of_root(&root, &[]).unwrap().borrows_outside, "{name}");
+            let allowed = GitLayout::of_root(&root, std::slice::from_ref(&victim)).unwrap();
+            assert!(!allowed.borrows_outside, "{name}: the operator allows it");
+            fs::remove_file(&own).unwrap();
+            let _ = fs::rename(&kept, &own);
+        }
+        assert!(!GitLayout::of_root(&root, &[]).unwrap().borrows_outside);
     }
 
     #[test]

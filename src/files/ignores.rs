@@ -10,28 +10,24 @@
 //! repository, `.ignore` overrides it, and `.codeyardignore` overrides both. Invariant: the watcher follows every file that the
 //! index lists.
 //!
+//! As in git, a file that the repository tracks isn't ignored, whatever its `.gitignore` says; `.ignore` and `.codeyardignore` leave it out
+//! nevertheless. A linked worktree in the working tree of its own repository is ignored: its files are copies.
+//!
 //! A repository controls these files, so only regular files are read, no link is followed, and the rules of a directory with all
 //! above it have a bounded cost: compiled, patterns need up to a thousand times the memory of their text. The rules of a file over the
 //! bound don't apply; those of the other files do.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::Gitignore;
 
-use crate::gate::{ReadFailure, RootReader};
-use crate::git_layout::GitLayout;
-use crate::ignore_cost::{CostShare, RulesBudget, cost_of};
-
-/// Largest ignore file that is read, in bytes.
-const MAX_IGNORE_FILE_BYTES: u64 = 1024 * 1024;
-/// Longest line of an ignore file that counts, in bytes.
-const MAX_IGNORE_LINE_BYTES: usize = 4_096;
-/// Cost of the ignore rules of a directory and all above it: bytes of plain names, and eight times the bytes of patterns that are compiled
-/// to an automaton. The rules of a file that goes beyond it don't apply.
-const MAX_IGNORE_COST: u64 = 256 * 1024;
+use crate::git_layout::{GitLayout, is_inner_worktree};
+use crate::ignore_cost::{CostShare, RulesBudget};
+use crate::rule_reader::RuleReader;
+use crate::tracked_files::TrackedFiles;
 
 /// Files whose change makes a new walk necessary.
 pub(crate) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
@@ -77,6 +73,10 @@ pub(crate) struct Rules {
     exclude: Gitignore,
     /// This directory is the top of a repository.
     is_top: bool,
+    /// That repository, if this directory is the top of one of git that counts.
+    repository: Option<Repository>,
+    /// git's rules ignore this directory. If it is entered, all files in it that aren't tracked are ignored.
+    inside: InsideIgnored,
     /// This directory is inside a repository.
     is_within: bool,
     /// This directory is above the root's repository, or above the root if it has no repository. Its rules don't apply to
@@ -91,6 +91,21 @@ pub(crate) struct Rules {
     /// What the rules of this directory take from it.
     _shares: Vec<CostShare>,
     above: Option<Arc<Rules>>,
+}
+
+/// A repository whose working tree begins in a directory.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    layout: GitLayout,
+    /// Read when an ignore rule matches for the first time.
+    tracked: OnceLock<TrackedFiles>,
+}
+
+/// For whom a directory is ignored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct InsideIgnored {
+    index: bool,
+    servers: bool,
 }
 
 /// How the walk treats a directory.
@@ -116,9 +131,9 @@ impl Rules {
         for dir in dirs {
             let is_beyond = dir != top && top.starts_with(dir);
             let here = Self::read(rules.as_ref(), dir, is_beyond, |name| dir.join(name).exists());
-            rules = here.or(rules);
+            rules = here.map(Arc::new).or(rules);
         }
-        rules.unwrap_or_else(|| Arc::new(Self::empty(root)))
+        rules.unwrap_or_else(|| Arc::new(Self::empty(None)))
     }
 
     /// The rules in `dir`, a child of the directory of `above`.
@@ -129,17 +144,26 @@ impl Rules {
 
     /// As `below`, if the caller already knows the names in `dir`.
     pub(crate) fn among(above: &Arc<Self>, dir: &Path, holds: impl Fn(&str) -> bool) -> Arc<Self> {
-        Self::read(Some(above), dir, false, holds).unwrap_or_else(|| above.clone())
+        let inside = above.inside_of(dir);
+        match Self::read(Some(above), dir, false, holds) {
+            None if inside == above.inside => above.clone(),
+            None => Arc::new(Self { inside, ..Self::empty(Some(above)) }),
+            // The rules around a repository don't apply in it.
+            Some(rules) if rules.is_top => Arc::new(Self { inside: InsideIgnored::default(), ..rules }),
+            Some(rules) => Arc::new(Self { inside, ..rules }),
+        }
     }
 
     /// `None` if `dir` adds no rules to those above.
-    fn read(above: Option<&Arc<Self>>, dir: &Path, is_beyond: bool, holds: impl Fn(&str) -> bool) -> Option<Arc<Self>> {
+    fn read(above: Option<&Arc<Self>>, dir: &Path, is_beyond: bool, holds: impl Fn(&str) -> bool) -> Option<Self> {
         let is_top = REPOSITORY_MARKS.iter().any(|mark| holds(mark) && dir.join(mark).exists());
         let has_rules = IGNORE_FILES.iter().any(|name| holds(name)) || holds(INDEX_IGNORE_FILE);
         if !is_top && !has_rules {
             return None;
         }
-        let mut reader = RuleReader::new(above.map(|above| &**above));
+        let mut rules = Self::empty(above);
+        rules.is_within |= is_top;
+        let mut reader = RuleReader::new(rules.chain_cost, rules.budget.clone());
         let mut of = |name: &str| match holds(name) {
             true => reader.read(dir, dir, name),
             false => Gitignore::empty(),
@@ -148,46 +172,48 @@ impl Rules {
         let plain = of(IGNORE_FILES[1]);
         let own = of(INDEX_IGNORE_FILE);
         let layout = if is_top { GitLayout::of_root(dir, &[]).ok().filter(|layout| layout.top == dir) } else { None };
-        let exclude =
-            layout.map_or_else(Gitignore::empty, |layout| reader.read(dir, &layout.common_dir, "info/exclude"));
-        let is_within = is_top || above.is_some_and(|above| above.is_within);
+        let exclude = match &layout {
+            Some(layout) => reader.read(dir, &layout.common_dir, "info/exclude"),
+            None => Gitignore::empty(),
+        };
         let RuleReader { is_incomplete, chain_cost, budget, shares } = reader;
-        let above = above.cloned();
-        Some(Arc::new(Self {
+        Some(Self {
             git,
             plain,
             own,
             exclude,
             is_top,
-            is_within,
+            repository: layout.map(|layout| Repository { layout, tracked: OnceLock::new() }),
             is_beyond,
             is_incomplete,
             chain_cost,
             budget,
             _shares: shares,
-            above,
-        }))
+            ..rules
+        })
     }
 
-    fn empty(dir: &Path) -> Self {
-        let empty = || GitignoreBuilder::new(dir).build().unwrap_or_else(|_| Gitignore::empty());
-        let git = empty();
-        let plain = empty();
-        let own = empty();
-        let exclude = empty();
+    /// No rules besides those of `above`.
+    fn empty(above: Option<&Arc<Self>>) -> Self {
+        let is_within = above.is_some_and(|above| above.is_within);
+        let chain_cost = above.map_or(0, |above| above.chain_cost);
+        let budget = above.map(|above| above.budget.clone()).unwrap_or_default();
+        let inside = above.map(|above| above.inside).unwrap_or_default();
         Self {
-            git,
-            plain,
-            own,
-            exclude,
+            git: Gitignore::empty(),
+            plain: Gitignore::empty(),
+            own: Gitignore::empty(),
+            exclude: Gitignore::empty(),
             is_top: false,
-            is_within: false,
+            repository: None,
+            inside,
+            is_within,
             is_beyond: false,
             is_incomplete: false,
-            chain_cost: 0,
-            budget: RulesBudget::default(),
+            chain_cost,
+            budget,
             _shares: Vec::new(),
-            above: None,
+            above: above.cloned(),
         }
     }
 
@@ -198,11 +224,20 @@ impl Rules {
 
     /// Whether a path in this directory is ignored in the lists for language servers.
     pub(crate) fn ignores(&self, path: &Path, is_dir: bool) -> bool {
+        let (is_ignored, is_by_git) = self.match_for_servers(path, is_dir);
+        is_ignored && !(is_by_git && self.is_tracked(path, is_dir)) || is_dir && is_inner_worktree(path)
+    }
+
+    /// Whether a path is ignored in the lists for language servers if git doesn't track it, and whether git's rules say so.
+    fn match_for_servers(&self, path: &Path, is_dir: bool) -> (bool, bool) {
         let own_chain = || self.chain().take_while(|rules| !rules.is_beyond);
-        let matched =
-            |rules: &Self| rule_match(&rules.plain, path, is_dir).or_else(|| rule_match(&rules.git, path, is_dir));
-        let excluded = || own_chain().last().and_then(|rules| rule_match(&rules.exclude, path, is_dir));
-        own_chain().find_map(matched).or_else(excluded).unwrap_or(false)
+        let by_plain = |rules: &Self| rule_match(&rules.plain, path, is_dir).map(|is_ignored| (is_ignored, false));
+        let by_git = |rules: &Self| rule_match(&rules.git, path, is_dir).map(|is_ignored| (is_ignored, true));
+        let excluded =
+            || own_chain().last().and_then(|rules| rule_match(&rules.exclude, path, is_dir)).unwrap_or(false);
+        let matched = own_chain().find_map(|rules| by_plain(rules).or_else(|| by_git(rules)));
+        let (is_ignored, is_by_git) = matched.unwrap_or_else(|| (excluded(), true));
+        (is_ignored || is_by_git && self.inside.servers, is_by_git)
     }
 
     /// Whether the code index may leave out `path`, an entry of this directory, which itself isn't left out. `false` if some rules
@@ -217,16 +252,52 @@ impl Rules {
         if is_version_control(path) {
             return true;
         }
+        let (is_left_out, is_by_git) = self.match_for_index(path, is_dir);
+        is_left_out && !(is_by_git && self.is_tracked(path, is_dir)) || is_dir && is_inner_worktree(path)
+    }
+
+    /// Whether the code index leaves out a path if git doesn't track it, and whether git's rules say so.
+    fn match_for_index(&self, path: &Path, is_dir: bool) -> (bool, bool) {
         let by = |rules: fn(&Self) -> &Gitignore| self.chain().find_map(|here| rule_match(rules(here), path, is_dir));
+        if let Some(is_left_out) = by(|rules| &rules.own).or_else(|| by(|rules| &rules.plain)) {
+            return (is_left_out, false);
+        }
         // A repository's rules end at the top of a repository nested in it.
         let by_git = |rules: fn(&Self) -> &Gitignore| {
             let mut is_past_top = false;
             let mut repository = self.chain().take_while(|here| !std::mem::replace(&mut is_past_top, here.is_top));
             repository.find_map(|here| rule_match(rules(here), path, is_dir)).filter(|_| self.is_within)
         };
-        let matched = by(|rules| &rules.own).or_else(|| by(|rules| &rules.plain));
-        let matched = matched.or_else(|| by_git(|rules| &rules.git)).or_else(|| by_git(|rules| &rules.exclude));
-        matched.unwrap_or(false)
+        let matched = by_git(|rules| &rules.git).or_else(|| by_git(|rules| &rules.exclude));
+        (matched.unwrap_or(false) || self.inside.index, true)
+    }
+
+    /// For whom git's rules ignore a directory in this directory. Below it none of them can re-include a path.
+    fn inside_of(&self, dir: &Path) -> InsideIgnored {
+        InsideIgnored {
+            index: self.match_for_index(dir, true) == (true, true),
+            servers: self.match_for_servers(dir, true) == (true, true),
+        }
+    }
+
+    /// The repository of this directory.
+    fn repository(&self) -> Option<&Repository> {
+        self.chain().find(|rules| rules.is_top).and_then(|rules| rules.repository.as_ref())
+    }
+
+    /// Whether the repository tracks a path, or a file below it.
+    fn is_tracked(&self, path: &Path, is_dir: bool) -> bool {
+        self.repository().is_some_and(|repository| {
+            let tracked = repository.tracked.get_or_init(|| TrackedFiles::of(&repository.layout));
+            path.strip_prefix(&repository.layout.top).is_ok_and(|below| tracked.holds(below, is_dir))
+        })
+    }
+
+    /// Whether the index of a repository around this directory tracks other files now, of those that an ignore rule matches.
+    /// `is_followed`: whether a file, if it isn't ignored, is known to be followed.
+    pub(crate) fn has_new_tracked_files(&self, is_followed: impl Fn(&Path) -> bool) -> bool {
+        let Some(Repository { layout, tracked }) = self.repository() else { return false };
+        tracked.get().is_some_and(|tracked| tracked.have_changed(layout, |path| !is_followed(&layout.top.join(path))))
     }
 
     /// How to treat the directory `path` in this directory. `inside_ignored`: this directory is ignored. Below an ignored
@@ -282,55 +353,6 @@ fn rule_match(rules: &Gitignore, path: &Path, is_dir: bool) -> Option<bool> {
 fn is_version_control(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     VERSION_CONTROL.iter().any(|known| name == *known)
-}
-
-/// Reads the ignore files of one directory within the bounds.
-struct RuleReader {
-    is_incomplete: bool,
-    chain_cost: u64,
-    budget: RulesBudget,
-    shares: Vec<CostShare>,
-}
-
-impl RuleReader {
-    fn new(above: Option<&Rules>) -> Self {
-        let budget = above.map(|above| above.budget.clone()).unwrap_or_default();
-        Self { is_incomplete: false, chain_cost: above.map_or(0, |above| above.chain_cost), budget, shares: Vec::new() }
-    }
-
-    /// The rules in the file `name` below `folder`, which apply to paths below `dir`.
-    fn read(&mut self, dir: &Path, folder: &Path, name: &str) -> Gitignore {
-        let mut bytes = Vec::new();
-        match RootReader::open(folder).read(Path::new(name), MAX_IGNORE_FILE_BYTES, &mut bytes) {
-            Ok(_) => self.build(dir, &String::from_utf8_lossy(&bytes)),
-            Err(ReadFailure::Missing) => Gitignore::empty(),
-            Err(ReadFailure::TooLarge(_) | ReadFailure::Busy | ReadFailure::Failed) => self.give_up(),
-        }
-    }
-
-    fn build(&mut self, dir: &Path, text: &str) -> Gitignore {
-        let lines = || text.trim_start_matches('\u{feff}').lines().filter(|line| line.len() <= MAX_IGNORE_LINE_BYTES);
-        self.is_incomplete |= text.lines().any(|line| line.len() > MAX_IGNORE_LINE_BYTES);
-        let cost = lines().map(cost_of).sum::<u64>();
-        if self.chain_cost + cost > MAX_IGNORE_COST {
-            return self.give_up();
-        }
-        let Some(share) = CostShare::take(&self.budget, cost) else { return self.give_up() };
-        let mut builder = GitignoreBuilder::new(dir);
-        for line in lines() {
-            // An invalid line is skipped, as in git.
-            let _ = builder.add_line(None, line);
-        }
-        let Ok(built) = builder.build() else { return self.give_up() };
-        self.chain_cost += cost;
-        self.shares.push(share);
-        built
-    }
-
-    fn give_up(&mut self) -> Gitignore {
-        self.is_incomplete = true;
-        Gitignore::empty()
-    }
 }
 
 /// The directories where a Python environment keeps its packages.

@@ -10,6 +10,9 @@
 //! |---|---|
 //! | [`gate`] | the path gate: which paths lie inside the roots |
 //! | [`git_layout`] | where a git directory lies |
+//! | [`inner_worktrees`] | which files lie in a linked worktree below a root |
+//! | `tracked_files` | the files that git tracks |
+//! | `rule_reader` | reading ignore files |
 //! | `ignores` | what ignore files exclude |
 //! | `dir_listing` | the entries of a directory |
 //! | [`walk`] | the walk of the code index |
@@ -18,9 +21,13 @@
 mod dir_listing;
 pub mod gate;
 pub mod git_layout;
+mod git_patterns;
 mod ignore_cost;
 mod ignores;
+pub mod inner_worktrees;
 pub mod limits;
+mod rule_reader;
 mod stamp;
+mod tracked_files;
 pub mod walk;
 pub mod watch;

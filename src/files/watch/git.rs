@@ -66,12 +66,16 @@ pub(super) fn concerns_rules(dir: &Path, name: &str) -> bool {
         || name == INDEX_IGNORE_FILE
 }
 
-/// The parent directories of `root` up to the top of its repository, whose ignore rules apply to `root`, and its `.git/info`.
+/// The parent directories of `root` up to the top of its repository, whose ignore rules apply to `root`, its `.git/info`, and the git directory
+/// with the list of tracked files.
 pub(super) fn rule_dirs_above(root: &Path) -> Vec<PathBuf> {
     let Some(top) = top_of(root) else { return Vec::new() };
     let mut dirs: Vec<PathBuf> =
         root.ancestors().skip(1).take_while(|dir| dir.starts_with(top)).map(Path::to_owned).collect();
-    dirs.extend(Some(top.join(".git/info")).filter(|info| *top != *root && is_real_dir(info)));
+    if *top != *root {
+        dirs.extend(Some(top.join(".git/info")).filter(|info| is_real_dir(info)));
+        dirs.extend(GitLayout::of_root(root, &[]).ok().map(|layout| layout.git_dir));
+    }
     dirs
 }
 

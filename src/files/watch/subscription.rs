@@ -71,6 +71,8 @@ struct Inbox {
     rules: bool,
     /// Compare compare_all, because rules that concern only the code index may have changed.
     index_rules: bool,
+    /// The index of a working tree was written, so that git may track other files.
+    tracked: bool,
 }
 
 struct DiskState {
@@ -192,6 +194,7 @@ impl Subscriber {
                 let name = name.to_string_lossy();
                 inbox.git |= git::concerns_head(&route.dir, &name) || name == "info";
                 inbox.rules |= git::concerns_rules(&route.dir, &name);
+                inbox.tracked |= name == "index";
             }
             (EventKind::Replaced | EventKind::FolderReplaced, WatchRole::Dependencies, _) => inbox.dependencies = true,
             (_, WatchRole::Ignored, Some(name)) if !self.concerns_ignored(&route.dir.join(name), kind) => {}
@@ -257,7 +260,9 @@ impl Subscriber {
         let mut disk = self.disk.lock();
         let inbox = std::mem::take(&mut *self.inbox.lock());
         let mut found = PendingChanges::default();
-        let rules_changed = inbox.rules || inbox.paths.keys().any(|path| is_ignore_file(path));
+        let rules_changed = inbox.rules
+            || inbox.paths.keys().any(|path| is_ignore_file(path))
+            || inbox.tracked && disk.table.has_new_tracked_files();
         let index_rules_changed =
             inbox.index_rules || inbox.paths.iter().any(|(path, flags)| is_index_rule(path, *flags));
         if inbox.compare_all || rules_changed || index_rules_changed || disk.table.has_missing_root() {
@@ -346,8 +351,8 @@ impl std::fmt::Debug for Subscriber {
 
 impl Inbox {
     fn is_empty(&self) -> bool {
-        let has_no_flag = !self.git && !self.dependencies && !self.compare_all && !self.rules && !self.index_rules;
-        self.paths.is_empty() && has_no_flag
+        let flags = [self.git, self.dependencies, self.compare_all, self.rules, self.index_rules, self.tracked];
+        self.paths.is_empty() && !flags.contains(&true)
     }
 
     fn mark_lost(&mut self) {

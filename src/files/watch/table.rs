@@ -237,6 +237,16 @@ impl Table {
         self.roots.iter().any(|root| !self.dirs.contains_key(root))
     }
 
+    /// Whether a repository around a root tracks other files now, of those that an ignore rule matches.
+    pub(super) fn has_new_tracked_files(&self) -> bool {
+        let listed = |path: &Path| {
+            let dir = self.dirs.get(path.parent()?)?;
+            dir.files.get(path.file_name()?).filter(|known| known.is_listed())
+        };
+        let is_followed = |path: &Path| listed(path).is_some() || !path.is_file();
+        self.roots.iter().filter_map(|root| self.dirs.get(root)).any(|dir| dir.rules.has_new_tracked_files(is_followed))
+    }
+
     /// Why some files aren't watched.
     pub(super) fn degraded(&self) -> Option<&'static str> {
         self.degraded

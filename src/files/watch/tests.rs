@@ -609,3 +609,38 @@ async fn the_first_walk_can_follow_the_files_of_the_index() {
     assert_eq!(noted, ["__pycache__/a.pyc"]);
     assert!(!changes.index_only_rescan);
 }
+
+#[tokio::test]
+async fn a_file_that_git_begins_or_ceases_to_track_is_listed_accordingly() {
+    let tree = TestTree::with(&["a.py", "gen/kept.py", "gen/out.py", "gen/deep/later.py"]);
+    tree.write(".gitignore", "gen/\n");
+    git(&tree.root, &["init", "-q"]);
+    git(&tree.root, &["add", "-f", "gen/kept.py"]);
+    let subscription = tree.watcher.subscribe(WatchSpec { follows_index: true, ..tree.spec(&["."]) }).unwrap();
+    tree.changes(&subscription).await;
+    assert_eq!(tree.sources(&subscription), ["a.py", "gen/kept.py"]);
+    // What isn't ignored concerns nobody.
+    git(&tree.root, &["add", "a.py"]);
+    assert!(!tree.changes(&subscription).await.bulk);
+    git(&tree.root, &["add", "-f", "gen/deep/later.py"]);
+    tree.expect_bulk(&subscription).await;
+    assert_eq!(tree.sources(&subscription), ["a.py", "gen/deep/later.py", "gen/kept.py"]);
+    tree.write("gen/deep/later.py", "another text");
+    tree.expect(&subscription, &[("gen/deep/later.py", Changed)]).await;
+    git(&tree.root, &["rm", "-q", "--cached", "gen/kept.py"]);
+    tree.expect_bulk(&subscription).await;
+    assert_eq!(tree.sources(&subscription), ["a.py", "gen/deep/later.py"]);
+}
+
+#[tokio::test]
+async fn the_files_of_a_linked_worktree_below_the_root_are_followed_and_not_listed() {
+    let tree = TestTree::with(&["a.py"]);
+    git(&tree.root, &["init", "-q"]);
+    git(&tree.root, &["add", "."]);
+    git(&tree.root, &["commit", "-q", "-m", "x"]);
+    git(&tree.root, &["worktree", "add", "-q", "--detach", "trees/one"]);
+    let subscription = tree.subscribe();
+    assert_eq!(tree.sources(&subscription), ["a.py"]);
+    tree.write("trees/one/a.py", "another text");
+    tree.expect(&subscription, &[("trees/one/a.py", Changed)]).await;
+}

@@ -3,6 +3,7 @@
 use codeyard_model::limits::MAX_RESPONSE_BYTES;
 use serde_json::{Value, json};
 
+use crate::engine::code::git;
 use crate::engine::harness::*;
 use crate::fake_server::*;
 
@@ -96,5 +97,32 @@ fn locations_outside_the_roots_are_dropped_and_counted() {
         let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
         assert_eq!(called.summary(), "Found 1 definition. 2 locations outside the allowed roots omitted.");
         assert!(!String::from_utf8_lossy(called.bytes()).contains("passwd"));
+    });
+}
+
+#[test]
+fn rows_in_a_linked_worktree_below_the_root_count_only_for_questions_in_it() {
+    paused(|| async {
+        let site = Site::usual();
+        for arguments in [
+            &["init", "-q"][..],
+            &["add", "."],
+            &["commit", "-q", "-m", "x"],
+            &["worktree", "add", "-q", "--detach", "trees/one"],
+            &["worktree", "add", "-q", "--detach", "trees/two"],
+        ] {
+            git(&site, arguments);
+        }
+        let files = ["a.fake", "trees/one/a.fake", "trees/two/a.fake"];
+        let all: Vec<Value> = files.iter().map(|file| site.location(file, 0)).collect();
+        let fake = server("referencesProvider", "textDocument/references", json!(all)).launcher();
+        let yard = Plan::one(site, fake).open().await;
+        for (file, found) in [(files[0], &files[..1]), (files[1], &files[..2])] {
+            let called = yard.call(REFERENCES, yard.site().at(file, 0, 0)).await;
+            let items = called.ok()["items"].clone();
+            let uris: Vec<&str> = items.as_array().unwrap().iter().map(|item| item["uri"].as_str().unwrap()).collect();
+            let expected: Vec<String> = found.iter().map(|file| yard.site().uri(file)).collect();
+            assert_eq!(uris, expected, "{file}");
+        }
     });
 }

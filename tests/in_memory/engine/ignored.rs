@@ -107,6 +107,13 @@ fn lay_out(base: &Path, drawn: &mut Drawn) -> String {
             write(&main.join(".git/info/exclude"), &rules);
         } else {
             git(&dir, &["init", "-q"]);
+            for _ in 0..drawn.below(4) {
+                let file = root.join(FOLDERS[drawn.below(FOLDERS.len())]).join(NAMES[drawn.below(NAMES.len())]);
+                if file.starts_with(&dir) {
+                    said.push_str(&format!(", tracked {file:?}"));
+                    git(&dir, &["add", "-f", file.to_str().unwrap()]);
+                }
+            }
             if drawn.one_in(2) {
                 let rules = drawn.rules();
                 said.push_str(&format!(", exclude {rules:?}"));

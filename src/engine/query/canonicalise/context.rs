@@ -1,6 +1,7 @@
 //! The context of canonicalisation: the gate, the limits, and the notes that it fills in.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use super::linked_names;
 use crate::query::file_looks::{self, ObservedFile};
@@ -9,6 +10,7 @@ use codeyard_base::ids::ServerKind;
 use codeyard_base::visible::{make_visible, make_visible_line};
 use codeyard_canon::{Canonical, UriAdmission, UriGate};
 use codeyard_files::gate::{BatchLookup, Gate, StampedAdmission};
+use codeyard_files::inner_worktrees::InnerWorktrees;
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::error::ToolError;
@@ -57,7 +59,7 @@ impl CanonicalContext<'_> {
 
     /// Records where the symbol is declared. Declarations add no entries, so what is left out of them isn't counted.
     pub(crate) fn declare(&mut self, raw: Vec<RawLocation>) {
-        let mut recorder = GateRecorder::new(self.gate);
+        let mut recorder = GateRecorder::new(self.gate, self.recorder.asked_in.clone());
         let list = codeyard_canon::locations(raw, &mut recorder, MAX_RAW_ITEMS, MAX_RAW_ITEMS);
         self.declared = list.map(Canonical::into_items).unwrap_or_default();
     }
@@ -117,12 +119,27 @@ pub(crate) struct GateRecorder<'a> {
     pub(crate) observed: Vec<(CanonicalUri, ObservedFile)>,
     /// Files left out because they lie outside the roots.
     pub(crate) outside: usize,
+    worktrees: InnerWorktrees,
+    /// The linked worktree below the root that holds the file of the query.
+    asked_in: Option<PathBuf>,
 }
 
 impl<'a> GateRecorder<'a> {
-    /// A recorder for one answer.
-    pub(crate) fn new(gate: &'a Gate) -> Self {
-        Self { gate, lookup: gate.batch_lookup(), observed: Vec::new(), outside: 0 }
+    /// A recorder for one answer to a query about this file.
+    pub(crate) fn of_query(gate: &'a Gate, asked: Option<&CanonicalUri>) -> Self {
+        let asked = asked.and_then(|uri| InnerWorktrees::below(gate.root_set()).of_file(&uri.to_path()));
+        Self::new(gate, asked)
+    }
+
+    fn new(gate: &'a Gate, asked_in: Option<PathBuf>) -> Self {
+        let worktrees = InnerWorktrees::below(gate.root_set());
+        Self { gate, lookup: gate.batch_lookup(), observed: Vec::new(), outside: 0, worktrees, asked_in }
+    }
+
+    /// Whether a file lies in a linked worktree below the root, other than that of the query: it is a copy of the root's own.
+    fn is_copy(&mut self, uri: &CanonicalUri) -> bool {
+        let worktree = self.worktrees.of_file(&uri.to_path());
+        worktree.is_some() && worktree != self.asked_in
     }
 }
 
@@ -134,6 +151,7 @@ impl UriGate for GateRecorder<'_> {
                 UriAdmission::Outside
             }
             StampedAdmission::Missing => UriAdmission::Missing,
+            StampedAdmission::Inside(uri, _) if self.is_copy(&uri) => UriAdmission::Missing,
             StampedAdmission::Inside(uri, stamp) => match file_looks::observed(self.gate, &uri, stamp) {
                 Ok(observed) => {
                     self.observed.push((uri.clone(), observed));

@@ -59,7 +59,7 @@ pub(crate) fn canonicalise<O: QueryOperation>(
         known_files: AnswerCoverage::new(collected.known_files, scope),
         ..AnswerNotes::default()
     };
-    let recorder = GateRecorder::new(gate);
+    let recorder = GateRecorder::of_query(gate, query.uri());
     let answered_by = collected.answered_by;
     let (declared, calls_in) = Default::default();
     let mut context = CanonicalContext { gate, recorder, limits, notes, answered_by, source_files, declared, calls_in };
