@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use codeyard_model::code::{ExplainLevel, FreshnessPolicy};
-use codeyard_model::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
+use codeyard_model::limits::{
+    MAX_CODE_PAYLOAD_BYTES, MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES, MAX_TEXT_INDEX_PERCENT,
+};
 
 /// `[index]`: the code index. It is stored in the folder `index` of the state directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -19,6 +21,9 @@ pub struct IndexSection {
     pub max_file_bytes: u64,
     /// Largest file that is parsed for symbols, in bytes. Larger files are searched as text only.
     pub max_parsed_file_bytes: u64,
+    /// Largest text index, in percent of the bytes of the files. Parts of files that would exceed it, such as recorded bytes in text form, are read by
+    /// every search instead.
+    pub max_text_index_percent: u64,
     /// Threads of a job, and of a search. 0 means one per processor, at most 8.
     pub threads: u64,
     /// Folders outside of the roots in which git directories may lie. A `.git` that leads anywhere else doesn't count, unless git itself
@@ -32,6 +37,7 @@ impl Default for IndexSection {
             auto: true,
             max_file_bytes: MAX_SEARCHED_FILE_BYTES,
             max_parsed_file_bytes: MAX_PARSED_FILE_BYTES,
+            max_text_index_percent: MAX_TEXT_INDEX_PERCENT,
             threads: 0,
             git_dirs: Vec::new(),
         }

@@ -24,6 +24,8 @@ use codeyard_model::limits::{
 
 /// The highest niceness of language servers, which is the lowest priority.
 const MAX_NICENESS: u8 = 19;
+/// The largest limit of the text index that a configuration can set, in percent of the bytes of the files.
+const MOST_TEXT_INDEX_PERCENT: u64 = 1_000;
 /// Threads of a job or a search that a configuration can set.
 const MAX_INDEX_THREADS: u64 = 64;
 /// The smallest payload that a configuration can set, in bytes.
@@ -199,6 +201,7 @@ fn check_code(config: &Config) -> Validity {
     let bounded = [
         ("index.max_file_bytes", index.max_file_bytes, 1, MAX_SEARCHED_FILE_BYTES),
         ("index.max_parsed_file_bytes", index.max_parsed_file_bytes, 1, MAX_PARSED_FILE_BYTES),
+        ("index.max_text_index_percent", index.max_text_index_percent, 1, MOST_TEXT_INDEX_PERCENT),
         ("index.threads", index.threads, 0, MAX_INDEX_THREADS),
         ("query.payload_bytes", config.query.payload_bytes as u64, MIN_CODE_PAYLOAD_BYTES, u64::MAX),
         ("warmset.capacity", config.warmset.capacity as u64, 0, MAX_WARMSET as u64),

@@ -192,8 +192,8 @@ impl IndexDir {
         tried.is_err_and(|error| is_full(error.kind()))
     }
 
-    /// The size of the folder on disk, in bytes.
-    pub(crate) fn bytes_on_disk(&self) -> u64 {
+    /// The size of the folder on disk, and that of the text index in it, in bytes.
+    pub(crate) fn bytes_on_disk(&self) -> (u64, u64) {
         let size = |dir: &Path| -> u64 {
             let entries = fs::read_dir(dir).into_iter().flatten().flatten();
             entries
@@ -202,7 +202,8 @@ impl IndexDir {
                 .map(|found| found.len())
                 .sum()
         };
-        [self.folder.clone(), self.folder.join(SYMBOLS), self.folder.join(SEGMENTS)].iter().map(|dir| size(dir)).sum()
+        let text = size(&self.folder.join(SEGMENTS));
+        (size(&self.folder) + size(&self.folder.join(SYMBOLS)) + text, text)
     }
 }
 

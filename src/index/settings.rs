@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::classify::SizeLimits;
 use codeyard_model::code::{ExplainLevel, FreshnessPolicy, Weights};
+use codeyard_model::limits::MAX_TEXT_INDEX_PERCENT;
 
 /// The settings of a project, from the configuration.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +13,8 @@ pub struct IndexSettings {
     pub threads: usize,
     /// The limits of file sizes.
     pub(crate) sizes: SizeLimits,
+    /// The largest text index, in percent of the bytes of the files.
+    pub text_percent: u64,
     /// The weights of the ranking formula.
     pub weights: Weights,
     /// The freshness policy of queries that don't name one.
@@ -28,6 +31,7 @@ impl IndexSettings {
         Self {
             threads: threads.max(1),
             sizes: SizeLimits { searched: max_searched_bytes, parsed: max_parsed_bytes.min(max_searched_bytes) },
+            text_percent: MAX_TEXT_INDEX_PERCENT,
             weights: Weights::default(),
             freshness: FreshnessPolicy::default(),
             explain: ExplainLevel::default(),

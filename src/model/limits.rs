@@ -70,6 +70,9 @@ pub const RETRY_AFTER_MS: u64 = 500;
 /// Default size limit of searched files, in bytes. Larger files aren't searched.
 pub const MAX_SEARCHED_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Default limit of the text index, in percent of the bytes of the files.
+pub const MAX_TEXT_INDEX_PERCENT: u64 = 100;
+
 /// Default size limit of parsed files, in bytes. Larger files are searched as text only.
 pub const MAX_PARSED_FILE_BYTES: u64 = 2 * 1024 * 1024;
 

@@ -164,8 +164,8 @@ pub struct Opened {
 
 /// The size of the index of a project in this health. Blocks.
 pub(super) fn size(project: &Project, health: &IndexHealth) -> IndexSize {
-    let (folder, bytes) = project.disk_usage();
-    IndexSize { files: health.files, symbols: health.symbols, folder, bytes }
+    let (folder, bytes, text_bytes) = project.disk_usage();
+    IndexSize { files: health.files, symbols: health.symbols, folder, bytes, text_bytes }
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ impl IndexPolicy {
             Ok(threads) => threads,
         };
         let mut settings = IndexSettings::new(threads, index.max_file_bytes, index.max_parsed_file_bytes);
+        settings.text_percent = index.max_text_index_percent;
         settings.git_dirs.clone_from(&index.git_dirs);
         settings.weights = config.ranking;
         settings.freshness = query.freshness_policy.policy();

@@ -101,6 +101,8 @@ pub struct IndexSize {
     pub folder: String,
     /// Bytes on disk of that folder.
     pub bytes: u64,
+    /// Those of its text index.
+    pub text_bytes: u64,
 }
 
 impl From<&ServerState> for ServerPhase {
@@ -196,7 +198,7 @@ impl StatusRegistry {
     }
 
     /// Files, symbols and bytes of the code indexes that are open.
-    pub fn indexes(&self) -> (u64, u64, u64) {
+    pub fn indexes(&self) -> (u64, u64, u64, u64) {
         let mut files = 0;
         let mut symbols = 0;
         let mut folders = BTreeMap::new();
@@ -204,10 +206,11 @@ impl StatusRegistry {
             for size in workspace.indexes.lock().values() {
                 files += size.files;
                 symbols += size.symbols;
-                folders.insert(size.folder.clone(), size.bytes);
+                folders.insert(size.folder.clone(), (size.bytes, size.text_bytes));
             }
         }
-        (files, symbols, folders.values().sum())
+        let bytes = folders.values().map(|(bytes, _)| bytes).sum();
+        (files, symbols, bytes, folders.values().map(|(_, text)| text).sum())
     }
 }
 

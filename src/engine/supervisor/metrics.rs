@@ -48,6 +48,8 @@ pub fn observe(
     let source = directory.clone();
     observers.observe(&known::INDEX_SIZE, move |sink| sink.record(source.status_registry().indexes().2, &[]));
     let source = directory.clone();
+    observers.observe(&known::INDEX_TEXT_SIZE, move |sink| sink.record(source.status_registry().indexes().3, &[]));
+    let source = directory.clone();
     observers.observe(&known::INDEX_QUEUE, move |sink| {
         // All workspaces share one queue.
         let waiting = source.all().first().map_or(0, |workspace| workspace.indexes.waiting());

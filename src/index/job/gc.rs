@@ -97,11 +97,11 @@ pub(crate) fn collect_garbage(
 ) -> Result<Option<GcReport>, JobError> {
     let Some(_lock) = index_dir.lock()? else { return Ok(None) };
     let mut store = index_dir.writer()?;
-    let bytes_before = index_dir.bytes_on_disk();
+    let bytes_before = index_dir.bytes_on_disk().0;
     let mut report = delete_unreferenced(index_dir, &mut store, is_unreachable)?;
     store.vacuum()?;
     index_dir.remove_unused_segments(&store)?;
-    report.bytes = bytes_before.saturating_sub(index_dir.bytes_on_disk());
+    report.bytes = bytes_before.saturating_sub(index_dir.bytes_on_disk().0);
     Ok(Some(report))
 }
 

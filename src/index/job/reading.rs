@@ -171,7 +171,10 @@ impl FileReader<'_> {
         let is_many = loose + self.changed_at.len() > MAX_LOOSE_CONTENTS;
         let file = format!("{first}.seg");
         let writer = is_many
-            .then(|| SegmentWriter::create(&run.index_dir.segment_path(&file), run.settings.threads))
+            .then(|| {
+                let path = run.index_dir.segment_path(&file);
+                SegmentWriter::create(&path, run.settings.threads, run.settings.text_percent)
+            })
             .transpose()?;
         let sizes = self.changed_at.iter().map(|at| match self.planned[*at].origin {
             FileOrigin::Disk(stamp) => stamp.size,

@@ -253,10 +253,11 @@ impl Project {
         self.failure.lock().clone()
     }
 
-    /// The name of the index's folder, and its size in bytes.
-    pub fn disk_usage(&self) -> (String, u64) {
+    /// The name of the index's folder, its size in bytes, and that of its text index.
+    pub fn disk_usage(&self) -> (String, u64, u64) {
         let name = self.index_dir.folder().file_name().unwrap_or_default();
-        (name.to_string_lossy().into_owned(), self.index_dir.bytes_on_disk())
+        let (bytes, text_bytes) = self.index_dir.bytes_on_disk();
+        (name.to_string_lossy().into_owned(), bytes, text_bytes)
     }
 
     /// The size of the index.
@@ -279,7 +280,7 @@ impl Project {
                 store.unsegmented().map_err(failed)?.len() as u64,
             ),
             segments: (segments.len() as u64, segments.iter().map(|row| row.bytes).sum()),
-            bytes: self.index_dir.bytes_on_disk(),
+            bytes: self.index_dir.bytes_on_disk().0,
         })
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: every content that satisfies the plan is in the result. The result may contain others.
 
 use super::dictionary::DictionaryEntry;
-use super::grams::{Gram, trigram};
+use super::grams::{Gram, UNINDEXED, trigram};
 use super::pattern_bytes::LongGram;
 use super::plan::GramPlan;
 use super::posting_lists::{PartRank, sort_and_dedup};
@@ -42,7 +42,12 @@ impl<'a> Evaluation<'a> {
     /// The ranks of the parts that may match, ascending; `None` means all.
     pub(super) fn candidates(mut self, plan: &GramPlan) -> io::Result<Option<Vec<PartRank>>> {
         let resolved = self.resolve(plan)?;
-        self.run(&resolved)
+        let Some(mut ranks) = self.run(&resolved)? else { return Ok(None) };
+        if let Some(unindexed) = self.find(UNINDEXED)? {
+            self.segment.list(&unindexed, &mut ranks)?;
+            sort_and_dedup(&mut ranks, self.segment.universe());
+        }
+        Ok(Some(ranks))
     }
 
     fn resolve(&mut self, plan: &GramPlan) -> io::Result<ResolvedPlan> {

@@ -6,8 +6,10 @@ use std::io;
 
 /// The first and the last bytes of a segment.
 pub(super) const MAGIC: [u8; 8] = *b"cytext\r\n";
-/// The format's version. A segment of another version isn't read.
+/// The format's version. A segment of a later version isn't read.
 pub(super) const VERSION: u32 = 2;
+/// The version of a segment with parts that aren't indexed. A reader that doesn't know them would miss their lines.
+const UNINDEXED_VERSION: u32 = 3;
 /// Bytes of the footer.
 pub(super) const FOOTER_BYTES: usize = 72;
 
@@ -30,6 +32,8 @@ pub(super) struct Footer {
     pub(super) grams: u32,
     /// The number of postings: pairs of a gram and a part that contains it.
     pub(super) pairs: u64,
+    /// Some parts aren't indexed.
+    pub(super) has_unindexed: bool,
 }
 
 impl Footer {
@@ -39,7 +43,8 @@ impl Footer {
         for value in [self.dictionary_at, self.table_at, self.contents_at, self.pairs] {
             bytes.extend(value.to_le_bytes());
         }
-        for value in [self.contents, self.table_checksum, self.contents_checksum, self.grams, self.parts, 0, VERSION] {
+        let version = if self.has_unindexed { UNINDEXED_VERSION } else { VERSION };
+        for value in [self.contents, self.table_checksum, self.contents_checksum, self.grams, self.parts, 0, version] {
             bytes.extend(value.to_le_bytes());
         }
         bytes.extend(checksum(&bytes).to_le_bytes());
@@ -60,7 +65,7 @@ impl Footer {
             return Err(incomplete());
         }
         let (footer, version) = Self::parse(&mut rest).ok_or_else(incomplete)?;
-        if version != VERSION {
+        if !(VERSION..=UNINDEXED_VERSION).contains(&version) {
             return Err(damaged("another version of codeyard wrote it"));
         }
         let end = file_length.checked_sub(FOOTER_BYTES as u64);
@@ -93,6 +98,7 @@ impl Footer {
             contents_checksum,
             grams,
             pairs,
+            has_unindexed: version == UNINDEXED_VERSION,
         };
         Some((footer, version))
     }

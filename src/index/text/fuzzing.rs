@@ -77,7 +77,7 @@ fn patterns_asked() -> Vec<Pattern> {
 /// Those of the file system.
 pub fn written<'t>(folder: &Path, texts: impl IntoIterator<Item = (ContentNo, &'t [u8])>) -> io::Result<Vec<u8>> {
     let path = folder.join("segment");
-    let writer = SegmentWriter::create(&path, 1)?;
+    let writer = SegmentWriter::create(&path, 1, u64::MAX)?;
     for (content, text) in texts {
         writer.add(content, text)?;
     }

@@ -22,6 +22,9 @@ const HASH_BITS: u32 = 22;
 /// The bits of a gram number.
 pub(super) const GRAM_BITS: u32 = HASH_BITS + LONG_GRAM_BYTES as u32 + 1;
 
+/// The number in place of the grams of a part that isn't indexed. No text has this gram, because a gram never crosses a line break.
+pub(super) const UNINDEXED: Gram = BREAK << 16 | BREAK << 8 | BREAK;
+
 /// Maps each byte to lower case, if it is an ASCII letter.
 pub(super) const FOLDED: [u8; 256] = {
     let mut table = [0; 256];

@@ -4,7 +4,7 @@ use super::checksum::checksum;
 use super::content_parts::CoveredContents;
 use super::dictionary::{DictionaryBuilder, DictionaryEntry};
 use super::footer::{Footer, MAGIC};
-use super::grams::Gram;
+use super::grams::{Gram, UNINDEXED};
 use super::posting_lists::{self, PartRank};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -40,6 +40,7 @@ pub(super) struct SegmentOutput {
     list: Vec<u8>,
     grams: u32,
     pairs: u64,
+    has_unindexed: bool,
 }
 
 /// `path` with `ending` appended to its name.
@@ -70,6 +71,7 @@ impl SegmentOutput {
             list: Vec::new(),
             grams: 0,
             pairs: 0,
+            has_unindexed: false,
         })
     }
 
@@ -90,7 +92,13 @@ impl SegmentOutput {
         self.dictionary.add(entry);
         self.grams += 1;
         self.pairs += ranks.len() as u64;
+        self.has_unindexed |= gram == UNINDEXED;
         Ok(())
+    }
+
+    /// The bytes of the lists and of the dictionary so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.at + self.dictionary.bytes.len() as u64
     }
 
     /// Writes the remaining sections and gives the file its name. When this returns, the segment is on disk.
@@ -108,6 +116,7 @@ impl SegmentOutput {
             contents_checksum: checksum(&self.contents),
             grams: self.grams,
             pairs: self.pairs,
+            has_unindexed: self.has_unindexed,
         };
         let footer_bytes = footer.to_bytes();
         let Some(mut file) = self.file.take() else { return Err(io::ErrorKind::Other.into()) };

@@ -31,7 +31,7 @@ fn entries(files: &[File]) -> Vec<ManifestEntry> {
 
 /// A segment of all files, where the content's number is the file's position.
 fn segment(files: &[File], path: &Path) -> Segment {
-    let writer = SegmentWriter::create(path, 1).unwrap();
+    let writer = SegmentWriter::create(path, 1, u64::MAX).unwrap();
     for (content, (_, bytes)) in (0..).zip(files) {
         writer.add(content, bytes).unwrap();
     }

@@ -136,6 +136,8 @@ instruments! {
     INDEX_SYMBOLS = "codeyard.index.symbols", Kind::UpDown, "{symbol}", [], "Symbols in the files of the open code indexes.";
     INDEX_SIZE = "codeyard.index.size", Kind::UpDown, "By", [],
         "Bytes on disk of the open code indexes, with all their branches, after the last job.";
+    INDEX_TEXT_SIZE = "codeyard.index.text.size", Kind::UpDown, "By", [],
+        "Bytes on disk of the text indexes among them. `index.max_text_index_percent` bounds them.";
     INDEX_JOB = "codeyard.index.job.duration", Kind::Histogram(JOB_BUCKETS), "s", [JOB_MODE, STATE],
         "Duration of jobs of the code index, by mode and status.";
     INDEX_QUEUE = "codeyard.index.queue.depth", Kind::UpDown, "{call}", [],

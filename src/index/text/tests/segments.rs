@@ -222,7 +222,7 @@ fn a_segment_of_another_format_is_not_read() {
     let footer = bytes.len() - footer::FOOTER_BYTES;
     // The checksum and the magic bytes follow the version.
     let version = bytes.len() - 16;
-    for number in [1_u32, 3] {
+    for number in [1_u32, 4] {
         bytes[version..version + 4].copy_from_slice(&number.to_le_bytes());
         let sum = checksum::checksum(&bytes[footer..version + 4]);
         bytes[version + 4..version + 8].copy_from_slice(&sum.to_le_bytes());
@@ -286,4 +286,61 @@ fn merged_segments_equal_rewritten_ones() {
     std::fs::remove_file(place("merged")).unwrap();
     assert!(merge(&[&one], &|_| true, &place("merged")).is_err());
     assert!(!place("merged").exists() && !place("merged.partial").exists());
+}
+
+/// Lines that no two of have a gram in common, as recorded bytes in text form.
+fn recorded(bytes: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let digit = |state: &mut u64| {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[(*state >> 58) as usize]
+    };
+    (0..bytes).map(|at| if at % 61 == 60 { b'\n' } else { digit(&mut state) }).collect()
+}
+
+#[test]
+fn a_segment_is_no_larger_than_its_texts_and_still_finds_every_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut texts: Vec<NumberedText> = (0..40).map(|number| (number, recorded(4_096, u64::from(number)))).collect();
+    let prose = "fn common_word(harbour: usize) -> usize { harbour + 1 }\n".repeat(200);
+    texts.extend((40..60).map(|number| (number, format!("{prose}needle {number}\n").into_bytes())));
+    let bytes: u64 = texts.iter().map(|(_, text)| text.len() as u64).sum();
+    let built = |name: &str, percent: u64, reversed: bool| {
+        let path = folder.path().join(name);
+        let writer = SegmentWriter::create(&path, 1, percent).unwrap();
+        let mut order: Vec<&NumberedText> = texts.iter().collect();
+        if reversed {
+            order.reverse();
+        }
+        order.into_iter().for_each(|(content, text)| writer.add(*content, text).unwrap());
+        let info = writer.finish().unwrap();
+        (info, Segment::open(&path).unwrap(), std::fs::read(&path).unwrap())
+    };
+    let (whole, unbounded, _) = built("whole", u64::MAX, false);
+    assert!(whole.bytes > bytes, "{} bytes of index for {bytes}", whole.bytes);
+    let (info, segment, written) = built("bounded", 100, false);
+    assert!(info.bytes <= bytes, "{} bytes of index for {bytes}", info.bytes);
+    assert_eq!(built("reversed", 100, true).2, written, "the order doesn't matter");
+    segment.verify().unwrap();
+    let contents = |segment: &Segment, text: &str| {
+        let pattern = Pattern::new(&query(text, "F")).unwrap();
+        match segment.candidates(pattern.plan()).unwrap() {
+            SegmentCandidates::All => panic!("all"),
+            SegmentCandidates::Some(spans) => spans.into_iter().map(|span| span.content).collect::<Vec<_>>(),
+        }
+    };
+    // What people write is still found without reading it all.
+    let found = contents(&segment, "needle 47");
+    assert!(found.contains(&47) && !found.contains(&46), "{found:?}");
+    for (content, text) in &texts[..40] {
+        let line = std::str::from_utf8(&text[61..81]).unwrap();
+        assert_eq!(contents(&unbounded, line), [*content]);
+        assert!(contents(&segment, line).contains(content), "{line}");
+    }
+    // Merging keeps what isn't indexed.
+    let path = folder.path().join("merged");
+    merge(&[&segment], &|content| content != 3, &path).unwrap();
+    let merged = Segment::open(&path).unwrap();
+    let line = std::str::from_utf8(&texts[7].1[61..81]).unwrap();
+    assert!(contents(&merged, line).contains(&7) && !contents(&merged, line).contains(&3));
 }

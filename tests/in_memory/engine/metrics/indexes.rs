@@ -9,6 +9,7 @@ use crate::engine::harness::*;
 const FILES: &str = "codeyard_index_files";
 const SYMBOLS: &str = "codeyard_index_symbols";
 const SIZE: &str = "codeyard_index_size_bytes";
+const TEXT_SIZE: &str = "codeyard_index_text_size_bytes";
 const JOBS: &str = "codeyard_index_job_duration_seconds_count";
 const QUEUE: &str = "codeyard_index_queue_depth";
 const ANSWERS: &str = "codeyard_index_answers_total";
@@ -33,6 +34,8 @@ fn index_jobs_and_answers_update_index_metrics() {
         let read = measured.read();
         assert_eq!((read.sum(FILES, &[]), read.sum(SYMBOLS, &[])), (2.0, 2.0));
         assert!(read.sum(SIZE, &[]) > 4_096.0);
+        // So few files are in no segment.
+        assert_eq!(read.sum(TEXT_SIZE, &[]), 0.0);
         assert_eq!(read.sum(JOBS, &job("full", "published")), 1.0);
         assert!(read.sum(ANSWERS, &[("codeyard_index_freshness", "fresh")]) >= 1.0);
         // Change a file.
