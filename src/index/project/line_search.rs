@@ -18,6 +18,7 @@ use crate::language::Language;
 use crate::manifest::{FileClass, ManifestEntry};
 use crate::scan;
 use crate::store::{FileOrigin, LIVE, StoreError};
+use crate::text::line_ends;
 use crate::text::{
     CandidateSet, ContentSource, FileReadOutcome, LineMatch, Pattern, SearchOptions, SearchedFile, TextMatches,
     TextQuery, UnreadReason, search,
@@ -140,6 +141,10 @@ impl Project {
         view: &ManifestView,
     ) -> ResultRows {
         let total = usize::try_from(found.total).unwrap_or(usize::MAX);
+        let mut otherwise: Vec<usize> =
+            found.lines.iter().filter(|line| line.is_numbered_otherwise).map(|line| line.entry).collect();
+        otherwise.dedup();
+        metadata.warnings.extend(line_ends::warning(otherwise.into_iter().map(|at| &*files[at].entry.path)));
         let row = |line: LineMatch| self.line_row(files[line.entry].entry, line, query);
         let rows: Vec<ResultRow> = found.lines.into_iter().map(row).collect();
         let end = query.offset.saturating_add(rows.len());

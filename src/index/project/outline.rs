@@ -1,6 +1,7 @@
 //! File outlines: the symbols of a file as a tree.
 
 use super::refusals::no_index;
+use super::source_reader::SourceReader;
 use super::symbol_search::refuse_store_error;
 use super::{Project, QueryContext};
 use crate::classify::Provenance;
@@ -32,6 +33,12 @@ impl Project {
         } else if entry.language.is_some() && entry.size > self.settings().sizes.parsed {
             metadata.warnings.push("This file is too large to parse; it is searched as text only.".to_owned());
             metadata.completeness = Completeness::Partial;
+        }
+        let hash = context.store.as_ref().map(|store| store.hash_of(entry.content)).transpose();
+        if let Some(hash) = hash.map_err(|error| refuse_store_error(&error, &context))?.flatten() {
+            let mut sources = SourceReader::new(self);
+            sources.is_unchanged(view, &entry, &hash);
+            metadata.warnings.extend(sources.warnings());
         }
         Ok(Outline {
             path: entry.path.to_string(),

@@ -13,7 +13,7 @@ use super::{Project, QueryContext};
 use crate::facts::{Facts, ReferenceRole, Symbol};
 use crate::handles::{line_result_id, result_id, stable_id, stable_key, symbol_id};
 use crate::language::Language;
-use crate::limits::{MAX_CACHED_FACTS, MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES, MAX_RELATED};
+use crate::limits::{MAX_CACHED_FACTS, MAX_RELATED};
 use crate::manifest::{ContentNo, ManifestEntry};
 use crate::ranked::{RankedHit, RankedQuery};
 use crate::store::{LazyFacts, StoreError};
@@ -95,7 +95,8 @@ impl<'r> RowBuilder<'r> {
         let (facts, at) = self.facts(entry, ordinal)?;
         let symbol = facts.symbols.get(at).ok_or(StoreError::Damaged)?;
         let hash = self.context.store.as_ref().map(|store| store.hash_of(entry.content)).transpose()?.flatten();
-        let id = symbol_id(&hash.ok_or(StoreError::Damaged)?, ordinal, &entry.path);
+        let hash = hash.ok_or(StoreError::Damaged)?;
+        let id = symbol_id(&hash, ordinal, &entry.path);
         let stable = entry.language.map(|language| {
             let key = stable_key(language, &facts, at);
             let by_stable_key = self.by_stable_key.entry(key).or_insert_with(|| self.view.ranked.stable(key));
@@ -124,7 +125,7 @@ impl<'r> RowBuilder<'r> {
             row.visibility = Some(symbol.visibility);
         }
         if self.detail == DetailLevel::Context {
-            row.body_preview = self.preview(entry, symbol);
+            row.body_preview = self.sources.preview(self.view, entry, &hash, symbol.line_start, symbol.line_end);
             row.parent = symbol
                 .parent
                 .and_then(|parent| facts.symbols.get(parent as usize))
@@ -168,7 +169,7 @@ impl<'r> RowBuilder<'r> {
     }
 
     fn file(&mut self, entry: &ManifestEntry) -> Result<ResultRow, StoreError> {
-        let lines = self.sources.lines(self.view, entry).map_or(1, |lines| lines.len().max(1));
+        let lines = self.sources.line_count(self.view, entry).map_or(1, |lines| lines.max(1));
         let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
         let mut row = ResultRow {
             result_type: ResultType::File,
@@ -184,15 +185,14 @@ impl<'r> RowBuilder<'r> {
             row.language = entry.language.map(crate::Language::name);
         }
         if self.detail == DetailLevel::Context {
-            row.body_preview =
-                self.sources.preview(self.view, entry, 1, row.line_end, MAX_PREVIEW_LINES, MAX_PREVIEW_BYTES);
+            row.body_preview = self.sources.beginning(self.view, entry);
         }
         Ok(row)
     }
 
-    fn preview(&mut self, entry: &ManifestEntry, symbol: &Symbol) -> Option<String> {
-        let from = symbol.line_start;
-        self.sources.preview(self.view, entry, from, symbol.line_end, MAX_PREVIEW_LINES, MAX_PREVIEW_BYTES)
+    /// What there is to know about the lines of the files that were read.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.sources.warnings()
     }
 
     /// The symbols that a symbol refers to: first those of the same file, then those with a unique definition in the

@@ -252,6 +252,8 @@ impl Project {
             row.folded_tests = folded.map(|(_, tests)| tests.clone());
             rows.push(row);
         }
+        metadata.warnings.extend(builder.warnings());
+        metadata.warnings.sort();
         let level = shape.explain.unwrap_or(self.settings().explain);
         if level != ExplainLevel::Off {
             metadata.reasons = Some((level, found.hits.iter().map(|hit| hit.reasons).collect()));

@@ -6,6 +6,7 @@ use super::candidate_set::FilePiece;
 use super::content_parts::line_from;
 use super::decode::{decode, is_binary, is_stored_verbatim};
 use super::line_display;
+use super::line_ends::has_other_line_ends;
 use super::pattern::Pattern;
 use super::search::{ContentSource, FileReadOutcome, LineMatch, SearchedFile, UnreadReason};
 use crate::ManifestEntry;
@@ -107,8 +108,11 @@ impl<'a> SearchWorker<'a> {
         let searcher = if take > 0 { &mut self.numbering } else { &mut self.counting };
         searcher.search_slice(&self.matcher, &text, &mut collector).map_err(|_| UnreadReason::Unreadable)?;
         let count = count_in_text(collector.count, &text)?;
-        let lines =
-            collector.lines.iter().map(|line| line_display::display_line(&self.matcher, &text, at, *line, context));
+        let is_numbered_otherwise = !collector.lines.is_empty() && has_other_line_ends(&text);
+        let lines = collector.lines.iter().map(|line| {
+            let shown = line_display::display_line(&self.matcher, &text, at, *line, context);
+            LineMatch { is_numbered_otherwise, ..shown }
+        });
         Ok(FileMatches { count, lines: lines.collect() })
     }
 

@@ -23,6 +23,7 @@ mod footer;
 pub mod fuzzing;
 mod grams;
 mod line_display;
+pub(crate) mod line_ends;
 mod line_pattern;
 mod merge;
 mod output;

@@ -66,6 +66,8 @@ pub(crate) struct LineMatch {
     pub before: Vec<String>,
     /// The lines after it.
     pub after: Vec<String>,
+    /// Lines of its file may have other numbers elsewhere ([`super::line_ends`]).
+    pub is_numbered_otherwise: bool,
 }
 
 /// The result of a search.
