@@ -23,10 +23,12 @@ pub(crate) enum Reply {
     TooLarge,
     /// It can't be read. Text: why.
     Failed,
+    /// It exists, and an object that it needs doesn't.
+    Incomplete,
 }
 
 const REQUESTS: [Request; 3] = [Request::Resolve, Request::Files, Request::Blob];
-const REPLIES: [Reply; 4] = [Reply::Done, Reply::Missing, Reply::TooLarge, Reply::Failed];
+const REPLIES: [Reply; 5] = [Reply::Done, Reply::Missing, Reply::TooLarge, Reply::Failed, Reply::Incomplete];
 
 pub(crate) fn write(to: &mut impl Write, kind: u8, bytes: &[u8]) -> io::Result<()> {
     let mut head = [kind, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -103,7 +105,7 @@ mod tests {
         // A length that nothing follows allocates nothing.
         let huge = [[0].as_slice(), &u64::MAX.to_be_bytes()].concat();
         assert!(read(&mut &huge[..], u64::MAX, &mut bytes).is_err());
-        assert!(Request::of(9).is_none() && Reply::of(4).is_none());
+        assert!(Request::of(9).is_none() && Reply::of(5).is_none());
         assert!(REQUESTS.iter().enumerate().all(|(at, request)| usize::from(request.byte()) == at));
         assert!(REPLIES.iter().enumerate().all(|(at, reply)| usize::from(reply.byte()) == at));
     }

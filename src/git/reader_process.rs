@@ -4,7 +4,7 @@
 //! them leads anywhere else, and bounds its memory. A file that blocks, a tree that expands without end or an object that is made to
 //! exhaust the memory ends this process at most. It writes nothing and runs nothing.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use gix::objs::TreeRefIter;
 
 use crate::limits::{MAX_COMMIT_FILES, MAX_REQUEST_BYTES, MAX_TREE_PATH_BYTES, READER_IDLE_MS, READER_REQUEST_MS};
 use crate::protocol::{self, Reply, Request};
+use codeyard_base::digest::sha256;
 use codeyard_process::confined::{self, Confinement, RequestTimer};
 
 /// Writable memory of one reader process, in bytes.
@@ -101,6 +102,11 @@ impl Refusal {
         Self(Reply::Missing, Vec::new())
     }
 
+    /// What has been found needs an object that doesn't exist.
+    fn incomplete(self) -> Self {
+        if self.0 == Reply::Missing { Self(Reply::Incomplete, Vec::new()) } else { self }
+    }
+
     fn too_large(size: u64) -> Self {
         Self(Reply::TooLarge, size.to_be_bytes().to_vec())
     }
@@ -108,23 +114,38 @@ impl Refusal {
 
 type Answer = Result<Vec<u8>, Refusal>;
 
-struct Repository(gix::Repository);
+struct Repository {
+    git: gix::Repository,
+    git_dir: PathBuf,
+    /// The objects that `git replace` replaces, and by which.
+    replaced: BTreeMap<ObjectId, ObjectId>,
+}
+
+/// Before the name of a replaced object in the name of a reference.
+const REPLACE_REFS: &str = "refs/replace/";
+/// Between a commit and the mark of the replaced objects.
+const BEFORE_REPLACED: char = '+';
 
 impl Repository {
     fn open(git_dir: &Path) -> Result<Self, Refusal> {
         let options = gix::open::Options::isolated().open_path_as_is(true);
         let repository = gix::ThreadSafeRepository::open_opts(git_dir, options).map_err(Refusal::failed)?;
-        let mut repository = repository.to_thread_local();
-        repository.object_cache_size_if_unset(OBJECT_CACHE_BYTES);
-        Ok(Self(repository))
+        let mut git = repository.to_thread_local();
+        git.object_cache_size_if_unset(OBJECT_CACHE_BYTES);
+        let replaced = replaced(&git)?;
+        Ok(Self { git, git_dir: git_dir.to_owned(), replaced })
     }
 
     fn answer(&mut self, request: Request, bytes: &[u8]) -> Answer {
+        // The library reads the replaced objects when it opens the repository.
+        if request != Request::Blob && replaced(&self.git)? != self.replaced {
+            *self = Self::open(&self.git_dir)?;
+        }
         match request {
             Request::Resolve => self.resolve(text(bytes)?),
             Request::Files => {
                 let (commit, prefix) = text(bytes)?.split_once('\n').ok_or_else(Refusal::missing)?;
-                self.files(commit, prefix)
+                self.files(commit, prefix).map_err(Refusal::incomplete)
             }
             Request::Blob => {
                 let (id, most) = bytes.split_at_checked(bytes.len().saturating_sub(8)).ok_or_else(Refusal::missing)?;
@@ -137,11 +158,13 @@ impl Repository {
     /// A branch takes precedence over a tag of the same name.
     fn resolve(&self, reference: &str) -> Answer {
         let full = format!("refs/heads/{reference}");
-        let parsed = self.0.rev_parse_single(full.as_str()).or_else(|_| self.0.rev_parse_single(reference));
+        let parsed = self.git.rev_parse_single(full.as_str()).or_else(|_| self.git.rev_parse_single(reference));
         let mut id = parsed.map_err(|_| Refusal::missing())?.detach();
+        // The whole name of an object need not exist, but what another name leads to should.
+        let is_name = ObjectId::from_hex(reference.as_bytes()).is_err();
         for _ in 0..MAX_TAG_DEPTH {
-            match self.header(id)?.0 {
-                Kind::Commit => return Ok(id.to_string().into_bytes()),
+            match self.header(id).map_err(|refusal| if is_name { refusal.incomplete() } else { refusal })?.0 {
+                Kind::Commit => return Ok(self.marked(id).into_bytes()),
                 Kind::Tag => {
                     let tag = self.object(id, Kind::Tag, MAX_TREE_OBJECT_BYTES)?;
                     let tag = gix::objs::TagRef::from_bytes(&tag, id.kind()).map_err(Refusal::failed)?;
@@ -153,9 +176,22 @@ impl Repository {
         Err(Refusal::missing())
     }
 
+    /// A commit in hexadecimal digits, followed by a mark of the replaced objects if there are any.
+    fn marked(&self, commit: ObjectId) -> String {
+        if self.replaced.is_empty() {
+            return commit.to_string();
+        }
+        let mut all = Vec::new();
+        for (object, by) in &self.replaced {
+            all.extend([object.as_bytes(), by.as_bytes()].concat());
+        }
+        let mark: String = sha256(&all)[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{commit}{BEFORE_REPLACED}replaced-{mark}")
+    }
+
     /// The kind and size of an object.
     fn header(&self, id: ObjectId) -> Result<(Kind, u64), Refusal> {
-        match self.0.try_find_header(id).map_err(Refusal::failed)? {
+        match self.git.try_find_header(id).map_err(Refusal::failed)? {
             Some(header) => Ok((header.kind(), header.size())),
             None => Err(Refusal::missing()),
         }
@@ -166,13 +202,14 @@ impl Repository {
         match self.header(id)? {
             (_, size) if size > most => Err(Refusal::too_large(size)),
             (found, _) if found != kind => Err(Refusal::missing()),
-            _ => Ok(self.0.find_object(id).map_err(Refusal::failed)?.detach().data),
+            _ => Ok(self.git.find_object(id).map_err(Refusal::failed)?.detach().data),
         }
     }
 
     /// The regular files below `prefix`, sorted by path: for each the length of its path, 4 bytes, the path, and the blob's id, 20 bytes.
     /// Symbolic links and submodules aren't listed, as in working trees.
     fn files(&self, commit: &str, prefix: &str) -> Answer {
+        let commit = commit.split(BEFORE_REPLACED).next().unwrap_or_default();
         let id = ObjectId::from_hex(commit.as_bytes()).map_err(|_| Refusal::missing())?;
         let commit = self.object(id, Kind::Commit, MAX_TREE_OBJECT_BYTES)?;
         let tree = gix::objs::CommitRefIter::from_bytes(&commit, id.kind()).tree_id().map_err(Refusal::failed)?;
@@ -225,7 +262,9 @@ impl TreeWalk<'_> {
                         self.files += 1;
                         self.out.extend(u32::try_from(below.len()).unwrap_or(u32::MAX).to_be_bytes());
                         self.out.extend(below.as_bytes());
-                        self.out.extend(entry.oid.as_bytes());
+                        // The name of the bytes that are read, so that it always means the same ones.
+                        let id = entry.oid.to_owned();
+                        self.out.extend(self.repository.replaced.get(&id).unwrap_or(&id).as_bytes());
                     }
                 }
                 EntryKind::Link | EntryKind::Commit => {}
@@ -235,6 +274,22 @@ impl TreeWalk<'_> {
         above.remove(&id);
         Ok(())
     }
+}
+
+/// The objects that are replaced, and by which.
+fn replaced(git: &gix::Repository) -> Result<BTreeMap<ObjectId, ObjectId>, Refusal> {
+    let mut replaced = BTreeMap::new();
+    if git.objects.ignore_replacements {
+        return Ok(replaced);
+    }
+    let references = git.references().map_err(Refusal::failed)?;
+    for reference in references.prefixed(REPLACE_REFS).map_err(Refusal::failed)?.flatten() {
+        let name = reference.name().as_bstr();
+        let object = name.strip_prefix(REPLACE_REFS.as_bytes()).and_then(|id| ObjectId::from_hex(id).ok());
+        let by = reference.target().try_id().map(ToOwned::to_owned);
+        replaced.extend(object.zip(by));
+    }
+    Ok(replaced)
 }
 
 fn text(bytes: &[u8]) -> Result<&str, Refusal> {

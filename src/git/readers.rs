@@ -34,9 +34,26 @@ pub enum GitError {
     /// It has more files, folders or bytes than are read.
     #[error("it has more files or larger objects than codeyard reads")]
     TooLarge,
-    /// The repository borrows objects from a directory outside of the root that isn't allowed.
-    #[error("it borrows objects from a folder outside of the root; allow that folder with [index] git_dirs")]
+    /// The repository keeps objects or references in a directory outside of the root that isn't allowed.
+    #[error(
+        "the repository keeps objects or references in a folder outside of the root; allow that folder with [index] git_dirs"
+    )]
     Outside,
+    /// A name leads to an object that isn't there.
+    #[error(
+        "objects of it are missing, as in a partial clone; fetch them with `git archive REF > /dev/null`, or check the repository with `git fsck`"
+    )]
+    Incomplete,
+    /// References are in a format that isn't read.
+    #[error(
+        "the repository keeps references in the format reftable, which codeyard doesn't read; convert them with `git refs migrate --ref-format=files`"
+    )]
+    Reftable,
+    /// Objects are in a format that isn't read.
+    #[error(
+        "the repository has the object format SHA-256, which codeyard doesn't read; leave `ref` out to use the working tree"
+    )]
+    Sha256,
     #[error("the repository could not be read ({0}); check it with `git fsck`")]
     Unreadable(String),
     /// The process that reads it ended, took too long or needed too much memory. It says nothing about the repository.
@@ -135,6 +152,7 @@ impl Readers {
         match reply {
             Reply::Done => Ok(()),
             Reply::Missing => Err(GitError::Missing),
+            Reply::Incomplete => Err(GitError::Incomplete),
             Reply::TooLarge => Err(GitError::TooLarge),
             Reply::Failed => Err(GitError::Unreadable(String::from_utf8_lossy(bytes).into_owned())),
         }

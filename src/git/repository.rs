@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeyard_files::git_layout::{GitLayout, NoRepository, top_of};
+use codeyard_files::git_layout::{GitLayout, NoRepository, ObjectFormat, top_of};
 
 use crate::head::{self, RepositoryHead};
 use crate::limits::{MAX_REQUEST_BYTES, MAX_TREE_PATH_BYTES};
@@ -18,7 +18,7 @@ use crate::readers::{GitError, Readers};
 #[derive(Debug, Clone)]
 pub struct GitRepository {
     layout: Arc<GitLayout>,
-    /// The inode of `.git`, which identifies the repository if another one replaces it at the same path.
+    /// The inode of `.git` or of the bare repository, which identifies it if another one replaces it at the same path.
     inode: u64,
     readers: Arc<Readers>,
     /// The root's path relative to the top, followed by `/`; empty at the top.
@@ -42,7 +42,7 @@ impl GitRepository {
     pub fn containing(root: &Path, allowed: &[PathBuf]) -> Result<Self, NoRepository> {
         let allowed: Vec<PathBuf> = allowed.iter().filter_map(|dir| dir.canonicalize().ok()).collect();
         let layout = GitLayout::of_root(root, &allowed)?;
-        let inode = inode(&layout.top).ok_or(NoRepository::Missing)?;
+        let inode = inode(&layout.top, layout.is_bare).ok_or(NoRepository::Missing)?;
         let below = root.strip_prefix(&layout.top).ok().and_then(Path::to_str).ok_or(NoRepository::Invalid)?;
         let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
         let mut dirs = vec![layout.git_dir.clone(), layout.common_dir.clone(), root.to_owned()];
@@ -52,7 +52,14 @@ impl GitRepository {
 
     /// Whether the repository that contains `root` is still this one.
     pub fn is_still_at(&self, root: &Path) -> bool {
-        top_of(root).and_then(inode) == Some(self.inode)
+        let is_bare = self.layout.is_bare;
+        let top = if is_bare { Some(root).filter(|root| top_of(root).is_none()) } else { top_of(root) };
+        top.and_then(|top| inode(top, is_bare)) == Some(self.inode)
+    }
+
+    /// Whether the root is a bare repository, which has no working tree.
+    pub fn is_bare(&self) -> bool {
+        self.layout.is_bare
     }
 
     /// The git folder that all working trees of the repository share.
@@ -71,7 +78,8 @@ impl GitRepository {
     }
 
     /// Resolves a branch, a tag, an abbreviated commit or an expression such as `main~3` to a commit in hexadecimal digits. A branch
-    /// takes precedence over a tag of the same name.
+    /// takes precedence over a tag of the same name. While `git replace` replaces objects, a mark of these follows, because the commit has
+    /// other files with others.
     ///
     /// # Errors
     /// There is no such commit, or the repository can't be read.
@@ -105,6 +113,12 @@ impl GitRepository {
         if self.layout.borrows_outside {
             return Err(GitError::Outside);
         }
+        if self.layout.object_format == ObjectFormat::Sha256 {
+            return Err(GitError::Sha256);
+        }
+        if self.layout.has_reftable {
+            return Err(GitError::Reftable);
+        }
         self.readers.ask(request, body, max_bytes, into)
     }
 }
@@ -125,9 +139,11 @@ fn parse_listing(mut rest: &[u8]) -> Option<Vec<TreeFile>> {
     Some(files)
 }
 
-fn inode(top: &Path) -> Option<u64> {
+/// The inode of the entry `.git` in the top directory, or of a bare repository.
+fn inode(top: &Path, is_bare: bool) -> Option<u64> {
     use std::os::unix::fs::MetadataExt;
-    top.join(".git").symlink_metadata().ok().map(|found| found.ino())
+    let path = if is_bare { top.to_owned() } else { top.join(".git") };
+    path.symlink_metadata().ok().map(|found| found.ino())
 }
 
 /// The result of reading a blob.
@@ -158,7 +174,12 @@ impl BlobReader {
                 match error {
                     GitError::TooLarge => BlobRead::TooLarge(size),
                     GitError::ReaderEnded(how) => BlobRead::ReaderEnded(how),
-                    GitError::Missing | GitError::Outside | GitError::Unreadable(_) => BlobRead::Failed,
+                    GitError::Missing
+                    | GitError::Incomplete
+                    | GitError::Outside
+                    | GitError::Reftable
+                    | GitError::Sha256
+                    | GitError::Unreadable(_) => BlobRead::Failed,
                 }
             }
         }

@@ -75,6 +75,11 @@ pub enum JobError {
     /// The commit that a reference names can't be read.
     #[error("'{0}' can't be indexed: {1}")]
     UnreadableRef(String, GitError),
+    /// The working tree was requested, and the root is a bare repository.
+    #[error(
+        "this root is a bare git repository, which has no working tree; index a branch with `codeyard index --ref BRANCH` or `ref`"
+    )]
+    Bare,
     /// The root doesn't exist or can't be read.
     #[error("the root does not exist or is not readable; check its path and permissions")]
     NoRoot,
@@ -332,6 +337,9 @@ impl JobRun<'_> {
         }
         if !self.spec.root.is_dir() {
             return Err(JobError::NoRoot);
+        }
+        if self.git.as_ref().is_ok_and(GitRepository::is_bare) {
+            return Err(JobError::Bare);
         }
         let commit = self.git.as_ref().ok().and_then(|git| git.head().commit);
         let of = |found: WalkedFile| PlannedFile { path: found.path, origin: FileOrigin::Disk(found.stamp) };

@@ -37,14 +37,16 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use self::manifest_view::ManifestView;
-use self::refusals::{damaged, not_indexed, refusal_of_open_error, written_by_other_version};
+use self::refusals::{
+    damaged, has_moved, no_working_tree, not_indexed, refusal_of_open_error, root_is_gone, written_by_other_version,
+};
 use self::unindexed_changes::UnindexedChanges;
 use super::extract::EXTRACTOR_VERSION;
-use super::index_dir::{IndexDir, IndexOpenError, PooledStore};
+use super::index_dir::{IndexDir, PooledStore};
 use super::job::{JobError, JobProgress};
 use super::settings::IndexSettings;
 use super::stop_signal::StopSignal;
-use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
+use super::store::{LIVE, ManifestKey, StoreError};
 use codeyard_base::digest::sha256hex;
 use codeyard_git::{GitRepository, NoRepository, RepositoryHead};
 use codeyard_model::code::{
@@ -91,9 +93,6 @@ struct QueryContext {
     store: Option<PooledStore>,
     metadata: AnswerMetadata,
 }
-
-/// A published manifest, with the connection that sees it, and its view if it was asked for.
-type FoundManifest = (PooledStore, ManifestHead, Option<Arc<ManifestView>>);
 
 impl Project {
     /// The project of `root`, a canonical path, in the folder of all indexes. Reads nothing.
@@ -163,6 +162,12 @@ impl Project {
     /// Whether the working tree may have changed since the last job.
     pub fn is_stale(&self) -> bool {
         !self.unindexed_changes.is_clean()
+    }
+
+    /// Whether a branch, tag or commit is indexed, and names another commit now.
+    pub fn is_behind(&self, reference: &str) -> bool {
+        let context = self.context(Some(reference), Some(FreshnessPolicy::BestEffort), false);
+        context.is_ok_and(|context| context.metadata.freshness != Freshness::Fresh)
     }
 
     /// Whether there is an index of this repository.
@@ -248,6 +253,9 @@ impl Project {
         }
         let is_busy = self.active_job().is_some();
         let is_live = reference.is_none_or(|reference| reference == LIVE);
+        if is_live && git.as_ref().is_ok_and(GitRepository::is_bare) {
+            return Err(Box::new(no_working_tree().with_metadata(metadata)));
+        }
         let found = self
             .find_view(reference, git.as_ref().ok(), needs_view)
             .map_err(|error| Box::new(refusal_of_open_error(&error).with_metadata(metadata.clone())))?;
@@ -279,6 +287,12 @@ impl Project {
             (false, true) => Freshness::Syncing,
             (false, false) => Freshness::Stale,
         };
+        if is_live && self.root.read_dir().is_err() {
+            (metadata.completeness, metadata.freshness) = (Completeness::Partial, Freshness::Stale);
+            metadata.warnings.push(root_is_gone(&self.root));
+        } else if let Some(requested) = requested.filter(|_| !is_fresh) {
+            metadata.warnings.push(has_moved(requested));
+        }
         let context = QueryContext { view, store: Some(store), metadata };
         self.check_freshness(context, manifest.commit, current, policy, requested)
     }
@@ -315,81 +329,5 @@ impl Project {
             refusal = refusal.with("current_head", commit);
         }
         Err(Box::new(refusal.with_metadata(context.metadata)))
-    }
-
-    /// The published manifest of a reference; for a branch, tag or commit, the one of this root's files.
-    fn find_manifest(
-        &self,
-        reference: Option<&str>,
-        git: Option<&GitRepository>,
-    ) -> Result<Option<(PooledStore, ManifestHead)>, StoreError> {
-        let Some(key) = ManifestKey::of(&self.root, reference, git).filter(|_| self.index_dir.exists()) else {
-            return Ok(None);
-        };
-        let store = self.index_dir.reader()?;
-        // What a job deletes from now on stays visible to this query.
-        store.begin_read()?;
-        let mut found = store.manifest(&key)?;
-        if found.is_none() && key.reference != LIVE {
-            let commit = git.and_then(|git| git.resolve(&key.reference).ok());
-            found = commit.map(|commit| store.manifest_of_commit(&key.place, &commit)).transpose()?.flatten();
-        }
-        Ok(found.map(|head| (store, head)))
-    }
-
-    /// The manifest that [`Self::find_manifest`] returns, with its view if `needs_view` is set.
-    fn find_view(
-        &self,
-        reference: Option<&str>,
-        git: Option<&GitRepository>,
-        needs_view: bool,
-    ) -> Result<Option<FoundManifest>, IndexOpenError> {
-        let mut before = None;
-        loop {
-            let Some((store, head)) = self.find_manifest(reference, git)? else { return Ok(None) };
-            if !needs_view {
-                return Ok(Some((store, head, None)));
-            }
-            let stamp = store.stamp()?;
-            match self.view(&store, head.clone()) {
-                Ok(view) => return Ok(Some((store, head, Some(view)))),
-                // Another process may have replaced files while they were opened. Repeats the attempt if the index has
-                // changed.
-                Err(_) if before.replace(stamp) != Some(stamp) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn view(&self, store: &PooledStore, head: ManifestHead) -> Result<Arc<ManifestView>, IndexOpenError> {
-        let stamp = store.stamp()?;
-        let key = head.key.clone();
-        if let Some(view) = self.views.lock().get(&key)
-            && view.stamp == stamp
-        {
-            return Ok(view.clone());
-        }
-        // Several threads may load it at once, with the same result.
-        let view = Arc::new(ManifestView::load(&self.index_dir, store, head, stamp)?);
-        // Closes files, which isn't done under the lock.
-        let _replaced = self.views.lock().push(key, view.clone());
-        Ok(view)
-    }
-
-    /// Drops the views. Their files are closed without the lock.
-    fn forget_views(&self) {
-        let views: Vec<_> = {
-            let mut views = self.views.lock();
-            std::iter::from_fn(|| views.pop_lru()).collect()
-        };
-        drop(views);
-    }
-
-    /// Loads the view of the working tree.
-    ///
-    /// # Errors
-    /// The index can't be read.
-    pub fn prewarm(&self) -> Result<(), String> {
-        self.find_view(None, None, true).map(drop).map_err(|error| error.to_string())
     }
 }

@@ -1,5 +1,7 @@
 //! Refusals of a query whose index is missing, unreachable, damaged or written by another version.
 
+use std::path::Path;
+
 use codeyard_git::{GitError, GitRepository, NoRepository};
 use codeyard_model::code::{AnswerMetadata, CodeError, CodeRefusal, IndexingStatus, SchemaStatus};
 use codeyard_model::limits::RETRY_AFTER_MS;
@@ -68,6 +70,28 @@ pub(super) fn not_indexed(reference: &str, git: Result<&GitRepository, NoReposit
         ),
     };
     CodeRefusal::new(CodeError::RefNotIndexed, message).with("ref", reference)
+}
+
+/// The refusal of a query about the working tree of a bare repository.
+pub(super) fn no_working_tree() -> CodeRefusal {
+    let message = "This root is a bare git repository, which has no working tree. Name a branch with ref, and index it with index_repo and this ref.";
+    CodeRefusal::new(CodeError::IndexNotReady, message)
+}
+
+/// The warning that a root can't be read.
+pub(super) fn root_is_gone(root: &Path) -> String {
+    let root = root.display();
+    format!(
+        "The root {root} does not exist or can't be read now, so no file in it was searched. Serve a folder that exists, or restore it."
+    )
+}
+
+/// The warning that a branch has moved since it was indexed.
+pub(super) fn has_moved(reference: &str) -> String {
+    format!(
+        "'{reference}' has moved since it was indexed; these are the results of the indexed commit. Call sync_repo with this ref, or run \
+         `codeyard index --ref {reference}`."
+    )
 }
 
 /// What to do where nothing is indexed: wait for the first index, or request it.

@@ -2,6 +2,7 @@
 
 mod blob_paths;
 mod failed_reads;
+mod git_forms;
 mod imports;
 mod interrupted_gc;
 mod machine_written;
@@ -9,6 +10,7 @@ mod navigator;
 mod qualified_names;
 mod shared_repositories;
 mod user_queries;
+mod working_tree;
 
 use std::fs;
 use std::path::{Path, PathBuf};
