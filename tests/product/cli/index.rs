@@ -116,6 +116,33 @@ fn search_builds_the_index_itself() {
 }
 
 #[test]
+fn a_search_of_a_branch_that_has_moved_updates_its_index_or_says_so() {
+    let sandbox = sandbox();
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        codeyard_process::git::run_git(&sandbox.path("repo"), &[&identity[..], arguments].concat()).unwrap()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "one"]);
+    sandbox.run(&["index", "--ref", "main"]).code(0);
+    fs::write(sandbox.path("repo/new.rs"), "fn launch_ship() {}\n").unwrap();
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "two"]);
+    let kept = sandbox.run(&["search", "-m", "text", "launch_ship", "--ref", "main", "--no-sync"]).code(1);
+    kept.says(&["'main' has moved", "codeyard index --ref main"]);
+    let found = sandbox.run(&["search", "-m", "text", "launch_ship", "--ref", "main"]).code(0).stdout;
+    assert_eq!(found, "new.rs:1:fn launch_ship() {}\n");
+    fs::write(sandbox.path("repo/new.rs"), "fn land_ship() {}\n").unwrap();
+    git(&["commit", "-q", "-a", "-m", "three"]);
+    let outline = sandbox.run(&["outline", "new.rs", "--ref", "main"]).code(0).stdout;
+    assert!(outline.contains("land_ship"), "{outline}");
+    // An unindexed ref isn't indexed unasked.
+    git(&["commit", "-q", "--allow-empty", "-m", "four"]);
+    sandbox.run(&["search", "ship", "--ref", "main~2"]).code(2).says(&["codeyard index --ref"]);
+}
+
+#[test]
 fn a_file_or_folder_that_is_missing_ends_a_command_before_anything_is_indexed() {
     let sandbox = sandbox();
     for (words, code) in [

@@ -12,8 +12,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::search::SearchAnswer;
+use super::search::prepare;
 use super::search_rows::PrintedRows;
-use super::{as_json, index_folder, refusal_failure, settings, sync};
+use super::{as_json, index_folder, refusal_failure, settings};
 use crate::Failure;
 use crate::args::{SearchArgs, SearchScope};
 use crate::shared::mcp_client::{Client, ClientError};
@@ -117,9 +118,7 @@ fn search_directly(state: &StateDir, args: &SearchArgs, query: &SearchQuery) -> 
     for workspace in &selected {
         members.push(member(&folder, workspace, &policy)?);
     }
-    if query.shape.reference.is_none() {
-        update(&members, args.no_sync);
-    }
+    update(&members, query.shape.reference.as_deref(), args.no_sync);
     let group = GroupProjects { members: &members, threads: policy.settings.threads, is_group: true };
     let found = group.search(query, &QueryEnd::default()).rows.map_err(|refusal| refusal_failure(&refusal))?;
     let roots: BTreeMap<&str, &Path> =
@@ -229,18 +228,15 @@ fn member(folder: &Path, workspace: &WorkspaceConfig, policy: &IndexPolicy) -> R
     Ok(MemberProjects { name: workspace.name.clone(), projects: projects.into(), queries: Arc::default() })
 }
 
-/// Brings the indexes up to date; missing ones are always built.
-fn update(members: &[MemberProjects], no_sync: bool) {
+/// Brings the indexes up to date: those of the working trees, or those of a ref. Missing ones of working trees are always built.
+fn update(members: &[MemberProjects], reference: Option<&str>, no_sync: bool) {
     for member in members {
         for project in member.projects.iter() {
-            let is_new = !project.is_indexed();
-            if no_sync && !is_new {
-                continue;
-            }
+            let is_new = reference.is_none() && !project.is_indexed();
             if is_new {
                 output::eprint_line(format_args!("indexing {}", member.name));
             }
-            if let Err(failure) = sync(project, None, false, is_new) {
+            if let Err(failure) = prepare(project, reference, no_sync) {
                 output::eprint_line(format_args!("note: {} is not up to date: {}", member.name, failure.message));
             }
         }

@@ -100,7 +100,7 @@ fn sync(project: &Project, reference: Option<&str>, force: bool, show_progress: 
 
 fn job_failure(error: &JobError) -> Failure {
     match error {
-        JobError::NoSuchRef(_) | JobError::NoGit | JobError::GitOutside | JobError::NoRoot => {
+        JobError::NoSuchRef(_) | JobError::NoGit | JobError::GitOutside | JobError::Bare | JobError::NoRoot => {
             Failure::missing(error.to_string())
         }
         _ => Failure::new(error.to_string()),

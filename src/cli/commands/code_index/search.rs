@@ -30,12 +30,17 @@ const NOTHING_FOUND: u8 = 1;
 /// The exit code of a search that failed.
 const SEARCH_FAILED: u8 = 2;
 
-/// Updates the index, unless the query is about a ref or `--no-sync` is set. A missing index is always built.
-fn prepare(project: &Project, reference: Option<&str>, no_sync: bool) -> Result<(), Failure> {
-    if reference.is_some() || no_sync && project.is_indexed() {
+/// Updates the index unless `--no-sync` is set: that of the working tree, or that of a ref that has moved. A missing index of the working tree is
+/// always built, one of a ref never.
+pub(super) fn prepare(project: &Project, reference: Option<&str>, no_sync: bool) -> Result<(), Failure> {
+    let is_current = match reference {
+        None => no_sync && project.is_indexed(),
+        Some(reference) => no_sync || !project.is_behind(reference),
+    };
+    if is_current {
         return Ok(());
     }
-    sync(project, None, false, !project.is_indexed()).map(drop)
+    sync(project, reference, false, !project.is_indexed()).map(drop)
 }
 
 /// Runs `codeyard search`.
@@ -224,6 +229,7 @@ pub(crate) fn outline(args: OutlineArgs) -> Result<(), Failure> {
         freshness: Some(FreshnessPolicy::BestEffort),
     };
     let found = project.outline(&query).map_err(|refusal| refusal_failure(&refusal))?;
+    found.metadata.warnings.iter().for_each(|warning| output::eprint_line(format!("note: {warning}")));
     if args.location.json {
         return output::print_json(&as_json(CodeAnswer::Outline(found))?);
     }
