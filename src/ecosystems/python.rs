@@ -71,7 +71,10 @@ fn path_dependencies<'m>(manifest: &'m TomlText<'_>) -> impl Iterator<Item = &'m
     let others = [&["tool", "poetry", "dependencies"], &["tool", "uv", "sources"]].map(|keys| manifest.at(keys));
     let by_path = groups.chain(others).flat_map(members).filter_map(|dependency| str(at(dependency, &["path"])?));
     let pdm = [&["dependency-groups"][..], &["tool", "pdm", "dev-dependencies"]].map(|keys| manifest.at(keys));
-    let lines = pdm.into_iter().flat_map(members).flat_map(|list| items(Some(list))).filter_map(str);
+    let optional = members(manifest.at(&["project", "optional-dependencies"]));
+    let lists = pdm.into_iter().flat_map(members).chain(optional).map(Some);
+    let lists = lists.chain([manifest.at(&["project", "dependencies"])]);
+    let lines = lists.flat_map(items).filter_map(str);
     let by_url = lines.filter_map(|line| Some(line.split_once(PDM_ROOT)?.1.split(['#', '[']).next()?.trim()));
     by_path.chain(by_url)
 }

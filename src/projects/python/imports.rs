@@ -4,25 +4,55 @@
 
 use std::collections::BTreeSet;
 
-/// The names that a text imports absolutely: of `a.b.c` the first part, `a`, and the first two, `a.b`.
+/// The names that a text imports absolutely: of `a.b.c` the first part, `a`, and the first two, `a.b`; of `from a import b` the same.
 pub(super) fn imports_of(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for line in text.lines() {
-        let line = line.trim_start();
+    // The module whose list of names continues on the next line.
+    let mut unfinished = None;
+    for line in text.lines().map(str::trim_start) {
         if let Some(rest) = statement(line, "import") {
+            unfinished = None;
             for one in rest.split(',') {
-                let name = one.trim_start().split(|c: char| !is_in_name(c)).next().unwrap_or_default();
-                add(name, &mut found);
+                add(first_name(one.trim_start()), &mut found);
             }
         } else if let Some(rest) = statement(line, "from") {
-            let name = rest.split(|c: char| !is_in_name(c)).next().unwrap_or_default();
-            let after = rest[name.len()..].trim_start();
-            if statement(after, "import").is_some() || after.starts_with("import") && after[6..].starts_with('(') {
-                add(name, &mut found);
-            }
+            unfinished = add_from(rest, &mut found);
+        } else if let Some(module) = unfinished {
+            add_parts(module, line, &mut found);
+            unfinished = unfinished.filter(|_| !line.contains(')'));
         }
     }
     found
+}
+
+/// Adds what follows `from`. The module, if its list of names goes on.
+fn add_from<'t>(rest: &'t str, found: &mut BTreeSet<String>) -> Option<&'t str> {
+    let module = first_name(rest);
+    let names = rest[module.len()..].trim_start().strip_prefix("import")?;
+    if !names.starts_with([' ', '\t', '(']) {
+        return None;
+    }
+    add(module, found);
+    if module.contains('.') {
+        return None;
+    }
+    add_parts(module, names, found);
+    (names.trim_start().starts_with('(') && !names.contains(')')).then_some(module)
+}
+
+/// Adds what a line imports from a module.
+fn add_parts(module: &str, line: &str, found: &mut BTreeSet<String>) {
+    let code = line.split('#').next().unwrap_or_default();
+    for part in code.split([',', '(', ')']) {
+        let part = first_name(part.trim_start());
+        if !part.is_empty() && !part.contains('.') {
+            add(&format!("{module}.{part}"), found);
+        }
+    }
+}
+
+fn first_name(text: &str) -> &str {
+    text.split(|c: char| !is_in_name(c)).next().unwrap_or_default()
 }
 
 /// What follows the keyword and a space.
@@ -54,7 +84,7 @@ mod tests {
         let text = "import os, a.b as c,d\nfrom e.f import g\n  from h import (\n    i,\n)\nfrom . import j\nfrom .k import l\n\
             # import m\nimportant = 1\nfrom_x = 2\nfrom n import(o)\nimport straße # note\nx = 'from p import q'\n";
         let found: Vec<String> = imports_of(text).into_iter().collect();
-        assert_eq!(found, ["a", "a.b", "d", "e", "e.f", "h", "n", "os", "straße"]);
+        assert_eq!(found, ["a", "a.b", "d", "e", "e.f", "h", "h.i", "n", "n.o", "os", "straße"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod environment;
 mod imports;
+mod module_tree;
 mod options;
 mod scope;
 mod standard_library;
@@ -16,12 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use codeyard_ecosystems::python::PACKAGE_FILES;
-use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
+use codeyard_lsp::registry::{ConfiguredScope, DiskFiles, MarkerFiles, ProjectInference};
 
 use self::environment::VirtualEnvironment;
 use self::imports::imports_of;
+use self::module_tree::{Home, Tree, is_standard};
 use self::options::PythonOptions;
-use self::standard_library::STANDARD_LIBRARY;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
 use crate::limits::{MAX_EXAMPLES, MAX_SEARCH_PATHS};
 use crate::prepare::{PreparedProject, ProjectModules, ProjectRequest};
@@ -33,19 +34,6 @@ const INSTALLERS: [(&str, &str); 4] = [
     ("pdm.lock", "pdm install"),
     ("Pipfile.lock", "pipenv sync"),
 ];
-
-/// The folders of a tree and the modules in them.
-struct Tree<'a> {
-    root: &'a Path,
-    /// Its files, sorted.
-    files: &'a [PathBuf],
-    /// By folder, the names that can be imported from it: files, and folders that hold files of Python at any depth.
-    modules: BTreeMap<&'a Path, BTreeSet<&'a str>>,
-    /// Folders that are packages themselves.
-    packages: BTreeSet<&'a Path>,
-    /// By name, the folders that it can be imported from and that aren't packages.
-    homes: BTreeMap<&'a str, BTreeSet<&'a Path>>,
-}
 
 /// What the imports of a tree need.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -70,7 +58,7 @@ struct SearchPaths {
 /// Errors of the file system, when the cache folder can't be written.
 pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference) -> std::io::Result<PreparedProject> {
     let tree = Tree::new(request.root, request.files);
-    let is_configured = request.server.root.workspace_markers.iter().any(|marker| has_marker(request.root, marker));
+    let is_configured = is_configured(request);
     let paths = search_paths(&tree, request);
     let folder = environment::folder(request.root);
     let environment = VirtualEnvironment::read(folder.as_deref(), request.top);
@@ -134,6 +122,13 @@ pub(crate) fn reads(file: &Path) -> bool {
     file.file_name().is_some_and(|name| scope::CONFIGURATIONS.iter().any(|own| name == *own))
 }
 
+/// Whether the project's own configuration takes the place of settings. Observed: ty joins them, unless both name paths.
+fn is_configured(request: &ProjectRequest<'_>) -> bool {
+    let mut markers = request.server.root.workspace_markers.iter();
+    let joins = request.server.scope == Some(ConfiguredScope::Ty) && !scope::names_ty_paths(request);
+    !joins && markers.any(|marker| has_marker(request.root, marker))
+}
+
 fn has_marker(root: &Path, marker: &str) -> bool {
     let (path, text) = marker.split_once(" ~ ").map_or((marker, None), |(path, text)| (path, Some(text)));
     let at = root.join(path);
@@ -145,11 +140,15 @@ fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPath
     let mut found = SearchPaths::default();
     let mut imported: BTreeSet<String> = BTreeSet::new();
     request.memory.with_imports(|imports| {
+        let mut at_root: BTreeSet<&String> = BTreeSet::new();
+        let mut in_folders: BTreeMap<&String, BTreeSet<&Path>> = BTreeMap::new();
         for file in request.files {
             if !imports.contains_key(file) {
                 imports.insert(file.clone(), read_imports(file, request.top));
             }
-            for name in imports.get(file).into_iter().flatten() {
+        }
+        for (file, names) in request.files.iter().filter_map(|file| Some((file, imports.get(file)?))) {
+            for name in names {
                 if let Some((space, part)) = name.split_once('.') {
                     if !is_standard(space) && tree.is_namespace_without(space, part) {
                         found.foreign_parts.insert(name.clone());
@@ -157,16 +156,22 @@ fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPath
                     continue;
                 }
                 imported.insert(name.clone());
-                match tree.home_of(name, file) {
-                    Home::Root => {}
-                    Home::Folder(folder) => {
-                        found.folders.insert(folder.into());
-                        found.beside.insert(name.clone());
-                    }
+                match tree.home_of(name, &parts_of(name, names), file) {
+                    Home::Root => drop(at_root.insert(name)),
+                    Home::Folders(folders) => in_folders.entry(name).or_default().extend(folders),
                     Home::Nowhere if is_standard(name) => {}
                     Home::Nowhere => drop(found.foreign.insert(name.clone())),
                 }
             }
+        }
+        for (name, folders) in in_folders {
+            // A search path comes before the root, for all files.
+            if at_root.contains(name) {
+                found.ambiguous.insert(name.clone());
+                continue;
+            }
+            found.folders.extend(folders.into_iter().map(PathBuf::from));
+            found.beside.insert(name.clone());
         }
     });
     found.leave_out_ambiguous(tree, &imported);
@@ -176,6 +181,13 @@ fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPath
         found.left_out.extend(tree.held(&folder, &imported).cloned());
     }
     found
+}
+
+/// What a file imports from a module: the names behind its first dot.
+fn parts_of<'n>(module: &str, names: &'n BTreeSet<String>) -> Vec<&'n str> {
+    let start = format!("{module}.");
+    let parts = names.range(start.clone()..).map_while(|name| name.strip_prefix(&start));
+    parts.collect()
 }
 
 impl SearchPaths {
@@ -198,126 +210,6 @@ impl SearchPaths {
 /// The first parts of the names that a file imports absolutely.
 pub(crate) fn read_imports(file: &Path, top: &Path) -> BTreeSet<String> {
     imports_of(&DiskFiles.read_text(file, top))
-}
-
-fn is_standard(name: &str) -> bool {
-    STANDARD_LIBRARY.binary_search(&name).is_ok()
-}
-
-/// Where a name is imported from.
-#[derive(Debug, PartialEq, Eq)]
-enum Home<'a> {
-    /// From where every type checker searches.
-    Root,
-    /// From this folder of the tree.
-    Folder(&'a Path),
-    /// Not from the tree.
-    Nowhere,
-}
-
-impl<'a> Tree<'a> {
-    fn new(root: &'a Path, files: &'a [PathBuf]) -> Self {
-        let mut tree =
-            Self { root, files, modules: BTreeMap::new(), packages: BTreeSet::new(), homes: BTreeMap::new() };
-        for file in files {
-            let (Some(folder), Some(stem)) = (file.parent(), file.file_stem().and_then(|stem| stem.to_str())) else {
-                continue;
-            };
-            tree.modules.entry(folder).or_default().insert(stem);
-            if stem == "__init__" {
-                tree.packages.insert(folder);
-            }
-            let above = folder.ancestors().take_while(|above| *above != root && above.starts_with(root));
-            for below in above {
-                let (Some(parent), Some(name)) = (below.parent(), below.file_name().and_then(|name| name.to_str()))
-                else {
-                    break;
-                };
-                if !tree.modules.entry(parent).or_default().insert(name) {
-                    break;
-                }
-            }
-        }
-        for (folder, names) in &tree.modules {
-            if !tree.packages.contains(folder) {
-                for name in names {
-                    tree.homes.entry(name).or_default().insert(folder);
-                }
-            }
-        }
-        tree
-    }
-
-    fn holds(&self, folder: &Path, name: &str) -> bool {
-        self.modules.get(folder).is_some_and(|names| names.contains(name))
-    }
-
-    /// Whether a folder holds a file of this name, or a package. A folder without `__init__.py` may be no package at all.
-    fn holds_module(&self, folder: &Path, name: &str) -> bool {
-        let file = folder.join(format!("{name}.py"));
-        let is_file = self.files.binary_search_by(|known| known.as_os_str().cmp(file.as_os_str())).is_ok();
-        is_file || self.packages.contains(folder.join(name).as_path())
-    }
-
-    /// The modules that can be imported from the root, from `src` and from these folders.
-    fn offered(&self, folders: &BTreeSet<PathBuf>) -> BTreeSet<String> {
-        let own = [self.root.to_path_buf(), self.root.join("src")];
-        let all = own.iter().chain(folders).filter_map(|folder| Some((folder, self.modules.get(folder.as_path())?)));
-        let mut offered = BTreeSet::new();
-        for (folder, names) in all {
-            for name in names {
-                if self.holds_module(folder, name) {
-                    offered.insert((*name).to_owned());
-                    continue;
-                }
-                // A namespace package: others may add to it.
-                let space = folder.join(name);
-                let parts = self.modules.get(space.as_path()).into_iter().flatten();
-                offered
-                    .extend(parts.filter(|part| self.holds_module(&space, part)).map(|part| format!("{name}.{part}")));
-            }
-        }
-        offered
-    }
-
-    /// Whether the tree has folders of this name that are no packages of their own, and none of them holds `part`.
-    fn is_namespace_without(&self, space: &str, part: &str) -> bool {
-        let homes = self.homes.get(space).into_iter().flatten();
-        let mut places = homes.map(|home| home.join(space)).peekable();
-        places.peek().is_some()
-            && places.all(|place| {
-                self.modules.contains_key(place.as_path())
-                    && !self.packages.contains(place.as_path())
-                    && !self.holds(&place, part)
-            })
-    }
-
-    /// The imported names that a folder holds.
-    fn held<'n>(&self, folder: &Path, imported: &'n BTreeSet<String>) -> impl Iterator<Item = &'n String> {
-        let own = self.modules.get(folder).into_iter().flatten();
-        own.filter_map(|name| imported.get(*name)).filter(move |name| self.holds_module(folder, name))
-    }
-
-    /// Where `file` imports `name` from: the root, its own folder or one above that is no package, or the only other folder that has it as
-    /// a package.
-    fn home_of(&self, name: &str, file: &'a Path) -> Home<'a> {
-        if self.holds(self.root, name) || self.holds(&self.root.join("src"), name) {
-            return Home::Root;
-        }
-        let is_standard = is_standard(name);
-        let mut above = file.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
-        // A package as a search path would make its modules reachable under two names, as two different modules.
-        if let Some(folder) = above.find(|folder| !self.packages.contains(*folder) && self.holds_module(folder, name)) {
-            // A search path comes before the standard library, for all files.
-            return if is_standard { Home::Nowhere } else { Home::Folder(folder) };
-        }
-        let homes = self.homes.get(name).into_iter().flatten();
-        let mut packages = homes.filter(|home| self.packages.contains(home.join(name).as_path()));
-        match (packages.next(), packages.next()) {
-            (Some(home), None) if !is_standard => Home::Folder(home),
-            _ => Home::Nowhere,
-        }
-    }
 }
 
 /// Packages that are imported though the virtual environment doesn't hold them; `None` if there are none, or it isn't known.

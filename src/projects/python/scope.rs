@@ -17,8 +17,9 @@ use crate::info::{ProjectInfo, ProjectSource};
 use crate::limits::MAX_UNKNOWN_FILES;
 use crate::prepare::ProjectRequest;
 
+const TY_CONFIGURATION: &str = "ty.toml";
 /// The files that hold such configurations.
-pub(super) const CONFIGURATIONS: [&str; 3] = ["ty.toml", "pyrightconfig.json", MANIFEST];
+pub(super) const CONFIGURATIONS: [&str; 3] = [TY_CONFIGURATION, "pyrightconfig.json", MANIFEST];
 /// Names of folders that ty excludes at any depth, unless a pattern with `!` includes them.
 const TY_EXCLUDED: [&str; 20] = [
     ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".mypy_cache", ".nox", ".pants.d", ".pytype",
@@ -69,6 +70,16 @@ pub(super) fn leave_out(request: &ProjectRequest<'_>, info: &mut ProjectInfo) {
     }
 }
 
+/// Whether the configuration of ty in the project root says where modules are searched.
+pub(super) fn names_ty_paths(request: &ProjectRequest<'_>) -> bool {
+    let text = |name: &str| DiskFiles.read_text(&request.root.join(name), request.top);
+    let environment = match DiskFiles.exists(&request.root.join(TY_CONFIGURATION)) {
+        true => settings(&text(TY_CONFIGURATION), &["environment"]),
+        false => settings(&text(MANIFEST), &["tool", "ty", "environment"]),
+    };
+    environment.is_some_and(|table| ["extra-paths", "root", "python"].iter().any(|key| table.get(key).is_some()))
+}
+
 impl Scope {
     fn read(of: ConfiguredScope, request: &ProjectRequest<'_>) -> Self {
         let text = |name: &str| {
@@ -83,8 +94,8 @@ impl Scope {
 
     /// ty reads `ty.toml`, and `pyproject.toml` only where there is none.
     fn of_ty(text: &dyn Fn(&str) -> Option<String>) -> Self {
-        let (file, table) = match text("ty.toml") {
-            Some(own) => ("ty.toml", settings(&own, &["src"])),
+        let (file, table) = match text(TY_CONFIGURATION) {
+            Some(own) => (TY_CONFIGURATION, settings(&own, &["src"])),
             None => (MANIFEST, settings(&text(MANIFEST).unwrap_or_default(), &["tool", "ty", "src"])),
         };
         let table = table.unwrap_or_default();

@@ -58,7 +58,7 @@ fn each_server_gets_the_environment_in_its_own_settings() {
         assert_eq!(options["workspace"]["environmentPath"], json!(interpreter), "{name}");
         let of_ty = if name == ".venv" { json!(null) } else { json!(root.join(name)) };
         assert_eq!(settings["ty"]["configuration"]["environment"]["python"], of_ty, "{name}: ty finds `.venv` itself");
-        let configured = [&files[..], &[(&python, ""), ("ty.toml", "")]].concat();
+        let configured = [&files[..], &[(&python, ""), ("ty.toml", "[environment]\npython = \"x\"\n")]].concat();
         let prepared = prepare_at(&root, &configured, inference);
         assert_eq!((prepared.settings, prepared.initialization_options), (None, None), "{name}: configured");
     }
@@ -171,6 +171,55 @@ fn packages_in_source_folders_are_found_from_anywhere() {
 }
 
 #[test]
+fn a_project_in_a_folder_named_like_its_package_is_found_from_anywhere() {
+    let member = |inner: &str, init: &str| {
+        let package = format!("evalkit/{inner}evalkit/{init}");
+        let files = [
+            ("evalkit/pyproject.toml", "[project]\nname = \"evalkit\"\n"),
+            (&package, ""),
+            ("evalkit/tests/test_report.py", "import evalkit.report\n"),
+            ("app/main.py", "from evalkit import (  # its report\n    report,\n)\n"),
+        ];
+        prepare(&files).1
+    };
+    assert_eq!(member("", "__init__.py"), ["evalkit"]);
+    assert_eq!(member("src/", "__init__.py"), ["evalkit/src"]);
+    assert_eq!(member("", "report.py"), ["evalkit"], "a namespace package");
+    assert_eq!(member("src/", "report.py"), ["evalkit/src"], "a namespace package");
+}
+
+#[test]
+fn parts_of_a_namespace_package_are_found_in_all_projects() {
+    let files = [
+        ("core/setup.py", ""),
+        ("core/acme/cloud/core/__init__.py", ""),
+        ("web/pyproject.toml", ""),
+        ("web/src/acme/cloud/web/__init__.py", "from acme.cloud import core\n"),
+        ("no/acme/cloud/x.py", ""),
+    ];
+    assert_eq!(prepare(&files).1, ["core", "web/src"]);
+}
+
+#[test]
+fn a_folder_of_the_root_comes_before_the_package_of_a_project_if_it_has_the_module() {
+    let files = [
+        ("kit/setup.py", ""),
+        ("kit/tests/__init__.py", ""),
+        ("tests/helper.py", ""),
+        ("tests/test_a.py", "from tests import helper\n"),
+    ];
+    assert_eq!(prepare(&files).1, Vec::<String>::new());
+    let both = ("kit/tests/test_b.py", "from tests.util import x\n");
+    let (prepared, paths) = prepare(&[&files[..], &[("kit/tests/util.py", ""), both]].concat());
+    assert_eq!(paths, Vec::<String>::new(), "`kit` would give the tests of the root the wrong module");
+    let ambiguous = &prepared.info.unresolved[0];
+    assert_eq!((ambiguous.examples[0].as_str(), ambiguous.hides_uses), ("tests", true));
+    let script = ("tools/run.py", "from names import x\n");
+    let (_, paths) = prepare(&[script, ("tools/names.py", ""), ("names/other.py", "")]);
+    assert_eq!(paths, ["tools"], "a script's folder is searched first");
+}
+
+#[test]
 fn a_package_is_no_search_path() {
     let files = [
         ("top/__init__.py", ""),
@@ -190,12 +239,21 @@ fn names_of_the_standard_library_are_never_replaced() {
 }
 
 #[test]
-fn a_configured_project_is_left_alone() {
+fn a_project_that_names_its_search_paths_is_left_alone() {
     let files = [("a/x.py", "import y\n"), ("a/y.py", "")];
     assert_eq!(prepare(&files).1, ["a"]);
-    assert_eq!(prepare(&[files[0], files[1], ("ty.toml", "")]).1, Vec::<String>::new());
-    assert_eq!(prepare(&[files[0], files[1], ("pyproject.toml", "[tool.ty]\n")]).1, Vec::<String>::new());
-    assert_eq!(prepare(&[files[0], files[1], ("pyproject.toml", "[project]\n")]).1, ["a"]);
+    for (file, text, is_given) in [
+        ("ty.toml", "[environment]\nextra-paths = []\n", false),
+        ("pyproject.toml", "[tool.ty]\nenvironment.root = [\".\"]\n", false),
+        // ty joins these with the settings.
+        ("ty.toml", "", true),
+        ("pyproject.toml", "[tool.ty]\n", true),
+        ("pyproject.toml", "[tool.ty.rules]\nunresolved-import = \"warn\"\n", true),
+        ("pyproject.toml", "[project]\n", true),
+    ] {
+        let paths = prepare(&[files[0], files[1], (file, text)]).1;
+        assert_eq!(paths, ["a"][..usize::from(is_given)], "{file}: {text}");
+    }
 }
 
 #[test]

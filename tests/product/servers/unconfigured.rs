@@ -298,3 +298,26 @@ fn python_scripts_and_packages_without_a_configuration() {
     assert_eq!(users, ["packages/two/tests/test_two.py", "tests/test_top.py"]);
     repository.yard.stop();
 }
+
+#[test]
+fn a_python_project_in_a_folder_named_like_its_package_is_found_from_outside() {
+    for tools in [
+        "[tool.uv.workspace]\nmembers = [\"evalkit\", \"app\"]\n",
+        "[tool.poetry.dependencies]\nevalkit = {path = \"evalkit\"}\n",
+    ] {
+        let mut repository = Repository::serve(
+            &[
+                ("pyproject.toml", tools),
+                ("evalkit/pyproject.toml", "[project]\nname = \"evalkit\"\nversion = \"0\"\n"),
+                ("evalkit/evalkit/__init__.py", "from .report import Report\n"),
+                ("evalkit/evalkit/report.py", "class Report:\n    pass\n"),
+                ("evalkit/tests/test_report.py", "from evalkit.report import Report\n\nReport()\n"),
+                ("run/main.py", "from evalkit import Report\n\nReport()\n"),
+            ],
+            "ty",
+        );
+        let users = repository.users("evalkit/evalkit/report.py", "Report");
+        assert_eq!(users, ["evalkit/tests/test_report.py", "run/main.py"], "{tools}");
+        repository.yard.stop();
+    }
+}

@@ -171,6 +171,7 @@ fn projects_of_one_python_environment_belong_together() {
         "[tool.poetry.dependencies]\na = {path = \"libs/a\", develop = true}\n[tool.poetry.group.dev.dependencies]\nb = {path = \"./libs/b\"}\n",
         "[tool.uv.sources]\na = {path = \"libs/a\", editable = true}\nb = {path = \"libs/b\"}\n",
         "[dependency-groups]\ndev = [\"pytest\", \"-e file:///${PROJECT_ROOT}/libs/a\", \"-e file:///${PROJECT_ROOT}/libs/b#egg=b\"]\n",
+        "[project]\nname = \"w\"\ndependencies = [\"a @ file:///${PROJECT_ROOT}/libs/a\"]\noptional-dependencies.x = [\"b @ file:///${PROJECT_ROOT}/libs/b\"]\n",
         "[tool.rye.workspace]\nmembers = [\"libs/*\"]\n",
     ] {
         let files = [
