@@ -34,6 +34,7 @@ pub mod subcommands;
 pub mod temp_dirs;
 pub mod tool;
 pub mod tool_log;
+mod tool_output;
 mod warden;
 
 pub use cgroup::memory_of_machine;

@@ -1,24 +1,23 @@
 //! Runs a tool to its end, with bounded time and bounded output.
 //!
-//! A tool is a program that codeyard or an operator waits for: a package manager, a version probe, `git`. It has no input,
-//! runs in its own process group, and the group is killed when the tool has ended, its time is over, or its caller stops it. It isn't guarded as
+//! A tool is a program that codeyard or an operator waits for: a package manager, a version probe, `git`. It has no input but what it is given at
+//! its start, runs in its own process group, and the group is killed when the tool has ended, its time is over, or its caller stops it. It isn't guarded as
 //! a language server is: when codeyard is killed, a running tool continues to its own end. It runs at a lower priority than
 //! codeyard's own threads.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
-use std::io::{self, PipeReader, Read};
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use parking_lot::Mutex;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 
+use crate::tool_output::{Captured, Event, Kept, capture};
 use crate::{priority, tool_log};
 use codeyard_base::clock::Instant;
 
@@ -47,6 +46,7 @@ pub struct Tool {
     name: String,
     separates_errors: bool,
     joins_errors: bool,
+    input: Option<Vec<u8>>,
     /// What the system bounds, in its units.
     limits: Vec<(Resource, u64)>,
 }
@@ -112,7 +112,7 @@ impl Tool {
         #[expect(clippy::disallowed_methods, reason = "tools are started only here")]
         let command = Command::new(&program);
         let name = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Self { command, name, separates_errors: false, joins_errors: false, limits: Vec::new() }
+        Self { command, name, separates_errors: false, joins_errors: false, input: None, limits: Vec::new() }
     }
 
     /// Adds arguments.
@@ -212,18 +212,34 @@ impl Tool {
         Ok(ToolOutcome { status, output: text(&running.output), errors })
     }
 
+    /// Gives it this input, shorter than a pipe holds, which stays open until its end.
+    #[must_use]
+    pub fn input(mut self, input: Vec<u8>) -> Self {
+        self.input = Some(input);
+        self
+    }
+
     /// Runs the tool until it ends or a bound is reached, and keeps its whole standard output. Standard error is apart from it, unless they are
     /// joined. Blocks.
     ///
     /// # Errors
     /// If the program can't be started.
     pub fn run_whole(self, bounds: &ToolBounds<'_>) -> io::Result<WholeOutcome> {
+        self.run_until(bounds, &|_| false)
+    }
+
+    /// The same, until the output that there is so far is enough.
+    ///
+    /// # Errors
+    /// If the program can't be started.
+    pub fn run_until(self, bounds: &ToolBounds<'_>, is_enough: &dyn Fn(&[u8]) -> bool) -> io::Result<WholeOutcome> {
         let name = self.name.clone();
         let began = Instant::now();
         let wall = SystemTime::now();
         let tool = if self.joins_errors { self } else { self.separate_errors() };
         let running = tool.spawn(Kept::Whole(bounds.max_output_bytes))?;
-        let end = running.wait(bounds.limit, STOP_POLL, bounds.stop)?;
+        let stop = || (bounds.stop)() || is_enough(&running.output.lock());
+        let end = running.wait(bounds.limit, STOP_POLL, &stop)?;
         let is_good = matches!(end, ToolEnd::Exited(status) if status.success());
         tool_log::record(&name, wall, began.elapsed(), is_good);
         let errors = running.errors.as_ref().map(|kept| String::from_utf8_lossy(&kept.lock()).into_owned());
@@ -236,11 +252,17 @@ impl Tool {
         let errors = if self.separates_errors { Some(io::pipe()?) } else { None };
         let (errors_reader, errors_writer) = errors.unzip();
         let stderr = errors_writer.map_or_else(|| writer.try_clone(), Ok)?;
-        self.command.stdin(Stdio::null()).stdout(writer).stderr(stderr).process_group(0);
+        let stdin = if self.input.is_some() { Stdio::piped() } else { Stdio::null() };
+        self.command.stdin(stdin).stdout(writer).stderr(stderr).process_group(0);
         let mut child = start(&mut self.command)?;
         priority::lower_group(child.id(), NICENESS.max(codeyard_base::priority::own()));
         // The command holds the writing ends too. While they are open, the readers see no end.
         drop(self.command);
+        let input = child.stdin.take();
+        if let (Some(mut stdin), Some(input)) = (input.as_ref(), &self.input) {
+            // One that has ended reads nothing.
+            let _ = stdin.write_all(input);
+        }
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         for (resource, max) in self.limits {
             // The processes that it starts inherit it. A tool that has ended already needs no bound.
@@ -254,7 +276,7 @@ impl Tool {
             // The receiver is gone if the tool was killed and nobody waited for it long enough.
             let _ = events.send(Event::Exited(child.wait()));
         });
-        Ok(RunningTool { group, events: received, readers, output, errors })
+        Ok(RunningTool { group, events: received, readers, output, errors, _input: input })
     }
 }
 
@@ -264,26 +286,9 @@ struct RunningTool {
     readers: usize,
     output: Captured,
     errors: Option<Captured>,
+    /// Open until the end.
+    _input: Option<ChildStdin>,
 }
-
-/// What the threads of a run report.
-enum Event {
-    Exited(io::Result<ExitStatus>),
-    OutputEnded,
-    OutputTooLong,
-}
-
-/// Which part of an output is kept.
-#[derive(Debug, Clone, Copy)]
-enum Kept {
-    /// At most so many bytes of its end.
-    Tail(usize),
-    /// All, if it isn't longer.
-    Whole(usize),
-}
-
-/// The kept bytes of an output.
-type Captured = Arc<Mutex<Vec<u8>>>;
 
 impl RunningTool {
     /// Waits for its end, and kills what is left of its group. `stop` is asked about every `poll`.
@@ -354,34 +359,6 @@ impl RunningTool {
     }
 }
 
-/// Reads an output to its end in a thread and keeps a part of its bytes.
-fn capture(mut reader: PipeReader, kept: Kept, events: &Sender<Event>) -> Captured {
-    let captured = Captured::default();
-    let bytes = Arc::clone(&captured);
-    let events = events.clone();
-    thread::spawn(move || {
-        let mut buffer = [0; 16 * 1024];
-        while let Ok(count @ 1..) = reader.read(&mut buffer) {
-            let mut bytes = bytes.lock();
-            match kept {
-                Kept::Tail(max) => {
-                    bytes.extend_from_slice(&buffer[..count]);
-                    let overflow = bytes.len().saturating_sub(max);
-                    bytes.drain(..overflow);
-                }
-                Kept::Whole(max) if bytes.len() + count > max => {
-                    let _ = events.send(Event::OutputTooLong);
-                    return;
-                }
-                Kept::Whole(_) => bytes.extend_from_slice(&buffer[..count]),
-            }
-        }
-        // The receiver is gone if the time was over.
-        let _ = events.send(Event::OutputEnded);
-    });
-    captured
-}
-
 /// Starts the program. A file that was just written may still be open for writing in a process that was forked at that
 /// moment; then the start is tried again.
 fn start(command: &mut Command) -> io::Result<Child> {
@@ -410,6 +387,17 @@ mod tests {
         assert_eq!((both.success(), both.why().as_str()), (false, "exit status: 3"));
         let apart = shell("echo out; echo err >&2").separate_errors().run(limit, &|| ()).unwrap();
         assert_eq!((apart.output.as_str(), apart.errors.as_str(), apart.success()), ("out\n", "err\n", true));
+    }
+
+    #[test]
+    fn a_tool_with_an_input_runs_until_its_output_is_enough() {
+        let limit = Duration::from_secs(60);
+        let bounds = ToolBounds { limit, max_output_bytes: 100, stop: &|| false };
+        let tool = || Tool::new("cat").input(b"some words".to_vec());
+        let outcome = tool().run_until(&bounds, &|output| output.ends_with(b"words")).unwrap();
+        assert_eq!((outcome.end, outcome.output.as_slice()), (ToolEnd::Stopped, &b"some words"[..]));
+        let unread = shell("exit 3").input(b"x".to_vec()).run_until(&bounds, &|_| false).unwrap();
+        assert!(matches!(unread.end, ToolEnd::Exited(status) if status.code() == Some(3)));
     }
 
     #[test]

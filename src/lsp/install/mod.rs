@@ -4,18 +4,19 @@
 //! is changed. Kinds that need the same packages share their files by hard links. An installation is built in a folder beside its final place
 //! and then renamed, under a lock file. So an
 //! existing folder is complete, and two processes don't collide. This module runs package tools and version probes,
-//! never servers. Everything here blocks: call it where blocking is allowed.
+//! and asks a program of the `PATH` in an empty folder whether it is a language server. Everything here blocks: call it where blocking is allowed.
 
+mod handshake;
 mod package_tools;
 mod program_lookup;
 mod shared_packages;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -44,8 +45,9 @@ pub struct Installer {
     path: OsString,
     /// The time limits of a version probe and of one server's installation.
     limits: (Duration, Duration),
-    /// Results of version probes, by program and its modification time.
-    probes: Mutex<HashMap<(PathBuf, SystemTime), program_lookup::ProbeResult>>,
+    /// Results of version probes, and of asking programs to initialize.
+    probes: program_lookup::ProbeResults,
+    handshakes: program_lookup::ProbeResults,
 }
 
 /// Why a server can't be installed or removed. Each message says what to do.
@@ -134,6 +136,7 @@ impl Installer {
             path: std::env::var_os("PATH").unwrap_or_default(),
             limits: (program_lookup::PROBE_LIMIT, Duration::from_millis(INSTALL_TIMEOUT_MS)),
             probes: Mutex::default(),
+            handshakes: Mutex::default(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Finds a server's program: first in codeyard's own installation, then on the `PATH`.
 //!
 //! A program on the `PATH` counts only if its version probe exits with 0 in time (a rustup proxy without the
-//! component doesn't). Folders of the `PATH` inside the workspace are skipped: a repository must not bring its own
+//! component doesn't), if the version is one that codeyard knows, and if it answers as a language server. Folders of the `PATH` inside the workspace are skipped: a repository must not bring its own
 //! servers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::env::split_paths;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,15 +12,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use globset::Glob;
+use parking_lot::Mutex;
 
-use super::{Installer, environment, record};
+use super::{Installer, environment, handshake, record};
 use crate::limits::MAX_MARKER_ENTRIES;
 use crate::registry::{InstallSource, ServerSpec};
 use codeyard_process::tool::Tool;
 
 /// Longest time a program may take to print its version, in milliseconds.
 const PROBE_TIMEOUT_MS: u64 = 10_000;
-/// Version probes whose results are cached.
+/// The time that a program may take to answer as a language server, in times of a version probe.
+const HANDSHAKE_TIMES: u32 = 3;
+/// Probes whose results are cached.
 const MAX_PROBES: usize = 1_024;
 
 /// The time limit of a probe.
@@ -30,6 +33,8 @@ const MAX_VERSION: usize = 80;
 
 /// The version, or why the program is unusable.
 pub(super) type ProbeResult = Result<Option<String>, String>;
+/// Results by program, its arguments, and the modification time of its file.
+pub(super) type ProbeResults = Mutex<HashMap<(PathBuf, Vec<String>, SystemTime), ProbeResult>>;
 
 /// Whether a server's program can be started.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,23 +120,30 @@ impl Installer {
         }
     }
 
+    /// Checks a program that codeyard didn't install: its version, and that it is a language server.
+    fn proof(&self, program: &ServerProgram, server: &ServerSpec) -> ProbeResult {
+        let version = self.probe(program, server)?;
+        if program.source != ProgramSource::Path {
+            return Ok(version);
+        }
+        if let (Some(version), Some(below)) = (&version, &server.below_version)
+            && numbers(version) >= numbers(below)
+        {
+            let name = &server.command[0];
+            return Err(format!("`{name}` is version {version}; codeyard can use versions below {below}"));
+        }
+        remembered(&self.handshakes, program, &|| {
+            handshake::run(program, server, &self.path, self.limits.0 * HANDSHAKE_TIMES)
+        })?;
+        Ok(version)
+    }
+
     /// Runs the version probe of a program, if it has one.
     pub(super) fn probe(&self, program: &ServerProgram, server: &ServerSpec) -> ProbeResult {
         if server.version_args.is_empty() {
             return Ok(None);
         }
-        let modified = fs::metadata(&program.program).and_then(|meta| meta.modified());
-        let key = (program.program.clone(), modified.unwrap_or(SystemTime::UNIX_EPOCH));
-        if let Some(result) = self.probes.lock().get(&key) {
-            return result.clone();
-        }
-        let result = self.run_probe(program, server);
-        let mut probes = self.probes.lock();
-        if probes.len() >= MAX_PROBES {
-            probes.clear();
-        }
-        probes.insert(key, result.clone());
-        result
+        remembered(&self.probes, program, &|| self.run_probe(program, server))
     }
 
     fn run_probe(&self, program: &ServerProgram, server: &ServerSpec) -> ProbeResult {
@@ -177,7 +189,7 @@ impl Installer {
             bin: None,
             checker: None,
         };
-        match self.probe(&program, server) {
+        match self.proof(&program, server) {
             Ok(version) => ProgramStatus::Ready(ServerProgram { version, ..program }),
             Err(why) => broken(kind, server, why),
         }
@@ -190,6 +202,22 @@ impl Installer {
             .map(|folder| folder.join(name))
             .find(|path| executable(path))
     }
+}
+
+/// The result for this program, from `known` unless its file has changed.
+fn remembered(known: &ProbeResults, program: &ServerProgram, run: &dyn Fn() -> ProbeResult) -> ProbeResult {
+    let modified = fs::metadata(&program.program).and_then(|meta| meta.modified());
+    let key = (program.program.clone(), program.args.clone(), modified.unwrap_or(SystemTime::UNIX_EPOCH));
+    if let Some(result) = known.lock().get(&key) {
+        return result.clone();
+    }
+    let result = run();
+    let mut known = known.lock();
+    if known.len() >= MAX_PROBES {
+        known.clear();
+    }
+    known.insert(key, result.clone());
+    result
 }
 
 /// The program inside an installation: without the package's wrapper where possible, otherwise by name.
@@ -289,4 +317,9 @@ fn version_in(output: &str) -> Option<String> {
         .find(is_version);
     let line = || output.lines().map(str::trim).find(|line| !line.is_empty());
     Some(word.or_else(line)?.chars().take(MAX_VERSION).collect())
+}
+
+/// The numbers of a version, to compare it with another one.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split('.').map_while(|part| part.parse().ok()).collect()
 }

@@ -1,6 +1,7 @@
 //! Lookup with fake programs and installation with fake package tools. Nothing here uses the network.
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use tempfile::TempDir;
@@ -54,6 +55,13 @@ impl Fixture {
         path
     }
 
+    /// A program on the `PATH` that answers `initialize`, and runs `body` for its version.
+    fn server(&self, body: &str) -> PathBuf {
+        let answer = "printf 'Content-Length: 36\\r\\n\\r\\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'";
+        let body = format!("[ \"$1\" = --version ] || {{ {answer}; exec sleep 1000; }}\n{body}");
+        self.script("bin/codeyard-fake-ls", &body)
+    }
+
     fn locate(&self, kind: &str) -> ProgramStatus {
         self.installer.locate(kind, &self.registry.servers[kind], None)
     }
@@ -99,16 +107,59 @@ fn a_program_on_the_path_counts_if_its_probe_exits_with_0() {
     let fixture = Fixture::new();
     let command = "codeyard servers install fake".to_string();
     assert_eq!(fixture.locate("fake"), ProgramStatus::NotInstalled { command });
-    let path = fixture.script("bin/codeyard-fake-ls", "echo 'fake ls (version v1.4.0-rc.1)'");
+    let path = fixture.server("echo 'fake ls (version v1.4.0-rc.1)'");
     let found = ready(fixture.locate("fake"));
     assert_eq!((found.program, found.source), (path, ProgramSource::Path));
     assert_eq!((found.args, found.version), (vec!["--stdio".to_string()], Some("1.4.0-rc.1".to_string())));
 }
 
 #[test]
+fn a_program_on_the_path_counts_only_if_it_answers_as_a_language_server() {
+    let mut fixture = Fixture::new();
+    let count = fixture.folder.path().join("count");
+    let body = format!(
+        "[ \"$1\" = --version ] && exec echo 1.0\necho x >> '{}'; echo 'Unknown option' >&2; exit 2",
+        count.display()
+    );
+    let path = fixture.script("bin/codeyard-fake-ls", &body);
+    for _ in 0..2 {
+        let why = broken(fixture.locate("fake"));
+        assert!(why.contains("doesn't answer as a language server: exit status: 2 (Unknown option)"), "{why}");
+    }
+    assert_eq!(fs::read_to_string(&count).unwrap().lines().count(), 1, "the result is kept");
+    // Other arguments make it another server.
+    broken(fixture.locate("fake-pip"));
+    assert_eq!(fs::read_to_string(&count).unwrap().lines().count(), 2);
+    fixture.installer.limits.0 = Duration::from_millis(100);
+    fixture.script("bin/codeyard-fake-ls", "[ \"$1\" = --version ] && exec echo 1.0\nexec sleep 1000");
+    let later = SystemTime::now() + Duration::from_secs(60);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+    let why = broken(fixture.locate("fake"));
+    assert!(why.contains("it took too long (no output)"), "{why}");
+    // What an operator names is the operator's decision.
+    let mut server = fixture.registry.servers["fake"].clone();
+    server.command[0] = path.to_str().unwrap().into();
+    ready(fixture.installer.locate("fake", &server, None));
+}
+
+#[test]
+fn a_program_on_the_path_must_be_older_than_the_first_version_that_codeyard_cannot_use() {
+    let fixture = Fixture::new();
+    fixture.server("echo 3.0.1");
+    let located = |below: &str| {
+        let mut server = fixture.registry.servers["fake"].clone();
+        server.below_version = Some(below.into());
+        fixture.installer.locate("fake", &server, None)
+    };
+    assert_eq!(broken(located("3")), "`codeyard-fake-ls` is version 3.0.1; codeyard can use versions below 3");
+    ready(located("3.1"));
+    ready(located("10"));
+}
+
+#[test]
 fn a_checker_is_found_on_the_path_and_not_in_the_workspace() {
     let fixture = Fixture::new();
-    fixture.script("bin/codeyard-fake-ls", "echo 1.0");
+    fixture.server("echo 1.0");
     let mut server = fixture.registry.servers["fake"].clone();
     server.checker = Some(CheckerSpec { program: "fake-check".into(), command: "apt-get install fake-check".into() });
     let checker = |root: Option<&Path>| ready(fixture.installer.locate("fake", &server, root)).checker;
@@ -123,7 +174,7 @@ fn a_checker_is_found_on_the_path_and_not_in_the_workspace() {
 #[test]
 fn a_failing_probe_is_reported_with_its_output() {
     let fixture = Fixture::new();
-    fixture.script("bin/codeyard-fake-ls", "echo; echo \"error: Unknown binary 'fake'\" >&2; exit 1");
+    fixture.server("echo; echo \"error: Unknown binary 'fake'\" >&2; exit 1");
     let why = broken(fixture.locate("fake"));
     assert!(why.contains("exit status: 1") && why.contains("Unknown binary"), "{why}");
 }
@@ -131,7 +182,7 @@ fn a_failing_probe_is_reported_with_its_output() {
 #[test]
 fn a_broken_program_comes_with_what_mends_it() {
     let fixture = Fixture::new();
-    fixture.script("bin/codeyard-fake-ls", "exit 1");
+    fixture.server("exit 1");
     let command = |server: &ServerSpec| match fixture.installer.locate("fake", server, None) {
         ProgramStatus::Broken { command, .. } => command,
         other => panic!("{other:?}"),
@@ -155,7 +206,7 @@ fn a_hanging_probe_is_bounded_and_its_children_die() {
     fixture.installer.limits.0 = Duration::from_millis(300);
     let pid = fixture.folder.path().join("pid");
     let body = format!("sleep 1000 & echo $! > '{}'; wait", pid.display());
-    fixture.script("bin/codeyard-fake-ls", &body);
+    fixture.server(&body);
     let started = Instant::now();
     assert!(broken(fixture.locate("fake")).contains("too long"));
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
@@ -172,7 +223,7 @@ fn a_hanging_probe_is_bounded_and_its_children_die() {
 #[test]
 fn a_grandchild_that_keeps_the_output_open_delays_nothing() {
     let fixture = Fixture::new();
-    fixture.script("bin/codeyard-fake-ls", "sleep 1000 & echo 2.0.1");
+    fixture.server("sleep 1000 & echo 2.0.1");
     let started = Instant::now();
     assert_eq!(ready(fixture.locate("fake")).version.as_deref(), Some("2.0.1"));
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
@@ -183,12 +234,12 @@ fn a_probe_is_cached_until_the_program_changes() {
     let fixture = Fixture::new();
     let count = fixture.folder.path().join("count");
     let body = |version: &str| format!("echo x >> '{}'; echo {version}", count.display());
-    let path = fixture.script("bin/codeyard-fake-ls", &body("1.0"));
+    let path = fixture.server(&body("1.0"));
     let probes = || fs::read_to_string(&count).unwrap().lines().count();
     assert_eq!(ready(fixture.locate("fake")).version.as_deref(), Some("1.0"));
     assert_eq!(ready(fixture.locate("fake")).version.as_deref(), Some("1.0"));
     assert_eq!(probes(), 1);
-    fixture.script("bin/codeyard-fake-ls", &body("1.1"));
+    fixture.server(&body("1.1"));
     let later = SystemTime::now() + Duration::from_secs(60);
     fs::File::options().write(true).open(path).unwrap().set_modified(later).unwrap();
     assert_eq!(ready(fixture.locate("fake")).version.as_deref(), Some("1.1"));
@@ -198,7 +249,7 @@ fn a_probe_is_cached_until_the_program_changes() {
 #[test]
 fn a_workspace_does_not_bring_its_own_servers() {
     let fixture = Fixture::new();
-    fixture.script("bin/codeyard-fake-ls", "echo 1.0");
+    fixture.server("echo 1.0");
     let server = &fixture.registry.servers["fake"];
     let inside = fixture.installer.locate("fake", server, Some(fixture.folder.path()));
     assert!(matches!(inside, ProgramStatus::NotInstalled { .. }), "{inside:?}");
@@ -225,7 +276,7 @@ fn a_configured_path_is_used_unchanged() {
 #[test]
 fn npm_installs_once_and_the_installation_precedes_the_path() {
     let fixture = Fixture::new();
-    fixture.script("bin/codeyard-fake-ls", "echo 0.1");
+    fixture.server("echo 0.1");
     fixture.fake_npm("echo 1.2.4");
     let done = fixture.install("fake").unwrap();
     assert_eq!((done.version.as_str(), done.packages.len()), ("1.2.4", 2));

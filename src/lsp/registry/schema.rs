@@ -105,6 +105,8 @@ pub struct ServerSpec {
     pub tested: bool,
     /// Arguments that make the program print its version and exit with 0. Empty: no version probe.
     pub version_args: Vec<String>,
+    /// The first version that codeyard can't use, such as `3`: a program of the `PATH` must be older.
+    pub below_version: Option<String>,
     /// The source of its packages.
     pub install: Option<InstallSource>,
     /// The size of its installation in MiB, measured on Linux. 0: it isn't known.

