@@ -4,11 +4,13 @@
 //! registries do.
 
 mod exports;
+mod versions;
 mod workspaces;
 
 use serde_json::Value;
 
 pub use self::exports::{MAX_SPECIFIER_BYTES, matched, split_package};
+pub use self::versions::accepts;
 pub use self::workspaces::{PNPM_WORKSPACE, members, pnpm_members};
 use crate::json_text::JsonText;
 use crate::jsonc;
@@ -41,6 +43,11 @@ impl PackageJson {
     /// The name of the package.
     pub fn name(&self) -> Option<&str> {
         self.text("name")
+    }
+
+    /// The version of the package.
+    pub fn version(&self) -> Option<&str> {
+        self.text("version")
     }
 
     /// Whether it forbids publishing the package.

@@ -12,6 +12,7 @@ use codeyard_ecosystems::npm::{matched, split_package};
 use codeyard_files::gate::normal;
 use codeyard_lsp::registry::MarkerFiles;
 
+use super::package_entries::sources_of_built;
 use super::packages::Packages;
 
 /// Extensions of modules, in the order in which they are tried.
@@ -106,6 +107,10 @@ impl<'a> ModuleNames<'a> {
         let Some((_, package, rest)) = self.package(specifier) else { return vec![] };
         let mut places = Vec::new();
         if let Some(manifest) = self.packages.manifest(package) {
+            // What it names may not be built.
+            let whole = if rest.is_empty() { manifest.whole_package() } else { manifest.export_targets(rest) };
+            let sources = whole.iter().flat_map(|target| sources_of_built(self, package, target, rest.is_empty()));
+            places.extend(sources.map(|source| package.join(source)));
             places.extend(manifest.export_targets(rest).into_iter().map(|target| package.join(target)));
             if rest.is_empty() {
                 places.extend(manifest.modules().into_iter().map(|target| package.join(target)));

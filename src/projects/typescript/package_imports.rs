@@ -37,8 +37,8 @@ pub(super) struct ImportedPackages<'a> {
 /// The specifiers that can't be followed.
 #[derive(Debug, Default)]
 struct Unfollowed<'a> {
-    /// Of packages that no `node_modules` links.
-    unlinked: BTreeSet<String>,
+    /// By the folder of a package that no `node_modules` links.
+    unlinked: BTreeMap<&'a Path, BTreeSet<String>>,
     /// By the folder of a package that isn't built.
     unbuilt: BTreeMap<&'a Path, BTreeSet<String>>,
     /// By the folder of a package whose declarations have no maps.
@@ -53,12 +53,13 @@ impl<'a> ImportedPackages<'a> {
         let Unfollowed { unlinked, unbuilt, unmapped, misplaced } = self.unfollowed(memory);
         let mut causes = Vec::new();
         if !unlinked.is_empty() {
+            let folders: Vec<&Path> = unlinked.keys().copied().collect();
             causes.push(UnresolvedNames {
                 what: "`node_modules` doesn't link packages of the workspace".into(),
-                remedy: Some(self.packages.install_command(self.disk)),
+                remedy: self.packages.link_command(&folders, self.disk),
                 // The inferred project finds them, and has the files that import them.
                 hides_uses: false,
-                ..names(&unlinked)
+                ..names(unlinked.values().flatten())
             });
         }
         for (by_package, (one, several), how, has_remedy) in [
@@ -127,8 +128,8 @@ impl<'a> ImportedPackages<'a> {
             return;
         }
         let link = self.packages.link(folder, name, package, self.disk);
-        let is_installed_later = || link == Link::Missing && self.packages.installs(folder, name, package);
-        if link != Link::Package && !is_installed_later() {
+        let is_expected = || link == Link::Missing && self.packages.expects(folder, name, package);
+        if link != Link::Package && !is_expected() {
             return;
         }
         let Some(configuration) = configuration else {
@@ -144,7 +145,7 @@ impl<'a> ImportedPackages<'a> {
                 false => entries.linked(specifier, package, rest, conditions),
             };
             if is_found || entry != Entry::Usable {
-                found.unlinked.insert(specifier.to_owned());
+                found.unlinked.entry(package).or_default().insert(specifier.to_owned());
                 found.add(package, specifier, entry);
             }
         } else if !self.references(configuration, package) {

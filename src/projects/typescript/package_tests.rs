@@ -145,6 +145,34 @@ fn only_imports_that_lead_to_modules_of_an_expected_package_count() {
 }
 
 #[test]
+fn packages_that_a_script_links_are_found_by_their_published_names() {
+    let core = r#"{"name": "core", "version": "3.18.2", "exports": {
+        ".": {"types": "./lib/common/api.d.ts", "default": "./lib/common/api.js"},
+        "./node": {"types": "./lib/node/main.d.ts", "node": "./lib/node/main.js"}}}"#;
+    let files = |version: &'static str| {
+        [
+            ("package.json", r#"{"private": true, "name": "root", "scripts": {"symlink": "node link.js"}}"#),
+            ("packages/core/package.json", core),
+            ("packages/core/src/common/api.ts", "export function run() {}"),
+            ("packages/core/src/node/main.ts", "export function start() {}"),
+            ("packages/web/package.json", version),
+            ("packages/web/src/app.ts", "import { run } from 'core';\nimport { start } from 'core/node';"),
+            ("packages/web/src/other.ts", "import './app';"),
+        ]
+    };
+    let meant = files(r#"{"name": "web", "dependencies": {"core": "^3.18.0"}}"#);
+    let tree = Monorepo { others: &meant, ..Monorepo::default() }.tree();
+    let prepared = tree.prepare(TypescriptDocument);
+    let what = "`node_modules` doesn't link packages of the workspace";
+    assert_eq!(causes(&prepared.info.unresolved), [cause(what, 2, Some("npm run symlink"), false)]);
+    let configuration: Value = serde_json::from_str(&prepared.documents[0].text).unwrap();
+    let listed = configuration["files"].to_string();
+    assert!(listed.contains("web/src/app.ts") && listed.contains("web/src/other.ts"), "{listed}");
+    let other = files(r#"{"name": "web", "dependencies": {"core": "^2.0.0"}}"#);
+    assert_eq!(Monorepo { others: &other, ..Monorepo::default() }.causes(), [], "another version from the registry");
+}
+
+#[test]
 fn the_inferred_project_finds_packages_without_a_link() {
     let alone = [("packages/web/tsconfig.json", r#"{"include": ["none"]}"#)];
     assert_eq!(Monorepo { others: &alone, ..Monorepo::default() }.causes(), []);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use codeyard_ecosystems::folder_globs::FolderGlobs;
-use codeyard_ecosystems::npm::{MANIFEST, PNPM_WORKSPACE, PackageJson, members};
+use codeyard_ecosystems::npm::{MANIFEST, PNPM_WORKSPACE, PackageJson, accepts, members};
 use codeyard_lsp::registry::{MarkerFiles, NODE_INSTALLERS};
 use serde_json::{Value, json};
 
@@ -20,6 +20,8 @@ const MAX_WORKSPACE_PACKAGES: usize = 1_000;
 
 /// Package managers of Node that a manifest may name.
 const INSTALLERS_BY_NAME: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
+/// Scripts that link packages which no list of a workspace names.
+const LINKING_SCRIPTS: [&str; 3] = ["symlink", "link", "bootstrap"];
 /// Beginnings of versions that mean a folder.
 const FOLDER_VERSIONS: [&str; 4] = ["file:", "link:", "portal:", "workspace:"];
 
@@ -211,15 +213,33 @@ impl Packages {
         self.by_folder.len() > 1
     }
 
-    /// Whether an installation links a package for files in `folder`: it is a member of a workspace, or a dependency whose version is a
-    /// folder. Other packages of the tree, such as those that tests read, only have the name of the one that is meant.
-    pub(super) fn installs(&self, folder: &Path, name: &str, package: &Path) -> bool {
+    /// Whether files in `folder` mean a package of the tree by its name: it is a member of a workspace, or a dependency whose version is a folder or
+    /// that the package's own version satisfies. Other packages of the tree, such as those that tests read, only have the name of the one
+    /// that is meant.
+    pub(super) fn expects(&self, folder: &Path, name: &str, package: &Path) -> bool {
+        let own = self.manifest(package).and_then(PackageJson::version).unwrap_or_default();
         let version = |manifest: &PackageJson| {
             let mut versions = manifest.wanted_versions(name);
-            versions.any(|version| FOLDER_VERSIONS.iter().any(|start| version.starts_with(start)))
+            versions.any(|version| is_folder(version) || accepts(version, own))
         };
         let mut above = folder.ancestors().take_while(|folder| folder.starts_with(&self.top));
         self.workspace(package).is_some() || above.any(|folder| self.manifest(folder).is_some_and(version))
+    }
+
+    /// The command that links these packages of the tree. `None` if none is known.
+    pub(super) fn link_command(&self, packages: &[&Path], disk: &dyn MarkerFiles) -> Option<String> {
+        let is_installed = |package: &&Path| {
+            let name = self.manifest(package).and_then(PackageJson::name).unwrap_or_default();
+            let mut versions = self.by_folder.values().flat_map(|manifest| manifest.wanted_versions(name));
+            self.workspace(package).is_some() || versions.any(is_folder)
+        };
+        let install = self.install_command(disk);
+        if packages.iter().all(is_installed) {
+            return Some(install);
+        }
+        let root = self.manifest(&self.top)?;
+        let script = LINKING_SCRIPTS.into_iter().find(|script| root.has_script(script))?;
+        Some(format!("{} run {script}", install.split(' ').next()?))
     }
 
     /// What the nearest `node_modules` with this name above a folder holds, for the package of the tree that has the name.
@@ -253,4 +273,8 @@ fn installer_of(manifest: &PackageJson) -> Option<&'static str> {
 
 fn has_build(manifest: &PackageJson) -> bool {
     manifest.has_script("build")
+}
+
+fn is_folder(version: &str) -> bool {
+    FOLDER_VERSIONS.iter().any(|start| version.starts_with(start))
 }

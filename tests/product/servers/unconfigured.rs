@@ -321,3 +321,27 @@ fn a_python_project_in_a_folder_named_like_its_package_is_found_from_outside() {
         repository.yard.stop();
     }
 }
+
+#[test]
+fn typescript_packages_that_a_script_links_are_found_by_their_published_names() {
+    let configuration = r#"{"compilerOptions": {"module": "node16", "moduleResolution": "node16", "strict": true, "rootDir": "src", "outDir": "lib"}}"#;
+    let core = r#"{"name": "core-protocol", "version": "3.18.2", "exports": {".": {"types": "./lib/common/api.d.ts", "default": "./lib/common/api.js"}}}"#;
+    let mut repository = Repository::serve(
+        &[
+            ("package.json", r#"{"private": true, "scripts": {"symlink": "node link.js"}}"#),
+            ("protocol/package.json", core),
+            ("protocol/package-lock.json", "{}"),
+            ("protocol/tsconfig.json", configuration),
+            ("protocol/src/common/api.ts", "export { start } from './messages';\n"),
+            ("protocol/src/common/messages.ts", "export function start() {}\n"),
+            ("client/package.json", r#"{"name": "client", "dependencies": {"core-protocol": "3.18.2"}}"#),
+            ("client/package-lock.json", "{}"),
+            ("client/tsconfig.json", configuration),
+            ("client/src/main.ts", "import { start } from 'core-protocol';\nstart();\n"),
+        ],
+        "typescript",
+    );
+    let users = repository.users("protocol/src/common/messages.ts", "start");
+    assert_eq!(users, ["client/src/main.ts"]);
+    repository.yard.stop();
+}
