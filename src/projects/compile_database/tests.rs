@@ -369,6 +369,35 @@ fn headers_that_a_build_configures_are_made_from_their_templates() {
 }
 
 #[test]
+fn headers_whose_macros_a_build_file_names_are_made() {
+    let project = Project::new(&[
+        ("CMakeLists.txt", "project(kit CXX)\nadd_subdirectory(core)\nadd_subdirectory(net)\n"),
+        (
+            "core/CMakeLists.txt",
+            "generate_export_header(core EXPORT_FILE_NAME ${CMAKE_BINARY_DIR}/exports/kit/exports.h)\n",
+        ),
+        ("core/a.cc", "#include <kit/exports.h>\nclass CORE_EXPORT A {};\n"),
+        ("net/CMakeLists.txt", "generate_export_header(net)\n"),
+        ("net/b.cc", "#include \"net_export.h\"\n#include \"gone_export.h\"\n"),
+        ("c/configure.ac", "AC_CONFIG_HEADERS([config.h])\nAC_DEFINE([C_API], [x])\n"),
+        ("c/x.c", "#include \"config.h\"\n"),
+    ]);
+    let prepared = project.prepare();
+    let text = |file: &str, name: &str| {
+        let dirs = prepared.dirs(file);
+        let made = dirs.iter().find_map(|dir| fs::read_to_string(Path::new(dir).join(name)).ok());
+        made.unwrap_or_else(|| panic!("{name}: {dirs:?}"))
+    };
+    assert!(text("core/a.cc", "kit/exports.h").contains("#define CORE_EXPORT __attribute__"));
+    assert!(text("net/b.cc", "net_export.h").contains("#define NET_EXPORT __attribute__"));
+    assert_eq!(text("c/x.c", "config.h"), "#define C_API\n");
+    assert!(prepared.arguments["c/x.c"].contains(&"-DHAVE_CONFIG_H".to_owned()));
+    assert_eq!(prepared.unresolved(), [(1, vec!["gone_export.h".to_owned()])]);
+    project.write("net/CMakeLists.txt", "generate_export_header(net EXPORT_MACRO_NAME NET_API)\n");
+    assert_ne!(project.prepare().digest, prepared.digest, "the server reads headers at its start");
+}
+
+#[test]
 fn the_options_of_kconfig_and_generic_headers_are_made() {
     let generic = format!("arch/{}/include/asm/own.h", platforms::host_architecture());
     let project = Project::new(&[

@@ -345,3 +345,28 @@ fn typescript_packages_that_a_script_links_are_found_by_their_published_names() 
     assert_eq!(users, ["client/src/main.ts"]);
     repository.yard.stop();
 }
+
+#[test]
+fn declarations_with_the_macro_of_a_generated_header_are_read_right() {
+    let mut repository = Repository::serve(
+        &[
+            (
+                "CMakeLists.txt",
+                "project(kit CXX)\nadd_library(kit src/shape.cc src/use.cc)\ngenerate_export_header(kit EXPORT_FILE_NAME ${CMAKE_CURRENT_BINARY_DIR}/exports/kit/exports.h)\ntarget_include_directories(kit PUBLIC inc ${CMAKE_CURRENT_BINARY_DIR}/exports)\n",
+            ),
+            (
+                "inc/kit/shape.h",
+                "#pragma once\n#include <kit/exports.h>\nnamespace kit {\nclass KIT_EXPORT Shape {\n  public:\n    void start();\n};\nKIT_EXPORT int title(const Shape &shape);\n}\n",
+            ),
+            ("src/shape.cc", "#include <kit/shape.h>\nint kit::title(const kit::Shape &) { return 1; }\n"),
+            (
+                "src/use.cc",
+                "#include <kit/shape.h>\nint twice(kit::Shape &shape) { shape.start(); return kit::title(shape); }\n",
+            ),
+        ],
+        "clangd",
+    );
+    assert_eq!(repository.users("inc/kit/shape.h", "title"), ["src/use.cc"]);
+    assert_eq!(repository.users("inc/kit/shape.h", "start"), ["src/use.cc"]);
+    repository.yard.stop();
+}

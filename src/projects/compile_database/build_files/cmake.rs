@@ -18,10 +18,11 @@ const MAX_BRACKET_BYTES: usize = 64 * 1024;
 /// Words in the argument lists of `target_…` commands that aren't values.
 const KEYWORDS: [&str; 7] = ["PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER", "APPEND"];
 
-struct Command<'a> {
-    name: String,
+pub(in crate::compile_database) struct Command<'a> {
+    /// In lower case.
+    pub(in crate::compile_database) name: String,
     text: &'a str,
-    args: Vec<String>,
+    pub(in crate::compile_database) args: Vec<String>,
 }
 
 /// Reads a `CMakeLists.txt`.
@@ -138,7 +139,7 @@ fn plain(arg: &str) -> Option<&str> {
 }
 
 /// Replaces `${NAME}`. Unknown names stay, so that the value is recognised as unknown.
-fn expand(text: &str, variables: &BTreeMap<String, String>) -> String {
+pub(in crate::compile_database) fn expand(text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut text = text.to_owned();
     if text.len() > MAX_VALUE_BYTES {
         return text;
@@ -158,7 +159,7 @@ fn expand(text: &str, variables: &BTreeMap<String, String>) -> String {
 }
 
 /// The commands of a file: names in lower case, arguments without their quotation marks.
-fn commands(text: &str) -> Vec<Command<'_>> {
+pub(in crate::compile_database) fn commands(text: &str) -> Vec<Command<'_>> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '#') {

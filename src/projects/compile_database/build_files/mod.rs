@@ -4,7 +4,7 @@ mod bazel;
 pub(super) mod build_hints;
 mod cargo_script;
 mod clang_flags;
-mod cmake;
+pub(super) mod cmake;
 mod make_file;
 mod meson;
 mod open_branches;

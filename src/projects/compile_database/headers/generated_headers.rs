@@ -1,5 +1,5 @@
-//! Headers that only a build makes, as far as their content follows from the tree: filled-in templates, the options of Kconfig, and the
-//! headers in `asm/` that stand for generic ones.
+//! Headers that only a build makes, as far as their content follows from the tree: filled-in templates, the macros that build files name, the
+//! options of Kconfig, and the headers in `asm/` that stand for generic ones.
 //!
 //! They are written below the cache folder, where inferred commands search for them behind the project's own directories; a template for
 //! each directory that it concerns, so that several packages of one tree have their own `config.h`. What can't be derived stays unresolved.
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use codeyard_base::digest::{sha256, sha256hex};
 
+use super::export_headers::ExportHeaders;
 use super::grammar_headers;
 use super::header_templates::{self, template_names};
 use super::installed_names::InstalledNames;
@@ -42,6 +43,7 @@ pub(crate) struct GeneratedHeaders<'a> {
     folder: PathBuf,
     installed: InstalledNames,
     options: OnceCell<Option<String>>,
+    exports: OnceCell<ExportHeaders>,
     /// The texts by path below the folder.
     made: RefCell<BTreeMap<String, [u8; 32]>>,
     /// What they were made from, for people.
@@ -62,6 +64,7 @@ impl<'a> GeneratedHeaders<'a> {
             folder: generated.join(FOLDER),
             installed: InstalledNames::default(),
             options: OnceCell::new(),
+            exports: OnceCell::new(),
             made: RefCell::default(),
             origins: RefCell::default(),
             configurations: RefCell::default(),
@@ -73,7 +76,10 @@ impl<'a> GeneratedHeaders<'a> {
     /// Whether a file of this name may be read here.
     pub(crate) fn is_read(name: &str) -> bool {
         let is_kconfig = name.starts_with("Kconfig") || name == ".config" || name.ends_with("defconfig");
-        is_kconfig || header_templates::is_template(name) || grammar_headers::is_grammar(name)
+        is_kconfig
+            || header_templates::is_template(name)
+            || grammar_headers::is_grammar(name)
+            || ExportHeaders::is_read(name)
     }
 
     /// The directory of a header that counts more than files of this name elsewhere in the tree. `candidates` are their directories.
@@ -95,9 +101,10 @@ impl<'a> GeneratedHeaders<'a> {
         self.shared(name, &format!("#include <{generic}>\n"), "asm-generic")
     }
 
-    /// The directory of a header that is made from a template or a grammar. Without one that is nearer to `from` than `nearer`: `None`.
+    /// The directory of a header that is made from a template, a grammar or a build file. Without one that is nearer to `from` than `nearer`:
+    /// `None`.
     pub(crate) fn derived(&self, from: &str, name: &str, nearer: Option<usize>) -> Option<String> {
-        let (source, is_grammar) = self.source_of(from, name)?;
+        let Some((source, is_grammar)) = self.source_of(from, name) else { return self.exported(from, name, nearer) };
         if nearer.is_some_and(|nearer| distance(from, parent(&source)) >= nearer) {
             return None;
         }
@@ -106,6 +113,27 @@ impl<'a> GeneratedHeaders<'a> {
             return known.clone();
         }
         let made = self.derive(&source, name, is_grammar);
+        self.known.borrow_mut().insert(key, made.clone());
+        made
+    }
+
+    /// The directory of a header whose macros a build file names.
+    fn exported(&self, from: &str, name: &str, nearer: Option<usize>) -> Option<String> {
+        let exports = self.exports.get_or_init(|| ExportHeaders::read(self.root, self.tree));
+        let (at, dir) = exports.find(from, name)?;
+        if nearer.is_some_and(|nearer| distance(from, dir) >= nearer) {
+            return None;
+        }
+        let key = (format!("export header {at}"), name.to_owned());
+        if let Some(known) = self.known.borrow().get(&key) {
+            return known.clone();
+        }
+        let text = exports.text(at, name, &|name| self.installed.definition(name, self.system));
+        let folder = sha256hex(&key.0)[..FOLDER_CHARS].to_owned();
+        let made = text.and_then(|text| self.make(&folder, name, &text, "macros of build files"));
+        if let Some(dir) = made.clone().filter(|_| exports.is_configuration(at)) {
+            self.configurations.borrow_mut().insert(dir);
+        }
         self.known.borrow_mut().insert(key, made.clone());
         made
     }
