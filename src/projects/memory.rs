@@ -17,12 +17,14 @@ pub struct ProjectMemory {
     pub(crate) compiled: Mutex<Option<CompileWatch>>,
 }
 
-/// What the includes of each file were when the database was made, as hashes.
+/// What the database was made from: the includes of each file, as hashes, and files with arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct CompileWatch {
     pub(crate) root: PathBuf,
     pub(crate) hasher: RandomState,
     pub(crate) scanned: HashMap<u64, u64>,
+    /// The response files that commands name.
+    pub(crate) responses: BTreeSet<PathBuf>,
 }
 
 impl ProjectMemory {

@@ -41,6 +41,7 @@ use std::path::{Path, PathBuf};
 use self::build::{locate, missing_headers, run_build};
 use self::build_files::build_hints::{BuildHints, read_text};
 use self::commands::database::{self, CompileCommand};
+use self::commands::response_files::{self, ResponseFiles};
 use self::commands::{flag_filter, ninja};
 pub use self::fragments::is_fragment;
 use self::header_search::scan_cache::ScanCache;
@@ -49,8 +50,8 @@ use self::headers::system_headers::SystemHeaders;
 use self::inference::{InferredCommand, InferredCommands};
 use self::language::{FileRole, role};
 use crate::build_report::DATABASE;
-use crate::info::{ProjectInfo, ProjectSource};
-use crate::limits::{MAX_DATABASE_BYTES, MAX_FRAGMENTS};
+use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
+use crate::limits::{MAX_DATABASE_BYTES, MAX_EXAMPLES, MAX_FRAGMENTS};
 use crate::memory::CompileWatch;
 use crate::prepare::{PreparedProject, ProjectRequest};
 use crate::tree::{Tree, distance};
@@ -98,7 +99,11 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
             (inferred.commands.iter().map(plain).collect(), inferred.fragments.iter().map(plain).collect())
         }
     };
-    request.memory.set_compiled(CompileWatch::new(request.root, &inferred.graph));
+    let mut responses = ResponseFiles::default();
+    response_files::expand(&mut commands, request.top, &mut responses);
+    response_files::expand(&mut of_fragments, request.top, &mut responses);
+    info.unresolved.extend(unreadable(&responses, request.top));
+    request.memory.set_compiled(CompileWatch::new(request.root, &inferred.graph, responses));
     if tree.skipped > 0 {
         info.problems
             .push(format!("{} files were left out: there are too many, or their names aren't UTF-8", tree.skipped));
@@ -136,6 +141,22 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProjec
     let digest = watch::digest(&commands, headers);
     let settings_when_ready = fragments::settings(&of_fragments);
     Ok(PreparedProject { info, args, settings_when_ready, digest, ..PreparedProject::default() })
+}
+
+/// Response files whose arguments are missing from commands; `None` if there are none.
+fn unreadable(responses: &ResponseFiles, top: &Path) -> Option<UnresolvedNames> {
+    let shown =
+        |path: &PathBuf| path.strip_prefix(top).unwrap_or(Path::new("outside of the workspace")).display().to_string();
+    let examples: Vec<String> = responses.unreadable.iter().take(MAX_EXAMPLES).map(shown).collect();
+    let first = examples.first()?;
+    Some(UnresolvedNames {
+        what: format!("arguments of compile commands are in response files that can't be read: {first}"),
+        count: responses.unreadable.len(),
+        remedy: None,
+        hides_uses: true,
+        is_used_elsewhere: false,
+        examples,
+    })
 }
 
 /// The commands of fragments in a project with a database: that of the includer or of the nearest source is their model.

@@ -398,6 +398,24 @@ fn headers_whose_macros_a_build_file_names_are_made() {
 }
 
 #[test]
+fn response_files_in_the_workspace_count_and_others_are_named() {
+    let database = r#"[{"file": "../src/a.c", "command": "cc @args.rsp @gone.rsp -c ../src/a.c"}]"#;
+    let project = Project::new(&[
+        ("build/compile_commands.json", database),
+        ("build/args.rsp", "-DENABLE @/etc/hostname -fplugin=evil.so -I../inc\n"),
+        ("src/a.c", ""),
+    ]);
+    let prepared = project.prepare();
+    assert_eq!(prepared.arguments["src/a.c"], ["cc", "-DENABLE", "-I../inc", "-c", "../src/a.c"]);
+    let cause = &prepared.info.unresolved[0];
+    assert_eq!((cause.count, cause.hides_uses, cause.examples.len()), (2, true, 2));
+    let affects =
+        |path: &Path| prepared.memory.is_affected_by_text(ProjectInference::CompileDatabase, path, &project.root);
+    assert!(affects(&project.root.join("build/args.rsp")) && affects(&project.root.join("build/gone.rsp")));
+    assert!(!affects(&project.root.join("build/other.rsp")));
+}
+
+#[test]
 fn the_options_of_kconfig_and_generic_headers_are_made() {
     let generic = format!("arch/{}/include/asm/own.h", platforms::host_architecture());
     let project = Project::new(&[

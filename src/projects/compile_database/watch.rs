@@ -10,17 +10,19 @@ use crate::build_report::DATABASE;
 use crate::compile_database::build::build_stamp::is_build_file;
 use crate::compile_database::build_files::build_hints::BuildHints;
 use crate::compile_database::commands::database::CompileCommand;
+use crate::compile_database::commands::response_files::ResponseFiles;
 use crate::compile_database::header_search::include_graph::IncludeGraph;
 use crate::compile_database::header_search::includes::{ScannedFile, scan_file};
 use crate::compile_database::headers::generated_headers::GeneratedHeaders;
 use crate::memory::CompileWatch;
 
 impl CompileWatch {
-    pub(super) fn new(root: &Path, graph: &IncludeGraph) -> Self {
+    pub(super) fn new(root: &Path, graph: &IncludeGraph, responses: ResponseFiles) -> Self {
         let hasher = RandomState::new();
         let files = graph.files.iter().zip(&graph.scanned);
         let scanned = files.map(|(path, scanned)| (hasher.hash_one(&**path), hasher.hash_one(scanned))).collect();
-        Self { root: root.to_path_buf(), hasher, scanned }
+        let responses = responses.read.into_iter().chain(responses.unreadable).collect();
+        Self { root: root.to_path_buf(), hasher, scanned, responses }
     }
 
     /// Whether the file's name is one that matters.
@@ -28,11 +30,14 @@ impl CompileWatch {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
         let is_of_build =
             name == DATABASE || BuildHints::is_read(name) || is_build_file(name) || GeneratedHeaders::is_read(name);
-        path.starts_with(&self.root) && (is_of_build || role(name).is_some())
+        self.responses.contains(path) || path.starts_with(&self.root) && (is_of_build || role(name).is_some())
     }
 
     /// Whether a file whose name matters, and that changed, was created or was deleted, now includes something else. Reads the file.
     pub(crate) fn is_outdated(&self, path: &Path) -> bool {
+        if self.responses.contains(path) {
+            return true;
+        }
         let Some(below) = path.strip_prefix(&self.root).ok().and_then(Path::to_str) else { return false };
         if role(below).is_none() {
             return true;
