@@ -5,6 +5,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::sync::Notify;
+use tokio::time::timeout_at;
 
 use crate::limits;
 use crate::server::context::ServerContext;
@@ -12,7 +17,7 @@ use crate::server::diagnostics::{Diagnostics, Reported};
 use crate::server::documents::watch_globs::WatchGlobs;
 use crate::server::lifecycle::crash_suspects::{DocumentRequests, SuspectTurn};
 use crate::server::lifecycle::process_guard::KillOnDrop;
-use crate::server::messages::{PendingAnswer, ProjectReport, SendOutcome};
+use crate::server::messages::{PendingAnswer, PreparationEnd, ProjectReport, SendOutcome};
 use crate::server::projects::folder_changes::AnnouncedFolders;
 use crate::server::projects::index_lag::PendingIndexing;
 use crate::server::requests::expiry::ExpiryGuard;
@@ -34,6 +39,11 @@ use codeyard_lsp::text::encoding::PositionEncoding;
 use codeyard_lsp::{methods, readiness};
 use codeyard_model::uri::CanonicalUri;
 
+/// How long after its start a server that announced no operation may register its operations.
+const ALL_REGISTRATIONS: Duration = Duration::from_secs(1);
+/// How long after its start a server may register an operation that it didn't announce with others.
+const LATE_REGISTRATION: Duration = Duration::from_millis(300);
+
 /// A running server process.
 pub(super) struct LiveServer {
     pub(super) client: LspClient,
@@ -54,6 +64,8 @@ pub(super) struct LiveServer {
     pub(super) project_versions: i32,
     /// The settings of its projects for a process that is ready were sent.
     pub(super) has_settings_when_ready: bool,
+    /// Notified of registrations.
+    registered: Arc<Notify>,
 }
 
 /// The result of bringing a document up to date.
@@ -118,7 +130,19 @@ impl LiveServer {
             announced: AnnouncedFolders::at_start(folders),
             project_versions: 0,
             has_settings_when_ready: false,
+            registered: Arc::default(),
         }
+    }
+
+    /// What to wait for before a method counts as unsupported: a server may register it just after `initialized`. `None`: nothing.
+    pub(super) fn registration(&self, method: &str, now: Instant) -> Option<PreparationEnd> {
+        let window = if self.capabilities.announce_nothing() { ALL_REGISTRATIONS } else { LATE_REGISTRATION };
+        let until = self.started_at + window;
+        if now >= until || !self.capabilities.may_register(method) {
+            return None;
+        }
+        let registered = self.registered.clone();
+        Some(async move { drop(timeout_at(until, registered.notified()).await) }.boxed().shared())
     }
 
     pub(super) fn into_parts(self) -> (LspClient, KillOnDrop) {
@@ -299,6 +323,7 @@ impl LiveServer {
             }
             ServerEvent::Registered { .. } | ServerEvent::Unregistered { .. } => {
                 let is_new = matches!(event, ServerEvent::Registered { .. });
+                self.registered.notify_waiters();
                 let method = if is_new { methods::REGISTER_CAPABILITY } else { methods::UNREGISTER_CAPABILITY };
                 self.readiness.on_method(method, now);
                 if self.capabilities.supports(methods::DOCUMENT_DIAGNOSTIC) {

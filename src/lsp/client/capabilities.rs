@@ -125,6 +125,18 @@ impl Capabilities {
         dynamic || value_at(&state.static_capabilities, path).is_some_and(is_on)
     }
 
+    /// Whether a method that isn't supported may be registered yet: the server hasn't refused it.
+    pub fn may_register(&self, method: &str) -> bool {
+        !self.supports(method) && !self.0.read().unsupported.contains(method)
+    }
+
+    /// Whether `initialize` announced no operation at all, so that the server must register what it has.
+    pub fn announce_nothing(&self) -> bool {
+        let state = self.0.read();
+        let announced = state.static_capabilities.as_object();
+        !announced.is_some_and(|all| all.iter().any(|(name, value)| name.ends_with("Provider") && is_on(value)))
+    }
+
     /// Records that the server doesn't implement `method`, whatever it advertises.
     pub fn mark_unsupported(&self, method: &str) {
         let mut state = self.0.write();

@@ -258,6 +258,42 @@ fn a_registration_may_say_that_a_server_is_ready() {
 }
 
 #[test]
+fn operations_that_a_server_registers_after_its_start_are_awaited() {
+    paused(|| async {
+        let register = |method: &str| {
+            let registration = json!({"registrations": [{"id": method, "method": method}]});
+            ask("client/registerCapability", registration)
+        };
+        for (capabilities, wait, expected) in [
+            (json!({"textDocumentSync": 1}), 200, Some(200)),
+            (json!({"textDocumentSync": 1}), 900, Some(900)),
+            (json!({"textDocumentSync": 1, "hoverProvider": true}), 200, Some(200)),
+            (json!({"textDocumentSync": 1, "hoverProvider": true}), 1_000, None),
+        ] {
+            let site = Site::usual();
+            let fake = capable(&site)
+                .capabilities(capabilities.clone())
+                .on("initialized", [wait_ms(wait), register("textDocument/definition")]);
+            let yard = Plan::one(site, fake.launcher()).open().await;
+            let ask = || yard.call(DEFINITION, yard.site().at("a.fake", 0, 0));
+            let first = ask().await;
+            match expected {
+                Some(ms) => {
+                    assert_eq!(first.summary(), "Found 1 definition.", "{capabilities}");
+                    first.took_about(ms);
+                }
+                None => {
+                    first.took_about(300);
+                    first.failed_as("PROVIDER_UNAVAILABLE", "unsupported");
+                    pass(800).await;
+                    assert_eq!(ask().await.summary(), "Found 1 definition.", "it counts from then on");
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn a_server_that_loads_on_the_first_open_receives_a_document_at_once() {
     paused(|| async {
         let site = Site::usual();

@@ -214,6 +214,11 @@ impl LanguageServer {
             }
             return SendOutcome::NotReady;
         }
+        let method = message.request.method();
+        let is_request = matches!(message.request.exchange(), Exchange::Reply);
+        if let Some(registration) = session.registration(method, Instant::now()).filter(|_| is_request) {
+            return SendOutcome::Preparing(registration);
+        }
         let outcome = match (message.request.exchange(), message.request.document()) {
             (Exchange::DocumentDiagnostics, Some(document))
                 if !session.capabilities.supports(message.request.method()) =>
