@@ -30,6 +30,8 @@ pub(super) struct Configuration {
     /// Whether it lists files of JavaScript.
     pub allows_javascript: bool,
     pub references: Vec<PathBuf>,
+    /// Configurations that it extends or references by their paths and that don't exist.
+    pub missing: BTreeSet<PathBuf>,
     /// By name pattern, where imports of such names are looked for, absolute: `paths` and `baseUrl`.
     pub aliases: BTreeMap<String, Vec<PathBuf>>,
     /// The conditions of `exports` that it adds: `customConditions`.
@@ -68,6 +70,7 @@ struct Settings {
     conditions: Vec<String>,
     allow_js: Option<bool>,
     check_js: Option<bool>,
+    missing: BTreeSet<PathBuf>,
 }
 
 /// Reads files inside one workspace root.
@@ -87,7 +90,10 @@ impl ConfigurationReader<'_> {
         let own = self.merge(path, &mut settings, &mut budget);
         let references = own.get("references").and_then(Value::as_array).into_iter().flatten();
         let references = references.filter_map(|reference| self.reference(folder, reference.get("path")?.as_str()?));
-        let references = references.collect();
+        let (references, gone): (Vec<PathBuf>, Vec<PathBuf>) = references.partition(|path| self.disk.exists(path));
+        // Tools generate them into folders of their own; other files of a missing configuration are in the inferred project.
+        let is_made = |path: &PathBuf| path.strip_prefix(self.top).is_ok_and(is_hidden);
+        settings.missing.extend(gone.into_iter().filter(is_made));
         let is_jsconfig = path.file_name().is_some_and(|name| name == "jsconfig.json");
         let allows_javascript = settings.allow_js.or(settings.check_js).unwrap_or(is_jsconfig);
         let absolute = |(base, texts): &(PathBuf, Vec<String>)| -> BTreeSet<PathBuf> {
@@ -116,7 +122,19 @@ impl ConfigurationReader<'_> {
         let outputs = outputs(&settings, folder);
         let conditions = settings.conditions;
         let path = path.to_path_buf();
-        Configuration { path, allows_javascript, references, aliases, conditions, outputs, files, include, exclude }
+        let missing = settings.missing;
+        Configuration {
+            path,
+            allows_javascript,
+            references,
+            missing,
+            aliases,
+            conditions,
+            outputs,
+            files,
+            include,
+            exclude,
+        }
     }
 
     /// Merges the configuration `path`, after those that it extends, into `settings`. Returns its own text as a value.
@@ -127,8 +145,15 @@ impl ConfigurationReader<'_> {
         for base in strings(own.get("extends")) {
             let Some(left) = budget.checked_sub(1) else { break };
             *budget = left;
-            if let Some(base) = self.extended(folder, &base) {
-                self.merge(&base, settings, budget);
+            match self.extended(folder, &base) {
+                Some(base) => drop(self.merge(&base, settings, budget)),
+                None if is_path(&base) => {
+                    let place = normal(&folder.join(&base));
+                    let is_json = place.extension().is_some_and(|extension| extension == "json");
+                    let file = if is_json { place } else { PathBuf::from(format!("{}.json", place.display())) };
+                    settings.missing.extend(Some(file).filter(|file| file.starts_with(self.top)));
+                }
+                None => {}
             }
         }
         for (key, list) in
@@ -175,19 +200,19 @@ impl ConfigurationReader<'_> {
             let all = if is_json { vec![base] } else { vec![with_extension, inside] };
             all.into_iter().find(|path| path.starts_with(self.top) && self.disk.exists(path))
         };
-        if name.starts_with("./") || name.starts_with("../") || name.starts_with('/') || name == "." || name == ".." {
+        if is_path(name) {
             return candidates(normal(&folder.join(name)));
         }
         let folders = folder.ancestors().take_while(|folder| folder.starts_with(self.top));
         folders.into_iter().find_map(|folder| candidates(normal(&folder.join("node_modules").join(name))))
     }
 
-    /// The configuration that `references` names. A folder means the `tsconfig.json` in it.
+    /// The configuration that `references` names, whether it exists or not. A folder means the `tsconfig.json` in it.
     fn reference(self, folder: &Path, path: &str) -> Option<PathBuf> {
         let target = normal(&folder.join(path));
         let is_file = target.extension().is_some_and(|extension| extension == "json");
         let target = if is_file { target } else { target.join("tsconfig.json") };
-        (target.starts_with(self.top) && self.disk.exists(&target)).then_some(target)
+        target.starts_with(self.top).then_some(target)
     }
 }
 
@@ -203,6 +228,15 @@ impl Configuration {
             && self.include.iter().any(|pattern| file.starts_with(pattern.base()) && pattern.matches(file))
             && !self.exclude.iter().any(|pattern| pattern.matches(file))
     }
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
+}
+
+/// Whether `extends` names a path, not a package.
+fn is_path(name: &str) -> bool {
+    ["./", "../", "/"].iter().any(|start| name.starts_with(start)) || name == "." || name == ".."
 }
 
 fn outputs(settings: &Settings, folder: &Path) -> Outputs {

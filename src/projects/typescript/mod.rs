@@ -7,6 +7,7 @@
 
 mod configuration;
 mod file_patterns;
+mod generated;
 mod javascript_imports;
 mod module_names;
 mod package_entries;
@@ -18,13 +19,14 @@ mod projects;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use codeyard_ecosystems::npm::PNPM_WORKSPACE;
 use codeyard_lsp::registry::{CachedFiles, MarkerFiles, ProjectInference};
 use serde_json::{Value, json};
 
+use self::generated::WithGenerated;
 use self::javascript_imports::UnknownImports;
 use self::javascript_imports::is_javascript;
 pub(crate) use self::javascript_imports::read_specifiers;
@@ -44,7 +46,14 @@ const PLACEHOLDER: &str = "tsconfig.placeholder.ts";
 /// Prepares the project of a server of this language. Reads the configurations and `package.json` files; blocks.
 pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference) -> PreparedProject {
     let disk = CachedFiles::default();
-    let assigned = projects::assign(request.files, request.top, &disk);
+    let mut assigned = projects::assign(request.files, request.top, &disk);
+    let is_document = inference == ProjectInference::TypescriptDocument;
+    let missing = std::mem::take(&mut assigned.missing);
+    let known = if is_document { &missing } else { &BTreeMap::new() };
+    let generated = WithGenerated::new(&disk, known, request.top);
+    if !generated.is_empty() {
+        assigned = projects::assign(request.files, request.top, &generated);
+    }
     let packages = packages::read(request.files, request.top, &disk);
     let mut opened: Vec<PathBuf> =
         assigned.by_configuration.values().filter_map(|files| representative(files)).collect();
@@ -52,7 +61,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
     let mut inferred = inferred_files(&assigned);
     let names = ModuleNames::new(request.files.iter().map(PathBuf::as_path), &assigned.aliases, &packages);
     let importers = javascript_imports::find(&assigned, &packages, &names, request.top, &disk, request.memory);
-    let mut prepared = PreparedProject::default();
+    let mut prepared = PreparedProject { documents: generated.documents().collect(), ..PreparedProject::default() };
     let options = with_aliases(packages.add_to(compiler_options(), &names, &disk), &assigned);
     match (inference, inferred_path(request.top, &disk)) {
         _ if inferred.is_empty() && importers.files.is_empty() => {}
@@ -84,7 +93,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         }
         _ => inferred.clear(),
     }
-    if inference == ProjectInference::TypescriptDocument {
+    if is_document {
         prepared.configurations = assigned.by_configuration.keys().cloned().collect();
     }
     opened.sort();
@@ -101,7 +110,13 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         is_older: inference == ProjectInference::TypescriptExternal,
     };
     prepared.info.unresolved.extend(imported.unresolved(request.root, request.memory));
-    if inference == ProjectInference::TypescriptDocument {
+    let mut files = request.files.iter().map(PathBuf::as_path);
+    prepared
+        .info
+        .unresolved
+        .extend(generated::unresolved(&missing, &generated, &mut files, request.top, request.memory));
+    prepared.unwatched = generated::folders(&missing).into();
+    if is_document {
         prepared.info.unresolved.extend(unknown_javascript(&importers, request.root));
     } else {
         prepared.info.unresolved.extend(ambiguous_aliases(&assigned));

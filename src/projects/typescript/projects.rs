@@ -34,6 +34,8 @@ pub(super) struct AssignedFiles<'a> {
     pub conditions: BTreeMap<PathBuf, Vec<String>>,
     /// By configuration that has files, where its build writes declarations.
     pub outputs: BTreeMap<PathBuf, Outputs>,
+    /// By configuration that doesn't exist, one that extends or references it.
+    pub missing: BTreeMap<PathBuf, PathBuf>,
     /// Files of no project, in the order of the input.
     pub unassigned: Vec<&'a Path>,
     /// Whether there is a configuration, even if it lists no file.
@@ -93,6 +95,10 @@ pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFile
             let new: Vec<PathBuf> = places.iter().filter(|place| !known.contains(place)).cloned().collect();
             known.extend(new);
         }
+    }
+    for configuration in all.read.values() {
+        let missing = configuration.missing.iter().cloned();
+        assigned.missing.extend(missing.map(|path| (path, configuration.path.clone())));
     }
     assigned.has_configuration = !all.read.is_empty();
     assigned.skipped = all.skipped.len();

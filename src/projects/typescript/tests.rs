@@ -87,6 +87,62 @@ fn without_a_configuration_all_files_are_one_project_in_the_root() {
 }
 
 #[test]
+fn what_extends_a_configuration_that_a_tool_generates_is_marked_until_it_is_there() {
+    let causes = |files: &[(&str, &str)], inference| {
+        let tree = Tree::new(files);
+        let unresolved = tree.prepare(inference).info.unresolved;
+        let hiding = unresolved.into_iter().filter(|cause| cause.hides_uses);
+        hiding.map(|cause| (cause.what, cause.count, cause.remedy.unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let nuxt = [
+        (
+            "tsconfig.json",
+            r#"{"files": [], "references": [{"path": "./.nuxt/tsconfig.app.json"}, {"path": "./.nuxt/tsconfig.node.json"}]}"#,
+        ),
+        ("app/a.ts", "import { b } from '~/lib/b';\nimport x from '#imports';\nimport c from './c';"),
+    ];
+    for inference in [ProjectInference::TypescriptDocument, ProjectInference::TypescriptExternal] {
+        let what = "`.nuxt/tsconfig.app.json`, which `tsconfig.json` needs, and 1 more such files are missing";
+        assert_eq!(causes(&nuxt, inference), [(what.to_owned(), 2, "npx nuxi prepare".to_owned())]);
+    }
+    let other = [
+        ("web/tsconfig.json", r#"{"extends": ["../base", "./gen/types.json"]}"#),
+        ("base.json", "{}"),
+        ("web/a.ts", ""),
+    ];
+    let what = "`web/gen/types.json`, which `web/tsconfig.json` needs, is missing";
+    assert_eq!(causes(&other, ProjectInference::TypescriptDocument), [(what.to_owned(), 1, String::new())]);
+    let there = [&other[..], &[("web/gen/types.json", "{}")]].concat();
+    assert_eq!(causes(&there, ProjectInference::TypescriptDocument), []);
+    let package = [("tsconfig.json", r#"{"extends": "@tsconfig/strictest"}"#), ("a.ts", "")];
+    assert_eq!(causes(&package, ProjectInference::TypescriptDocument), [], "an installation brings it");
+}
+
+#[test]
+fn the_configuration_that_svelte_kit_generates_is_known() {
+    let files = [
+        ("tsconfig.json", r#"{"extends": "./.svelte-kit/tsconfig.json", "compilerOptions": {"strict": true}}"#),
+        ("src/lib/a.ts", "export const a = 1;"),
+        ("src/routes/b.ts", "import { a } from '$lib/a';"),
+        ("tool.ts", ""),
+    ];
+    let tree = Tree::new(&files);
+    let prepared = tree.prepare(ProjectInference::TypescriptDocument);
+    let path = tree.root().join(".svelte-kit/tsconfig.json");
+    let document = prepared.documents.iter().find(|document| document.path == path).unwrap();
+    assert!(document.text.contains("\"$lib/*\":[\"../src/lib/*\"]"), "{}", document.text);
+    assert!(!path.exists() && prepared.unwatched.len() == 1);
+    let hiding = |prepared: &PreparedProject| prepared.info.unresolved.iter().any(|cause| cause.hides_uses);
+    assert!(!hiding(&prepared));
+    assert_eq!(prepared.configurations, [tree.root().join("tsconfig.json")]);
+    // `tool.ts` isn't in its list.
+    assert_eq!(prepared.info.source.to_string(), "inferred from 1 of 3 files, which no tsconfig.json lists");
+    assert!(hiding(&tree.prepare(ProjectInference::TypescriptExternal)), "that server reads only files");
+    let own = [&files[..], &[("svelte.config.js", "export default { kit: { alias: { $x: 'x' } } };")]].concat();
+    assert!(hiding(&Tree::new(&own).prepare(ProjectInference::TypescriptDocument)));
+}
+
+#[test]
 fn the_remedy_makes_a_configuration_that_lists_the_files() {
     let remedy = |files: &[(&str, &str)]| {
         let info = Tree::new(files).prepare(ProjectInference::TypescriptDocument).info;

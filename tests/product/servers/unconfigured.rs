@@ -347,6 +347,24 @@ fn typescript_packages_that_a_script_links_are_found_by_their_published_names() 
 }
 
 #[test]
+fn typescript_extends_what_svelte_kit_would_generate() {
+    let mut repository = Repository::serve(
+        &[
+            ("package.json", r#"{"name": "site"}"#),
+            ("tsconfig.json", r#"{"extends": "./.svelte-kit/tsconfig.json", "compilerOptions": {"strict": true}}"#),
+            ("src/lib/sum.ts", "export function sum() {}\n"),
+            ("src/routes/page.ts", "import { sum } from '$lib/sum';\nsum();\n"),
+        ],
+        "typescript",
+    );
+    assert_eq!(repository.users("src/lib/sum.ts", "sum"), ["src/routes/page.ts"]);
+    repository.write(".svelte-kit/tsconfig.json", r#"{"compilerOptions": {"paths": {"$other/*": ["../src/lib/*"]}}}"#);
+    repository.write("src/routes/other.ts", "import { sum } from '$other/sum';\nsum();\n");
+    assert_eq!(repository.users("src/lib/sum.ts", "sum"), ["src/routes/other.ts"], "the real file counts");
+    repository.yard.stop();
+}
+
+#[test]
 fn declarations_with_the_macro_of_a_generated_header_are_read_right() {
     let mut repository = Repository::serve(
         &[
