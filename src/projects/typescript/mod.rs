@@ -15,6 +15,7 @@ mod package_imports;
 #[cfg(test)]
 mod package_tests;
 mod packages;
+mod platforms;
 mod projects;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use self::javascript_imports::is_javascript;
 pub(crate) use self::javascript_imports::read_specifiers;
 use self::module_names::ModuleNames;
 use self::package_imports::ImportedPackages;
+use self::platforms::PlatformModules;
 use self::projects::AssignedFiles;
 use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
 use crate::limits::{MAX_EXAMPLES, MAX_INFERRED_FILES, MAX_OPENED_PROJECTS, MAX_UNKNOWN_FILES};
@@ -62,7 +64,11 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
     let names = ModuleNames::new(request.files.iter().map(PathBuf::as_path), &assigned.aliases, &packages);
     let importers = javascript_imports::find(&assigned, &packages, &names, request.top, &disk, request.memory);
     let mut prepared = PreparedProject { documents: generated.documents().collect(), ..PreparedProject::default() };
-    let options = with_aliases(packages.add_to(compiler_options(), &names, &disk), &assigned);
+    let platforms = PlatformModules::of(request.files);
+    let mut options = with_aliases(packages.add_to(compiler_options(), &names, &disk), &assigned);
+    if !platforms.is_empty() {
+        options["moduleSuffixes"] = json!(platforms::SUFFIXES);
+    }
     match (inference, inferred_path(request.top, &disk)) {
         _ if inferred.is_empty() && importers.files.is_empty() => {}
         (ProjectInference::TypescriptDocument, Some(path)) => {
@@ -115,6 +121,7 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
         .info
         .unresolved
         .extend(generated::unresolved(&missing, &generated, &mut files, request.top, request.memory));
+    prepared.info.unresolved.extend(platforms.unresolved(&assigned, request.top, request.memory));
     prepared.unwatched = generated::folders(&missing).into();
     if is_document {
         prepared.info.unresolved.extend(unknown_javascript(&importers, request.root));

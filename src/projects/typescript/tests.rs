@@ -119,6 +119,31 @@ fn what_extends_a_configuration_that_a_tool_generates_is_marked_until_it_is_ther
 }
 
 #[test]
+fn imports_of_modules_with_a_file_for_each_platform_are_followed_to_one_and_marked() {
+    let files = [
+        ("ui/Nav.web.tsx", "export const Nav = () => 1;"),
+        ("ui/Nav.native.tsx", "export const Nav = () => 2;"),
+        ("ui/One.ios.ts", ""),
+        ("vite.config.web.ts", ""),
+        ("app/w.tsx", "import { Nav } from '../ui/Nav';\nimport '../ui/One';"),
+    ];
+    let prepared = |files: &[(&str, &str)]| Tree::new(files).prepare(ProjectInference::TypescriptDocument);
+    let plain = prepared(&files);
+    let configuration: Value = serde_json::from_str(&plain.documents[0].text).unwrap();
+    assert_eq!(configuration["compilerOptions"]["moduleSuffixes"][0], ".native");
+    let hiding = |prepared: &PreparedProject| {
+        let unresolved = prepared.info.unresolved.iter().filter(|cause| cause.hides_uses);
+        unresolved.flat_map(|cause| cause.examples.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(hiding(&plain), ["ui/Nav"]);
+    let configured = [&files[..], &[("tsconfig.json", "{}")]].concat();
+    assert_eq!(hiding(&prepared(&configured)), ["ui/Nav", "ui/One"], "a configuration follows none of them");
+    assert_eq!(hiding(&prepared(&[("a.ts", "import './b.web'"), ("b.web.ts", "")])), [""; 0]);
+    let beside = [("a.ts", "import './b'"), ("b.ts", ""), ("b.web.ts", "")];
+    assert_eq!(hiding(&prepared(&beside)), ["b"]);
+}
+
+#[test]
 fn the_configuration_that_svelte_kit_generates_is_known() {
     let files = [
         ("tsconfig.json", r#"{"extends": "./.svelte-kit/tsconfig.json", "compilerOptions": {"strict": true}}"#),
