@@ -26,6 +26,7 @@ pub fn prepare(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject>
         Some(inference @ (ProjectInference::GoModules | ProjectInference::CargoPackages)) => {
             Ok(packages::prepare(request, inference))
         }
+        Some(ProjectInference::TypescriptComponents) => Ok(typescript::components::prepare(request)),
         Some(ProjectInference::JavaPackages) => java::prepare(request),
         None => Ok(PreparedProject { info: views::project(request), ..PreparedProject::default() }),
     }
@@ -35,7 +36,9 @@ impl ProjectMemory {
     /// Whether the changed text of a file may change the project, so that it must be prepared again.
     pub fn is_affected_by_text(&self, inference: ProjectInference, file: &Path, top: &Path) -> bool {
         match inference {
-            ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal => {
+            ProjectInference::TypescriptDocument
+            | ProjectInference::TypescriptExternal
+            | ProjectInference::TypescriptComponents => {
                 typescript::reads(file) || self.has_new_imports(file, &|file| typescript::read_specifiers(file, top))
             }
             ProjectInference::PythonPaths | ProjectInference::PythonConfiguration | ProjectInference::PythonImports => {

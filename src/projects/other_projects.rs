@@ -13,7 +13,7 @@ use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
 use crate::info::UnresolvedNames;
 use crate::limits::MAX_EXAMPLES;
 use crate::prepare::{PreparedProject, ProjectModules, ProjectRequest};
-use crate::{packages, python};
+use crate::{packages, python, typescript};
 
 /// Number of projects that a sentence names.
 const MAX_NAMED: usize = 2;
@@ -23,6 +23,9 @@ pub fn modules(request: &ProjectRequest<'_>) -> ProjectModules {
     match request.server.project {
         Some(inference @ (ProjectInference::GoModules | ProjectInference::CargoPackages)) => {
             packages::modules(request, inference)
+        }
+        Some(ProjectInference::TypescriptExternal | ProjectInference::TypescriptComponents) => {
+            typescript::modules::of(request)
         }
         _ => python::modules(request),
     }
@@ -40,11 +43,18 @@ pub fn mark_uses_in_other_projects(
     for (root, project) in projects.iter() {
         project.modules.offered.iter().for_each(|name| offers.entry(name).or_default().push(root));
     }
+    let roots: BTreeSet<&PathBuf> = projects.keys().chain(others.keys()).collect();
+    // A file belongs to the innermost project around it.
+    let holder = |path: &str| {
+        let above = Path::new(path).ancestors().skip(1).find_map(|folder| roots.get(&folder.to_path_buf()));
+        above.copied().filter(|_| inference.names_files())
+    };
     let own = projects.iter().map(|(root, project)| (root, &project.modules));
     for (importer, modules) in own.chain(others) {
         for name in &modules.wanted {
-            for offering in offers.get(name).into_iter().flatten().filter(|offering| **offering != importer) {
-                let (by, names) = importers.entry((*offering).clone()).or_default();
+            let offering = offers.get(name).into_iter().flatten().copied().chain(holder(name));
+            for offering in offering.filter(|offering| *offering != importer) {
+                let (by, names) = importers.entry(offering.clone()).or_default();
                 by.insert(importer.clone());
                 names.insert(name.clone());
             }
@@ -63,6 +73,9 @@ pub fn mark_uses_in_other_projects(
             }
             ProjectInference::CargoPackages => {
                 (format!("{importers} {} them from outside of the Cargo workspace", verb("uses", "use")), None)
+            }
+            ProjectInference::TypescriptExternal | ProjectInference::TypescriptComponents => {
+                (format!("{importers} {import} them, and the server answers for each project alone"), None)
             }
             _ => {
                 let what = format!("{importers} {import} them without an environment that they share");

@@ -168,9 +168,7 @@ impl Gathering<'_> {
             match outcome {
                 Some(Ok(answer)) => {
                     is_answered |= !provider.is_linter;
-                    if !is_added {
-                        collected.known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
-                    }
+                    collected.known_files.extend(coverage::of_answer(provider, O::undecided(&answer)));
                     if self.policy.is_urgent() {
                         collected.is_cut |= O::is_capped(provider, &answer);
                         collected.is_partial |= O::is_late(&answer);

@@ -205,6 +205,8 @@ pub enum ProjectInference {
     TypescriptDocument,
     /// The same as a request of `tsserver`.
     TypescriptExternal,
+    /// Nothing is passed to the server: components that no `tsconfig.json` lists are counted.
+    TypescriptComponents,
     /// The folders that files of Python import from and the environment, as settings and initialization options.
     PythonPaths,
     /// The same in a configuration of pyrefly.
@@ -223,14 +225,21 @@ impl ProjectInference {
     /// Whether projects of this kind may import modules of each other.
     pub fn shares_modules(self) -> bool {
         let is_of_python = matches!(self, Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports);
-        is_of_python || matches!(self, Self::GoModules | Self::CargoPackages)
+        is_of_python
+            || matches!(self, Self::GoModules | Self::CargoPackages)
+            || matches!(self, Self::TypescriptExternal | Self::TypescriptComponents)
+    }
+
+    /// Whether projects of this kind import files of each other by their paths.
+    pub fn names_files(self) -> bool {
+        matches!(self, Self::TypescriptExternal | Self::TypescriptComponents)
     }
 
     /// The project file that the server reads, for people.
     pub fn file(self) -> &'static str {
         match self {
             Self::CompileDatabase => "compile_commands.json",
-            Self::TypescriptDocument | Self::TypescriptExternal => "tsconfig.json",
+            Self::TypescriptDocument | Self::TypescriptExternal | Self::TypescriptComponents => "tsconfig.json",
             Self::PythonPaths | Self::PythonConfiguration | Self::PythonImports => {
                 codeyard_ecosystems::python::MANIFEST
             }

@@ -20,6 +20,8 @@ const MAX_EXTENDED_CONFIGURATIONS: usize = 32;
 const TYPESCRIPT: [&str; 4] = ["ts", "tsx", "mts", "cts"];
 /// Extensions that a configuration lists with `allowJs`.
 const JAVASCRIPT: [&str; 4] = ["js", "jsx", "mjs", "cjs"];
+/// Extensions of components, which servers that know them list as TypeScript.
+pub(super) const COMPONENTS: [&str; 4] = ["vue", "svelte", "astro", "mdx"];
 /// What is excluded when a configuration says nothing.
 const EXCLUDED_BY_DEFAULT: [&str; 3] = ["node_modules", "bower_components", "jspm_packages"];
 
@@ -222,7 +224,9 @@ impl Configuration {
             return true;
         }
         let has_extension = file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {
-            TYPESCRIPT.contains(&extension) || self.allows_javascript && JAVASCRIPT.contains(&extension)
+            TYPESCRIPT.contains(&extension)
+                || COMPONENTS.contains(&extension)
+                || self.allows_javascript && JAVASCRIPT.contains(&extension)
         });
         has_extension
             && self.include.iter().any(|pattern| file.starts_with(pattern.base()) && pattern.matches(file))

@@ -5,11 +5,13 @@
 //! on disk. `docs/internals/decisions/inferred-projects.md` says why it is done this way. Invariants: nothing is written; the same files
 //! give the same documents; each file that codeyard lists is in a project, or counted as not known.
 
+pub(crate) mod components;
 mod configuration;
 mod file_patterns;
 mod generated;
 mod javascript_imports;
 mod module_names;
+pub(crate) mod modules;
 mod package_entries;
 mod package_imports;
 #[cfg(test)]
@@ -104,6 +106,9 @@ pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference)
     }
     opened.sort();
     prepared.open = opened;
+    if !is_document {
+        prepared.modules = modules::of(request);
+    }
     prepared.info = info(request, &assigned, &inferred);
     prepared.info.unresolved = packages.not_installed(&disk).into_iter().collect();
     let imported = ImportedPackages {

@@ -167,6 +167,85 @@ fn the_configuration_that_svelte_kit_generates_is_known() {
     assert!(hiding(&Tree::new(&own).prepare(ProjectInference::TypescriptDocument)));
 }
 
+/// What the server of these components says about the tree.
+fn components(files: &[(&str, &str)]) -> crate::ProjectInfo {
+    let tree = Tree::new(files);
+    let root = tree.root();
+    let memory = ProjectMemory::default();
+    let is_component = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "vue" || ending == "svelte");
+    let files: Vec<PathBuf> = tree.files.iter().filter(is_component).cloned().collect();
+    super::components::prepare(&ProjectRequest::for_test("vue", &root, &files, &memory)).info
+}
+
+#[test]
+fn components_that_nothing_lists_or_imports_are_not_known() {
+    let configuration = r#"{"include": ["src/**/*.ts"], "compilerOptions": {"paths": {"@/*": ["./src/*"]}}}"#;
+    let files = [
+        ("tsconfig.json", configuration),
+        ("src/main.ts", "import App from './App.vue';\nexport const views = import.meta.glob('./views/*.vue');"),
+        ("src/App.vue", "<script setup>\nimport B from '@/parts/B.vue';\n</script>"),
+        ("src/parts/B.vue", ""),
+        ("src/views/A.vue", "<script setup>\nimport { a } from '../a';\n</script>"),
+        ("src/a.ts", "export const a = 1;"),
+    ];
+    let info = components(&files);
+    assert_eq!((info.files_total, info.files_known, info.unknown_files.len()), (3, Some(2), 1));
+    assert!(info.unknown_files[0].ends_with("src/views/A.vue"));
+    assert_eq!(info.remedy.as_deref(), Some("add `**/*.vue` to `include` of the tsconfig.json"));
+    let listed = [&files[1..], &[("tsconfig.json", r#"{"include": ["src/**/*.ts", "src/**/*.vue"]}"#)]].concat();
+    assert!(!components(&listed).is_partial());
+    assert!(!components(&[&files[1..], &[("tsconfig.json", "{}")]].concat()).is_partial(), "all files by default");
+    let without = components(&files[1..]);
+    assert_eq!(without.source, ProjectSource::Missing, "as before");
+}
+
+#[test]
+fn components_whose_configuration_extends_a_missing_one_are_marked() {
+    let files = [
+        ("tsconfig.json", r#"{"extends": "./.svelte-kit/tsconfig.json"}"#),
+        ("src/A.svelte", "<script>\nimport { a } from '$lib/a';\n</script>"),
+    ];
+    let cause = &components(&files).unresolved[0];
+    assert_eq!((cause.count, cause.hides_uses, cause.remedy.as_deref()), (1, true, Some("npx svelte-kit sync")));
+}
+
+#[test]
+fn projects_with_processes_of_their_own_are_marked_with_those_that_import_from_them() {
+    let tree = Tree::new(&[
+        ("a/tsconfig.json", "{}"),
+        ("a/x.ts", "export const x = 1;"),
+        ("b/tsconfig.json", "{}"),
+        ("b/y.ts", "import { x } from '../a/x';\nimport { z } from './z';"),
+        ("b/z.ts", "import { c } from 'core';"),
+        ("c/package.json", r#"{"name": "core"}"#),
+        ("c/index.ts", "export const c = 1;"),
+    ]);
+    let root = tree.root();
+    let marks = || {
+        let projects = ["a", "b", "c"].map(|name| {
+            let files: Vec<PathBuf> =
+                tree.files.iter().filter(|file| file.starts_with(root.join(name))).cloned().collect();
+            let memory = ProjectMemory::default();
+            let own = root.join(name);
+            let request = ProjectRequest::for_test("typescript-language-server", &own, &files, &memory);
+            let request = ProjectRequest { top: &root, ..request };
+            (own.clone(), super::prepare(&request, ProjectInference::TypescriptExternal))
+        });
+        let mut projects = std::collections::BTreeMap::from(projects);
+        let others = std::collections::BTreeMap::new();
+        crate::mark_uses_in_other_projects(&mut projects, &others, &root, ProjectInference::TypescriptExternal);
+        let marking = projects.into_values().map(|project| {
+            let causes = project.info.unresolved.into_iter().filter(|cause| cause.is_used_elsewhere);
+            causes.map(|cause| format!("{}: {}", cause.examples.join(" "), cause.what)).collect::<Vec<_>>().join("; ")
+        });
+        marking.collect::<Vec<_>>()
+    };
+    let what = "b imports them, and the server answers for each project alone";
+    assert_eq!(marks(), [format!("a/x: {what}"), String::new(), format!("core: {what}")]);
+    fs::create_dir_all(root.join("node_modules/core")).unwrap();
+    assert_eq!(marks()[2], "", "a copy from the registry");
+}
+
 #[test]
 fn the_remedy_makes_a_configuration_that_lists_the_files() {
     let remedy = |files: &[(&str, &str)]| {
