@@ -181,3 +181,26 @@ fn the_list_is_one_line_and_small() {
         assert!(!list.contains('\n') && list.len() <= budget, "{name}: {} bytes", list.len());
     }
 }
+
+/// Where `schema` has a list of types, which several clients can't read.
+fn type_lists(schema: &Value, at: &str) -> Vec<String> {
+    let below: Vec<(String, &Value)> = match schema {
+        Value::Object(members) => members.iter().map(|(name, value)| (format!("{at}/{name}"), value)).collect(),
+        Value::Array(items) => items.iter().map(|value| (at.to_owned(), value)).collect(),
+        _ => Vec::new(),
+    };
+    let mut found: Vec<String> = below.iter().flat_map(|(at, value)| type_lists(value, at)).collect();
+    found.extend(schema.get("type").filter(|kind| kind.is_array()).map(|_| at.to_owned()));
+    found
+}
+
+#[test]
+fn no_input_schema_has_a_list_of_types_but_for_the_cursor_that_the_contract_lets_be_null() {
+    for set in SETS {
+        for tool in tools(set) {
+            let mut found = type_lists(&tool["inputSchema"], "");
+            found.retain(|at| !(set.starts_with("lsp-v1") && at == "/properties/cursor"));
+            assert_eq!(found, Vec::<String>::new(), "{set} {}", tool["name"]);
+        }
+    }
+}

@@ -37,7 +37,17 @@ pub(super) fn display_line(
     let (before, is_before_cut) = around(lines_before(text, range.start, context));
     let (after, is_after_cut) = around(lines_after(text, range.end, context));
     let is_cut = cut.is_cut || skipped > 0 || is_before_cut || is_after_cut;
-    LineMatch { entry, line: range.number, text: cut.text, skipped, is_cut, matches, before, after, is_numbered_otherwise: false }
+    LineMatch {
+        entry,
+        line: range.number,
+        text: cut.text,
+        skipped,
+        is_cut,
+        matches,
+        before,
+        after,
+        is_numbered_otherwise: false,
+    }
 }
 
 fn without_break(line: &[u8]) -> &[u8] {
