@@ -8,37 +8,43 @@ use crate::shared::admin_client::{admin_client, request_failure};
 use crate::shared::output;
 use codeyard_server::transport::http::probes::{FailingCheck, ProbeCheck};
 
-/// Prints the readiness. Fails if a check fails.
+/// Prints the readiness, with the workspaces that don't serve as they should. Fails if the service isn't ready.
 pub(crate) fn run(args: &HealthArgs) -> Result<(), Failure> {
     crate::runtime()?.block_on(async {
         let readiness = admin_client(args.state.state_dir.as_deref())?.readiness().await.map_err(request_failure)?;
         let is_healthy = args.live || readiness.ready;
-        output::print_json_or(args.json, &readiness, || {
-            if is_healthy { if args.live { "live\n" } else { "ready\n" }.to_owned() } else { String::new() }
+        output::print_json_or(args.json, &readiness, || match (args.live, readiness.ready) {
+            (true, _) => "live\n".to_owned(),
+            (false, true) => format!("ready\n{}", lines("degraded", &readiness.degraded)),
+            (false, false) => String::new(),
         })?;
-        if is_healthy { Ok(()) } else { Err(Failure::new(not_ready(&readiness.failing))) }
+        if is_healthy {
+            Ok(())
+        } else {
+            Err(Failure::new(lines("not ready", &readiness.failing).trim_end().to_owned()))
+        }
     })
 }
 
-/// The failing checks, one line for each.
-fn not_ready(failing: &[FailingCheck]) -> String {
-    let lines = failing.iter().map(|check| {
+/// One line for each check.
+fn lines(what: &str, checks: &[FailingCheck]) -> String {
+    let line = |check: &FailingCheck| {
         let name = json!(check.check);
         let name = name.as_str().unwrap_or_default().to_owned();
         let of = |kind: &str, value: &Option<String>| {
             value.as_ref().map(|value| format!(" {kind} {value}")).unwrap_or_default()
         };
         let about = of("workspace", &check.workspace) + &of("server", &check.server);
-        format!("not ready: {name}{about}; {}", next_command(check.check))
-    });
-    lines.collect::<Vec<_>>().join("\n")
+        format!("{what}: {name}{about}; {}\n", next_command(check.check))
+    };
+    checks.iter().map(line).collect()
 }
 
 fn next_command(check: ProbeCheck) -> &'static str {
     match check {
         ProbeCheck::Engine => "see the log, then restart codeyard",
         ProbeCheck::Draining => "it is stopping",
-        ProbeCheck::WorkspaceNotOpen => "check that its roots exist, then reload with SIGHUP",
+        ProbeCheck::WorkspaceNotOpen => "`codeyard workspaces` shows why; it is tried again every 15 s",
         ProbeCheck::WorkspaceNotAnswering => "`codeyard workspaces` shows its state",
         ProbeCheck::WatcherGone => "see the log; `codeyard doctor` shows the limits of the machine",
         ProbeCheck::ServerQuarantined => "`codeyard doctor` shows why; `codeyard servers restart` starts it again",

@@ -10,14 +10,15 @@ use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Handler, Message};
 use tokio::time::timeout;
 
-use crate::limits::{HUNG_AFTER_MS, MEASUREMENT_WAIT_MS, OPERATOR_PATIENCE_MS};
+use crate::limits::{MEASUREMENT_WAIT_MS, OPERATOR_PATIENCE_MS};
 use crate::supervisor::actor::Supervisor;
 use crate::supervisor::directory::Directory;
 use crate::supervisor::drain_state::PendingDrain;
 use crate::supervisor::messages::{
     Condition, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace, WorkspaceListing,
 };
-use crate::workspace::messages::{HaltChild, RestartChild, StoppedServer, WorkspaceHealth, WorkspaceProblem};
+use crate::supervisor::problems::ServiceProblems;
+use crate::workspace::messages::{HaltChild, RestartChild, StoppedServer, WorkspaceHealth};
 use codeyard_base::blocking;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
@@ -42,18 +43,6 @@ pub struct Overview {
     pub list: WorkspaceListing,
     /// The health of each of `list.entries`, in that order; `None` if it isn't open.
     pub healths: Vec<Option<WorkspaceHealth>>,
-}
-
-/// A problem of the service, as readiness probes report it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ServiceProblem {
-    Stopping,
-    /// A workspace couldn't be opened.
-    NotOpen(WorkspaceName),
-    /// The thread of a workspace has not run for long.
-    NotAnswering(WorkspaceName),
-    /// Something is wrong in a workspace.
-    InWorkspace(WorkspaceName, WorkspaceProblem),
 }
 
 impl Control {
@@ -96,22 +85,8 @@ impl Control {
     }
 
     /// The current problems of the service.
-    pub async fn failing(&self) -> Result<Vec<ServiceProblem>, NoReply> {
-        let list = self.list(None).await?;
-        let mut failing: Vec<ServiceProblem> = list.stopping.then_some(ServiceProblem::Stopping).into_iter().collect();
-        for entry in list.entries {
-            let name = entry.config.name;
-            let Some(handle) = entry.handle else {
-                failing.push(ServiceProblem::NotOpen(name));
-                continue;
-            };
-            if handle.status.heartbeat().age() >= Duration::from_millis(HUNG_AFTER_MS) {
-                failing.push(ServiceProblem::NotAnswering(name.clone()));
-            }
-            let problems = handle.problems().into_iter();
-            failing.extend(problems.map(|problem| ServiceProblem::InWorkspace(name.clone(), problem)));
-        }
-        Ok(failing)
+    pub async fn problems(&self) -> Result<ServiceProblems, NoReply> {
+        Ok(ServiceProblems::of(&self.list(None).await?))
     }
 
     /// Creates or changes a workspace.

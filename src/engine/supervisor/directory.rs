@@ -98,7 +98,8 @@ impl Directory {
         self.listing.read().clone()
     }
 
-    pub(super) fn publish_listing(&self, listing: WorkspaceListing) {
+    /// Publishes the configured and the draining workspaces.
+    pub fn publish_listing(&self, listing: WorkspaceListing) {
         *self.listing.write() = Arc::new(listing);
     }
 

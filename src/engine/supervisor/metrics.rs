@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::supervisor::directory::Directory;
+use crate::supervisor::problems::ServiceProblems;
 use codeyard_files::watch::Watcher;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_telemetry::names::instruments as known;
@@ -19,6 +20,7 @@ pub fn observe(
     observers.observe(&known::WORKSPACES, move |sink| {
         source.status_registry().workspaces().iter().for_each(|(state, count)| sink.record(*count, &[state]));
     });
+    observe_degraded(observers, directory.clone());
     let source = directory.clone();
     observers.observe(&known::SERVERS, move |sink| {
         let servers = source.status_registry().servers();
@@ -74,5 +76,17 @@ pub fn observe(
     });
     observers.observe(&known::WATCH_OVERFLOWS, move |sink| {
         sink.record(overflows.as_ref().map_or(0, |counters| counters.overflows()), &[]);
+    });
+}
+
+/// Registers the observer of the workspaces that don't serve as they should.
+fn observe_degraded(observers: &Observers<'_>, directory: Arc<Directory>) {
+    observers.observe(&known::WORKSPACE_DEGRADED, move |sink| {
+        let ServiceProblems { failing, degraded } = ServiceProblems::of(&directory.listing());
+        for problem in failing.iter().chain(&degraded) {
+            if let Some(workspace) = problem.workspace() {
+                sink.record(1, &[workspace.as_str(), problem.word()]);
+            }
+        }
     });
 }

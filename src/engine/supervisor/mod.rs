@@ -15,6 +15,7 @@ pub mod messages;
 pub mod metrics;
 mod opening_again;
 mod principal_count;
+pub mod problems;
 mod replacement;
 mod root_opening;
 pub mod server_selection_check;

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::transport::http::probes::{Exposition, FailingCheck, ProbeAccess, ProbeCheck, Probes, ReadinessChecks};
+use crate::transport::http::probes::{
+    Exposition, FailingCheck, ProbeAccess, ProbeCheck, Probes, Readiness, ReadinessChecks,
+};
 use codeyard_base::clock::Instant;
-use codeyard_engine::supervisor::control::{Control, ServiceProblem as Found};
+use codeyard_engine::supervisor::control::Control;
+use codeyard_engine::supervisor::problems::{ServiceProblem as Found, ServiceProblems};
 use codeyard_engine::workspace::messages::WorkspaceProblem;
 
 use super::documents::CallCount;
@@ -43,16 +46,19 @@ pub fn probes(control: &Control, exposition: Exposition) -> Probes {
     let checks: ReadinessChecks = Arc::new(move || {
         let control = control.clone();
         Box::pin(async move {
-            match control.failing().await {
-                Ok(found) => found.into_iter().map(failing).collect(),
-                Err(_) => vec![FailingCheck { check: ProbeCheck::Engine, workspace: None, server: None }],
-            }
+            let engine = FailingCheck { check: ProbeCheck::Engine, workspace: None, server: None };
+            let found = control.problems().await.map(|ServiceProblems { failing, degraded }| {
+                let checks = |found: Vec<Found>| found.into_iter().map(check).collect::<Vec<_>>();
+                (checks(failing), checks(degraded))
+            });
+            let (failing, degraded) = found.unwrap_or_else(|_| (vec![engine], Vec::new()));
+            Readiness { ready: failing.is_empty(), failing, degraded }
         })
     });
     Probes { checks, exposition, access: ProbeAccess::default() }
 }
 
-fn failing(found: Found) -> FailingCheck {
+fn check(found: Found) -> FailingCheck {
     let (check, workspace, server) = match found {
         Found::Stopping => (ProbeCheck::Draining, None, None),
         Found::NotOpen(name) => (ProbeCheck::WorkspaceNotOpen, Some(name), None),

@@ -1,11 +1,11 @@
 //! All instruments, with name, kind, unit, description and labels, and all words that a label can have.
 //!
-//! `docs/operate/metrics.md` is generated from this table. Invariants: a label is a constant, or a name of a catalog or of the registry, never a
-//! caller's text; a word that isn't in its list counts as the last word of the list.
+//! `docs/operate/metrics.md` is generated from this table. Invariants: a label is a constant, or a name of a catalog, of the registry or of
+//! a degraded workspace, never a caller's text; a word that isn't in its list counts as the last word of the list.
 
 use super::{
     CACHE, CAP, CURSOR, ERROR_TYPE, INDEX_FRESHNESS, METHOD, PERMISSION, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM,
-    SERVER_KIND, SERVICE_VERSION, TOOL, TRANSPORT,
+    SERVER_KIND, SERVICE_VERSION, TOOL, TRANSPORT, WORKSPACE,
 };
 
 /// One instrument.
@@ -100,6 +100,8 @@ instruments! {
     REQUESTS_REJECTED = "codeyard.requests.rejected", Kind::Counter, "{request}", [REASON],
         "Messages of clients that were rejected before they were served.";
     WORKSPACES = "codeyard.workspaces", Kind::UpDown, "{workspace}", [STATE], "Workspaces by state.";
+    WORKSPACE_DEGRADED = "codeyard.workspace.degraded", Kind::Gauge, "", [WORKSPACE, REASON],
+        "1 for each workspace that can't be opened, doesn't answer, isn't watched, or has a quarantined language server, by reason. Others have no series.";
     SERVERS = "codeyard.servers", Kind::UpDown, "{server}", [SERVER_KIND, STATE],
         "Language servers by kind and state.";
     RESTARTS = "codeyard.server.restarts", Kind::Counter, "{restart}", [SERVER_KIND, REASON],
@@ -157,6 +159,9 @@ instruments! {
 
 /// The limit that was reached when a call was shed.
 pub const SHED_BY: &[&str] = &["connection", "process", "server", "session", "subscription", "workspace"];
+/// What is wrong with a workspace.
+pub const DEGRADED_WORDS: &[&str] =
+    &["server_quarantined", "watcher_gone", "workspace_not_answering", "workspace_not_open"];
 /// Caps that a call can hit.
 pub const CAP_WORDS: &[&str] = &[
     "document_too_large", "items_nonpaged", "overloaded", "response_too_large", "snapshot_too_large", "timeout",

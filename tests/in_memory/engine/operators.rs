@@ -2,8 +2,9 @@
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
-use codeyard_engine::supervisor::control::{Control, ServiceProblem};
+use codeyard_engine::supervisor::control::Control;
 use codeyard_engine::supervisor::messages::{Condition, PutChange, PutError, RemoveError};
+use codeyard_engine::supervisor::problems::{ServiceProblem, ServiceProblems};
 use codeyard_engine::workspace::messages::WorkspaceProblem;
 use serde_json::json;
 use tokio::time::Instant;
@@ -167,10 +168,10 @@ fn a_workspace_that_failed_to_open_is_retried() {
         let done = yard.engine().configure(yard.config.clone()).await.unwrap();
         assert_eq!(done.failed.len(), 1);
         let control = yard.engine().control();
-        assert_eq!(control.failing().await.unwrap(), [ServiceProblem::NotOpen(name("later"))]);
+        assert_eq!(control.problems().await.unwrap().degraded, [ServiceProblem::NotOpen(name("later"))]);
         std::fs::create_dir(root).unwrap();
         yard.reconfigure(|_| {}).await;
-        assert_eq!(control.failing().await.unwrap(), []);
+        assert_eq!(control.problems().await.unwrap(), ServiceProblems::default());
     });
 }
 
@@ -224,12 +225,12 @@ fn a_restart_ends_a_quarantine() {
         pass(20_000).await;
         let control = yard.engine().control();
         let quarantined = ServiceProblem::InWorkspace(name("w0"), WorkspaceProblem::Quarantined("fake".into()));
-        assert_eq!(control.failing().await.unwrap(), [quarantined]);
+        assert_eq!(control.problems().await.unwrap().degraded, [quarantined]);
         let began = Instant::now();
         assert!(control.restart(&name("w0"), &only_server(&yard).await).await.unwrap());
         yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
         near(began.elapsed(), 0);
-        assert_eq!(control.failing().await.unwrap(), []);
+        assert_eq!(control.problems().await.unwrap(), ServiceProblems::default());
         assert_eq!(fake.launches(), 6);
     });
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use codeyard_server::limits::{MAX_UNAUTHENTICATED_CONNECTIONS, MAX_UNAUTHENTICATED_PER_CLIENT};
 use codeyard_server::transport::http::HttpOptions;
-use codeyard_server::transport::http::probes::{ProbeAccess, Probes};
+use codeyard_server::transport::http::probes::{ProbeAccess, Probes, Readiness};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,7 +17,7 @@ const FLOOD: usize = 2_000;
 
 fn with_probes(options: &mut HttpOptions) {
     options.probes = Some(Probes {
-        checks: Arc::new(|| Box::pin(async { Vec::new() })),
+        checks: Arc::new(|| Box::pin(async { Readiness { ready: true, failing: vec![], degraded: vec![] } })),
         exposition: Arc::new(String::new),
         access: ProbeAccess::default(),
     });

@@ -99,7 +99,7 @@ fn refusals_name_the_next_step() {
 }
 
 #[test]
-fn a_workspace_that_could_not_be_opened_is_listed_and_makes_the_service_unready() {
+fn a_workspace_that_could_not_be_opened_is_listed_and_leaves_the_service_ready() {
     let sandbox = Sandbox::new();
     let rest =
         "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n[[workspace]]\nname = \"gone\"\nroots = [\"gone\"]\n";
@@ -107,11 +107,28 @@ fn a_workspace_that_could_not_be_opened_is_listed_and_makes_the_service_unready(
     let way = Way::local(&sandbox);
     let gone = way.get("/admin/v1/workspaces/gone").is(200).json();
     assert!(gone["state"] == "failed" && gone["problem"].as_str().unwrap().contains("gone"), "{gone}");
-    let ready = way.get("/readyz").is(503).json();
-    assert_eq!(ready["failing"], json!([{"check": "workspace_not_open", "workspace": "gone"}]));
+    let not_open = json!([{"check": "workspace_not_open", "workspace": "gone"}]);
+    let ready = way.get("/readyz").is(200).json();
+    assert_eq!(ready, json!({"ready": true, "failing": [], "degraded": not_open}));
+    let series = "codeyard_workspace_degraded{codeyard_reason=\"workspace_not_open\",codeyard_workspace=\"gone\"} 1\n";
+    let metrics = way.get("/metrics").is(200).body;
+    assert!(metrics.contains(series), "{metrics}");
     way.send("POST", "/admin/v1/servers/gone/x/restart", &[], "").problem(409);
     std::fs::create_dir(sandbox.path("gone")).unwrap();
     way.json("PUT", "/admin/v1/workspaces/gone", &json!({"roots": [sandbox.path("gone")]})).is(200);
-    way.get("/readyz").is(200);
+    assert_eq!(way.get("/readyz").is(200).json()["degraded"], json!([]));
+    assert!(!way.get("/metrics").is(200).body.contains("codeyard_workspace_degraded{"));
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn a_service_without_a_workspace_that_serves_is_not_ready() {
+    let sandbox = Sandbox::new();
+    let rest = "[[workspace]]\nname = \"one\"\nroots = [\"gone\"]\n[[workspace]]\nname = \"two\"\nroots = [\"off\"]\n";
+    let serving = sandbox.serve(&["--config", &sandbox.configure(rest)]);
+    let ready = Way::local(&sandbox).get("/readyz").is(503).json();
+    let not_open = |name: &str| json!({"check": "workspace_not_open", "workspace": name});
+    assert_eq!(ready, json!({"ready": false, "failing": [not_open("one"), not_open("two")], "degraded": []}));
+    sandbox.run(&["health"]).code(1).says(&["workspace_not_open", "one", "two", "codeyard workspaces"]);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }

@@ -10,8 +10,8 @@ use codeyard_engine::limits::STALLED_AFTER_MS;
 use codeyard_engine::server::program::programs::Program;
 use codeyard_engine::server::program::programs::{Locate, Programs};
 use codeyard_engine::status::server_state::Unavailable;
-use codeyard_engine::supervisor::control::ServiceProblem;
 use codeyard_engine::supervisor::engine::{Engine, EngineParts};
+use codeyard_engine::supervisor::problems::{ServiceProblem, ServiceProblems};
 use codeyard_engine::workspace::setup::EngineShared;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::registry::ServerSpec;
@@ -65,7 +65,7 @@ async fn a_hung_workspace_fails_alone() {
     assert!(overview.healths.iter().all(Option::is_some));
     let (_, snapshots) = control.snapshots().await.unwrap();
     assert!(snapshots.iter().all(Option::is_some));
-    assert_eq!(control.failing().await.unwrap(), [], "a busy thread isn't a failure");
+    assert_eq!(control.problems().await.unwrap(), ServiceProblems::default(), "a busy thread isn't a failure");
     // Its state grows old, and says so.
     let of = async |at: usize| control.overview(None).await.unwrap().healths[at].clone().unwrap();
     let mut hung = of(0).await;
@@ -81,13 +81,15 @@ async fn a_hung_workspace_fails_alone() {
     let other = of(1).await;
     assert_eq!(other.activity, None);
     assert!(other.age < Duration::from_millis(STALLED_AFTER_MS));
-    while control.failing().await.unwrap().is_empty() {
+    while control.problems().await.unwrap().degraded.is_empty() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(control.failing().await.unwrap(), [ServiceProblem::NotAnswering(one.clone())]);
+    let problems = control.problems().await.unwrap();
+    let hung = ServiceProblem::NotAnswering(one.clone());
+    assert_eq!(problems, ServiceProblems { failing: vec![], degraded: vec![hung] }, "the other one serves");
     drop(release);
     // It continues normally.
-    while !control.failing().await.unwrap().is_empty() || of(0).await.activity.is_some() {
+    while !control.problems().await.unwrap().degraded.is_empty() || of(0).await.activity.is_some() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     engine.drain().await;

@@ -179,8 +179,8 @@ impl Victim {
     }
 }
 
-/// The failing checks of `/readyz`.
-fn failing_checks(address: &str) -> String {
+/// The checks of `/readyz` that find something.
+fn readiness(address: &str) -> String {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(address).expect("it accepts");
     stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("a time limit");
@@ -244,7 +244,7 @@ fn kill_children(each: usize, kills: usize) {
             });
             times.push(slowest.max().unwrap_or(0));
             assert!(is_alive(own), "codeyard has ended");
-            assert!(!failing_checks(&yard.address).contains("quarantine"), "{victim:?}: a kill led to a quarantine");
+            assert!(!readiness(&yard.address).contains("quarantine"), "{victim:?}: a kill led to a quarantine");
             assert_eq!(*tally.wrong.lock(), [""; 0], "{victim:?}");
         }
     });
@@ -260,7 +260,7 @@ fn kill_children(each: usize, kills: usize) {
         tally.right.load(Relaxed),
         tally.later.load(Relaxed)
     );
-    assert_eq!(failing_checks(&yard.address), "{\"ready\":true,\"failing\":[]}");
+    assert_eq!(readiness(&yard.address), "{\"ready\":true,\"failing\":[],\"degraded\":[]}");
     yard.stop();
     assert_gone(&owned_by(own), 0);
     fleet.assert_untouched();

@@ -18,8 +18,8 @@ use super::handler::bearer;
 use super::host::{AllowedHosts, AllowedOrigins, is_address, only};
 use codeyard_state::TokenStore;
 
-/// Runs the readiness checks and returns those that fail.
-pub type ReadinessChecks = Arc<dyn Fn() -> BoxFuture<'static, Vec<FailingCheck>> + Send + Sync>;
+/// Runs the readiness checks.
+pub type ReadinessChecks = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
 /// Renders the metrics in Prometheus' text format.
 pub type Exposition = Arc<dyn Fn() -> String + Send + Sync>;
 
@@ -70,8 +70,11 @@ pub struct Liveness {
 pub struct Readiness {
     /// Whether no check fails.
     pub ready: bool,
-    /// The failing checks.
+    /// Why the service isn't ready: it is stopping, or none of its workspaces serves.
     pub failing: Vec<FailingCheck>,
+    /// What is wrong in single workspaces while the service is ready.
+    #[serde(default)]
+    pub degraded: Vec<FailingCheck>,
 }
 
 /// A failing check.
@@ -132,9 +135,9 @@ impl Probes {
         match probe {
             Probe::Live => json(StatusCode::OK, &Liveness { live: true }),
             Probe::Ready => {
-                let failing = (self.checks)().await;
-                let status = if failing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-                json(status, &Readiness { ready: failing.is_empty(), failing })
+                let readiness = (self.checks)().await;
+                let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+                json(status, &readiness)
             }
             Probe::Metrics => {
                 let exposition = self.exposition.clone();

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
+use codeyard_config::WorkspaceConfig;
 use codeyard_engine::status::registry::WorkspaceStatus;
 use codeyard_engine::status::server_state::ServerState;
 use codeyard_engine::status::server_status::{LanguageServerStatus, ServerIdentity, ServerReport};
 use codeyard_engine::supervisor::directory::Directory;
+use codeyard_engine::supervisor::messages::{WorkspaceEntry, WorkspaceListing};
 use codeyard_engine::supervisor::metrics;
 use codeyard_lsp::client::ConnectionReader;
 use codeyard_lsp::client::frame::FrameBudget;
@@ -119,6 +121,9 @@ impl Everything {
         meters.index_job("full", "published", MOMENT);
         meters.restart("pyright", "crashed");
         meters.server_evicted("pyright");
+        let config = WorkspaceConfig::new(WorkspaceName::new("gone").unwrap(), vec!["/gone".into()]);
+        let gone = WorkspaceEntry { config, put: false, revision: String::new(), handle: None, problem: None };
+        self.directory.publish_listing(WorkspaceListing { entries: vec![gone], ..WorkspaceListing::default() });
     }
 
     pub(super) fn read(&self) -> Exposition {

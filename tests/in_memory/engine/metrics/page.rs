@@ -69,6 +69,7 @@ fn page() -> String {
         ("`codeyard_reason` of `codeyard_requests_rejected_total`", known::REJECTION_WORDS),
         ("`codeyard_reason` of `codeyard_server_restarts_total`", known::RESTART_WORDS),
         ("`codeyard_reason` of `codeyard_snapshots_evicted_total`", known::EVICTION_WORDS),
+        ("`codeyard_reason` of `codeyard_workspace_degraded`", known::DEGRADED_WORDS),
         ("`mcp_method_name`", known::METHOD_WORDS),
     ]
     .into_iter()
@@ -84,8 +85,8 @@ fn page() -> String {
          | OpenTelemetry | Prometheus | type | unit | labels | meaning |\n|---|---|---|---|---|---|\n{rows}\n\
          ## Values of labels\n\n\
          The value of a label is a constant of codeyard, or a name of a catalog or of the registry of language servers, never a\n\
-         caller's text. A value that the table doesn't list counts as the last value of its row. No label names a workspace, a\n\
-         session or a principal. An instrument has at most {MAX_SERIES} series. Further series are summed up under\n\
+         caller's text. A value that the table doesn't list counts as the last value of its row. No label names a session or a\n\
+         principal, and only `codeyard_workspace_degraded` names workspaces. An instrument has at most {MAX_SERIES} series. Further series are summed up under\n\
          `otel_metric_overflow`.\n\n\
          | label | values |\n|---|---|\n{lists}"
     )
