@@ -18,6 +18,9 @@ use crate::state_store::{StateError, StoreHandle};
 /// The folder of the code indexes.
 pub const INDEX_FOLDER: &str = "index";
 
+/// A disk with less free space than this is full, in bytes: the log's index of the database alone needs 32 KiB.
+const MIN_DISK_BYTES: u64 = 64 * 1024;
+
 /// A state directory that exists and that only this user can write into.
 ///
 /// Clones share the handle of the [`StateDir::store`].
@@ -74,6 +77,11 @@ impl StateDir {
             std::fs::set_permissions(&real, Permissions::from_mode(0o700)).map_err(failed)?;
         }
         Ok(Self { path: real, store: Arc::default() })
+    }
+
+    /// Whether its disk is full. Blocks.
+    pub fn is_disk_full(&self) -> bool {
+        is_disk_full(&self.path)
     }
 
     /// The directory itself.
@@ -135,6 +143,11 @@ fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Whether the disk of this folder is full.
+pub(crate) fn is_disk_full(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < MIN_DISK_BYTES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,5 +183,13 @@ mod tests {
         assert!(matches!(StateDir::open(&path), Err(StateDirError::NotPrivate { .. })));
         std::fs::write(dir.path().join("file"), "").unwrap();
         assert!(matches!(StateDir::open(&dir.path().join("file")), Err(StateDirError::Unusable { .. })));
+    }
+
+    #[test]
+    fn a_disk_without_free_space_is_full() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(!StateDir::open(&dir.path().join("state")).unwrap().is_disk_full());
+        // A file system that has no space.
+        assert!(is_disk_full(Path::new("/proc")));
     }
 }

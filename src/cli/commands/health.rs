@@ -47,6 +47,7 @@ fn next_command(check: ProbeCheck) -> &'static str {
         ProbeCheck::WorkspaceNotOpen => "`codeyard workspaces` shows why; it is tried again every 15 s",
         ProbeCheck::WorkspaceNotAnswering => "`codeyard workspaces` shows its state",
         ProbeCheck::WatcherGone => "see the log; `codeyard doctor` shows the limits of the machine",
+        ProbeCheck::StateDiskFull => "free some space on the disk of the state directory, then run `codeyard index`",
         ProbeCheck::ServerQuarantined => "`codeyard doctor` shows why; `codeyard servers restart` starts it again",
     }
 }

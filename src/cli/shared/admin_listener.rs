@@ -55,7 +55,7 @@ impl AdminTcpListener {
 /// The liveness, readiness and metrics probes of a service.
 pub(crate) fn service_probes(service: &AssembledService) -> Probes {
     let prometheus = service.prometheus.clone();
-    probes(&service.engine.control(), Arc::new(move || prometheus.render()))
+    probes(&service.engine.control(), &service.state, Arc::new(move || prometheus.render()))
 }
 
 /// The tasks that serve the admin API.

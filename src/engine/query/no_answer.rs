@@ -28,6 +28,13 @@ pub(crate) enum ProviderFailure {
     Query(NoAnswer),
 }
 
+/// A server's reply that is an error.
+pub(crate) struct ServerRefusal {
+    pub code: i64,
+    /// Its message, if the server is codeyard itself: those of others may contain paths.
+    pub message: Option<String>,
+}
+
 impl From<ToolError> for ProviderFailure {
     fn from(error: ToolError) -> Self {
         Self::Query(error.into())

@@ -13,7 +13,7 @@ use crate::admission::overload::Overloaded;
 use crate::limits;
 use crate::query::asked_provider::WorkspaceFiles;
 use crate::query::callers::Callers;
-use crate::query::no_answer::{NoAnswer, ProviderFailure};
+use crate::query::no_answer::{NoAnswer, ProviderFailure, ServerRefusal};
 use crate::query::position_encoding;
 use crate::query::provider::Provider;
 use crate::server::messages::{
@@ -61,8 +61,8 @@ pub(crate) enum Attempt {
     Unimplemented,
     /// The process ended or the connection broke.
     ServerExited,
-    /// The server replied with this error code.
-    Refused(i64),
+    /// The server replied with this error.
+    Refused(ServerRefusal),
 }
 
 /// Sends `request` to `provider` and decodes the reply.
@@ -151,8 +151,8 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
                     return Err(self.restarting("the language server ended while it was answering"));
                 }
                 Attempt::ServerExited => self.exits += 1,
-                Attempt::Refused(code) if self.refusals >= 1 => {
-                    return Err(self.refused(code, "the language server answered with an error"));
+                Attempt::Refused(refusal) if self.refusals >= 1 => {
+                    return Err(self.refused(&refusal, "the language server answered with an error"));
                 }
                 Attempt::Refused(_) => self.refusals += 1,
                 result => return Ok(result),
@@ -259,9 +259,10 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
                 let is_diagnostic = [methods::DOCUMENT_DIAGNOSTIC, methods::WORKSPACE_DIAGNOSTIC].contains(&method);
                 if is_diagnostic { Ok(Attempt::Unimplemented) } else { Err(self.unsupported()) }
             }
-            Err(RequestError::Server { code, .. }) => {
+            Err(RequestError::Server { code, message }) => {
                 expiry.answered();
-                Ok(Attempt::Refused(code))
+                let message = self.provider.spec.is_built_in().then_some(message);
+                Ok(Attempt::Refused(ServerRefusal { code, message }))
             }
             Err(RequestError::Malformed) => {
                 // An error object without a code. The server runs, so this is no exit.
@@ -344,9 +345,11 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     }
 
     /// The failure for a reply that is an error.
-    pub(crate) fn refused(&self, code: i64, message: &str) -> ProviderFailure {
+    pub(crate) fn refused(&self, refusal: &ServerRefusal, what: &str) -> ProviderFailure {
+        let code = refusal.code;
         tracing::warn!(server = %self.provider.kind, code, "language server answered with an error");
-        self.unavailable("server_error", message)
+        let why = refusal.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+        self.unavailable("server_error", &format!("{what}{why}"))
     }
 
     /// The failure of a request that the server doesn't support.

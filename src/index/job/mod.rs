@@ -88,6 +88,13 @@ pub enum JobError {
     Index(String),
 }
 
+impl JobError {
+    /// Whether the next job fails in the same way unless something outside of codeyard changes, such as a full disk.
+    pub(crate) fn is_lasting(&self) -> bool {
+        matches!(self, Self::NoRoot | Self::Index(_))
+    }
+}
+
 impl From<NoRepository> for JobError {
     fn from(why: NoRepository) -> Self {
         match why {

@@ -38,7 +38,8 @@ use parking_lot::Mutex;
 
 use self::manifest_view::ManifestView;
 use self::refusals::{
-    damaged, has_moved, no_working_tree, not_indexed, refusal_of_open_error, root_is_gone, written_by_other_version,
+    INDEX_FAILED, cannot_update, damaged, has_moved, no_working_tree, not_indexed, refusal_of_open_error, root_is_gone,
+    written_by_other_version,
 };
 use self::unindexed_changes::UnindexedChanges;
 use super::extract::EXTRACTOR_VERSION;
@@ -92,6 +93,8 @@ struct QueryContext {
     /// `None`: nothing is published yet.
     store: Option<PooledStore>,
     metadata: AnswerMetadata,
+    /// Why the working tree can't be indexed now, if it isn't or if its index is behind.
+    failure: Option<JobError>,
 }
 
 impl Project {
@@ -265,17 +268,18 @@ impl Project {
             Some(requested) => git.as_ref().ok().and_then(|git| git.resolve(requested).ok()),
             None => head.commit.clone(),
         };
+        let failure = self.failure().filter(|_| is_live).filter(JobError::is_lasting);
         let Some((store, manifest, view)) = found.filter(|_| is_live || current.is_some()) else {
             metadata.completeness = Completeness::Partial;
             metadata.freshness = if is_busy { Freshness::Syncing } else { Freshness::Stale };
             metadata.indexing = if is_busy { IndexingStatus::Indexing } else { IndexingStatus::NotIndexed };
-            metadata.retry_after_ms = is_busy.then_some(RETRY_AFTER_MS);
+            metadata.retry_after_ms = (is_busy && failure.is_none()).then_some(RETRY_AFTER_MS);
             if !is_live {
                 return Err(Box::new(
                     not_indexed(&metadata.reference.clone(), git.as_ref().map_err(|why| *why)).with_metadata(metadata),
                 ));
             }
-            let context = QueryContext { view: None, store: None, metadata };
+            let context = QueryContext { view: None, store: None, metadata, failure };
             return self.check_freshness(context, None, current, policy, requested);
         };
         metadata.indexing = if manifest.is_whole { IndexingStatus::Ready } else { IndexingStatus::Indexing };
@@ -292,8 +296,10 @@ impl Project {
             metadata.warnings.push(root_is_gone(&self.root));
         } else if let Some(requested) = requested.filter(|_| !is_fresh) {
             metadata.warnings.push(has_moved(requested));
+        } else if let Some(failure) = failure.as_ref().filter(|_| !is_fresh) {
+            metadata.warnings.push(cannot_update(failure));
         }
-        let context = QueryContext { view, store: Some(store), metadata };
+        let context = QueryContext { view, store: Some(store), metadata, failure };
         self.check_freshness(context, manifest.commit, current, policy, requested)
     }
 
@@ -310,6 +316,10 @@ impl Project {
         let policy = policy.unwrap_or(self.settings().freshness);
         if policy != FreshnessPolicy::Strict || context.metadata.freshness == Freshness::Fresh {
             return Ok(context);
+        }
+        if let Some(failure) = &context.failure {
+            let refusal = CodeRefusal::new(CodeError::IndexStale, cannot_update(failure)).with("reason", INDEX_FAILED);
+            return Err(Box::new(refusal.with_metadata(context.metadata)));
         }
         let (why, sync) = match requested {
             None => ("files of the working tree have changed since the last job".to_owned(), "sync_repo".to_owned()),

@@ -81,7 +81,7 @@ fn outside(context: &QueryContext) -> Box<CodeRefusal> {
 
 fn not_found(path: &str, context: &QueryContext) -> Box<CodeRefusal> {
     if context.view.is_none() {
-        return no_index(context.metadata.clone());
+        return no_index(context);
     }
     let shown: String = path.chars().take(200).collect();
     let message = format!(

@@ -199,7 +199,7 @@ impl PartSearch {
     pub fn rows(&self, hits: PartHits, count: usize) -> Result<ResultRows, Box<CodeRefusal>> {
         let shape = self.shape();
         let Some(view) = &self.context.view else {
-            return Ok(symbol_search::empty_answer(shape, None, self.context.metadata.clone()));
+            return Ok(symbol_search::empty_answer(shape, None, &self.context));
         };
         let mut found = hits.found;
         found.hits.truncate(count);
@@ -223,7 +223,7 @@ impl PartSearch {
         is_cancelled: CancelCheck<'_>,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
         let (Some(view), Subject::Search(query)) = (&self.context.view, &self.subject) else {
-            return Ok(symbol_search::empty_answer(self.shape(), None, self.context.metadata.clone()));
+            return Ok(symbol_search::empty_answer(self.shape(), None, &self.context));
         };
         let mut query = SearchQuery { offset, ..SearchQuery::clone(query) };
         query.shape.limit = limit;

@@ -3,13 +3,18 @@
 use std::path::Path;
 
 use codeyard_git::{GitError, GitRepository, NoRepository};
-use codeyard_model::code::{AnswerMetadata, CodeError, CodeRefusal, IndexingStatus, SchemaStatus};
+use codeyard_model::code::{CodeError, CodeRefusal, IndexingStatus, SchemaStatus};
 use codeyard_model::limits::RETRY_AFTER_MS;
 use codeyard_model::next_steps::ask_again;
 
+use super::QueryContext;
 use crate::index_dir::IndexOpenError;
+use crate::job::JobError;
 use crate::ranked::SymbolIndexError;
 use crate::store::StoreError;
+
+/// The reason of a refusal whose cause is that the last job failed.
+pub(super) const INDEX_FAILED: &str = "index_failed";
 
 pub(super) fn written_by_other_version() -> CodeRefusal {
     incompatible(SchemaStatus::ReindexRequired, "Another version of codeyard wrote the index")
@@ -94,20 +99,34 @@ pub(super) fn has_moved(reference: &str) -> String {
     )
 }
 
-/// What to do where nothing is indexed: wait for the first index, or request it.
-pub(super) fn without_index(metadata: &AnswerMetadata) -> String {
-    if metadata.indexing == IndexingStatus::Indexing {
-        format!("The first index is being built. {}", ask_again(RETRY_AFTER_MS))
-    } else {
-        "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.".to_owned()
+/// The warning that the index is behind and can't be updated.
+pub(super) fn cannot_update(failure: &JobError) -> String {
+    format!(
+        "The index is behind the files and can't be updated: {failure}. Repeating the call doesn't help before that."
+    )
+}
+
+/// What to do where nothing is indexed: mend what prevents it, wait for the first index, or request it.
+pub(super) fn without_index(context: &QueryContext) -> String {
+    match &context.failure {
+        Some(failure) => {
+            format!("The index can't be built: {failure}. Repeating the call doesn't help before that.")
+        }
+        None if context.metadata.indexing == IndexingStatus::Indexing => {
+            format!("The first index is being built. {}", ask_again(RETRY_AFTER_MS))
+        }
+        None => "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call."
+            .to_owned(),
     }
 }
 
 /// The refusal of a query that needs an index where there is none.
-pub(super) fn no_index(metadata: AnswerMetadata) -> Box<CodeRefusal> {
-    let mut refusal = CodeRefusal::new(CodeError::IndexNotReady, without_index(&metadata));
-    if metadata.indexing == IndexingStatus::Indexing {
+pub(super) fn no_index(context: &QueryContext) -> Box<CodeRefusal> {
+    let mut refusal = CodeRefusal::new(CodeError::IndexNotReady, without_index(context));
+    if context.failure.is_some() {
+        refusal = refusal.with("reason", INDEX_FAILED);
+    } else if context.metadata.indexing == IndexingStatus::Indexing {
         refusal = refusal.with("retryAfterMs", RETRY_AFTER_MS);
     }
-    Box::new(refusal.with_metadata(metadata))
+    Box::new(refusal.with_metadata(context.metadata.clone()))
 }

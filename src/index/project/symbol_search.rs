@@ -15,9 +15,9 @@ use crate::language::Language;
 use crate::ranked::{RankedHit, RankedHits, RankedQuery, SymbolIndexError};
 use crate::store::StoreError;
 use codeyard_model::code::{
-    AnswerMetadata, CallArguments, CodeError, CodeRefusal, Completeness, DetailLevel, ExplainLevel, IndexingStatus,
-    LocateBy, LocateQuery, NextAction, QueryIntent, RankingReasons, ResultRows, ResultType, RowOptions, SchemaStatus,
-    SearchMode, SearchQuery, SymbolKind, tools,
+    CallArguments, CodeError, CodeRefusal, Completeness, DetailLevel, ExplainLevel, IndexingStatus, LocateBy,
+    LocateQuery, NextAction, QueryIntent, RankingReasons, ResultRows, ResultType, RowOptions, SchemaStatus, SearchMode,
+    SearchQuery, SymbolKind, tools,
 };
 
 /// Search for this many times the requested hits, because duplicates are removed and tests folded.
@@ -33,7 +33,7 @@ impl Project {
         let language = language(&query.shape, &context)?;
         let filter = path_filter::PathFilter::of(query, &context)?;
         let Some(view) = context.view.clone() else {
-            return Ok(empty_answer(&query.shape, Some(Self::intent(query)), context.metadata));
+            return Ok(empty_answer(&query.shape, Some(Self::intent(query)), &context));
         };
         let scope = SearchScope { context: &context, view: &view, language, filter: &filter, is_cancelled };
         match query.mode {
@@ -110,10 +110,8 @@ impl Project {
         let language = language(&query.shape, &context)?;
         let Some(view) = context.view.clone() else {
             return match &query.by {
-                LocateBy::Name(_) => Ok(empty_answer(&query.shape, None, context.metadata)),
-                LocateBy::SymbolId(_) | LocateBy::StableId(_) | LocateBy::ResultId(_) => {
-                    Err(no_index(context.metadata))
-                }
+                LocateBy::Name(_) => Ok(empty_answer(&query.shape, None, &context)),
+                LocateBy::SymbolId(_) | LocateBy::StableId(_) | LocateBy::ResultId(_) => Err(no_index(&context)),
             };
         };
         let (id, found, code) = match &query.by {
@@ -286,14 +284,11 @@ pub(super) fn overfetched(query: &SearchQuery) -> usize {
 }
 
 /// The answer when there is no index: no rows.
-pub(super) fn empty_answer(
-    shape: &RowOptions,
-    intent: Option<QueryIntent>,
-    mut metadata: AnswerMetadata,
-) -> ResultRows {
-    let is_under_way = metadata.indexing == IndexingStatus::Indexing;
-    metadata.warnings.push(without_index(&metadata));
-    let next = intent.filter(|_| !is_under_way).map(|_| NextAction {
+pub(super) fn empty_answer(shape: &RowOptions, intent: Option<QueryIntent>, context: &QueryContext) -> ResultRows {
+    let mut metadata = context.metadata.clone();
+    let is_wanted = metadata.indexing != IndexingStatus::Indexing && context.failure.is_none();
+    metadata.warnings.push(without_index(context));
+    let next = intent.filter(|_| is_wanted).map(|_| NextAction {
         tool: tools::INDEX,
         arguments: serde_json::json!({}),
         reason: "Nothing is indexed yet.".to_owned(),

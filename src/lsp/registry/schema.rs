@@ -145,6 +145,13 @@ pub struct ServerSpec {
     pub quirks: Quirks,
 }
 
+impl ServerSpec {
+    /// Whether the server is codeyard itself, which runs no code of a project and whose messages hold no text of another program.
+    pub fn is_built_in(&self) -> bool {
+        matches!(self.install, Some(InstallSource::Builtin {}))
+    }
+}
+
 /// Languages of another server, such as TypeScript for `.vue` files. The uses of a name of theirs include those in this server's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -15,10 +15,8 @@ use rustix::fs::Access as Rights;
 use super::{leftovers, schema};
 use crate::limits::{READ_WAIT, WRITE_WAIT};
 use crate::serve_lock::ServeLock;
+use crate::state_dir::is_disk_full;
 use crate::state_store::StateError;
-
-/// A failed write on a disk with less free space than this means that the disk is full, in bytes. The log's index needs 32 KiB.
-const MIN_DISK_BYTES: u64 = 64 * 1024;
 
 /// Tells a database file from another one of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,9 +183,8 @@ fn unwritable(file: &Path) -> StateError {
 }
 
 /// Whether the disk has too little space for the database's log.
-fn is_disk_full(file: &Path) -> bool {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < MIN_DISK_BYTES)
+fn is_full(file: &Path) -> bool {
+    is_disk_full(file.parent().unwrap_or(Path::new(".")))
 }
 
 fn is_folder_writable(file: &Path) -> bool {
@@ -216,7 +213,7 @@ pub(super) fn error_of(path: &Path, error: rusqlite::Error) -> StateError {
         Some(ErrorCode::DiskFull) => StateError::Full { file },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StateError::Busy { file },
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => unwritable(path),
-        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_disk_full(path) => StateError::Full { file },
+        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(path) => StateError::Full { file },
         Some(ErrorCode::CannotOpen) if unwritable_file(path).is_some() || !is_folder_writable(path) => unwritable(path),
         Some(_) => StateError::Io { file, source: io::Error::other(error.to_string()) },
     }

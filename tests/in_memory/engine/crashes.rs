@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::engine::harness::*;
+use crate::engine::lsp_tool::at;
 use crate::fake_server::{FakeLauncher, FakeServer, close_output, exit, fail, half_reply, raw, signalled};
 
 /// Workspaces of the test of a broken program.
@@ -70,6 +71,20 @@ fn an_error_response_is_retried_once() {
         called.failed_as("PROVIDER_UNAVAILABLE", "server_error");
         assert!(!format!("{called:?}").contains("passwd"), "the server's words stay inside");
         assert_eq!(fake.launches(), 1);
+    });
+}
+
+#[test]
+fn the_built_in_server_says_in_an_answer_what_is_wrong() {
+    paused(|| async {
+        let site = Site::usual();
+        let full = "could not build the index: the disk of the state directory is full";
+        let fake = good(&site).on("textDocument/definition", [fail(-32803, full)]).launcher();
+        let built_in = Entry::new("fake", fake).entry("install = { from = \"builtin\" }");
+        let yard = Plan::new(site).kind(built_in).open().await;
+        let called = at(&yard, "goToDefinition", 0, 0).await;
+        called.failed("PROVIDER_UNAVAILABLE", "server_error");
+        assert!(called.text().contains(full), "{}", called.text());
     });
 }
 

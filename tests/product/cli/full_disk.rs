@@ -152,12 +152,53 @@ fn a_server_with_a_full_disk_keeps_answering_and_reports_it() {
     let answer = ask("search_code", json!({"query": "admit_ship", "mode": "symbol"}));
     assert_eq!(answer["results"][0]["path"], "harbour.rs", "{answer}");
     assert!(!is_fresh(&answer), "{answer}");
+    assert!(names_the_disk(&answer["metadata"]["warnings"].to_string()), "{answer}");
     let refused = ask("search_code", strict);
     assert_eq!(refused["error"]["code"], "index_stale", "{refused}");
+    assert!(names_the_disk(refused["error"]["message"].as_str().unwrap()), "{refused}");
     // The others' jobs have room.
     sandbox.run(&["index"]).code(0);
     let answer = ask("search_code", json!({"query": "more_7_7", "mode": "symbol"}));
     assert_eq!(answer["results"][0]["path"], "more7.rs", "{answer}");
     drop(serving);
     equals_a_new_index(&sandbox);
+}
+
+/// Whether a message says that the disk is full, and doesn't ask for the same call again.
+fn names_the_disk(message: &str) -> bool {
+    message.contains("disk of the state directory is full") && !message.to_lowercase().contains("ask again")
+}
+
+#[test]
+fn a_first_index_that_finds_no_room_is_named_in_every_answer() {
+    let sandbox = sandbox();
+    fill(&sandbox);
+    let config = sandbox.configured();
+    // The database of tokens is made before.
+    sandbox.run(&["token", "add", "first"]).code(0);
+    let words = ["serve", "--no-auth", "--listen", "127.0.0.1:0", "--config", &config];
+    let serving = sandbox.served_by(limited(&sandbox, 128, &words));
+    let mut client = serving.client("repo/code");
+    let mut ask = |tool: &str, arguments: Value| {
+        let body: Value = serde_json::from_str(&client.call_text(tool, &arguments)).unwrap();
+        body["result"]["structuredContent"].clone()
+    };
+    let mut answer = Value::Null;
+    let is_named = || {
+        answer = ask("search_code", json!({"query": "more_7_7"}));
+        names_the_disk(&answer["metadata"]["warnings"].to_string())
+    };
+    assert!(until(30_000, is_named), "{answer}");
+    // Also while the next attempt runs.
+    for _ in 0..20 {
+        let answer = ask("search_code", json!({"query": "more_7_7"}));
+        assert!(names_the_disk(&answer["metadata"]["warnings"].to_string()), "{answer}");
+        assert!(
+            answer["metadata"]["retry_after_ms"].is_null() && answer["suggested_next_actions"] == json!([]),
+            "{answer}"
+        );
+        let refused = ask("get_file_outline", json!({"path": "harbour.rs"}));
+        assert_eq!(refused["error"]["code"], "index_not_ready", "{refused}");
+        assert!(names_the_disk(refused["error"]["message"].as_str().unwrap()), "{refused}");
+    }
 }

@@ -183,8 +183,8 @@ async fn merged(
             Attempt::Reply(reply, encoding, incarnation) => (reply, encoding, incarnation),
             Attempt::Outdated if files.contains_key(&*uri) => continue,
             Attempt::Outdated | Attempt::Unimplemented | Attempt::ServerExited => return Ok(None),
-            Attempt::Refused(code) => {
-                return Err(call.refused(code, "a document's diagnostics could not be pulled"));
+            Attempt::Refused(refusal) => {
+                return Err(call.refused(&refusal, "a document's diagnostics could not be pulled"));
             }
             Attempt::Pushed(..) | Attempt::Report(_) | Attempt::Waited => return Err(internal()),
         };
@@ -218,7 +218,9 @@ async fn workspace_report(
     let (reply, encoding) = match call.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await? {
         Attempt::Reply(reply, encoding, _) => (reply, encoding),
         Attempt::Outdated | Attempt::Unimplemented | Attempt::ServerExited => return Ok(None),
-        Attempt::Refused(code) => return Err(call.refused(code, "the project's diagnostics could not be pulled")),
+        Attempt::Refused(refusal) => {
+            return Err(call.refused(&refusal, "the project's diagnostics could not be pulled"));
+        }
         Attempt::Pushed(..) | Attempt::Report(_) | Attempt::Waited => return Err(internal()),
     };
     let files = request.decode(&reply).map_err(|_| call.malformed())?;

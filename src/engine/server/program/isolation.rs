@@ -17,7 +17,7 @@ use crate::server::program::programs::Program;
 use crate::server::program::toolchain;
 use crate::status::server_state::Unavailable;
 use codeyard_config::{IsolationLevel, SupervisionSection};
-use codeyard_lsp::registry::{InstallSource, RestrictedLaunch, ServerSpec};
+use codeyard_lsp::registry::{RestrictedLaunch, ServerSpec};
 use codeyard_process::launch::{Isolation, Launcher, SandboxRequest};
 use codeyard_process::resource_limits::ResourceLimits;
 
@@ -90,7 +90,7 @@ impl WorkspaceIsolation {
 
     /// Why a server of this kind isn't started in the workspace.
     pub(crate) fn refusal(&self, kind: &str, server: &ServerSpec) -> Option<Unavailable> {
-        if !self.is_restricted() || is_built_in(server) {
+        if !self.is_restricted() || server.is_built_in() {
             return None;
         }
         if let Some(Err(why)) = self.mechanism() {
@@ -115,9 +115,9 @@ impl WorkspaceIsolation {
         program: &Program,
         settings: Option<serde_json::Value>,
     ) -> AdaptedServer {
-        let rule = server.restricted.as_ref().filter(|_| self.is_restricted() && !is_built_in(server));
+        let rule = server.restricted.as_ref().filter(|_| self.is_restricted() && !server.is_built_in());
         let mut adapted = AdaptedServer { server: server.clone(), program: program.clone(), settings };
-        if server.memory_limit_mib == 0 && !is_built_in(server) {
+        if server.memory_limit_mib == 0 && !server.is_built_in() {
             Arc::make_mut(&mut adapted.server).memory_limit_mib = self.memory_limit / MIB;
         }
         if let Some(rule) = rule {
@@ -148,17 +148,12 @@ impl AdaptedServer {
     }
 }
 
-/// Whether the server is codeyard itself, which runs no code of a project.
-fn is_built_in(server: &ServerSpec) -> bool {
-    matches!(server.install, Some(InstallSource::Builtin {}))
-}
-
 /// What a process of this server may access.
 ///
 /// # Errors
 /// Of the file system, when the folder of what codeyard writes for the server can't be made.
 pub(in crate::server) fn of_server(context: &ServerContext, shims: Option<&Path>) -> io::Result<Isolation> {
-    if !context.isolation.is_restricted() || is_built_in(&context.server) {
+    if !context.isolation.is_restricted() || context.server.is_built_in() {
         return Ok(Isolation::Trusted);
     }
     let roots = context.gate.root_set().allowed().map(Path::to_path_buf).collect();
@@ -183,7 +178,7 @@ pub(in crate::server) fn of_server(context: &ServerContext, shims: Option<&Path>
 pub(in crate::server) fn limits_of(context: &ServerContext) -> ResourceLimits {
     let mut limits = context.isolation.limits.clone();
     limits.tree_bytes = context.status.identity().memory_limit;
-    if context.isolation.is_restricted() && !is_built_in(&context.server) {
+    if context.isolation.is_restricted() && !context.server.is_built_in() {
         // Memory that is mapped but not used counts too, so the kernel's limit is a backstop above the measured one.
         limits.data_bytes = Some(context.server.memory_limit_mib.saturating_mul(2 * MIB)).filter(|bytes| *bytes > 0);
     }
@@ -265,6 +260,7 @@ fn memory_limit(configured_mib: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codeyard_lsp::registry::InstallSource;
     use codeyard_process::launch::{LaunchError, LaunchSpec, LaunchedServer};
     use futures::future::BoxFuture;
     use parking_lot::Mutex;

@@ -108,6 +108,8 @@ pub enum ProbeCheck {
     WatcherGone,
     /// A language server failed too often and is quarantined.
     ServerQuarantined,
+    /// The disk of the state directory is full, so no index, token or run can be stored.
+    StateDiskFull,
 }
 
 impl Probe {
