@@ -16,11 +16,11 @@ use super::launch::LaunchCalls;
 use super::permission::{self, PermissionCheck, PermissionRequest, Permissions};
 use super::reply::{close, close_failed, close_requested, encode, to_tool_reply};
 use super::service::{Endpoint, GROUP_CATALOG, Principal, Service, ToolCall, ToolReply, revisions_of};
-use super::workspace_checks::{no_workspace, other_workspace};
+use super::workspace_checks::{endpoint_advice, no_workspace, other_workspace};
 use super::workspace_thread::WorkspaceThread;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{GroupName, WorkspaceName};
-use codeyard_catalog::{CallPolicy, Catalog, PageSizes};
+use codeyard_catalog::{CallPolicy, Catalog, CatalogId, PageSizes};
 use codeyard_config::PermissionRule;
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
@@ -276,7 +276,7 @@ impl Service for Gateway {
     }
 
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
-        let served = self.sets.get(catalogs.unwrap_or(codeyard_catalog::CatalogId::LspV1.as_str()))?;
+        let served = self.sets.get(catalogs.unwrap_or(CatalogId::LspV1.as_str()))?;
         if let Some(group) = workspace.and_then(GroupName::of_endpoint) {
             return self.group_endpoint(group, principal, &served);
         }
@@ -290,6 +290,11 @@ impl Service for Gateway {
         }
         let name = handle.map(|handle| handle.name.clone());
         Some(Endpoint { workspace: name, group: None, catalogs: served.catalogs.clone() })
+    }
+
+    fn endpoint_advice(&self, principal: &Principal) -> Option<String> {
+        let all = self.directory.all();
+        endpoint_advice(all.iter().filter(|handle| handle.tenant == principal.tenant).map(|handle| &handle.name))
     }
 
     fn workspace_thread(&self, endpoint: &Endpoint) -> Option<WorkspaceThread> {

@@ -37,6 +37,12 @@ pub trait Service: Send + Sync + 'static {
     /// cases apart.
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint>;
 
+    /// Which endpoints `principal` can use, as a client reads it that has asked for one that there isn't. It doesn't depend on the one
+    /// that was asked for.
+    fn endpoint_advice(&self, _principal: &Principal) -> Option<String> {
+        None
+    }
+
     /// The JSON array of `tools/list`.
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue>;
 

@@ -1,11 +1,29 @@
-//! Whether a call can be put to the workspace of its endpoint at all: it has a root, and the call names no other workspace.
+//! Whether a call can be put to the workspace of its endpoint at all: it has a root, and the call names no other workspace. Which endpoints
+//! there are instead of an unknown one.
 //!
 //! Pure. Paths are compared as text, so an error reveals nothing about files outside the roots.
 
+use codeyard_base::ids::WorkspaceName;
+use codeyard_catalog::CatalogId;
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::code::{CodeError, CodeQuery, CodeRefusal, CodeRequest};
 use codeyard_model::error::{ErrorCode, ToolError};
+
+/// Workspaces that the refusal of an endpoint names.
+const MAX_ADVISED_WORKSPACES: usize = 10;
+
+/// Which endpoints there are, for a client that has asked for one that there isn't; `None` without a workspace.
+pub(super) fn endpoint_advice<'w>(workspaces: impl Iterator<Item = &'w WorkspaceName>) -> Option<String> {
+    let mut paths: Vec<String> =
+        workspaces.take(MAX_ADVISED_WORKSPACES + 1).map(|name| format!("/mcp/{name}")).collect();
+    let first = paths.first()?.clone();
+    if let Some(beyond) = paths.get_mut(MAX_ADVISED_WORKSPACES) {
+        *beyond = "others".to_owned();
+    }
+    let catalogs = CatalogId::ALL.map(CatalogId::as_str).join(", ");
+    Some(format!("use {}, alone or with a catalog, as in {first}/agent; catalogs are {catalogs}", paths.join(", ")))
+}
 
 /// The error of a call whose `workspace` is neither the name nor a root of the workspace `here` (`docs/internals/reference/contract-code.md#errors`).
 pub(super) fn other_workspace(

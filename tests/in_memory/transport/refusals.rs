@@ -124,9 +124,29 @@ async fn hidden_and_unknown_endpoints_are_indistinguishable() {
         .set("authorization", &format!("Bearer {}", server.bob))
         .body(crate::transport::wire::initialize().to_string());
     assert_eq!(server.send(&bob.at("/mcp/secret")).await.status, 200);
-    for target in ["/mcp/main", "/mcp/main/agent", "/mcp/main/agent+lsp-v1", "/mcp?x=1"] {
+    let aliases = ["/mcp/main/mcp", "/mcp/main/agent/mcp", "/mcp/main/agent+lsp-v1/mcp?x=1"];
+    for target in ["/mcp/main", "/mcp/main/agent", "/mcp/main/agent+lsp-v1", "/mcp?x=1"].into_iter().chain(aliases) {
         assert_eq!(server.send(&good.clone().at(target)).await.status, 200, "{target}");
     }
+}
+
+#[tokio::test]
+async fn a_wrong_path_is_answered_with_the_right_one() {
+    let server = server().await;
+    let good = good(&server).await;
+    for (target, right) in [
+        ("/mcp/main/agent/", "use /mcp/main/agent"),
+        ("/mcp/main/agent/sse", "use /mcp/main/agent"),
+        ("/sse", "use /mcp"),
+        ("/elsewhere", "also with /mcp at the end"),
+    ] {
+        let answer = server.send(&good.clone().at(target)).await;
+        let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(answer.status == 404 && message.ends_with(right), "{target}: {message}");
+    }
+    let answer = server.send(&good.clone().at("/mcp/x$y/agent")).await;
+    let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(!message.contains("x$y") && !message.contains("use /mcp"), "{message}");
 }
 
 #[tokio::test]

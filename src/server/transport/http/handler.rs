@@ -159,7 +159,8 @@ impl McpEndpoint {
         if parts.method == HttpMethod::POST && parts.uri.path() == OAUTH_REGISTRATION {
             return Ok(HandledRequest::Answered(answer::no_oauth()));
         }
-        let path = EndpointPath::parse(parts.uri.path()).ok_or(RefusalReason::Path)?;
+        let path = parts.uri.path();
+        let path = EndpointPath::parse(path).ok_or_else(|| HttpRefusal::of_path(path))?;
         let is_delete = parts.method == HttpMethod::DELETE;
         if !is_delete && parts.method != HttpMethod::POST {
             return Err(RefusalReason::Method.into());
@@ -175,7 +176,7 @@ impl McpEndpoint {
             return Err(RefusalReason::GroupCatalog.into());
         }
         let endpoint = self.service.endpoint(&principal, path.workspace.as_deref(), path.catalogs.as_deref());
-        let endpoint = endpoint.ok_or(RefusalReason::Endpoint)?;
+        let endpoint = endpoint.ok_or_else(|| HttpRefusal::of_endpoint(self.service.endpoint_advice(&principal)))?;
         let authorized = AuthorizedRequest { principal, endpoint, headers: &parts.headers };
         if is_delete {
             return Ok(HandledRequest::Answered(self.end_session(&authorized)?));

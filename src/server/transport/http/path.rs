@@ -1,4 +1,5 @@
-//! Endpoint paths: `/mcp`, `/mcp/{workspace}`, `/mcp/{workspace}/{catalogs}`, `/mcp/@{group}/{catalogs}`.
+//! Endpoint paths: `/mcp`, `/mcp/{workspace}`, `/mcp/{workspace}/{catalogs}`, `/mcp/@{group}/{catalogs}`, and the same with `/mcp` at the
+//! end, which some clients append, and by which others tell the transport.
 //!
 //! Only the form is checked here; workspaces and groups are looked up after authentication. Invariant: a parsed name needs no decoding
 //! before it is compared with other names.
@@ -10,6 +11,12 @@ use codeyard_gateway::service::GROUP_CATALOG;
 
 /// Longest list of catalogs in a path, in bytes.
 const MAX_CATALOGS: usize = 256;
+
+/// The end of an alias.
+const ALIAS_END: &str = "/mcp";
+
+/// Parts that clients append to the address of a server.
+const APPENDED_PARTS: [&str; 4] = ["mcp", "sse", "message", "messages"];
 
 /// The names in a path.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +35,7 @@ impl<'a> EndpointPath<'a> {
             return Some(Self { workspace: None, catalogs: None });
         }
         let rest = rest.strip_prefix('/')?;
+        let rest = rest.strip_suffix(ALIAS_END).unwrap_or(rest);
         let (workspace, catalogs) = match rest.split_once('/') {
             Some((workspace, catalogs)) => (workspace, Some(catalogs_of(catalogs)?)),
             None => (rest, None),
@@ -38,6 +46,21 @@ impl<'a> EndpointPath<'a> {
         };
         WorkspaceName::is_well(workspace.strip_prefix('@').unwrap_or(&workspace)).then_some(())?;
         Some(Self { workspace: Some(workspace), catalogs })
+    }
+
+    /// The endpoint path that a client with this path, which is none, is likely to mean; `None` without a hint of one. It has no other
+    /// characters than an endpoint path.
+    pub fn nearest(path: &str) -> Option<String> {
+        let path = path.to_ascii_lowercase();
+        let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let first = parts.iter().position(|part| APPENDED_PARTS.contains(part))?;
+        parts.drain(..=first);
+        parts.truncate(2);
+        while parts.last().is_some_and(|part| APPENDED_PARTS.contains(part)) {
+            parts.pop();
+        }
+        let nearest: String = ["mcp"].into_iter().chain(parts).map(|part| format!("/{part}")).collect();
+        EndpointPath::parse(&nearest).is_some().then_some(nearest)
     }
 
     /// Whether it names a group and other catalogs than `code`. No group is served so, whichever groups there are.
@@ -72,12 +95,44 @@ mod tests {
         for path in ["/mcp/linux/agent+code", "/mcp/linux/agent%2Bcode", "/mcp/linux/agent%2bcode"] {
             assert_eq!(parsed(path), Some((Some("linux".into()), Some("agent+code".into()))), "{path}");
         }
+        for (path, workspace, catalogs) in [
+            ("/mcp/linux/mcp", "linux", None),
+            ("/mcp/linux/agent+code/mcp", "linux", Some("agent+code")),
+            ("/mcp/@all/code/mcp", "@all", Some("code")),
+            ("/mcp/mcp", "mcp", None),
+            ("/mcp/mcp/mcp", "mcp", None),
+            ("/mcp/mcp/agent/mcp", "mcp", Some("agent")),
+        ] {
+            assert_eq!(parsed(path), Some((Some(workspace.into()), catalogs.map(str::to_owned))), "{path}");
+        }
         for bad in [
-            "", "/", "*", "/mc", "/mcpx", "/MCP", "/mcp/", "//mcp", "/mcp//lsp-v1", "/mcp/Linux", "/mcp/a/",
-            "/mcp/a/b/c", "/mcp/a/B", "/mcp/a/+b", "/mcp/a/b+", "/mcp/a/b%20c", "/mcp/%61", "/mcp/@", "/mcp/@@all",
-            "/mcp/@All", "/mcp/@%40all", "/mcp/a@all", "/mcp/..", "/mcp/a/..", "/livez",
+            "/mcp/a/b/mcp/mcp", "/mcp//mcp", "/mcp/a//mcp", "/mcp/a/mcp/", "", "/", "*", "/mc", "/mcpx", "/MCP",
+            "/mcp/", "//mcp", "/mcp//lsp-v1", "/mcp/Linux", "/mcp/a/", "/mcp/a/b/c", "/mcp/a/B", "/mcp/a/+b",
+            "/mcp/a/b+", "/mcp/a/b%20c", "/mcp/%61", "/mcp/@", "/mcp/@@all", "/mcp/@All", "/mcp/@%40all", "/mcp/a@all",
+            "/mcp/..", "/mcp/a/..", "/livez",
         ] {
             assert_eq!(EndpointPath::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_path_has_a_nearest_endpoint() {
+        for (path, nearest) in [
+            ("/mcp/", "/mcp"),
+            ("/sse", "/mcp"),
+            ("/mcp/linux/", "/mcp/linux"),
+            ("//mcp//linux/agent/", "/mcp/linux/agent"),
+            ("/mcp/linux/agent/sse", "/mcp/linux/agent"),
+            ("/api/mcp/linux/sse", "/mcp/linux"),
+            ("/MCP/Linux/Agent", "/mcp/linux/agent"),
+            ("/mcp/linux/agent/mcp/mcp", "/mcp/linux/agent"),
+        ] {
+            assert_eq!(EndpointPath::parse(path), None, "{path}");
+            assert_eq!(EndpointPath::nearest(path).as_deref(), Some(nearest), "{path}");
+        }
+        for none in ["", "/", "*", "/favicon.ico", "/linux/agent", "/mcp/<script>", "/mcp/%61/b", "/mcp/a/b c", "/mcpx"]
+        {
+            assert_eq!(EndpointPath::nearest(none), None, "{none}");
         }
     }
 

@@ -1,12 +1,13 @@
 //! Rejections of HTTP requests before they are served, and their responses.
 //!
 //! The order of the variants is the order of the checks (`docs/internals/protocol.md#refusals-over-http`). Invariants: the body is a short
-//! JSON-RPC error that names the reason; it repeats nothing of the request except its id.
+//! JSON-RPC error that names the reason; it repeats nothing of the request except its id and the names of an endpoint path.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 
+use super::path::EndpointPath;
 use codeyard_base::words;
 use codeyard_protocol::error::MessageError;
 use codeyard_protocol::id::RequestId;
@@ -67,6 +68,8 @@ pub struct HttpRefusal {
     reason: RefusalReason,
     id: Option<RequestId>,
     message: Option<MessageError>,
+    /// What the client can use instead.
+    advice: Option<String>,
 }
 
 impl RefusalReason {
@@ -90,7 +93,7 @@ impl RefusalReason {
         match self {
             Self::HeadSize => "the request line and the headers are larger than 32 KiB",
             Self::Path => {
-                "nothing is served here; endpoints are /mcp, /mcp/{workspace}, /mcp/{workspace}/{catalogs} and /mcp/@{group}/code"
+                "nothing is served here; endpoints are /mcp, /mcp/{workspace}, /mcp/{workspace}/{catalogs} and /mcp/@{group}/code, also with /mcp at the end"
             }
             Self::Method => "an endpoint takes POST and DELETE",
             Self::Host => "the Host header is not in the list of allowed hosts",
@@ -115,7 +118,7 @@ impl RefusalReason {
 
     /// The rejection of the request `id`.
     pub fn of(self, id: &RequestId) -> HttpRefusal {
-        HttpRefusal { reason: self, id: Some(id.clone()), message: None }
+        HttpRefusal { id: Some(id.clone()), ..self.into() }
     }
 }
 
@@ -131,17 +134,28 @@ impl RefusalReason {
 
 impl From<RefusalReason> for HttpRefusal {
     fn from(reason: RefusalReason) -> Self {
-        Self { reason, id: None, message: None }
+        Self { reason, id: None, message: None, advice: None }
     }
 }
 
 impl From<MessageError> for HttpRefusal {
     fn from(error: MessageError) -> Self {
-        Self { reason: RefusalReason::Message, id: None, message: Some(error) }
+        Self { message: Some(error), ..RefusalReason::Message.into() }
     }
 }
 
 impl HttpRefusal {
+    /// The refusal of a path that is no endpoint path.
+    pub fn of_path(path: &str) -> Self {
+        let advice = EndpointPath::nearest(path).map(|nearest| format!("use {nearest}"));
+        Self { advice, ..RefusalReason::Path.into() }
+    }
+
+    /// The refusal of an endpoint, with what the principal can use instead. It is the same for every endpoint.
+    pub fn of_endpoint(advice: Option<String>) -> Self {
+        Self { advice, ..RefusalReason::Endpoint.into() }
+    }
+
     /// The word in `error.data.reason`.
     pub fn reason(&self) -> &'static str {
         self.message.as_ref().map_or(self.reason.reason(), |error| error.fault.reason())
@@ -153,7 +167,9 @@ impl HttpRefusal {
             Some(error) => write::fault(error),
             None => {
                 let data = format!("{{\"reason\":\"{}\"}}", self.reason.reason());
-                write::error(self.id.as_ref(), INVALID_REQUEST, self.reason.message(), Some(data.as_bytes()))
+                let advice = self.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
+                let message = format!("{}{advice}", self.reason.message());
+                write::error(self.id.as_ref(), INVALID_REQUEST, &message, Some(data.as_bytes()))
             }
         };
         let mut response = Response::new(Body::from(body));
