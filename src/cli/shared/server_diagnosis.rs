@@ -4,6 +4,7 @@
 //! Invariant: the choice itself is made by the same code that the engine uses; this module only counts and explains.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ use codeyard_model::roots::RootSet;
 #[derive(Debug, Serialize)]
 pub(crate) struct FolderDiagnosis {
     pub root: PathBuf,
-    /// The languages found, sorted by id.
+    /// The languages found: those with most files first, then by id.
     pub languages: Vec<LanguageDiagnosis>,
     /// Whether files were left out because there are more than the limit.
     pub cut: bool,
@@ -38,7 +39,7 @@ pub(crate) struct LanguageDiagnosis {
 }
 
 /// One kind of language server with its verdict.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct ServerCandidate {
     pub kind: String,
     /// Whether it is a primary server, a linter or a fallback.
@@ -88,18 +89,23 @@ pub(crate) struct ServerDiagnosis<'a> {
     pub roots: RootSet,
 }
 
-/// The root folder for a path. A folder is its own root. For a file it is the current folder if that contains the file, else the
-/// nearest parent with `.git`, else the folder of the file.
+/// The root folder for a path. A folder is its own root. For a file it is the current folder if that contains the file and lies in the
+/// file's repository, or if the file is in no repository; else the repository's folder, else the folder of the file. The root of all files
+/// and the home directory are nobody's root.
 pub(crate) fn root_for(path: &Path) -> PathBuf {
     if path.is_dir() {
         return path.to_owned();
     }
-    let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).ok();
-    if let Some(here) = here.filter(|here| path.starts_with(here)) {
-        return here;
-    }
     let own = path.parent().unwrap_or(path);
-    own.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(own).to_owned()
+    let repository = own.ancestors().find(|folder| folder.join(".git").exists());
+    let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).ok();
+    let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
+    let here = here.filter(|here| path.starts_with(here) && here.parent().is_some() && Some(here) != home.as_ref());
+    match (repository, here) {
+        (Some(repository), Some(here)) if here.starts_with(repository) => here,
+        (Some(repository), _) => repository.to_owned(),
+        (None, here) => here.unwrap_or_else(|| own.to_owned()),
+    }
 }
 
 /// The files below `root` that are not ignored, sorted by their bytes, and whether some were left out because there are more than the limit.
@@ -141,7 +147,8 @@ impl<'a> ServerDiagnosis<'a> {
         }
         let cache = LookupCache::default();
         let languages = found.into_iter().map(|(language, files)| self.language(root, language, &files, &cache));
-        let languages = languages.collect();
+        let mut languages: Vec<LanguageDiagnosis> = languages.collect();
+        languages.sort_by_key(|language| Reverse(language.files));
         FolderDiagnosis { root: root.to_owned(), languages, cut }
     }
 
@@ -284,25 +291,35 @@ fn later(first: &str, server: &ServerSpec) -> String {
 }
 
 impl FolderDiagnosis {
-    /// The kinds to install: for each language without a primary server the first kind whose program is missing or broken. Sorted.
+    /// The kinds to install: for each language without a primary server the first kind whose program is missing or broken. Those of the
+    /// languages with most files first.
     pub(crate) fn missing(&self) -> Vec<String> {
-        let mut kinds = Vec::new();
-        for language in &self.languages {
-            let served = |role: ServerRole| {
-                let mut of_role = language.servers.iter().filter(move |server| server.role == role);
-                of_role.any(|server| server.verdict == CandidateVerdict::Serves)
-            };
-            let lacking = |role: ServerRole| {
-                let mut of_role = language.servers.iter().filter(move |server| server.role == role);
-                of_role
-                    .find(|server| matches!(server.verdict, CandidateVerdict::NotInstalled | CandidateVerdict::Broken))
-            };
-            let primary = if served(ServerRole::Primary) { None } else { lacking(ServerRole::Primary) };
-            kinds.extend(primary.map(|server| server.kind.clone()));
+        let mut kinds: Vec<String> = Vec::new();
+        for server in self.languages.iter().filter_map(LanguageDiagnosis::missing_server) {
+            if !kinds.contains(&server.kind) {
+                kinds.push(server.kind.clone());
+            }
         }
-        kinds.sort();
-        kinds.dedup();
         kinds
+    }
+}
+
+impl LanguageDiagnosis {
+    /// The primary server that serves its files.
+    pub(crate) fn serving(&self) -> Option<&ServerCandidate> {
+        self.primary(&[CandidateVerdict::Serves])
+    }
+
+    /// The primary server that would serve its files if it were installed, where none serves them.
+    pub(crate) fn missing_server(&self) -> Option<&ServerCandidate> {
+        match self.serving() {
+            Some(_) => None,
+            None => self.primary(&[CandidateVerdict::NotInstalled, CandidateVerdict::Broken]),
+        }
+    }
+
+    fn primary(&self, verdicts: &[CandidateVerdict]) -> Option<&ServerCandidate> {
+        self.servers.iter().find(|server| server.role == ServerRole::Primary && verdicts.contains(&server.verdict))
     }
 }
 

@@ -415,3 +415,74 @@ fn a_project_that_was_built_is_shown_as_the_build_left_it() {
         "a build that isn't allowed any more isn't used"
     );
 }
+
+#[test]
+fn the_root_of_a_file_is_its_repository_wherever_the_command_runs() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("repo/.git")).unwrap();
+    fs::create_dir_all(sandbox.path("repo/src")).unwrap();
+    fs::write(sandbox.path("repo/src/x.py"), "").unwrap();
+    fs::write(sandbox.path("other/y.py"), "").unwrap();
+    let root = |folder: &std::path::Path, file: &str| {
+        let file = sandbox.path(file).display().to_string();
+        let mut command = sandbox.command(&["doctor", &file, "--json"]);
+        let report = run(command.current_dir(folder).env("HOME", sandbox.path(""))).code(0).json();
+        report["file"]["workspaces"][0]["root"].as_str().unwrap().to_owned()
+    };
+    let path = |name: &str| sandbox.path(name).display().to_string();
+    let everything = std::path::Path::new("/");
+    assert_eq!(root(everything, "repo/src/x.py"), path("repo"));
+    assert_eq!(root(&sandbox.path(""), "repo/src/x.py"), path("repo"), "a folder of repositories");
+    assert_eq!(root(&sandbox.path("repo/src"), "repo/src/x.py"), path("repo/src"), "a part of the repository");
+    assert_eq!(root(&sandbox.path("other"), "repo/src/x.py"), path("repo"));
+    assert_eq!(root(&sandbox.path("other"), "other/y.py"), path("other"));
+    assert_eq!(root(everything, "other/y.py"), path("other"), "without a repository");
+    assert_eq!(root(&sandbox.path(""), "other/y.py"), path("other"), "the home directory");
+}
+
+#[test]
+fn the_largest_language_comes_first_and_one_line_says_what_to_do() {
+    let sandbox = Sandbox::new();
+    for (path, text) in [
+        ("repo/a.asm2", ""),
+        ("repo/web/a.ts", "export {};\n"),
+        ("repo/web/b.ts", "export {};\n"),
+        ("repo/web/c.tsx", "export {};\n"),
+        ("repo/a.py", "import numpy\n"),
+        ("repo/b.py", ""),
+        ("repo/c.py", ""),
+        ("repo/requirements.txt", "numpy\n"),
+    ] {
+        fs::create_dir_all(sandbox.path(path).parent().unwrap()).unwrap();
+        fs::write(sandbox.path(path), text).unwrap();
+    }
+    let asm = "[languages.asm2]\nextensions = [\"asm2\"]\n[servers.asm2]\nlanguages = [\"asm2\"]\ngroup = \"asm2\"\n\
+               command = [\"no-such-program-of-codeyard\"]\ninstall = { from = \"manual\", hint = \"make asm2\" }\n";
+    let doctor = |kinds: &[&str]| {
+        let config = sandbox.configure(&format!("{asm}{}", always_there(kinds)));
+        run(sandbox.command(&["doctor", ".", "--config", &config]).env("PATH", "/usr/bin:/bin")).code(0).stdout
+    };
+    let root = sandbox.path("repo").display().to_string();
+    let text = doctor(&["typescript"]);
+    let now =
+        format!("\ndo this now: codeyard servers install --for {root} (3 files of python have no language server)\n");
+    assert!(text.contains(&now), "{text}");
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part:?} in {text}"));
+    assert!(place("  python (3 files") < place("  typescript (2 files"), "{text}");
+    assert!(place("  typescript (2 files") < place("  asm2 (1 files"), "{text}");
+    assert_eq!(text.matches("\n    typescript ").count(), 1, "{text}");
+    assert!(place("  typescriptreact (1 files") < place("\n    typescript "), "languages of the same servers: {text}");
+    // What the largest language lacks comes before a server for a smaller one.
+    let text = doctor(&["typescript", "ty"]);
+    assert!(
+        text.contains("\ndo this now: ") && text.contains("pip install -r requirements.txt (ty in .: 1 import"),
+        "{text}"
+    );
+    fs::write(sandbox.path("repo/a.py"), "").unwrap();
+    let text = doctor(&["typescript", "ty"]);
+    assert!(text.contains("\ndo this now: make asm2 (1 files of asm2 have no language server)\n"), "{text}");
+    fs::remove_file(sandbox.path("repo/a.asm2")).unwrap();
+    fs::remove_file(sandbox.path("repo/a.tiny")).unwrap();
+    let text = doctor(&["typescript", "ty"]);
+    assert!(text.contains(&format!("\ndo this now: codeyard serve --root {root}\n")), "{text}");
+}

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::running::ServerStatus;
 use crate::Failure;
 use crate::args::DoctorArgs;
-use crate::shared::{assemble, server_diagnosis};
+use crate::shared::{assemble, root_folder, shell};
 use codeyard_config::{SyntacticSection, WorkspaceConfig};
 use codeyard_engine::supervisor::server_selection_check;
 use codeyard_lsp::registry::ServerSelection;
@@ -118,22 +118,31 @@ fn running(workspace: &WorkspaceDocument, defined_in: &str) -> CandidateWorkspac
 }
 
 fn hypothetical(args: &DoctorArgs, file: &Path, defined_in: &str) -> CandidateWorkspace {
-    let root = server_diagnosis::root_for(file);
-    let shown = root.display();
-    let note = match &args.registry.config {
-        Some(config) => format!(
-            "no workspace of {defined_in} contains it, so no server serves it; add {shown} to `roots` of one, then \
-            run `codeyard config check {}`",
-            config.display()
-        ),
-        None if defined_in.is_empty() => {
-            format!("no server runs here; `codeyard serve --root {shown}` would serve it as follows")
+    let root = root_folder::root_for(file);
+    let quoted = |root: &Path| shell::quoted(&root.to_string_lossy());
+    let note = match (&root, &args.registry.config) {
+        (None, _) => {
+            "it is directly in the home folder or in `/`, and neither is the root of a workspace, so no server \
+            serves it; move it into a folder of its own, then run `codeyard doctor` with its new path"
+                .to_owned()
         }
-        None => format!(
+        (Some(root), Some(config)) => format!(
+            "no workspace of {defined_in} contains it, so no server serves it; add {} to `roots` of one, then \
+            run `codeyard config check {}`",
+            root.display(),
+            quoted(config)
+        ),
+        (Some(root), None) if defined_in.is_empty() => {
+            format!("no server runs here; `codeyard serve --root {}` would serve it as follows", quoted(root))
+        }
+        (Some(root), None) => format!(
             "no workspace of {defined_in} contains it, so no server serves it; \
-             `codeyard workspaces put NAME --root {shown}` would serve it as follows"
+             `codeyard workspaces put NAME --root {}` would serve it as follows",
+            quoted(root)
         ),
     };
+    // Without a root, the lookup of markers ends at the folder of the file.
+    let root = root.unwrap_or_else(|| root_folder::own_folder(file).to_owned());
     CandidateWorkspace {
         workspace: None,
         defined_in: defined_in.to_owned(),

@@ -6,6 +6,7 @@ mod candidate_workspaces;
 mod file;
 mod isolation;
 mod machine_limits;
+mod next_step;
 mod projects;
 mod running;
 mod scratch_folder;
@@ -17,7 +18,9 @@ use serde_json::{Value, json};
 use self::running::ServerStatus;
 use crate::Failure;
 use crate::args::DoctorArgs;
-use crate::shared::server_diagnosis::{CandidateVerdict, FolderDiagnosis, ServerCandidate, ServerDiagnosis};
+use crate::shared::server_diagnosis::{
+    CandidateVerdict, FolderDiagnosis, LanguageDiagnosis, ServerCandidate, ServerDiagnosis,
+};
 use crate::shared::server_installation::InstallContext;
 use crate::shared::{assemble, output, server_diagnosis};
 use codeyard_protocol::names::SERVER_VERSION;
@@ -84,9 +87,12 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     let projects = projects::examine(&context.registry, &path, &files, &folder_diagnosis, &known)?;
     document["files"] = json!(folder_diagnosis);
     document["projects"] = json!(projects);
+    let next_step = next_step::next_step(&folder_diagnosis, &projects, status.is_some() || problem.is_some());
+    document["do_this_now"] = json!(next_step);
     output::print_json_or(args.json, &document, || {
         let mut lines =
             vec![format!("codeyard {SERVER_VERSION}, state in {}", state.path().display()), registry.line()];
+        lines.extend(next_step.map(|step| format!("\ndo this now: {step}")));
         diagnosis_lines(&folder_diagnosis, &mut lines);
         projects.lines(&mut lines);
         lines.push("\nthis machine".to_owned());
@@ -165,26 +171,42 @@ fn diagnosis_lines(folder_diagnosis: &FolderDiagnosis, lines: &mut Vec<String>) 
             "  no language with a known language server; `codeyard servers list` shows the known ones".to_owned(),
         );
     }
-    for language in &folder_diagnosis.languages {
-        let example = language.example.display();
-        lines.push(format!("  {} ({} files, such as {example})", language.language, language.files));
-        for server in &language.servers {
-            lines.push(format!("    {}", verdict_line(server)));
-            if !server.project_roots.is_empty() {
-                let roots: Vec<String> =
-                    server.project_roots.iter().take(8).map(|at| at.display().to_string()).collect();
-                let more = server.project_roots.len().saturating_sub(roots.len());
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                lines.push(format!("      project roots: {}{more}", roots.join(", ")));
-            }
-            lines.extend(server.command.iter().map(|command| format!("      next: {command}")));
+    let mut rest: Vec<&LanguageDiagnosis> = folder_diagnosis.languages.iter().collect();
+    while let Some(first) = rest.first().copied() {
+        let (same, others) = rest.into_iter().partition::<Vec<_>, _>(|language| language.servers == first.servers);
+        for language in same {
+            let example = language.example.display();
+            lines.push(format!("  {} ({} files, such as {example})", language.language, language.files));
         }
+        server_lines(&first.servers, lines);
+        rest = others;
     }
     if let Some(language) = folder_diagnosis.languages.first() {
         lines.push(format!(
-            "  `codeyard doctor FILE` shows which server serves one file, and from which project root: `codeyard doctor {}`",
+            "  `codeyard doctor FILE` shows which server serves one file, from which project root, and why the others are not used: `codeyard doctor {}`",
             folder_diagnosis.root.join(&language.example).display()
         ));
+    }
+}
+
+/// The kinds of servers that know a language. Those that wouldn't be used are only named.
+fn server_lines(servers: &[ServerCandidate], lines: &mut Vec<String>) {
+    let is_unused = |server: &&ServerCandidate| {
+        matches!(server.verdict, CandidateVerdict::NotNeeded | CandidateVerdict::Off | CandidateVerdict::NotMeant)
+    };
+    for server in servers.iter().filter(|server| !is_unused(server)) {
+        lines.push(format!("    {}", verdict_line(server)));
+        if !server.project_roots.is_empty() {
+            let roots: Vec<String> = server.project_roots.iter().take(8).map(|at| at.display().to_string()).collect();
+            let more = server.project_roots.len().saturating_sub(roots.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            lines.push(format!("      project roots: {}{more}", roots.join(", ")));
+        }
+        lines.extend(server.command.iter().map(|command| format!("      next: {command}")));
+    }
+    let unused: Vec<&str> = servers.iter().filter(is_unused).map(|server| server.kind.as_str()).collect();
+    if !unused.is_empty() {
+        lines.push(format!("    not used: {}", unused.join(", ")));
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Invariant: the numbers come from the same preparation that a start of the server makes; this module only shows them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,7 @@ const MAX_EXAMPLES: usize = 5;
 /// The projects of a folder; the JSON output has these keys.
 #[derive(Debug, Serialize)]
 pub(super) struct ProjectReports {
-    /// Each server and project root, sorted.
+    /// Each server and project root: those with most files first.
     pub list: Vec<ProjectReport>,
     /// Projects that weren't examined because there are more than the limit.
     pub not_examined: usize,
@@ -68,6 +69,14 @@ pub(super) struct ProjectReport {
     /// Whether the project's build may be run, where that would tell more.
     #[serde(skip_serializing_if = "Option::is_none")]
     build: Option<BuildStatus>,
+}
+
+/// What mends a project.
+pub(super) struct ProjectRemedy {
+    /// The next command, or what to change.
+    pub command: String,
+    /// What is missing without it.
+    pub why: String,
 }
 
 /// Imports and includes that can't be resolved for one reason.
@@ -111,6 +120,8 @@ pub(super) fn examine(
             projects.insert((kind, root), own);
         }
     }
+    let mut projects: Vec<((&str, PathBuf), Vec<PathBuf>)> = projects.into_iter().collect();
+    projects.sort_by_key(|(_, files)| Reverse(files.len()));
     let not_examined = projects.len().saturating_sub(MAX_PROJECTS);
     let scratch = ScratchFolder::below(state)
         .map_err(|error| Failure::new(format!("can't create a folder in {}: {error}", state.display())))?;
@@ -203,6 +214,12 @@ fn by_root<'a>(
 }
 
 impl ProjectReports {
+    /// What mends the largest project of this kind of server that lacks something, and what it lacks.
+    pub(super) fn first_remedy(&self, kind: &str) -> Option<ProjectRemedy> {
+        let own = self.list.iter().filter(|report| report.server == kind);
+        own.filter_map(ProjectReport::first_remedy).next()
+    }
+
     /// Appends the reports to `lines`.
     pub(super) fn lines(&self, lines: &mut Vec<String>) {
         if self.list.is_empty() {
@@ -225,6 +242,26 @@ impl ProjectReports {
 }
 
 impl ProjectReport {
+    fn first_remedy(&self) -> Option<ProjectRemedy> {
+        let root = self.root.display();
+        let is_partial = self.known_files != Some(self.files);
+        if let Some(command) = self.remedy.as_ref().filter(|_| is_partial) {
+            let why = format!("{} in {root}: {} {} files known", self.server, self.known_text(), self.languages);
+            return Some(ProjectRemedy { command: command.clone(), why });
+        }
+        let cause = self.unresolved.iter().find(|cause| cause.command.is_some())?;
+        let why = format!("{} in {root}: {} unresolved: {}", self.server, imports(cause.names), cause.reason);
+        Some(ProjectRemedy { command: cause.command.clone()?, why })
+    }
+
+    /// How many of its files are known.
+    fn known_text(&self) -> String {
+        match self.known_files {
+            Some(known) => format!("{known} of {}", self.files),
+            None => format!("an unknown number of {}", self.files),
+        }
+    }
+
     fn new(folder: &Path, info: &ProjectInfo, coverage: ServerCoverage) -> Self {
         let is_partial = coverage.is_partial();
         let inferred_from = match &info.source {
@@ -291,10 +328,7 @@ impl ProjectReport {
     }
 
     fn lines(&self, lines: &mut Vec<String>) {
-        let known = match self.known_files {
-            Some(known) => format!("{known} of {}", self.files),
-            None => format!("an unknown number of {}", self.files),
-        };
+        let known = self.known_text();
         let source = match (self.project_file, &self.path, &self.inferred_from) {
             (_, Some(path), _) => format!("project file {path}"),
             (_, None, Some(from)) => format!("inferred from {from}"),
@@ -325,12 +359,16 @@ impl ProjectReport {
                 true => String::new(),
                 false => format!(" (such as {})", cause.examples.join(", ")),
             };
-            let imports = if cause.names == 1 { "import" } else { "imports" };
-            lines.push(format!("    {} {imports} unresolved: {}{examples}", cause.names, cause.reason));
+            lines.push(format!("    {} unresolved: {}{examples}", imports(cause.names), cause.reason));
             lines.extend(cause.command.iter().map(|command| format!("      next: {command}")));
         }
         self.build.iter().for_each(|build| build.lines(lines));
     }
+}
+
+/// A number of imports.
+fn imports(count: usize) -> String {
+    if count == 1 { "1 import".to_owned() } else { format!("{count} imports") }
 }
 
 #[cfg(test)]
