@@ -1,4 +1,5 @@
-//! What every other crate may use: digests, encodings, byte budgets, identifiers, the clock, threads, file replacement and locks.
+//! What every other crate may use: digests, encodings, byte budgets, identifiers, the clock, threads, similar names, file replacement and
+//! locks.
 //!
 //! Nothing here knows what a tool, a language server or a workspace is. Only [`atomic_file`] and [`file_lock`] open files.
 
@@ -16,6 +17,7 @@ pub mod priority;
 pub mod proc_status;
 pub mod secrets;
 pub mod seeded_faults;
+pub mod similar;
 pub mod stable_json;
 pub mod visible;
 pub mod words;

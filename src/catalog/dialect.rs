@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
 use codeyard_base::budget::to_json_bounded;
+use codeyard_base::similar::nearest;
 use codeyard_base::stable_json::stringify;
 use codeyard_model::error::{ErrorCode, ToolError};
 
@@ -37,17 +38,29 @@ pub fn json_rpc_number(code: ErrorCode) -> i32 {
     }
 }
 
-/// The reply to a call of a tool that no catalog of the endpoint has.
-pub fn unknown_tool_reply(tool: &str) -> EncodedReply {
-    error_reply(&unknown_tool(tool), MAX_ERROR_DATA_BYTES)
-}
-
 /// INVALID_PARAMS for an unknown tool. The error repeats at most 64 characters of the caller's `tool`.
 pub fn unknown_tool(tool: &str) -> ToolError {
     let tool: String = tool.chars().take(64).collect();
     ToolError::new(ErrorCode::InvalidParams, "there is no such tool here; tools/list names those there are")
         .with("reason", "unknown_tool")
         .with("tool", tool)
+}
+
+/// The same, with the name among the tools that there are that the caller is likely to mean.
+pub(super) fn unknown_tool_among<'n>(tool: &str, known: impl Iterator<Item = &'n str> + Clone) -> ToolError {
+    let error = unknown_tool(tool);
+    // People leave out what a name begins with.
+    let ending = || known.clone().find(|known| known.strip_suffix(tool).is_some_and(|rest| rest.ends_with(['.', '_'])));
+    match nearest(tool, known.clone()).or_else(ending) {
+        Some(nearest) => ToolError { message: format!("there is no such tool here; did you mean `{nearest}`?"), ..error }
+            .with("nearest", nearest),
+        None => error,
+    }
+}
+
+/// The reply for an error of [`unknown_tool`].
+pub fn unknown_tool_reply(error: &ToolError) -> EncodedReply {
+    error_reply(error, MAX_ERROR_DATA_BYTES)
 }
 
 /// Encodes `error` with at most `cap_bytes` bytes, and at most [`MAX_ERROR_DATA_BYTES`], of `data`. Details that don't fit are
@@ -114,7 +127,7 @@ mod tests {
 
     #[test]
     fn an_unknown_tool_is_invalid_params_with_a_bounded_name() {
-        let EncodedReply::Error { code, data, .. } = unknown_tool_reply(&"x".repeat(1_000)) else { unreachable!() };
+        let EncodedReply::Error { code, data, .. } = unknown_tool_reply(&unknown_tool(&"x".repeat(1_000))) else { unreachable!() };
         assert_eq!(code, -32602);
         assert!(data.len() < 400);
     }

@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::dialect::unknown_tool_among;
 use super::{Catalog, CatalogError, CatalogId};
+use codeyard_model::error::ToolError;
 
 /// A set of catalogs. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -64,7 +66,12 @@ impl CatalogSet {
         self.list.strip_prefix("{\"tools\":").and_then(|rest| rest.strip_suffix('}')).unwrap_or("[]")
     }
 
-    /// The catalog that has `tool`. Callers answer `None` with [`super::unknown_tool_reply`].
+    /// The error for a tool that no catalog of the set has.
+    pub fn unknown_tool(&self, tool: &str) -> ToolError {
+        unknown_tool_among(tool, self.tools.keys().map(String::as_str))
+    }
+
+    /// The catalog that has `tool`. Callers answer `None` with [`Self::unknown_tool`].
     pub fn find(&self, tool: &str) -> Option<&'static dyn Catalog> {
         self.tools.get(tool).map(|id| id.catalog())
     }
@@ -80,6 +87,17 @@ impl Default for CatalogSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_tool_has_its_nearest_name() {
+        let both = CatalogSet::parse("agent+code").unwrap();
+        let message = |set: &CatalogSet, tool: &str| set.unknown_tool(tool).message;
+        assert_eq!(message(&both, "serach_code"), "there is no such tool here; did you mean `search_code`?");
+        assert_eq!(message(&both, "symbol"), "there is no such tool here; did you mean `locate_symbol`?");
+        assert_eq!(message(&CatalogSet::default(), "hover"), "there is no such tool here; did you mean `vscode.lsp.hover`?");
+        assert_eq!(both.unknown_tool("searchcode").details["nearest"], "search_code");
+        assert_eq!(message(&both, "rename"), "there is no such tool here; tools/list names those there are");
+    }
 
     #[test]
     fn sets_with_duplicate_or_unknown_names_are_rejected() {

@@ -31,7 +31,7 @@ pub use change::{ChangedParts, WorkspaceChange, diff, needs_restart};
 pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, WarmsetSection};
 pub use error::{ConfigError, TextPosition};
 pub use group::{GroupSection, NamePatterns};
-pub use parse::{Source, parse, parse_source};
+pub use parse::{CheckedText, Source, parse, parse_all, parse_source};
 pub use permission::{LAUNCH, LSP, PermissionRule, PermissionSection, PrincipalPermission};
 pub use runs::{RewriteRule, RunsSection, ServiceRule};
 pub use sections::{

@@ -31,8 +31,7 @@ pub(crate) fn position(text: &str, offset: usize) -> TextPosition {
 pub(crate) fn span_of(table: &DeTable<'_>, path: &str) -> Option<Range<usize>> {
     let mut innermost = None;
     for_each_entry(table, "", &mut |at, key_span, _| {
-        let encloses = path == at || path.strip_prefix(at).is_some_and(|rest| rest.starts_with(['.', '[']));
-        if encloses {
+        if encloses(at, path) {
             innermost = Some(key_span);
         }
     });
@@ -49,6 +48,55 @@ pub(crate) fn path_at(table: &DeTable<'_>, span: &Range<usize>) -> String {
         }
     });
     innermost
+}
+
+/// An entry that was removed.
+pub(crate) struct RemovedEntry {
+    pub path: String,
+    /// The span of its key, or of its value if it is an element of an array.
+    pub span: Range<usize>,
+}
+
+/// Removes the entry at this path, or the innermost one that encloses it if there is none.
+pub(crate) fn remove(table: &mut DeTable<'_>, path: &str) -> Option<RemovedEntry> {
+    remove_in_table(table, "", path)
+}
+
+fn remove_in_table(table: &mut DeTable<'_>, here: &str, path: &str) -> Option<RemovedEntry> {
+    let enclosing = table.iter_mut().find(|(key, _)| encloses(&join(here, key.get_ref()), path));
+    let (key, value) = enclosing?;
+    let within = join(here, key.get_ref());
+    let inner = if within == path { None } else { remove_in_value(value.get_mut(), &within, path) };
+    if inner.is_some() {
+        return inner;
+    }
+    let name = key.get_ref().to_string();
+    let span = key.span();
+    table.remove(name.as_str()).map(|_| RemovedEntry { path: within, span })
+}
+
+fn remove_in_value(value: &mut DeValue<'_>, here: &str, path: &str) -> Option<RemovedEntry> {
+    match value {
+        DeValue::Table(table) => remove_in_table(table, here, path),
+        DeValue::Array(items) => {
+            let at = (0..items.len()).find(|at| encloses(&format!("{here}[{at}]"), path))?;
+            let within = format!("{here}[{at}]");
+            let item = items.get_mut(at)?;
+            let span = item.span();
+            let inner = if within == path { None } else { remove_in_value(item.get_mut(), &within, path) };
+            inner.or_else(|| {
+                let kept = items.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, item)| item.clone());
+                *items = kept.collect();
+                Some(RemovedEntry { path: within, span })
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Whether the entry at `outer` is the one at `path` or encloses it.
+fn encloses(outer: &str, path: &str) -> bool {
+    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Calls `each` with the path, the span of the key and the span of the value of every entry. Tables come before their entries.

@@ -7,12 +7,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use serde::Deserialize;
 use serde_json::Value;
+use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::error::ConfigError;
 use crate::unknown_keys::{UnknownKey, unknown_key};
 use crate::{Config, WorkspaceConfig, WorkspaceTemplate, locate};
+
+/// Most errors that are named at once.
+const MAX_ERRORS: usize = 50;
 
 /// Where a configuration's text comes from.
 #[derive(Debug, Clone, Copy)]
@@ -32,22 +37,87 @@ pub fn parse(text: &str, base_dir: &Path) -> Result<Config, ConfigError> {
 
 /// Parses the text of a configuration file.
 pub fn parse_source(text: &str, source: Source<'_>) -> Result<Config, ConfigError> {
-    let table = DeTable::parse(text)
+    let table = parse_table(text, source)?;
+    read_located(text, &table, source)
+}
+
+/// A configuration, and everything that is wrong with its text.
+#[derive(Debug, Default)]
+pub struct CheckedText {
+    /// What is left without the errors. `None` if it can't be read, or if a workspace had to be left out, so that the numbers of the others
+    /// aren't those of the text.
+    pub config: Option<Config>,
+    /// The errors, in the order in which they were found.
+    pub errors: Vec<ConfigError>,
+}
+
+/// Parses the text of a configuration file, and names everything that is wrong with it: what an error is about is left out, and the rest is
+/// parsed again. Errors that only follow from what was left out aren't named.
+pub fn parse_all(text: &str, source: Source<'_>) -> CheckedText {
+    let whole = match parse_table(text, source) {
+        Ok(whole) => whole,
+        Err(error) => return CheckedText { config: None, errors: vec![error] },
+    };
+    let mut left = whole.clone();
+    let mut errors: Vec<ConfigError> = Vec::new();
+    let mut left_out: Vec<String> = Vec::new();
+    while errors.len() < MAX_ERRORS {
+        let error = match read_located(text, &left, source) {
+            Ok(config) => {
+                let lacks_workspace = left_out.iter().any(|key| key.starts_with("workspace") && key.ends_with(']'));
+                return CheckedText { config: Some(config).filter(|_| !lacks_workspace), errors };
+            }
+            Err(error) => error,
+        };
+        let Some(removed) = locate::remove(left.get_mut(), &error.key) else {
+            // A rule about a value that the text doesn't have.
+            if !follows(&error.key, &left_out) {
+                errors.push(error);
+            }
+            break;
+        };
+        // The indices of what is left may be smaller than those of the text.
+        let entry = locate::path_at(whole.get_ref(), &removed.span);
+        let key = format!("{entry}{}", error.key.strip_prefix(&removed.path).unwrap_or_default());
+        if !follows(&key, &left_out) {
+            errors.push(ConfigError { key, ..error });
+        }
+        left_out.push(entry);
+    }
+    CheckedText { config: None, errors }
+}
+
+/// Whether an error at `key` follows from what was left out: a part of it, or a workspace that it names.
+fn follows(key: &str, left_out: &[String]) -> bool {
+    left_out.iter().any(|left| {
+        left.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '[']))
+            || key == "default_workspace" && left.starts_with("workspace")
+    })
+}
+
+fn parse_table<'t>(text: &'t str, source: Source<'_>) -> Result<Spanned<DeTable<'t>>, ConfigError> {
+    DeTable::parse(text)
         .map_err(|error| syntax(text, &error))
-        .map_err(|error| ConfigError { file: source.file.to_owned(), ..error })?;
-    read(text, table.get_ref(), source).map_err(|error| {
+        .map_err(|error| ConfigError { file: source.file.to_owned(), ..error })
+}
+
+/// Reads a table of the text. Its errors have the file and the position.
+fn read_located(text: &str, table: &Spanned<DeTable<'_>>, source: Source<'_>) -> Result<Config, ConfigError> {
+    read(text, table, source).map_err(|error| {
         let span = locate::span_of(table.get_ref(), &error.key);
         let position = error.position.or_else(|| span.map(|span| locate::position(text, span.start)));
         ConfigError { file: source.file.to_owned(), position, ..error }
     })
 }
 
-fn read(text: &str, table: &DeTable<'_>, source: Source<'_>) -> Result<Config, ConfigError> {
+fn read(text: &str, spanned: &Spanned<DeTable<'_>>, source: Source<'_>) -> Result<Config, ConfigError> {
+    let table = spanned.get_ref();
     static SCHEMA: LazyLock<Value> = LazyLock::new(Config::json_schema);
     if let Some(unknown) = unknown_key(table, &SCHEMA) {
         return Err(unknown_error(text, unknown));
     }
-    let mut config: Config = toml::from_str(text).map_err(|error| wrong_value(text, table, &error))?;
+    let whole = toml::Deserializer::from(spanned.clone());
+    let mut config = Config::deserialize(whole).map_err(|error| wrong_value(text, table, &error))?;
     for (index, workspace) in config.workspaces.iter_mut().enumerate() {
         make_roots_absolute(workspace, index, source)?;
     }

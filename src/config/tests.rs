@@ -478,3 +478,30 @@ fn a_network_of_mapped_addresses_is_the_ipv4_one() {
     let networks: Vec<String> = config.probes.networks().iter().map(ToString::to_string).collect();
     assert_eq!(networks, ["10.1.0.0/16", "192.0.2.7/32", "fd00::/8"]);
 }
+
+#[test]
+fn all_errors_of_a_file_are_named_at_once() {
+    let text = "default_workspace = \"b\"\ncolour = 1\n[server]\nlisten = 3939\nno-auth = true\n[index]\nthreads = 65\nmax_file_bytes = 0\n\
+                [[workspace]]\nname = \"A B\"\nroots = [\"/\"]\n[[workspace]]\nroots = [\"\"]\nname = \"b\"\nextra = 1\n\
+                [[workspace]]\nname = \"c\"\nroots = 7\nlimits = { max_page_size = -1 }\n";
+    let source = Source { file: "yard.toml", base_dir: Path::new("/srv"), home: None };
+    let errors: Vec<String> = parse_all(text, source).errors.iter().map(ToString::to_string).collect();
+    let mut starts: Vec<&str> = errors.iter().map(|error| error.split(": ").next().unwrap()).collect();
+    starts.sort_unstable();
+    let named: Vec<String> = errors.iter().filter_map(|error| Some(error.split(": ").nth(1)?.to_owned())).collect();
+    for key in [
+        "colour", "server.listen", "server.no-auth", "index.threads", "index.max_file_bytes", "workspace[0].name",
+        "workspace[1].roots[0]", "workspace[1].extra", "workspace[2].roots", "workspace[2].limits.max_page_size",
+    ] {
+        assert!(named.iter().any(|named| named == key), "{key} in {errors:#?}");
+    }
+    assert_eq!(errors.len(), 10, "none follows from another: {errors:#?}");
+    assert!(starts.contains(&"yard.toml:15:1") && starts.contains(&"yard.toml:4:10"), "{errors:#?}");
+    for text in ["a = = 1", "", WS, "[server]\nlisten = 1\n", "default_workspace = \"b\"", "[index]\nthreads = 65\n"] {
+        let first = parse_source(text, source);
+        let all = parse_all(text, source);
+        assert_eq!(first.is_ok(), all.errors.is_empty(), "{text}");
+        assert!(first.as_ref().is_err() || first.as_ref().ok() == all.config.as_ref(), "{text}");
+        assert_eq!(first.err().into_iter().collect::<Vec<_>>(), all.errors, "{text}");
+    }
+}

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
 use crate::locate::join;
+use codeyard_base::similar::nearest;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnknownKey {
@@ -36,7 +37,7 @@ fn in_table(table: &DeTable<'_>, root: &Value, schema: &Value, path: &str) -> Op
             None => Some(UnknownKey {
                 path: here,
                 span: key.span(),
-                nearest: nearest(name, properties),
+                nearest: nearest(name, properties.keys().map(String::as_str)).map(str::to_owned),
                 known: sorted_keys(properties),
             }),
         }
@@ -71,35 +72,4 @@ fn sorted_keys(properties: &Map<String, Value>) -> Vec<String> {
     let mut keys: Vec<String> = properties.keys().cloned().collect();
     keys.sort_unstable();
     keys
-}
-
-/// The known key with the fewest edits from `name`, if it is similar enough for a spelling error.
-fn nearest(name: &str, properties: &Map<String, Value>) -> Option<String> {
-    let max_edits = (name.chars().count() / 3).clamp(1, 4);
-    let ranked = sorted_keys(properties).into_iter().map(|key| (distance(name, &key), key));
-    ranked.filter(|(edits, _)| *edits <= max_edits).min().map(|(_, key)| key)
-}
-
-/// Levenshtein distance, ignoring case. `-` and `_` count as the same. Long names are truncated to bound the time.
-fn distance(a: &str, b: &str) -> usize {
-    let fold = |text: &str| text.to_lowercase().replace('-', "_").chars().take(MAX_COMPARED_CHARS).collect::<String>();
-    strsim::levenshtein(&fold(a), &fold(b))
-}
-
-/// Characters of a name that are compared. Longer than any key.
-const MAX_COMPARED_CHARS: usize = 65;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distance_counts_changed_characters() {
-        for (a, b, changes) in
-            [("", "", 0), ("a", "", 1), ("listne", "listen", 2), ("no-auth", "no_auth", 0), ("kitten", "sitting", 3)]
-        {
-            assert_eq!(distance(a, b), changes, "{a} {b}");
-            assert_eq!(distance(b, a), changes, "{b} {a}");
-        }
-    }
 }

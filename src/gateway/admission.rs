@@ -53,7 +53,7 @@ impl Admission {
         if seeded_faults::is_on("call_limit_ignored") {
             return Ok(CallSlot { _process: process, _workspaces: vec![] });
         }
-        let workspace = workspace.places.clone().try_acquire_owned().map_err(|_| Overload::Workspace)?;
+        let workspace = workspace.begin_call().ok_or(Overload::Workspace)?;
         Ok(CallSlot { _process: process, _workspaces: vec![workspace] })
     }
 
@@ -64,7 +64,7 @@ impl Admission {
     pub(super) fn admit_group(&self, workspaces: &[Arc<WorkspaceHandle>]) -> Result<(CallSlot, Vec<bool>), Overload> {
         let process = self.slots.clone().try_acquire_owned().map_err(|_| Overload::Process)?;
         let slots: Vec<Option<OwnedSemaphorePermit>> =
-            workspaces.iter().map(|workspace| workspace.places.clone().try_acquire_owned().ok()).collect();
+            workspaces.iter().map(|workspace| workspace.begin_call()).collect();
         let admitted = slots.iter().map(Option::is_some).collect();
         Ok((CallSlot { _process: process, _workspaces: slots.into_iter().flatten().collect() }, admitted))
     }

@@ -311,8 +311,9 @@ impl Service for Gateway {
         let found = served.as_ref().and_then(|served| served.find(&call.tool));
         let Some((catalog, tool)) = found else {
             let open = self.open_record(&call, None, "");
-            let error = codeyard_catalog::unknown_tool(&call.tool);
-            let reply = to_tool_reply(codeyard_catalog::unknown_tool_reply(&call.tool));
+            let error = served.map(|served| served.set.unknown_tool(&call.tool));
+            let error = error.unwrap_or_else(|| codeyard_catalog::unknown_tool(&call.tool));
+            let reply = to_tool_reply(codeyard_catalog::unknown_tool_reply(&error));
             close_failed(open, &error, &reply);
             return futures::future::ready(reply).boxed();
         };

@@ -1,6 +1,6 @@
 //! Arguments: the decoder accepts exactly what the served schema accepts.
 
-use codeyard_catalog::{CatalogId, CatalogSet, EncodedReply, PageSizes, unknown_tool_reply};
+use codeyard_catalog::{CatalogId, CatalogSet, EncodedReply, PageSizes, unknown_tool, unknown_tool_reply};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::MAX_PAGE_SIZE;
 use codeyard_model::query::Query;
@@ -111,7 +111,7 @@ fn an_unknown_tool_is_invalid_params() {
         );
     }
     assert!(CatalogSet::default().find("vscode_lsp_hover").is_none());
-    let EncodedReply::Error { code, data, .. } = unknown_tool_reply("lsp") else { panic!() };
+    let EncodedReply::Error { code, data, .. } = unknown_tool_reply(&unknown_tool("lsp")) else { panic!() };
     let data: Value = serde_json::from_slice(&data).unwrap();
     assert_eq!((code, &data["code"]), (-32602, &json!("MCP_LSP_GATEWAY/INVALID_PARAMS")));
 }

@@ -113,7 +113,11 @@ pub enum ConfigCommand {
     #[command(after_help = "Example:\n  codeyard config check codeyard.toml && kill -HUP $(pidof codeyard)")]
     Check {
         /// Configuration file.
-        file: PathBuf,
+        #[arg(required_unless_present = "config")]
+        file: Option<PathBuf>,
+        /// The same, as other commands name it.
+        #[arg(long, value_name = "FILE", conflicts_with = "file")]
+        config: Option<PathBuf>,
         /// Print JSON.
         #[arg(long)]
         json: bool,

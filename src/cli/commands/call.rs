@@ -13,6 +13,7 @@ use crate::shared::mcp_client::Client;
 use crate::shared::render::Renderer;
 use crate::shared::tool_session::{SessionTarget, ToolServer, call_failure};
 use crate::shared::{assemble, logging, output};
+use codeyard_base::similar::nearest;
 use codeyard_catalog::CatalogId;
 use codeyard_config::{LogFormat, LogLevel, LogSection};
 use codeyard_gateway::service::GROUP_CATALOG;
@@ -98,10 +99,16 @@ fn tool_named<'a>(tools: &'a [String], name: &str) -> Result<&'a str, Failure> {
     let exact = tools.iter().find(|tool| *tool == name);
     let ending = || tools.iter().find(|tool| tool.strip_suffix(name).is_some_and(|rest| rest.ends_with(['.', '_'])));
     exact.or_else(ending).map(String::as_str).ok_or_else(|| {
-        let operations = Operation::ALL.map(Operation::as_str).join(", ");
+        let operations = Operation::ALL.map(Operation::as_str);
+        let known = tools.iter().map(String::as_str).chain(operations);
+        // A tool may be named by the end of its name.
+        let ends = tools.iter().filter_map(|tool| tool.rsplit_once('.')).map(|(_, end)| end);
+        let nearest = nearest(name, known.chain(ends)).map(|nearest| format!("did you mean `{nearest}`? "));
         Failure::usage(format!(
-            "there is no tool `{name}`; the tools are {}, the operations of `lsp` are {operations}",
-            tools.join(", ")
+            "there is no tool `{name}`; {}the tools are {}, the operations of `lsp` are {}",
+            nearest.unwrap_or_default(),
+            tools.join(", "),
+            operations.join(", ")
         ))
     })
 }
@@ -198,6 +205,11 @@ mod tests {
         ];
         for (name, wanted) in cases {
             assert_eq!(tool_named(&tools, name).ok(), wanted.map(|at: usize| tools[at].as_str()), "{name}");
+        }
+        for (name, nearest) in [("over", "hover"), ("findRefernces", "findReferences"), ("diagnostic.document", "")] {
+            let message = tool_named(&tools, name).unwrap_err().message;
+            let expected = format!("did you mean `{nearest}`?");
+            assert_eq!(message.contains(&expected), !nearest.is_empty(), "{message}");
         }
     }
 

@@ -15,7 +15,10 @@ use codeyard_model::roots::RootSet;
 
 pub(crate) fn run(command: ConfigCommand) -> Result<(), Failure> {
     match command {
-        ConfigCommand::Check { file, json } => check(&file, json),
+        ConfigCommand::Check { file, config, json } => {
+            let file = file.or(config).ok_or_else(|| Failure::usage("name the file: `codeyard config check FILE`"))?;
+            check(&file, json)
+        }
         ConfigCommand::Show { file: None } => output::print(Config::default_toml()),
         ConfigCommand::Show { file: Some(file) } => output::print_document(&assemble::read_config_file(&file)?.show()),
         ConfigCommand::Schema => output::print_json(&Config::json_schema()),
@@ -56,15 +59,26 @@ fn check(file: &Path, json: bool) -> Result<(), Failure> {
 
 /// The configuration with its registry, or all errors, one sentence each.
 fn load_checked(file: &Path) -> Result<(Config, Registry), Vec<String>> {
-    let config = assemble::read_config(file).map_err(|failure| vec![failure.message])?;
-    let registry = assemble::registry_of(&config).map_err(|failure| vec![failure.message])?;
+    let checked = assemble::check_config_file(file).map_err(|failure| vec![failure.message])?;
+    let mut errors: Vec<String> = checked.errors.iter().map(ToString::to_string).collect();
+    let Some(config) = checked.config.map(|config| assemble::expanded(&config)) else { return Err(errors) };
     let shown = file.display();
-    let kinds = server_selection_check::unknown_in(&config.workspaces, &registry);
+    errors.extend(assemble::filter_error(file, &config));
+    let registry = assemble::registry_of(&config);
+    match &registry {
+        Ok(registry) => {
+            let kinds = server_selection_check::unknown_in(&config.workspaces, registry);
+            errors.extend(kinds.iter().map(|error| format!("{shown}: {error}")));
+        }
+        Err(_) => errors.extend(assemble::registry_errors(&config).iter().map(|error| format!("{shown}: {error}"))),
+    }
     let each = config.workspaces.iter().enumerate();
     let roots = each.flat_map(|(index, workspace)| root_errors(workspace, &format!("workspace[{index}]")));
-    let errors: Vec<String> =
-        kinds.iter().map(ToString::to_string).chain(roots).map(|error| format!("{shown}: {error}")).collect();
-    if errors.is_empty() { Ok((config, registry)) } else { Err(errors) }
+    errors.extend(roots.map(|error| format!("{shown}: {error}")));
+    match registry {
+        Ok(registry) if errors.is_empty() => Ok((config, registry)),
+        _ => Err(errors),
+    }
 }
 
 /// Errors for roots that are not readable folders.

@@ -16,6 +16,9 @@ use crate::shared::workspace_folders::FolderFollower;
 use crate::shared::{logging, open_files, output};
 use codeyard_config::Config;
 
+/// Workspaces that the start names.
+const MAX_NAMED_WORKSPACES: usize = 20;
+
 /// Serves until SIGTERM, SIGINT, or an error.
 pub(crate) fn run(args: ServeArgs) -> Result<(), Failure> {
     open_files::check()?;
@@ -59,6 +62,7 @@ async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
     let service = Arc::new(service);
     let listeners = Listeners::start(&service, listener, options, admin)?;
     output::eprint_line(format_args!("listening {}", listeners.url));
+    output::eprint_line(format_args!("{}", served(&service)));
     let mut active = service.config.clone();
     let mut failure = None;
     loop {
@@ -80,6 +84,27 @@ async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
     }
     listeners.shut_down(service).await;
     failure.map_or(Ok(()), Err)
+}
+
+/// What is served, in one line.
+fn served(service: &AssembledService) -> String {
+    let started = &service.configured.started;
+    let default = service.config.default_name();
+    let shown = started.iter().take(MAX_NAMED_WORKSPACES);
+    let mut names: Vec<String> = shown
+        .map(|name| if Some(name) == default { format!("{name} (default)") } else { name.to_string() })
+        .collect();
+    if started.len() > names.len() {
+        names.push(format!("{} more", started.len() - names.len()));
+    }
+    let failed = match service.configured.failed.len() {
+        0 => String::new(),
+        failed => format!("; {failed} could not be opened"),
+    };
+    match names.is_empty() {
+        true => format!("serving no workspace{failed}; `codeyard workspaces put NAME --root PATH` adds one"),
+        false => format!("serving {}{failed}", names.join(", ")),
+    }
 }
 
 /// Applies the configuration file as it is now. A file that cannot be read or applied changes nothing.

@@ -49,7 +49,7 @@ async fn list(client: &AdminClient, json: bool) -> Result<(), Failure> {
         if list.workspaces.is_empty() {
             return "no workspaces; `codeyard workspaces put NAME --root PATH` creates one\n".to_owned();
         }
-        let head = ["NAME", "STATE", "SERVERS", "MIB", "CALLS", "ROOTS"].map(str::to_owned).to_vec();
+        let head = ["NAME", "STATE", "SERVERS", "MIB", "CALLS", "IN FLIGHT", "ROOTS"].map(str::to_owned).to_vec();
         output::columns(&std::iter::once(head).chain(list.workspaces.iter().map(row)).collect::<Vec<_>>())
     })
 }
@@ -62,6 +62,7 @@ fn row(workspace: &WorkspaceDocument) -> Vec<String> {
         state_column(workspace),
         workspace.servers.map(|count| count.to_string()).unwrap_or_default(),
         workspace.memory_bytes.map(|bytes| (bytes >> 20).to_string()).unwrap_or_default(),
+        workspace.calls.map(|count| count.to_string()).unwrap_or_default(),
         workspace.calls_in_flight.to_string(),
         workspace.roots.join(", ") + &problem,
     ]

@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::args::SourceArgs;
 use crate::shared::launch_runs::LaunchRuns;
 use crate::shared::{logging, output, workspace_folders};
-use codeyard_config::{Config, ProtocolSection, Source};
+use codeyard_config::{CheckedText, Config, ProtocolSection, Source};
 use codeyard_engine::server::program::programs::Program;
 use codeyard_engine::server::program::programs::{Locate, Programs};
 use codeyard_engine::status::server_state::Unavailable;
@@ -106,26 +106,48 @@ pub fn load_config(source: &SourceArgs) -> Result<Config, Failure> {
 
 /// Reads and checks a configuration file. The workspaces of its patterns are in it.
 pub fn read_config(file: &Path) -> Result<Config, Failure> {
-    let expanded = workspace_folders::expand(&read_config_file(file)?, &[]);
+    Ok(expanded(&read_config_file(file)?))
+}
+
+/// The configuration with the workspaces of its patterns.
+pub fn expanded(config: &Config) -> Config {
+    let expanded = workspace_folders::expand(config, &[]);
     expanded.problems.iter().for_each(|problem| tracing::warn!("{problem}"));
-    Ok(expanded.config)
+    expanded.config
 }
 
 /// Reads and checks a configuration file. Its patterns of workspaces are not expanded.
 pub fn read_config_file(file: &Path) -> Result<Config, Failure> {
+    let config = with_config_text(file, codeyard_config::parse_source)?;
+    let config = config.map_err(|error| Failure::new(error.to_string()))?;
+    match filter_error(file, &config) {
+        Some(error) => Err(Failure::new(error)),
+        None => Ok(config),
+    }
+}
+
+/// Reads a configuration file, and finds everything that is wrong with it.
+pub fn check_config_file(file: &Path) -> Result<CheckedText, Failure> {
+    with_config_text(file, codeyard_config::parse_all)
+}
+
+/// The error of a filter of the log that can't be read.
+pub fn filter_error(file: &Path, config: &Config) -> Option<String> {
+    let filter = &config.log.filter;
+    let remedy = "write directives such as `warn` or `codeyard=debug`, separated by commas";
+    let error = || format!("{}: log.filter: `{filter}` is not a valid filter; {remedy}", file.display());
+    (!logging::is_filter(filter)).then(error)
+}
+
+/// Calls `parse` with the text of a configuration file.
+fn with_config_text<T>(file: &Path, parse: impl FnOnce(&str, Source<'_>) -> T) -> Result<T, Failure> {
     let shown = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         Failure::new(format!("cannot read the configuration {shown}: {error}; check the path given to --config"))
     })?;
     let base = absolute(file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    let source = Source { file: &shown, base_dir: &base, home: home.as_deref() };
-    let config = codeyard_config::parse_source(&text, source).map_err(|error| Failure::new(error.to_string()))?;
-    if logging::is_filter(&config.log.filter) {
-        return Ok(config);
-    }
-    let remedy = "write directives such as `warn` or `codeyard=debug`, separated by commas";
-    Err(Failure::new(format!("{shown}: log.filter: `{}` is not a valid filter; {remedy}", config.log.filter)))
+    Ok(parse(&text, Source { file: &shown, base_dir: &base, home: home.as_deref() }))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
@@ -135,14 +157,33 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 
 /// The built-in registry of language servers, merged with the entries of the configuration.
 pub fn registry_of(config: &Config) -> Result<Registry, Failure> {
-    let mut tables = toml::Table::new();
-    tables.insert("servers".into(), config.servers.clone().into());
-    tables.insert("languages".into(), config.languages.clone().into());
-    Registry::merged(&tables).map_err(|error| {
+    merged_registry(&config.servers, &config.languages).map_err(|error| {
         Failure::new(format!(
             "invalid language servers in the configuration: {error}; `codeyard servers list` shows the known kinds"
         ))
     })
+}
+
+/// What is wrong with the language servers of a configuration: each entry is tried alone, and all together.
+pub fn registry_errors(config: &Config) -> Vec<String> {
+    let Err(whole) = registry_of(config) else { return Vec::new() };
+    let alone = config.servers.iter().map(|(kind, entry)| {
+        let one = toml::Table::from_iter([(kind.clone(), entry.clone())]);
+        registry_of(&Config { servers: one, languages: config.languages.clone(), ..Config::default() })
+    });
+    let mut errors: Vec<String> = alone.filter_map(|merged| Some(merged.err()?.message)).collect();
+    if errors.is_empty() {
+        errors.push(whole.message);
+    }
+    errors.dedup();
+    errors
+}
+
+fn merged_registry(servers: &toml::Table, languages: &toml::Table) -> Result<Registry, impl std::fmt::Display> {
+    let mut tables = toml::Table::new();
+    tables.insert("servers".into(), servers.clone().into());
+    tables.insert("languages".into(), languages.clone().into());
+    Registry::merged(&tables)
 }
 
 /// The installer for a state directory. `CODEYARD_SERVERS_DIR` overrides where it installs.

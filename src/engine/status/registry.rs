@@ -76,6 +76,8 @@ pub struct WorkspaceStatus {
     stopped: StoppedServers,
     indexes: Mutex<BTreeMap<usize, IndexSize>>,
     heartbeat: Arc<Heartbeat>,
+    /// Calls that were begun.
+    calls: AtomicU64,
     /// The health of its code indexes.
     pub index_board: IndexStatusBoard,
 }
@@ -131,6 +133,7 @@ impl StatusRegistry {
             stopped: StoppedServers::default(),
             indexes: Mutex::default(),
             heartbeat,
+            calls: AtomicU64::new(0),
             index_board: IndexStatusBoard::default(),
         });
         insert(&self.workspaces, &status);
@@ -255,6 +258,16 @@ impl WorkspaceStatus {
     /// The state.
     pub fn state(&self) -> WorkspaceState {
         self.report.lock().state
+    }
+
+    /// Counts a call that begins.
+    pub fn count_call(&self) {
+        self.calls.fetch_add(1, Relaxed);
+    }
+
+    /// Calls that were begun.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Relaxed)
     }
 
     /// Sets the epochs.

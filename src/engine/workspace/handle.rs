@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actix::Addr;
 use actix_rt::ArbiterHandle;
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::indexer::indexes::Indexes;
 use crate::limits;
@@ -67,6 +67,13 @@ impl WorkspaceHandle {
     /// A semaphore with the call slots of one workspace.
     pub fn new_places() -> Arc<Semaphore> {
         Arc::new(Semaphore::new(limits::MAX_CALLS_PER_WORKSPACE))
+    }
+
+    /// A slot for one more call, which counts as begun; `None` if there is none.
+    pub fn begin_call(&self) -> Option<OwnedSemaphorePermit> {
+        let slot = self.places.clone().try_acquire_owned().ok()?;
+        self.status.count_call();
+        Some(slot)
     }
 
     /// Number of calls in flight.

@@ -85,6 +85,9 @@ pub struct WorkspaceDocument {
     pub source_files: Option<usize>,
     /// Calls in flight.
     pub calls_in_flight: usize,
+    /// Calls since the workspace was opened. Absent while it is `draining`, and if it could not be opened.
+    #[serde(default)]
+    pub calls: Option<u64>,
     /// Running and starting language servers.
     pub servers: Option<usize>,
     /// The number of retained results.

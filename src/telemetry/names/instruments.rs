@@ -151,9 +151,9 @@ instruments! {
     BUILD = "codeyard.build.info", Kind::Gauge, "", [SERVICE_VERSION], "Always 1; the labels hold the version.";
     CPU = "process.cpu.time", Kind::RealCounter, "s", [CPU_MODE], "Processor time of codeyard itself.";
     RESIDENT = "process.memory.usage", Kind::UpDown, "By", [], "Resident memory of codeyard itself.";
-    DESCRIPTORS = "process.unix.file_descriptor.count", Kind::UpDown, "{file_descriptor}", [],
+    DESCRIPTORS = "process.unix.file_descriptors", Kind::UpDown, "{file_descriptor}", [],
         "File descriptors that codeyard itself has open.";
-    THREADS = "process.thread.count", Kind::UpDown, "{thread}", [], "Threads of codeyard itself.";
+    THREADS = "process.threads", Kind::UpDown, "{thread}", [], "Threads of codeyard itself.";
     UPTIME = "process.uptime", Kind::Gauge, "s", [], "Time since codeyard was started.";
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::admin::wire::Way;
 use crate::cli::harness::Sandbox;
+use crate::mcp::until;
 
 const OTHER: &str = "/admin/v1/workspaces/other";
 
@@ -124,9 +125,13 @@ fn a_workspace_that_could_not_be_opened_is_listed_and_leaves_the_service_ready()
 #[test]
 fn a_service_without_a_workspace_that_serves_is_not_ready() {
     let sandbox = Sandbox::new();
-    let rest = "[[workspace]]\nname = \"one\"\nroots = [\"gone\"]\n[[workspace]]\nname = \"two\"\nroots = [\"off\"]\n";
-    let serving = sandbox.serve(&["--config", &sandbox.configure(rest)]);
-    let ready = Way::local(&sandbox).get("/readyz").is(503).json();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    let way = Way::local(&sandbox);
+    way.get("/readyz").is(200);
+    sandbox.configure("[[workspace]]\nname = \"one\"\nroots = [\"gone\"]\n[[workspace]]\nname = \"two\"\nroots = [\"off\"]\n");
+    serving.signal(Signal::HUP);
+    assert!(until(10_000, || way.get("/readyz").status == 503), "{}", serving.log());
+    let ready = way.get("/readyz").is(503).json();
     let not_open = |name: &str| json!({"check": "workspace_not_open", "workspace": name});
     assert_eq!(ready, json!({"ready": false, "failing": [not_open("one"), not_open("two")], "degraded": []}));
     sandbox.run(&["health"]).code(1).says(&["workspace_not_open", "one", "two", "codeyard workspaces"]);

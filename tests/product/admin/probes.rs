@@ -116,6 +116,7 @@ fn health_reports_the_running_server() {
     let both =
         "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n[[workspace]]\nname = \"gone\"\nroots = [\"gone\"]\n";
     let serving = sandbox.serve(&["--config", &sandbox.configure(both)]);
+    serving.wait_for("serving repo (default); 1 could not be opened");
     let ready = sandbox.run(&["health"]).code(0).stdout;
     assert!(ready.starts_with("ready\ndegraded: workspace_not_open workspace gone; `codeyard workspaces` "), "{ready}");
     assert!(sandbox.run(&["workspaces"]).code(0).stdout.contains("gone can't be opened"));

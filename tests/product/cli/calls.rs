@@ -61,6 +61,9 @@ fn call_uses_the_running_server_and_shares_its_language_server() {
         .code(1)
         .says(&["WORKSPACE_DENIED", "next:"]);
     assert_eq!(counted(), 4);
+    let list = sandbox.run(&["workspaces", "--json"]).code(0).json();
+    let repo = list["workspaces"].as_array().unwrap().iter().find(|workspace| workspace["name"] == "repo").unwrap();
+    assert!(repo["calls"].as_u64() >= Some(3) && repo["calls_in_flight"] == 0, "{repo}");
     // A relative path counts from the workspace that is named.
     let there = ["call", "documentSymbols", r#"{"uri": "a.tiny"}"#, "--workspace", "other"];
     assert!(sandbox.run(&there).code(0).stdout.contains("function other"));

@@ -59,6 +59,26 @@ fn check_reports_errors_with_their_location() {
 }
 
 #[test]
+fn check_names_all_errors_at_once() {
+    let sandbox = Sandbox::new();
+    let text = "colour = 1\n[index]\nthreads = 65\n[log]\nfilter = \"[\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\", \"gone\"]\nprewarm = [\"nope\"]\n\
+                [[workspace]]\nname = \"two\"\nroots = [\"off\"]\n";
+    fs::write(sandbox.path("codeyard.toml"), text).unwrap();
+    let file = sandbox.path("codeyard.toml").display().to_string();
+    for words in [&["config", "check", &file][..], &["config", "check", "--config", &file]] {
+        sandbox.run(words).code(1).says(&[
+            "codeyard.toml:1:1: colour: unknown key", "codeyard.toml:3:1: index.threads", "log.filter: `[`",
+            "workspace[0].prewarm: no language server is called `nope`", "workspace[0].roots[1]: cannot read",
+            "workspace[1].roots[0]: cannot read",
+        ]);
+    }
+    let servers = "[servers.ty]\nlanguages = [\"klingon\"]\n[servers.ruff]\nlanguages = [\"vulcan\"]\n";
+    fs::write(sandbox.path("codeyard.toml"), servers).unwrap();
+    sandbox.run(&["config", "check", &file]).code(1).says(&["unknown language `klingon`", "unknown language `vulcan`"]);
+    sandbox.run(&["config", "check"]).code(2).says(&["FILE"]);
+}
+
+#[test]
 fn check_of_a_valid_file_shows_what_would_be_served() {
     let sandbox = Sandbox::new();
     let file =

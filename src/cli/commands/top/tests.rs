@@ -39,6 +39,7 @@ fn a_frame_shows_summary_workspaces_and_servers() {
     }
     let line =
         |word: &str| text.lines().find(|line| line.starts_with(word)).unwrap_or_else(|| panic!("{word}:\n{text}"));
+    assert!(line("shop*").split_whitespace().any(|word| word == "812"), "{text}");
     assert!(line("shop*").contains("open") && line("shop*").contains("/srv/shop"));
     assert!(line("gone").contains("failed") && line("gone").contains("not there"));
     assert!(text.contains("down quarantined") && text.contains("ready") && text.contains("s sort (name)"));

@@ -101,7 +101,8 @@ fn draw_workspaces(frame: &mut Frame<'_>, model: &TopModel, area: Rect) {
     let widths = [
         Constraint::Length(24),
         Constraint::Length(14),
-        Constraint::Length(7),
+        Constraint::Length(9),
+        Constraint::Length(9),
         Constraint::Length(8),
         Constraint::Length(14),
         Constraint::Fill(1),
@@ -109,7 +110,7 @@ fn draw_workspaces(frame: &mut Frame<'_>, model: &TopModel, area: Rect) {
     let all = &model.sample.workspaces.workspaces;
     let (shown, more) = fit_rows(all.len(), usize::from(area.height).saturating_sub(1));
     let rows = all.iter().take(shown).map(workspace_row).chain(more.map(|more| Row::new([more])));
-    let head = Row::new(["WORKSPACE", "STATE", "CALLS", "SERVERS", "RETAINED", "ROOTS"]).style(heading());
+    let head = Row::new(["WORKSPACE", "STATE", "CALLS", "IN FLIGHT", "SERVERS", "RETAINED", "ROOTS"]).style(heading());
     frame.render_widget(Table::new(rows, widths).header(head), area);
 }
 
@@ -125,6 +126,7 @@ fn workspace_row(workspace: &WorkspaceDocument) -> Row<'static> {
             Some(busy) => format!("busy{}", duration_text(busy)),
             None => state_text(workspace.state).to_owned(),
         },
+        workspace.calls.map_or("-".to_owned(), |count| count.to_string()),
         workspace.calls_in_flight.to_string(),
         workspace.servers.map_or("-".to_owned(), |count| count.to_string()),
         retained,
