@@ -52,8 +52,10 @@ pub(super) fn unknown_tool_among<'n>(tool: &str, known: impl Iterator<Item = &'n
     // People leave out what a name begins with.
     let ending = || known.clone().find(|known| known.strip_suffix(tool).is_some_and(|rest| rest.ends_with(['.', '_'])));
     match nearest(tool, known.clone()).or_else(ending) {
-        Some(nearest) => ToolError { message: format!("there is no such tool here; did you mean `{nearest}`?"), ..error }
-            .with("nearest", nearest),
+        Some(nearest) => {
+            ToolError { message: format!("there is no such tool here; did you mean `{nearest}`?"), ..error }
+                .with("nearest", nearest)
+        }
         None => error,
     }
 }
@@ -127,7 +129,9 @@ mod tests {
 
     #[test]
     fn an_unknown_tool_is_invalid_params_with_a_bounded_name() {
-        let EncodedReply::Error { code, data, .. } = unknown_tool_reply(&unknown_tool(&"x".repeat(1_000))) else { unreachable!() };
+        let EncodedReply::Error { code, data, .. } = unknown_tool_reply(&unknown_tool(&"x".repeat(1_000))) else {
+            unreachable!()
+        };
         assert_eq!(code, -32602);
         assert!(data.len() < 400);
     }

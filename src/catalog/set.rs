@@ -94,7 +94,10 @@ mod tests {
         let message = |set: &CatalogSet, tool: &str| set.unknown_tool(tool).message;
         assert_eq!(message(&both, "serach_code"), "there is no such tool here; did you mean `search_code`?");
         assert_eq!(message(&both, "symbol"), "there is no such tool here; did you mean `locate_symbol`?");
-        assert_eq!(message(&CatalogSet::default(), "hover"), "there is no such tool here; did you mean `vscode.lsp.hover`?");
+        assert_eq!(
+            message(&CatalogSet::default(), "hover"),
+            "there is no such tool here; did you mean `vscode.lsp.hover`?"
+        );
         assert_eq!(both.unknown_tool("searchcode").details["nearest"], "search_code");
         assert_eq!(message(&both, "rename"), "there is no such tool here; tools/list names those there are");
     }

@@ -490,8 +490,16 @@ fn all_errors_of_a_file_are_named_at_once() {
     starts.sort_unstable();
     let named: Vec<String> = errors.iter().filter_map(|error| Some(error.split(": ").nth(1)?.to_owned())).collect();
     for key in [
-        "colour", "server.listen", "server.no-auth", "index.threads", "index.max_file_bytes", "workspace[0].name",
-        "workspace[1].roots[0]", "workspace[1].extra", "workspace[2].roots", "workspace[2].limits.max_page_size",
+        "colour",
+        "server.listen",
+        "server.no-auth",
+        "index.threads",
+        "index.max_file_bytes",
+        "workspace[0].name",
+        "workspace[1].roots[0]",
+        "workspace[1].extra",
+        "workspace[2].roots",
+        "workspace[2].limits.max_page_size",
     ] {
         assert!(named.iter().any(|named| named == key), "{key} in {errors:#?}");
     }

@@ -99,7 +99,7 @@ pub struct CallArgs {
     /// Bearer token for --url.
     #[arg(long, env = "CODEYARD_TOKEN", hide_env_values = true, requires = "url")]
     pub token: Option<String>,
-    /// Workspace to call [default: the one that contains the file or the current folder, else the default workspace].
+    /// Workspace to call [default: the one that contains the file or the current folder].
     #[arg(long, value_name = "NAME")]
     pub workspace: Option<String>,
     /// The workspaces and the state directory, for calls without a running server.

@@ -91,9 +91,8 @@ fn served(service: &AssembledService) -> String {
     let started = &service.configured.started;
     let default = service.config.default_name();
     let shown = started.iter().take(MAX_NAMED_WORKSPACES);
-    let mut names: Vec<String> = shown
-        .map(|name| if Some(name) == default { format!("{name} (default)") } else { name.to_string() })
-        .collect();
+    let mut names: Vec<String> =
+        shown.map(|name| if Some(name) == default { format!("{name} (default)") } else { name.to_string() }).collect();
     if started.len() > names.len() {
         names.push(format!("{} more", started.len() - names.len()));
     }

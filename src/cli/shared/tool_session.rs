@@ -8,18 +8,23 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
+use super::admin_client::request_failure;
 use super::mcp_client::{Client, ClientError};
-use super::{assemble, index_extent, output, server_diagnosis, shell};
+use super::{assemble, index_extent, root_folder, shell};
 use crate::Failure;
 use crate::args::SourceArgs;
 use codeyard_catalog::CatalogId;
+use codeyard_config::ContentMode;
 use codeyard_gateway::service::{Principal, Service as _};
 use codeyard_model::limits::MAX_RESPONSE_BYTES;
-use codeyard_server::admin::client::AdminClient;
+use codeyard_server::admin::client::{AdminClient, AdminClientError};
 use codeyard_server::admin::documents::WorkspaceList;
 use codeyard_server::transport::attach::{self, Hello};
 use codeyard_server::transport::stdio::serve_stdio;
 use codeyard_state::StateDir;
+
+/// Workspaces that a refusal names.
+const MAX_NAMED_WORKSPACES: usize = 10;
 
 /// Which server a command is for.
 pub(crate) struct SessionTarget<'t> {
@@ -69,7 +74,7 @@ impl ToolServer {
     /// The running server of the state directory; `None` if none runs, or if it has no matching workspace.
     ///
     /// # Errors
-    /// If a path can't be made absolute.
+    /// If a path can't be made absolute, the server doesn't answer, or none of its workspaces contains the file or the current folder.
     pub(crate) async fn running(state: &StateDir, target: &SessionTarget<'_>) -> Result<Option<Self>, Failure> {
         let source = target.source;
         if source.config.is_some() || !source.server.is_empty() {
@@ -79,21 +84,21 @@ impl ToolServer {
         let roots = roots.map_err(|error| Failure::usage(format!("--root: cannot make the path absolute: {error}")))?;
         let workspace = match target.workspace {
             Some(name) => Some(name.to_owned()),
-            None if roots.is_empty() => {
+            // Launch runs work in folders of their own, for every workspace alike.
+            None if roots.is_empty() && (target.catalogs)(None) != CatalogId::Launch.as_str() => {
                 match AdminClient::new(&state.admin_socket()).get::<WorkspaceList>("/admin/v1/workspaces").await {
                     Ok(list) => {
-                        let default = list.workspaces.iter().find(|workspace| workspace.default);
-                        let default = default.map_or("none".to_owned(), |workspace| workspace.name.clone());
                         let all = list.workspaces.into_iter().map(|workspace| (workspace.name, workspace.roots));
-                        workspace_of(&all.collect::<Vec<_>>(), &default, target.file.as_deref())
+                        Some(workspace_of(&all.collect::<Vec<_>>(), target.file.as_deref())?)
                     }
-                    Err(_) => None,
+                    Err(AdminClientError::NotRunning) => None,
+                    Err(error) => return Err(request_failure(error)),
                 }
             }
             None => None,
         };
         let catalogs = Some((target.catalogs)(workspace.as_deref()).to_owned());
-        let hello = Hello { version: attach::VERSION, roots, workspace, catalogs };
+        let hello = Hello { version: attach::VERSION, roots, workspace, catalogs, content: Some(ContentMode::Both) };
         let socket = state.attach_socket();
         let is_there = attach::attach(&socket, &hello).await.is_some();
         Ok(is_there.then_some(Self::Running { socket, hello }))
@@ -162,7 +167,8 @@ impl TemporaryServer {
     fn stream(&self) -> Result<tokio::io::DuplexStream, Failure> {
         let gateway = self.service.gateway.clone();
         let endpoint = gateway.endpoint(&Principal::local(), self.workspace.as_deref(), Some(self.catalogs));
-        let endpoint = endpoint.ok_or_else(|| Failure::missing("the workspace was closed; call again"))?;
+        let mut endpoint = endpoint.ok_or_else(|| Failure::missing("the workspace was closed; call again"))?;
+        endpoint.content = ContentMode::Both;
         let (here, there) = tokio::io::duplex(MAX_RESPONSE_BYTES);
         let (reader, writer) = tokio::io::split(there);
         let limits = self.service.config.limits.clone().clamped();
@@ -178,44 +184,60 @@ impl TemporaryServer {
 /// The root of a server whose command names none: the project of its file, else the current folder.
 fn implicit_root(target: &SessionTarget<'_>) -> Result<PathBuf, Failure> {
     let file = target.file.as_deref();
-    let root = file.map_or_else(|| ".".into(), server_diagnosis::root_for);
+    let root = file.map_or_else(|| Some(".".into()), root_folder::root_for);
     // Launch runs work in folders of their own.
     if (target.catalogs)(target.workspace) == CatalogId::Launch.as_str() {
-        return Ok(root);
+        return Ok(root.unwrap_or_else(|| ".".into()));
     }
+    let gone = file
+        .filter(|file| !file.exists())
+        .map(|file| Failure::missing(format!("cannot read {}: there is no such file", file.display())));
+    let Some(root) = root else {
+        let why = "the file is directly in the home folder or in `/`, and neither is the root of a workspace; \
+                   name another folder with --root";
+        return Err(gone.unwrap_or_else(|| Failure::new(why)));
+    };
     let unreadable = |error| Failure::missing(format!("cannot read {}: {error}; name a --root", root.display()));
     let real = root.canonicalize().map_err(unreadable)?;
     match index_extent::refuse_wide(
         &real,
         &format!("codeyard call TOOL JSON --root {}", shell::quoted(&real.to_string_lossy())),
     ) {
-        Err(refused) => Err(match file.filter(|file| !file.exists()) {
-            Some(file) => Failure::missing(format!("cannot read {}: there is no such file", file.display())),
-            None => refused,
-        }),
+        Err(refused) => Err(gone.unwrap_or(refused)),
         Ok(()) => Ok(root),
     }
 }
 
 /// The workspace whose roots contain the file, or the current folder.
-fn workspace_of(workspaces: &[(String, Vec<String>)], default: &str, file: Option<&Path>) -> Option<String> {
-    let path = file.map(Path::to_owned).or_else(|| std::env::current_dir().ok())?;
+///
+/// # Errors
+/// There is none: an answer of another workspace would be one about another repository.
+fn workspace_of(workspaces: &[(String, Vec<String>)], file: Option<&Path>) -> Result<String, Failure> {
+    let path = file.map_or_else(std::env::current_dir, |file| Ok(file.to_owned()));
+    let path = path.map_err(|error| Failure::new(format!("the current folder can't be read: {error}")))?;
     let path = path.canonicalize().unwrap_or(path);
-    let mut found: Option<(usize, String)> = None;
+    let mut found: Option<(usize, &String)> = None;
     for (name, roots) in workspaces {
         let deepest = roots.iter().filter(|root| path.starts_with(root)).map(String::len).max();
         if let Some(depth) = deepest
             && found.as_ref().is_none_or(|(best, _)| depth > *best)
         {
-            found = Some((depth, name.clone()));
+            found = Some((depth, name));
         }
     }
-    if found.is_none() {
-        output::eprint_line(format_args!(
-            "codeyard: using the default workspace of the running server ({default}); --root or --workspace selects another"
-        ));
-    }
-    found.map(|(_, name)| name)
+    found.map(|(_, name)| name.clone()).ok_or_else(|| {
+        let names: Vec<&str> = workspaces.iter().take(MAX_NAMED_WORKSPACES).map(|(name, _)| name.as_str()).collect();
+        let more = if workspaces.len() > names.len() { ", …" } else { "" };
+        // Without a root the person has to name one.
+        let root = root_folder::root_for(&path);
+        let root = root.map_or_else(|| "FOLDER".to_owned(), |root| shell::quoted(&root.to_string_lossy()));
+        Failure::missing(format!(
+            "no workspace of the running server contains {} (it has {}{more})\n  next: `codeyard workspaces put NAME --root {root}`, \
+             then call again; `--root {root}` asks without the running server, `--workspace NAME` asks one of these",
+            path.display(),
+            names.join(", "),
+        ))
+    })
 }
 
 /// The failure for a client error: the error, its details, and the next command.
@@ -259,9 +281,17 @@ mod tests {
     fn workspace_of_prefers_the_deepest_root() {
         let all = [("a", &["/a"][..]), ("b", &["/x", "/a/b"]), ("c", &["/ab"])];
         let all = all.map(|(name, roots)| (name.to_owned(), roots.iter().map(|root| (*root).to_owned()).collect()));
-        let of = |file: &str| workspace_of(&all, "a", Some(Path::new(file)));
+        let of = |file: &str| workspace_of(&all, Some(Path::new(file))).ok();
         assert_eq!(of("/a/c.py").as_deref(), Some("a"));
         assert_eq!(of("/a/b/c.py").as_deref(), Some("b"));
         assert_eq!(of("/abc/c.py"), None);
+        let refused = workspace_of(&all, Some(Path::new("/abc/c.py"))).unwrap_err();
+        assert!(
+            refused.code == 3 && refused.message.contains("workspaces put NAME --root /abc"),
+            "{}",
+            refused.message
+        );
+        let rootless = workspace_of(&all, Some(Path::new("/gone.c"))).unwrap_err().message;
+        assert!(rootless.contains("workspaces put NAME --root FOLDER"), "{rootless}");
     }
 }

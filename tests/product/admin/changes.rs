@@ -128,7 +128,9 @@ fn a_service_without_a_workspace_that_serves_is_not_ready() {
     let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     let way = Way::local(&sandbox);
     way.get("/readyz").is(200);
-    sandbox.configure("[[workspace]]\nname = \"one\"\nroots = [\"gone\"]\n[[workspace]]\nname = \"two\"\nroots = [\"off\"]\n");
+    sandbox.configure(
+        "[[workspace]]\nname = \"one\"\nroots = [\"gone\"]\n[[workspace]]\nname = \"two\"\nroots = [\"off\"]\n",
+    );
     serving.signal(Signal::HUP);
     assert!(until(10_000, || way.get("/readyz").status == 503), "{}", serving.log());
     let ready = way.get("/readyz").is(503).json();

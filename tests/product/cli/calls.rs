@@ -97,3 +97,29 @@ fn errors_have_code_details_and_the_next_command() {
         assert!(ran.stdout.is_empty());
     }
 }
+
+#[test]
+fn a_repository_that_the_running_server_lacks_is_refused_with_the_next_command() {
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    let other = sandbox.path("other").display().to_string();
+    let symbol = r#"{"query": "repo"}"#;
+    for words in
+        [&["call", "workspaceSymbols", symbol][..], &["call", "search_code", symbol], &["call", "hover", HOVER]]
+    {
+        let mut elsewhere = sandbox.command(words);
+        let ran = run(elsewhere.current_dir(&other)).code(3);
+        ran.says(&[
+            "no workspace of the running server contains",
+            "it has repo",
+            &format!("workspaces put NAME --root {other}"),
+        ]);
+        assert!(ran.stdout.is_empty(), "{ran:#?}");
+    }
+    let mut named = sandbox.command(&["call", "workspaceSymbols", symbol, "--workspace", "repo"]);
+    run(named.current_dir(&other)).code(0);
+    sandbox.run(&["workspaces", "put", "more", "--root", &other]).code(0);
+    let mut added = sandbox.command(&["call", "hover", HOVER]);
+    assert!(run(added.current_dir(&other)).code(0).stdout.contains("use other"));
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}

@@ -67,8 +67,11 @@ fn check_names_all_errors_at_once() {
     let file = sandbox.path("codeyard.toml").display().to_string();
     for words in [&["config", "check", &file][..], &["config", "check", "--config", &file]] {
         sandbox.run(words).code(1).says(&[
-            "codeyard.toml:1:1: colour: unknown key", "codeyard.toml:3:1: index.threads", "log.filter: `[`",
-            "workspace[0].prewarm: no language server is called `nope`", "workspace[0].roots[1]: cannot read",
+            "codeyard.toml:1:1: colour: unknown key",
+            "codeyard.toml:3:1: index.threads",
+            "log.filter: `[`",
+            "workspace[0].prewarm: no language server is called `nope`",
+            "workspace[0].roots[1]: cannot read",
             "workspace[1].roots[0]: cannot read",
         ]);
     }
