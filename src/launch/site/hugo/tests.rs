@@ -269,14 +269,37 @@ fn no_line_of_the_output_has_a_clock() {
     assert_eq!(build(&order).unwrap().output, "Start building sites\nERROR why\n");
 }
 
+/// A program of this text.
+fn program(dir: &Path, text: &str) -> PathBuf {
+    let file = dir.join("hugo");
+    fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    file
+}
+
 #[test]
-fn a_configured_program_must_be_one() {
+fn a_program_counts_once_it_has_answered_as_hugo() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("hugo");
-    assert_eq!(find(Some(&file)), None);
+    let why = |file: &Path| find(Some(file), &|| false).unwrap_err();
+    assert_eq!(why(&file), "`hugo` in the section `[runs]` names no program");
     fs::write(&file, "").unwrap();
-    assert_eq!(find(Some(&file)), None);
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(find(Some(&file)), Some(file.clone()));
-    assert_eq!(find(Some(dir.path())), None);
+    assert_eq!(why(&file), "`hugo` in the section `[runs]` names no program");
+    assert_eq!(why(dir.path()), "`hugo` in the section `[runs]` names no program");
+    let version = "case $1 in version) echo 'hugo v0.80.0 linux/amd64' ;;";
+    for (text, expected) in [
+        ("exit 3", "fails at `hugo version`"),
+        ("echo 'Hugo, the assistant'", "isn't the site generator Hugo"),
+        ("echo hugo version 7", "isn't the site generator Hugo"),
+        (&format!("{version} *) echo 'unknown flag' >&2; exit 255 ;; esac"), "fails at `hugo --help`"),
+        (
+            &format!("{version} *) echo '--source --destination --cacheDir --panicOnWarning --environment' ;; esac"),
+            "is version v0.80.0, which has no option --noBuildLock",
+        ),
+    ] {
+        let found = why(&program(dir.path(), text));
+        assert!(found.contains(expected) && !found.contains(dir.path().to_str().unwrap()), "{text}: {found}");
+    }
+    let Some(real) = test_hugo() else { return };
+    assert_eq!(find(Some(real), &|| false).as_deref(), Ok(real));
 }

@@ -24,11 +24,6 @@ pub(crate) struct BuildOutcome {
     pub(crate) files: Option<BTreeSet<String>>,
 }
 
-/// Why there is no program. A path of the operator's machine isn't shown.
-fn absent(is_configured: bool) -> &'static str {
-    if is_configured { "`hugo` in the section `[runs]` names no program" } else { "it isn't on the PATH" }
-}
-
 /// Builds the site.
 ///
 /// # Errors
@@ -40,18 +35,21 @@ pub(crate) fn run(scene: &Scene<'_>, stop: &StopFlag) -> Result<BuildOutcome, St
     if !refused.is_empty() {
         return Ok(BuildOutcome { findings: refused, log: None, files: None });
     }
-    let program = hugo::find(tools.hugo.as_deref()).ok_or_else(|| hugo::missing(&absent(tools.hugo.is_some())))?;
     let scratch = tools.scratch.join("build");
-    let order = SiteBuildOrder {
-        program: &program,
-        site: input.site,
-        scratch: &scratch,
-        limit: tools.build_limit,
-        max_bytes: MAX_BUILD_BYTES,
-        // The copy of the site counts too.
-        stop: &scene.stop,
-    };
-    let built = match hugo::build(&order) {
+    let no_hugo = |why: String| if stop.is_set() { StageError::cancelled() } else { hugo::missing(&why) };
+    let found = hugo::find(tools.hugo.as_deref(), &|| scene.stop.is_set()).map_err(no_hugo);
+    let built = found.and_then(|program| {
+        hugo::build(&SiteBuildOrder {
+            program: &program,
+            site: input.site,
+            scratch: &scratch,
+            limit: tools.build_limit,
+            max_bytes: MAX_BUILD_BYTES,
+            // The copy of the site counts too.
+            stop: &scene.stop,
+        })
+    });
+    let built = match built {
         Err(_) if scene.stop.is_set() && !stop.is_set() => BuiltSite::over_time(tools.build_limit),
         built => built?,
     };
