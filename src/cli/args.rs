@@ -20,7 +20,7 @@ pub use admin::{
 pub use code_index::{IndexArgs, IndexCommand, IndexLocationArgs, OutlineArgs, SearchArgs, SearchScope};
 pub use connect::ConnectArgs;
 pub use runs::{OneRunArgs, RunTargetArgs, RunsCommand, StartRunArgs};
-pub use servers::{ConfigCommand, DoctorArgs, RegistryArgs, ServersCommand};
+pub use servers::{ConfigCommand, DoctorArgs, InstallServersArgs, RegistryArgs, ServersCommand};
 pub use serving::{CallArgs, QuickstartArgs, ServeArgs, SourceArgs, StdioArgs, SyntacticArgs};
 
 /// One server that supervises language servers for many repositories and serves exact, bounded, reproducible code

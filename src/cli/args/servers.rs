@@ -6,6 +6,31 @@ use clap::{Args, Subcommand};
 
 use super::{ServerSelectorArgs, StateArgs};
 
+/// Flags of `servers install`.
+#[derive(Debug, Args)]
+pub struct InstallServersArgs {
+    /// Kinds to install; `codeyard servers list` shows them.
+    #[arg(value_name = "KIND", required_unless_present_any = ["for_path", "config"])]
+    pub kinds: Vec<String>,
+    /// Install the kinds that the files below this path need, those with most files first. Says first which can't be installed here, shows the
+    /// others with their sizes, and asks first if it runs in a terminal. Without KIND and --for, but with --config, the files of all
+    /// workspaces of the configuration count.
+    #[arg(long = "for", value_name = "PATH")]
+    pub for_path: Option<PathBuf>,
+    /// Don't ask, also before something is compiled. Without it a script compiles only the kinds that it names.
+    #[arg(long)]
+    pub yes: bool,
+    /// Only show what would be installed.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The registry of language servers.
+    #[command(flatten)]
+    pub registry: RegistryArgs,
+    /// Print the installed kinds as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// The subcommands of `servers`.
 #[derive(Debug, Subcommand)]
 pub enum ServersCommand {
@@ -23,28 +48,9 @@ pub enum ServersCommand {
     },
     /// Install language servers into the state directory; nothing global is changed.
     #[command(
-        after_help = "Examples:\n  codeyard servers install ty clangd\n  codeyard servers install --for ~/src/redis"
+        after_help = "Examples:\n  codeyard servers install ty clangd\n  codeyard servers install --for ~/src/redis\n  codeyard servers install --config codeyard.toml"
     )]
-    Install {
-        /// Kinds to install; `codeyard servers list` shows them.
-        #[arg(value_name = "KIND", required_unless_present = "for_path")]
-        kinds: Vec<String>,
-        /// Install the kinds that the files below this path need. Shows them with their sizes and asks first, if it runs in a terminal.
-        #[arg(long = "for", value_name = "PATH")]
-        for_path: Option<PathBuf>,
-        /// Don't ask.
-        #[arg(long)]
-        yes: bool,
-        /// Only show what would be installed.
-        #[arg(long)]
-        dry_run: bool,
-        /// The registry of language servers.
-        #[command(flatten)]
-        registry: RegistryArgs,
-        /// Print the installed kinds as JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    Install(InstallServersArgs),
     /// Remove language servers from the state directory, all versions.
     Uninstall {
         /// Kinds to remove.

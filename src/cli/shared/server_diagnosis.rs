@@ -89,25 +89,6 @@ pub(crate) struct ServerDiagnosis<'a> {
     pub roots: RootSet,
 }
 
-/// The root folder for a path. A folder is its own root. For a file it is the current folder if that contains the file and lies in the
-/// file's repository, or if the file is in no repository; else the repository's folder, else the folder of the file. The root of all files
-/// and the home directory are nobody's root.
-pub(crate) fn root_for(path: &Path) -> PathBuf {
-    if path.is_dir() {
-        return path.to_owned();
-    }
-    let own = path.parent().unwrap_or(path);
-    let repository = own.ancestors().find(|folder| folder.join(".git").exists());
-    let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).ok();
-    let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
-    let here = here.filter(|here| path.starts_with(here) && here.parent().is_some() && Some(here) != home.as_ref());
-    match (repository, here) {
-        (Some(repository), Some(here)) if here.starts_with(repository) => here,
-        (Some(repository), _) => repository.to_owned(),
-        (None, here) => here.unwrap_or_else(|| own.to_owned()),
-    }
-}
-
 /// The files below `root` that are not ignored, sorted by their bytes, and whether some were left out because there are more than the limit.
 pub(crate) fn files_below(root: &Path) -> (Vec<PathBuf>, bool) {
     let walker = Walker { root, listing: Listing::Servers, threads: 1, only: None, is_stopped: &|| false };
@@ -293,14 +274,39 @@ fn later(first: &str, server: &ServerSpec) -> String {
 impl FolderDiagnosis {
     /// The kinds to install: for each language without a primary server the first kind whose program is missing or broken. Those of the
     /// languages with most files first.
-    pub(crate) fn missing(&self) -> Vec<String> {
-        let mut kinds: Vec<String> = Vec::new();
-        for server in self.languages.iter().filter_map(LanguageDiagnosis::missing_server) {
-            if !kinds.contains(&server.kind) {
-                kinds.push(server.kind.clone());
+    pub(crate) fn missing(&self) -> Vec<MissingKind> {
+        let mut kinds: Vec<MissingKind> = Vec::new();
+        for language in &self.languages {
+            if let Some(server) = language.missing_server() {
+                MissingKind::add(&mut kinds, &server.kind, &language.language, language.files);
             }
         }
         kinds
+    }
+}
+
+/// A kind of language server that is not installed, and what it is needed for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MissingKind {
+    pub kind: String,
+    /// The languages of the files that need it.
+    pub languages: Vec<String>,
+    /// Their number.
+    pub files: usize,
+}
+
+impl MissingKind {
+    /// Adds files of a language that need a kind.
+    pub(crate) fn add(all: &mut Vec<Self>, kind: &str, language: &str, files: usize) {
+        match all.iter_mut().find(|known| known.kind == kind) {
+            Some(known) => {
+                known.files += files;
+                if !known.languages.iter().any(|known| known == language) {
+                    known.languages.push(language.to_owned());
+                }
+            }
+            None => all.push(Self { kind: kind.to_owned(), languages: vec![language.to_owned()], files }),
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use self::package_tools::FetchTool;
 use super::registry::{InstallSource, Registry, ServerSpec};
 use codeyard_base::clock::Instant;
 use codeyard_base::digest::sha256hex;
@@ -166,6 +167,14 @@ impl Installer {
         servers.into_iter().map(|(kind, server)| self.install_one(kind, server, progress)).collect()
     }
 
+    /// Why a kind can't be installed on this machine, as far as that is known before anything is fetched.
+    pub fn obstacle(&self, kind: &str, server: &ServerSpec) -> Option<InstallError> {
+        match server.install.as_ref().and_then(FetchTool::of) {
+            Some(tool) => tool.find(kind, &self.path).err(),
+            None => Some(manual(kind, server)),
+        }
+    }
+
     /// All installations, by kind and version.
     pub fn list(&self) -> Vec<InstalledServer> {
         let folders = |path: &Path| -> Vec<PathBuf> {
@@ -213,14 +222,7 @@ impl Installer {
         let started = Instant::now();
         let report =
             |step: InstallStep| progress(InstallProgress { kind: kind.into(), step, elapsed: started.elapsed() });
-        let Some(folder) = self.folder(kind, server) else {
-            let hint = match &server.install {
-                Some(InstallSource::Manual { hint }) => hint.clone(),
-                Some(InstallSource::Builtin {}) => package_tools::BUILTIN.to_owned(),
-                _ => format!("put `{}` on the PATH", server.command[0]),
-            };
-            return Err(InstallError::Manual { kind: kind.into(), hint });
-        };
+        let Some(folder) = self.folder(kind, server) else { return Err(manual(kind, server)) };
         let _lock = self.lock(kind, &report)?;
         if let Some(existing) = record(&folder) {
             report(InstallStep::AlreadyThere { version: existing.version.clone() });
@@ -286,6 +288,16 @@ impl Installer {
         report(InstallStep::Waiting);
         FileLock::acquire(&at).map_err(io_error("cannot lock", &at))
     }
+}
+
+/// The error for a kind that codeyard doesn't install.
+fn manual(kind: &str, server: &ServerSpec) -> InstallError {
+    let hint = match &server.install {
+        Some(InstallSource::Manual { hint }) => hint.clone(),
+        Some(InstallSource::Builtin {}) => package_tools::BUILTIN.to_owned(),
+        _ => format!("put `{}` on the PATH", server.command[0]),
+    };
+    InstallError::Manual { kind: kind.into(), hint }
 }
 
 /// The record of a complete installation.

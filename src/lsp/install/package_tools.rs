@@ -7,7 +7,7 @@
 use std::env::split_paths;
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use codeyard_ecosystems::npm::MANIFEST;
@@ -15,6 +15,43 @@ use codeyard_ecosystems::npm::MANIFEST;
 use super::{InstallError, InstallStep, io_error};
 use crate::registry::InstallSource;
 use codeyard_process::tool::{Tool, ToolOutcome};
+
+/// The program that fetches packages.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FetchTool {
+    name: &'static str,
+    /// How to get it.
+    advice: &'static str,
+}
+
+const PYTHON: FetchTool =
+    FetchTool { name: "python3", advice: "install Python 3 with pip (Debian: apt install python3-pip)" };
+const NPM: FetchTool = FetchTool { name: "npm", advice: "install Node.js with npm (https://nodejs.org)" };
+const CARGO: FetchTool = FetchTool { name: "cargo", advice: "install Rust (https://rustup.rs)" };
+const GO: FetchTool = FetchTool { name: "go", advice: "install Go (https://go.dev/dl)" };
+
+impl FetchTool {
+    /// The tool of an install source; `None` if codeyard fetches nothing.
+    pub(super) fn of(install: &InstallSource) -> Option<Self> {
+        match install {
+            InstallSource::Pypi { .. } => Some(PYTHON),
+            InstallSource::Npm { .. } => Some(NPM),
+            InstallSource::Cargo { .. } => Some(CARGO),
+            InstallSource::Go { .. } => Some(GO),
+            InstallSource::Manual { .. } | InstallSource::Builtin {} => None,
+        }
+    }
+
+    /// The program in one of the folders of `path`.
+    pub(super) fn find(self, kind: &str, path: &OsStr) -> Result<PathBuf, InstallError> {
+        let found = split_paths(path).map(|folder| folder.join(self.name)).find(|path| path.is_file());
+        found.ok_or_else(|| InstallError::MissingTool {
+            kind: kind.into(),
+            tool: self.name.into(),
+            advice: self.advice.into(),
+        })
+    }
+}
 
 /// Texts in a tool's output that indicate a network problem.
 const OFFLINE: [&str; 12] = [
@@ -77,7 +114,7 @@ impl PackageFetch<'_> {
 
     /// `layout` is the option of pip that names the folder.
     fn pip(&self, packages: &[String], layout: &str) -> Result<(), InstallError> {
-        let python = self.tool("python3", "install Python 3 with pip (Debian: apt install python3-pip)")?;
+        let python = PYTHON.find(self.kind, self.path)?;
         let has_pip = self.try_run(&python, &["-m", "pip", "--version"], "pip", packages)?.success();
         let temporary_env = self.staging.join(".venv");
         let mut with_pip = python.clone();
@@ -103,7 +140,7 @@ impl PackageFetch<'_> {
     }
 
     fn npm(&self, packages: &[String]) -> Result<(), InstallError> {
-        let npm = self.tool("npm", "install Node.js with npm (https://nodejs.org)")?;
+        let npm = NPM.find(self.kind, self.path)?;
         // Without a manifest npm would look for a project in the parent folders.
         let manifest = self.staging.join(MANIFEST);
         fs::write(&manifest, "{\"private\": true}\n").map_err(io_error("cannot write", &manifest))?;
@@ -117,7 +154,7 @@ impl PackageFetch<'_> {
     }
 
     fn cargo(&self, packages: &[String], features: &[String]) -> Result<(), InstallError> {
-        let cargo = self.tool("cargo", "install Rust (https://rustup.rs)")?;
+        let cargo = CARGO.find(self.kind, self.path)?;
         let root = text(self.staging);
         let features = features.join(",");
         let mut args = vec!["install", "--locked", "--root", &root];
@@ -130,19 +167,10 @@ impl PackageFetch<'_> {
     }
 
     fn go(&self, packages: &[String]) -> Result<(), InstallError> {
-        let go = self.tool("go", "install Go (https://go.dev/dl)")?;
+        let go = GO.find(self.kind, self.path)?;
         let mut args = vec!["install", "--"];
         args.extend(packages.iter().map(String::as_str));
         self.must_run(&go, &args, "go", packages)
-    }
-
-    fn tool(&self, name: &str, advice: &str) -> Result<std::path::PathBuf, InstallError> {
-        let found = split_paths(self.path).map(|folder| folder.join(name)).find(|path| path.is_file());
-        found.ok_or_else(|| InstallError::MissingTool {
-            kind: self.kind.into(),
-            tool: name.into(),
-            advice: advice.into(),
-        })
     }
 
     fn must_run(

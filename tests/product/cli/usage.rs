@@ -44,6 +44,52 @@ fn an_installation_for_a_path_can_be_shown_first() {
 }
 
 #[test]
+fn what_cannot_be_installed_is_said_first_and_nothing_is_compiled_unasked() {
+    let sandbox = Sandbox::new();
+    let files = ["a.s", "b.s", "a.graphql", "b.graphql", "c.graphql", "a.swift", ".graphqlrc.json", "Package.swift"];
+    fs::create_dir(sandbox.path("p")).unwrap();
+    files.iter().for_each(|name| fs::write(sandbox.path("p").join(name), "{}").unwrap());
+    let bin = sandbox.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let put = |name: &str| {
+        fs::write(bin.join(name), format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 1\n", bin.join("log").display()))
+            .unwrap();
+        fs::set_permissions(bin.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    let folder = sandbox.path("p").display().to_string();
+    let install = |words: &[&str]| {
+        let mut command = sandbox.command(&[&["servers", "install"][..], words].concat());
+        run(command.env("PATH", &bin)).stderr
+    };
+    put("npm");
+    let text = install(&["--for", &folder, "--dry-run"]);
+    let place = |text: &str, part: &str| text.find(part).unwrap_or_else(|| panic!("{part:?} in {text}"));
+    let no_swift = "cannot be installed here: 2 files of swift: ";
+    let no_asm = "cannot be installed here: 2 files of asm: asm-lsp needs cargo, which is not on the PATH";
+    let plan = "for 3 files of graphql\n";
+    assert!(place(&text, no_swift) < place(&text, plan) && place(&text, no_asm) < place(&text, plan), "{text}");
+    put("cargo");
+    let config = sandbox.configure("[[workspace]]\nname = \"p\"\nroots = [\"p\"]\n");
+    for words in [&["--for", &*folder, "--dry-run"][..], &["--config", &config, "--dry-run"]] {
+        let text = install(words);
+        assert!(!text.contains("files of asm: "), "{text}");
+        assert!(place(&text, plan) < place(&text, "compiled here: asm-lsp@"), "those with most files first: {text}");
+    }
+    // A script has nobody to ask.
+    let text = install(&["--for", &folder]);
+    assert!(
+        text.contains("asm-lsp would be compiled here, for 2 files of asm; `codeyard servers install asm-lsp`"),
+        "{text}"
+    );
+    let log = || fs::read_to_string(bin.join("log")).unwrap();
+    assert!(log().contains("npm install") && !log().contains("cargo"), "{}", log());
+    install(&["--for", &folder, "--yes"]);
+    assert!(log().contains("cargo install"), "{}", log());
+    fs::remove_file(sandbox.path("repo/a.tiny")).unwrap();
+    assert!(install(&["--config", &sandbox.configured(), "--dry-run"]).contains("nothing to install"));
+}
+
+#[test]
 fn errors_have_exit_codes_and_the_next_command() {
     let sandbox = Sandbox::new();
     let config = sandbox.configured();

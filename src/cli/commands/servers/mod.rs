@@ -1,27 +1,24 @@
-//! `codeyard servers`: lists, installs, removes and locates language servers; `running.rs` controls those of the running server.
+//! `codeyard servers`: lists, removes and locates language servers; `install.rs` installs them, `running.rs` controls those of the running
+//! server.
 
+mod install;
 mod running;
 
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::Failure;
 use crate::args::{RegistryArgs, ServersCommand};
 use crate::shared::output;
-use crate::shared::server_diagnosis::{self, ServerDiagnosis};
-use crate::shared::server_installation::{InstallContext, install_failure, install_kinds};
+use crate::shared::server_installation::{InstallContext, install_failure};
 use codeyard_lsp::install::{InstallError, ProgramStatus};
-use codeyard_lsp::registry::{InstallSource, ServerRole, ServerSelection};
+use codeyard_lsp::registry::ServerRole;
 
 pub(crate) fn run(command: ServersCommand) -> Result<(), Failure> {
     match command {
         ServersCommand::List { registry, json } => list(&InstallContext::open(&registry)?, json),
-        ServersCommand::Install { kinds, for_path, yes, dry_run, registry, json } => {
-            let consent = Consent::of(yes, dry_run);
-            install(&InstallContext::open(&registry)?, kinds, for_path.as_deref(), consent, json)
-        }
+        ServersCommand::Install(args) => install::run(&args),
         ServersCommand::Uninstall { kinds, state } => {
             uninstall(&InstallContext::open(&RegistryArgs { config: None, state })?, &kinds)
         }
@@ -106,143 +103,6 @@ fn row<'a>(context: &'a InstallContext, kind: &str) -> Option<ServerRow<'a>> {
         }
     }
     Some(row)
-}
-
-/// Whether the person agrees to what would be installed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Consent {
-    /// Not asked yet.
-    Ask,
-    /// `--yes`, or a script that nobody can answer for.
-    Given,
-    /// `--dry-run`: install nothing.
-    DryRun,
-}
-
-impl Consent {
-    fn of(yes: bool, dry_run: bool) -> Self {
-        match () {
-            () if dry_run => Self::DryRun,
-            () if yes || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() => Self::Given,
-            () => Self::Ask,
-        }
-    }
-}
-
-/// Shows the kinds with their sources and sizes.
-fn show_plan(context: &InstallContext, kinds: &[String]) {
-    let mut total = 0;
-    let mut unknown = 0;
-    for kind in kinds {
-        let Some(server) = context.registry.servers.get(kind) else { continue };
-        let size = match server.installed_mib {
-            0 => "size unknown".to_owned(),
-            size => format!("{size} MiB"),
-        };
-        total += server.installed_mib;
-        unknown += u32::from(server.installed_mib == 0);
-        let source = server.install.as_ref().map_or_else(String::new, install_source);
-        output::eprint_line(format_args!("  {kind:<28} {size:>12}  {source}"));
-    }
-    let count =
-        if kinds.len() == 1 { "1 language server".to_owned() } else { format!("{} language servers", kinds.len()) };
-    let unknown = if unknown == 0 { String::new() } else { format!(" and {unknown} of unknown size") };
-    output::eprint_line(format_args!("{count}, about {total} MiB on disk{unknown}"));
-}
-
-fn install_source(source: &InstallSource) -> String {
-    let Some(packages) = source.packages() else { return String::new() };
-    let compiled = if packages.are_compiled { ", compiled here" } else { "" };
-    format!("{}{compiled}: {}", packages.registry, packages.names.join(" "))
-}
-
-fn is_confirmed() -> Result<bool, Failure> {
-    eprint!("Install? [Y/n] ");
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).map_err(|error| Failure::new(format!("no answer: {error}; pass --yes")))?;
-    // An end of the input is no answer.
-    Ok(line.ends_with('\n') && matches!(line.trim().to_lowercase().as_str(), "" | "y" | "yes"))
-}
-
-fn install(
-    context: &InstallContext,
-    mut kinds: Vec<String>,
-    for_path: Option<&Path>,
-    consent: Consent,
-    json: bool,
-) -> Result<(), Failure> {
-    if let Some(path) = for_path {
-        kinds.extend(needed_kinds(context, path)?);
-    }
-    if !kinds.is_empty() && (for_path.is_some() || consent == Consent::DryRun) {
-        show_plan(context, &kinds);
-        if consent == Consent::DryRun || consent == Consent::Ask && !is_confirmed()? {
-            output::eprint_line(format_args!(
-                "nothing was installed; `codeyard servers install KIND` installs one of them"
-            ));
-            return Ok(());
-        }
-    }
-    if kinds.is_empty() {
-        output::eprint_line(format_args!(
-            "nothing to install; `codeyard doctor PATH` shows which servers serve the files there"
-        ));
-    }
-    let mut done = Vec::new();
-    let mut failed = Vec::new();
-    let count = kinds.len();
-    for (number, kind) in kinds.into_iter().enumerate() {
-        if count > 1 {
-            output::eprint_line(format_args!("{} of {count}: {kind}", number + 1));
-        }
-        match install_kinds(context, std::slice::from_ref(&kind)) {
-            Ok(installed) => done.extend(installed),
-            Err(error) => failed.push(error),
-        }
-    }
-    if json {
-        let shown: Vec<serde_json::Value> = done
-            .iter()
-            .map(|one| serde_json::json!({"kind": one.kind, "version": one.version, "folder": one.folder}))
-            .collect();
-        output::print_json(&shown)?;
-    }
-    // All kinds are tried. The exit code is that of the first failure.
-    let code = failed.first().map(|error| install_failure(error).code);
-    let messages: Vec<String> = failed.iter().map(|error| install_failure(error).message).collect();
-    code.map_or(Ok(()), |code| Err(Failure { message: messages.join("\n"), code }))
-}
-
-/// The kinds that the files at a path need and that are not installed.
-fn needed_kinds(context: &InstallContext, path: &Path) -> Result<Vec<String>, Failure> {
-    let path = path.canonicalize().map_err(|error| {
-        Failure::missing(format!("cannot read {}: {error}; check the path given to --for", path.display()))
-    })?;
-    let selection = ServerSelection::default();
-    let root = server_diagnosis::root_for(&path);
-    let diagnosis = ServerDiagnosis::of_folder(&context.registry, &context.installer, &selection, &root);
-    let folder_diagnosis = if path.is_dir() {
-        diagnosis.folder(&root)
-    } else {
-        diagnosis.files(&root, std::slice::from_ref(&path), false)
-    };
-    let missing = folder_diagnosis.missing().into_iter();
-    Ok(missing.filter(|kind| is_installable(context, kind)).collect())
-}
-
-/// Whether codeyard can install the kind. Prints what to do where it cannot.
-fn is_installable(context: &InstallContext, kind: &str) -> bool {
-    match context.registry.servers.get(kind).and_then(|server| server.install.as_ref()) {
-        Some(InstallSource::Manual { hint }) => {
-            output::eprint_line(format_args!("{kind}: {hint}"));
-            false
-        }
-        Some(_) => true,
-        None => {
-            output::eprint_line(format_args!("{kind}: codeyard cannot install it; put its program on the PATH"));
-            false
-        }
-    }
 }
 
 fn uninstall(context: &InstallContext, kinds: &[String]) -> Result<(), Failure> {
