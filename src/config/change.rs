@@ -93,6 +93,7 @@ fn changed_parts(old: &Config, before: &WorkspaceConfig, new: &Config, after: &W
         policy: old.limits_of(before) != new.limits_of(after)
             || old.diagnostics_of(before) != new.diagnostics_of(after)
             || old.permission_of(before) != new.permission_of(after)
+            || old.content_of(before) != new.content_of(after)
             || old.supervision != new.supervision
             || old.agent != new.agent
             || code_settings(old) != code_settings(new)

@@ -6,6 +6,7 @@
 
 mod change;
 mod code;
+mod content;
 mod error;
 mod example;
 mod folders;
@@ -29,6 +30,7 @@ mod tests;
 
 pub use change::{ChangedParts, WorkspaceChange, diff, needs_restart};
 pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, WarmsetSection};
+pub use content::{ContentMode, ContentModes, TokenSection};
 pub use error::{ConfigError, TextPosition};
 pub use group::{GroupSection, NamePatterns};
 pub use parse::{CheckedText, Source, parse, parse_all, parse_source};
@@ -58,6 +60,11 @@ pub struct Config {
     #[serde(deserialize_with = "workspace::optional_name", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "workspace::name_schema")]
     pub default_workspace: Option<WorkspaceName>,
+    /// Which copies of a result clients get from the catalogs `agent`, `code` and `launch`: `both`, the `text` alone, or the `structured`
+    /// content alone. A host that shows a model both copies needs one only. `?content=` in the address wins over all of these.
+    pub content: ContentMode,
+    /// Callers, each a table `[tokens.NAME]` for the token of this name.
+    pub tokens: BTreeMap<String, TokenSection>,
     /// The address of the service, and who may call it.
     pub server: ServerSection,
     /// The admin API on TCP, in addition to the local socket.
@@ -137,6 +144,12 @@ impl Config {
     /// The section on the embedded language server of `workspace`: its own, else the service's.
     pub fn syntactic_of(&self, workspace: &WorkspaceConfig) -> SyntacticSection {
         workspace.syntactic.clone().unwrap_or_else(|| self.syntactic.clone())
+    }
+
+    /// The copies of a result that callers get from `workspace`.
+    pub fn content_of(&self, workspace: &WorkspaceConfig) -> ContentModes {
+        let tokens = self.tokens.iter().filter_map(|(name, token)| Some((name.clone(), token.content?)));
+        ContentModes { default: workspace.content.unwrap_or(self.content), tokens: tokens.collect() }
     }
 
     /// The permissions in `workspace`: its own rules, and the service's where it has none.

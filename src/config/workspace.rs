@@ -9,6 +9,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 
+use crate::content::ContentMode;
 use crate::permission::PermissionSection;
 use crate::sections::{DiagnosticsSection, SyntacticSection};
 use codeyard_base::ids::{TenantId, WorkspaceName};
@@ -47,6 +48,9 @@ pub struct WorkspaceConfig {
     /// `trusted`, and `restricted` as soon as tokens or rules name more than one principal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationLevel>,
+    /// Wins over the `content` of the service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<ContentMode>,
     /// The choice of servers of this workspace.
     #[serde(default)]
     pub servers: ServerChoice,
@@ -141,6 +145,7 @@ impl WorkspaceConfig {
             env: BTreeMap::new(),
             run_build: false,
             isolation: None,
+            content: None,
             servers: ServerChoice::default(),
             settings: BTreeMap::new(),
             diagnostics: None,

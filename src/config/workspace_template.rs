@@ -12,6 +12,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::content::ContentMode;
 use crate::error::ConfigError;
 use crate::folders::free_name;
 use crate::limits::MAX_WORKSPACES;
@@ -60,6 +61,9 @@ pub struct WorkspaceTemplate {
     /// What the workspaces' language servers may do: `restricted` or `trusted`. Default: as for a single workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationLevel>,
+    /// Wins over the `content` of the service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<ContentMode>,
     /// The choice of servers of these workspaces.
     #[serde(default)]
     pub servers: ServerChoice,
@@ -118,6 +122,7 @@ impl WorkspaceTemplate {
             env: self.env.clone(),
             run_build: self.run_build,
             isolation: self.isolation,
+            content: self.content,
             servers: self.servers.clone(),
             settings: self.settings.clone(),
             diagnostics: self.diagnostics.clone(),

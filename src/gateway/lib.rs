@@ -7,6 +7,7 @@
 pub mod admission;
 mod admit;
 mod catalog_sets;
+mod content;
 pub mod elicit;
 mod instructions;
 pub mod launch;

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::admission::Admission;
 use super::admit::{CallPath, PendingCall, PendingGroupCall};
 use super::catalog_sets::{CachedSet, CatalogSets};
+use super::content::{content_for, content_for_group};
 use super::launch::LaunchCalls;
 use super::permission::{self, PermissionCheck, PermissionRequest, Permissions};
 use super::reply::{close, close_failed, close_requested, encode, to_tool_reply};
@@ -211,8 +212,9 @@ impl Gateway {
         if *served.catalogs != [GROUP_CATALOG] {
             return None;
         }
-        self.directory.group(&name, &principal.tenant)?;
-        Some(Endpoint { workspace: None, group: Some(name), catalogs: served.catalogs.clone() })
+        let members = self.directory.group(&name, &principal.tenant)?;
+        let content = content_for_group(&members, principal);
+        Some(Endpoint { workspace: None, group: Some(name), catalogs: served.catalogs.clone(), content })
     }
 
     /// Whether a call to a group includes this workspace.
@@ -288,8 +290,9 @@ impl Service for Gateway {
         if handle.as_ref().is_some_and(|handle| handle.tenant != principal.tenant) {
             return None;
         }
+        let content = content_for(handle.as_deref(), principal);
         let name = handle.map(|handle| handle.name.clone());
-        Some(Endpoint { workspace: name, group: None, catalogs: served.catalogs.clone() })
+        Some(Endpoint { workspace: name, group: None, catalogs: served.catalogs.clone(), content })
     }
 
     fn endpoint_advice(&self, principal: &Principal) -> Option<String> {
@@ -303,7 +306,8 @@ impl Service for Gateway {
     }
 
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue> {
-        self.catalog_set_at(endpoint).map(|served| served.list.clone()).unwrap_or_else(|| Arc::from(empty_list()))
+        let served = self.catalog_set_at(endpoint);
+        served.map(|served| served.list(endpoint.content)).unwrap_or_else(|| Arc::from(empty_list()))
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'static, ToolReply> {
@@ -318,6 +322,7 @@ impl Service for Gateway {
             return futures::future::ready(reply).boxed();
         };
         let open = self.open_record(&call, Some(tool), catalog.id().as_str());
+        let content = call.endpoint.content;
         match self.start(&call, catalog, &open) {
             Ok(StartedCall::InputRequired(result)) => {
                 let reply = ToolReply::InputRequired(result.into());
@@ -326,13 +331,14 @@ impl Service for Gateway {
             }
             Ok(StartedCall::Running(path, policy)) => async move {
                 let result = path.answer().await;
-                let reply = encode(catalog, result.as_ref(), &policy);
+                let reply = encode(catalog, result.as_ref(), &policy).with_content(content, catalog.id());
                 close(open, result.as_ref(), &policy, &reply);
                 reply
             }
             .boxed(),
             Err(rejected) => {
                 let reply = encode(catalog, Err(&rejected.error), &rejected.policy);
+                let reply = reply.with_content(content, catalog.id());
                 close_failed(open, &rejected.error, &reply);
                 futures::future::ready(reply).boxed()
             }
@@ -356,7 +362,7 @@ impl Service for Gateway {
             Some(catalog) => {
                 let policy = catalog.policy(&call.tool);
                 error = policy.outcomes.overloaded.apply(error);
-                encode(catalog, Err(&error), &policy)
+                encode(catalog, Err(&error), &policy).with_content(call.endpoint.content, catalog.id())
             }
             None => ToolReply::overloaded(),
         };

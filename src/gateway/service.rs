@@ -15,6 +15,7 @@ use super::workspace_thread::WorkspaceThread;
 use crate::limits::MAX_PROGRESS_MESSAGE_BYTES;
 use codeyard_base::ids::{GroupName, PrincipalId, TenantId, WorkspaceName};
 use codeyard_catalog::CatalogId;
+use codeyard_config::ContentMode;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::RETRY_AFTER_MS;
 use codeyard_protocol::revision::{Revision, RevisionSet};
@@ -109,6 +110,8 @@ pub struct Endpoint {
     pub group: Option<GroupName>,
     /// The names of the catalogs, in the order of the address.
     pub catalogs: Arc<[String]>,
+    /// The copies of a result that the caller gets.
+    pub content: ContentMode,
 }
 
 /// One `tools/call`.

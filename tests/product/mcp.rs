@@ -71,6 +71,13 @@ impl Mcp {
         Ok(response["result"]["structuredContent"].clone())
     }
 
+    /// The tools of the endpoint.
+    pub(crate) fn tools(&mut self) -> Value {
+        let (_, body) = self.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+        let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
+        response["result"]["tools"].clone()
+    }
+
     /// Unparsed body of the answer to a call. All calls have the id 1.
     pub(crate) fn call_text(&mut self, tool: &str, arguments: &Value) -> String {
         self.call_params(&json!({"name": tool, "arguments": arguments}))

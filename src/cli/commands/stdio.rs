@@ -61,6 +61,7 @@ async fn serve(args: StdioArgs, config: Config, only_attaches: bool) -> Result<(
         roots: if args.workspace.is_some() { vec![] } else { default_roots(&config) },
         workspace: args.workspace.clone(),
         catalogs: Some(args.catalog.clone()),
+        content: None,
     };
     if !args.alone
         && let Some(stream) = attach::attach(&state.attach_socket(), &hello).await

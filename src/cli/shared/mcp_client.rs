@@ -1,4 +1,5 @@
 //! A small MCP client for `call` and `quickstart`: initialize, list tools, call a tool. Over HTTP, or over a stream of lines.
+//! It reads `structuredContent`, so its sessions ask for both copies of a result, whatever the configuration says.
 //!
 //! It sends one request at a time. Invariants: an answer is bounded in size and time; a call is retried only where the server sends a
 //! retry hint.

@@ -14,6 +14,7 @@ pub(crate) mod mcp_client;
 pub(crate) mod open_files;
 pub mod output;
 pub(crate) mod render;
+pub(crate) mod root_folder;
 pub(crate) mod server_diagnosis;
 pub mod server_installation;
 pub(crate) mod shell;

@@ -234,6 +234,7 @@ impl Supervisor {
             gate,
             payload_bytes: policy.index.payload_bytes,
             page_chars: self.config.agent.page_chars,
+            content: Arc::new(self.config.content_of(config)),
             indexes: self.indexes.clone(),
             limits: policy.limits,
             permission,

@@ -123,11 +123,13 @@ impl Supervisor {
         let Some(config) = self.config.workspace(name.as_str()) else { return };
         let policy = self.policy(config);
         let permission = self.config.permission_of(config);
+        let content = self.config.content_of(config);
         let Some(running) = self.running.get_mut(name) else { return };
         running.handle.limits = policy.limits.clone();
         running.handle.payload_bytes = policy.index.payload_bytes;
         running.handle.page_chars = self.config.agent.page_chars;
         running.handle.permission = std::sync::Arc::new(permission);
+        running.handle.content = std::sync::Arc::new(content);
         self.parts.directory.put(running.handle.clone());
         drop(running.handle.actor.try_send(Retune(policy)));
     }

@@ -20,7 +20,7 @@ use crate::workspace::actor::Workspace;
 use crate::workspace::messages::{WorkspaceHealth, WorkspaceProblem};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::{TenantId, WorkspaceName};
-use codeyard_config::PermissionSection;
+use codeyard_config::{ContentModes, PermissionSection};
 use codeyard_files::gate::Gate;
 use codeyard_model::epoch::Epochs;
 use codeyard_model::limits::Limits;
@@ -39,6 +39,8 @@ pub struct WorkspaceHandle {
     pub limits: Limits,
     /// The permissions of callers.
     pub permission: Arc<PermissionSection>,
+    /// The copies of a result that callers get.
+    pub content: Arc<ContentModes>,
     /// What its servers may do.
     pub isolation: Arc<WorkspaceIsolation>,
     /// Its actor.

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::lines::{LineFrame, LineReader};
 use super::stdio::serve_lines;
 use crate::accept::accept_until_shutdown;
+use codeyard_config::ContentMode;
 use codeyard_gateway::service::{Endpoint, Service};
 use codeyard_model::limits::Limits;
 
@@ -46,6 +47,9 @@ pub struct Hello {
     /// The catalogs, joined with `+`; `None` is `lsp-v1`.
     #[serde(default)]
     pub catalogs: Option<String>,
+    /// The copies of a result; `None` is what the configuration says.
+    #[serde(default)]
+    pub content: Option<ContentMode>,
 }
 
 /// The answer to a [`Hello`]: one line of JSON.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_base::ids::{GroupName, WorkspaceName};
-use codeyard_config::{Config, WorkspaceConfig};
+use codeyard_config::{Config, ContentMode, WorkspaceConfig};
 use codeyard_engine::server::program::programs::Program;
 use codeyard_engine::server::program::programs::{Locate, Programs};
 use codeyard_engine::status::server_state::Unavailable;
@@ -636,6 +636,7 @@ pub(crate) fn tool_call(workspace: &str, catalog: &str, tool: &str, arguments: V
             workspace: WorkspaceName::new(workspace),
             group: GroupName::of_endpoint(workspace),
             catalogs: Arc::from([catalog.to_owned()]),
+            content: ContentMode::default(),
         },
         principal: Principal::local(),
         tool: tool.to_owned(),

@@ -41,7 +41,13 @@ fn shared() -> Shared {
 }
 
 fn hello(root: &str) -> Hello {
-    Hello { version: VERSION, roots: vec![root.into()], workspace: None, catalogs: Some("agent".to_owned()) }
+    Hello {
+        version: VERSION,
+        roots: vec![root.into()],
+        workspace: None,
+        catalogs: Some("agent".to_owned()),
+        content: None,
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_config::PermissionRule;
+use codeyard_config::{ContentMode, PermissionRule};
 use codeyard_gateway::permission::{PermissionCheck, PermissionRequest, Permissions};
 use codeyard_gateway::service::{Endpoint, Principal, Progress, Service, ToolCall, ToolReply};
 use codeyard_telemetry::{CallRecord, CallStart, Metrics, OpenCall, RequestRecord, Telemetry, TransportKind};
@@ -113,7 +113,8 @@ pub(crate) async fn until(condition: impl Fn() -> bool) {
 
 pub(crate) fn endpoint(workspace: &str, catalogs: &str) -> Endpoint {
     let catalogs: Vec<String> = catalogs.split('+').map(str::to_owned).collect();
-    Endpoint { workspace: WorkspaceName::new(workspace), group: None, catalogs: catalogs.into() }
+    let content = ContentMode::default();
+    Endpoint { workspace: WorkspaceName::new(workspace), group: None, catalogs: catalogs.into(), content }
 }
 
 impl Service for Fake {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::Signal;
 
 use crate::cli::harness::{Sandbox, descendants};
-use crate::mcp::until;
+use crate::mcp::{Mcp, until};
 
 #[test]
 fn term_and_int_end_serve_and_its_children() {
@@ -261,4 +261,60 @@ fn limited(sandbox: &Sandbox, limits: &str, words: &[&str]) -> std::process::Com
 fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_client_gets_the_copies_of_a_result_that_it_needs() {
+    let sandbox = Sandbox::new();
+    let rest = "content = \"both\"\n[tokens.ci]\ncontent = \"text\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n\
+                isolation = \"trusted\"\n[[workspace]]\nname = \"other\"\nroots = [\"other\"]\nisolation = \"trusted\"\ncontent = \"structured\"\n";
+    let config = sandbox.configure(rest);
+    let ci = sandbox.run(&["token", "add", "ci"]).code(0).stdout.trim().to_owned();
+    let local = sandbox.run(&["token", "add", "local"]).code(0).stdout.trim().to_owned();
+    let serving = sandbox.serve(&["--config", &config]);
+    let copies = |path: &str, token: &str| {
+        let mut client = Mcp::connect(&serving.address, path, Some(token));
+        let arguments = serde_json::json!({"operation": "documentSymbol", "filePath": "a.tiny"});
+        let mut result = serde_json::Value::Null;
+        let answers = until(20_000, || {
+            let body: serde_json::Value = serde_json::from_str(&client.call_text("lsp", &arguments)).unwrap();
+            result = body["result"].clone();
+            result["isError"] == false
+        });
+        assert!(answers, "{path}: {result}");
+        let has_text = result["content"].as_array().unwrap().len() == 1;
+        let has_structure = result["structuredContent"].is_object();
+        let listed = client.tools();
+        assert_eq!(listed[0]["outputSchema"].is_object(), has_structure, "{path}: {listed}");
+        (has_text, has_structure)
+    };
+    assert_eq!(copies("/mcp/repo/agent", &local), (true, true));
+    assert_eq!(copies("/mcp/repo/agent", &ci), (true, false), "of the token");
+    assert_eq!(copies("/mcp/other/agent", &local), (false, true), "of the workspace");
+    assert_eq!(copies("/mcp/other/agent", &ci), (true, false), "the token wins");
+    assert_eq!(copies("/mcp/other/agent/mcp?content=both", &ci), (true, true), "the address wins");
+    assert_eq!(serving.status("/mcp/repo/agent?content=some", &ci), 404);
+    // The contract of this catalog has one copy.
+    let mut client = Mcp::connect(&serving.address, "/mcp/repo?content=text", Some(&local));
+    assert_eq!(client.ask("vscode.lsp.documentSymbols", &uri(&sandbox)).unwrap()["symbols"][0]["name"], "repo");
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn commands_read_answers_whichever_copies_clients_get() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configure("content = \"text\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n");
+    let asked = ["call", "documentSymbol", r#"{"filePath": "a.tiny"}"#];
+    let prints = |more: &[&str]| {
+        let ran = sandbox.run(&[&asked[..], more].concat()).code(0);
+        assert!(ran.stdout.contains(" repo"), "{more:?}: {ran:#?}");
+    };
+    prints(&["--config", &config]);
+    let serving = sandbox.serve(&["--config", &config]);
+    prints(&[]);
+    let url = format!("http://{}/mcp/repo/agent", serving.address);
+    for query in ["", "?content=text"] {
+        prints(&["--url", &format!("{url}{query}"), "--token", &serving.token]);
+    }
+    assert_eq!(serving.stop(Signal::TERM), 0);
 }

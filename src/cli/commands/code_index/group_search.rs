@@ -22,7 +22,7 @@ use crate::shared::signals::ignore_file_size_signal;
 use crate::shared::{assemble, output};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::GroupName;
-use codeyard_config::{Config, GroupSection, NamePatterns, WorkspaceConfig};
+use codeyard_config::{Config, ContentMode, GroupSection, NamePatterns, WorkspaceConfig};
 use codeyard_engine::indexer::group_members::MemberProjects;
 use codeyard_engine::indexer::group_query::GroupProjects;
 use codeyard_engine::indexer::group_report;
@@ -87,6 +87,7 @@ async fn attach_to_group(state: &StateDir, scope: &SearchScope) -> Result<Option
         roots: Vec::new(),
         workspace: Some(group.at()),
         catalogs: Some(GROUP_CATALOG.to_owned()),
+        content: Some(ContentMode::Both),
     };
     let Some(stream) = attach::attach(&state.attach_socket(), &hello).await else { return Ok(None) };
     Client::over_stream(Box::new(stream)).await.map(Some).map_err(|error| failure(&error))

@@ -20,7 +20,8 @@ const NOT_JSON: &str = "the answer is not JSON; check that the URL is the endpoi
 
 pub(super) struct HttpConnection {
     authority: String,
-    path: String,
+    /// The path with the query.
+    target: String,
     bearer: Option<HeaderValue>,
     session: Option<HeaderValue>,
     sender: Option<SendRequest<Full<Bytes>>>,
@@ -44,7 +45,7 @@ impl HttpConnection {
         }
         Ok(Self {
             authority: format!("{host}:{}", uri.port_u16().unwrap_or(80)),
-            path: uri.path().to_owned(),
+            target: target_of(&uri),
             bearer,
             session: None,
             sender: None,
@@ -82,7 +83,7 @@ impl HttpConnection {
     async fn send(&mut self, method: Method, body: String) -> Result<Response<hyper::body::Incoming>, String> {
         let mut request = Request::builder()
             .method(method)
-            .uri(&self.path)
+            .uri(&self.target)
             .header(HOST, &self.authority)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
@@ -121,6 +122,14 @@ impl HttpConnection {
     }
 }
 
+/// The path and the query of a request, which asks for both copies of a result in place of what the URL asks for.
+fn target_of(uri: &Uri) -> String {
+    let parts = uri.query().into_iter().flat_map(|query| query.split('&'));
+    let kept = parts.filter(|part| !part.is_empty() && !part.starts_with("content="));
+    let query: Vec<&str> = kept.chain(["content=both"]).collect();
+    format!("{}?{}", uri.path(), query.join("&"))
+}
+
 fn refusal(status: StatusCode, body: &[u8]) -> ClientError {
     let message: Value = serde_json::from_slice(body).unwrap_or_default();
     let why = message["error"]["message"].as_str().unwrap_or("no reason given");
@@ -144,7 +153,10 @@ mod tests {
     #[test]
     fn endpoint_urls_are_parsed_or_refused() {
         let connection = HttpConnection::new("http://127.0.0.1:3939/mcp/a/lsp-v1", None).unwrap();
-        assert_eq!((connection.authority.as_str(), connection.path.as_str()), ("127.0.0.1:3939", "/mcp/a/lsp-v1"));
+        assert_eq!(connection.authority, "127.0.0.1:3939");
+        assert_eq!(connection.target, "/mcp/a/lsp-v1?content=both");
+        let asked = HttpConnection::new("http://a/mcp?x=1&content=text&y", None).unwrap();
+        assert_eq!(asked.target, "/mcp?x=1&y&content=both");
         assert_eq!(HttpConnection::new("http://[::1]/mcp", None).unwrap().authority, "[::1]:80");
         for wrong in ["", "x", "https://a/mcp", "/mcp", "http://"] {
             assert!(HttpConnection::new(wrong, None).is_err(), "{wrong}");

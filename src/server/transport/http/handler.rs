@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::connection_shares::ConnectionPlace;
 use super::host::{AllowedHosts, AllowedOrigins, only};
 use super::options::HttpOptions;
-use super::path::EndpointPath;
+use super::path::{self, EndpointPath};
 use super::probes::{Probe, Probes};
 use super::refusal::{HttpRefusal, RefusalReason};
 use super::request_head::head_bytes;
@@ -31,6 +31,7 @@ use crate::limits::MAX_HTTP_HEAD_BYTES;
 use crate::transport::dispatch::{self, Caller};
 use crate::transport::inflight::InFlightCalls;
 use crate::transport::pending::{AnswerForm, Answered, PendingAnswer};
+use codeyard_config::ContentMode;
 use codeyard_gateway::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::service::{Endpoint, Principal, Service, TransportKind};
 use codeyard_model::limits::Limits;
@@ -159,8 +160,8 @@ impl McpEndpoint {
         if parts.method == HttpMethod::POST && parts.uri.path() == OAUTH_REGISTRATION {
             return Ok(HandledRequest::Answered(answer::no_oauth()));
         }
-        let path = parts.uri.path();
-        let path = EndpointPath::parse(path).ok_or_else(|| HttpRefusal::of_path(path))?;
+        let target = parts.uri.path();
+        let path = EndpointPath::parse(target).ok_or_else(|| HttpRefusal::of_path(target))?;
         let is_delete = parts.method == HttpMethod::DELETE;
         if !is_delete && parts.method != HttpMethod::POST {
             return Err(RefusalReason::Method.into());
@@ -176,7 +177,11 @@ impl McpEndpoint {
             return Err(RefusalReason::GroupCatalog.into());
         }
         let endpoint = self.service.endpoint(&principal, path.workspace.as_deref(), path.catalogs.as_deref());
-        let endpoint = endpoint.ok_or_else(|| HttpRefusal::of_endpoint(self.service.endpoint_advice(&principal)))?;
+        let mut endpoint =
+            endpoint.ok_or_else(|| HttpRefusal::of_endpoint(self.service.endpoint_advice(&principal)))?;
+        if let Some(word) = path::asked_content(parts.uri.query()) {
+            endpoint.content = ContentMode::parse(word).ok_or_else(HttpRefusal::of_content)?;
+        }
         let authorized = AuthorizedRequest { principal, endpoint, headers: &parts.headers };
         if is_delete {
             return Ok(HandledRequest::Answered(self.end_session(&authorized)?));

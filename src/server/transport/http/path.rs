@@ -70,6 +70,11 @@ impl<'a> EndpointPath<'a> {
     }
 }
 
+/// The word for the copies of a result that a query string asks for, such as `content=text`. Everything else in it is ignored.
+pub(super) fn asked_content(query: Option<&str>) -> Option<&str> {
+    query?.split('&').find_map(|part| part.strip_prefix("content="))
+}
+
 /// Parses names of `[a-z0-9-]+` joined with `+`, which may be percent-encoded.
 fn catalogs_of(text: &str) -> Option<Cow<'_, str>> {
     let text = if text.contains('%') { Cow::Owned(text.replace("%2B", "+").replace("%2b", "+")) } else { text.into() };
@@ -112,6 +117,20 @@ mod tests {
             "/mcp/..", "/mcp/a/..", "/livez",
         ] {
             assert_eq!(EndpointPath::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_query_string_may_ask_for_one_copy_of_results() {
+        for (query, asked) in [
+            (None, None),
+            (Some("x=1&contents=text"), None),
+            (Some("content=text"), Some("text")),
+            (Some("x=1&content=structured"), Some("structured")),
+            (Some("content=both&content=text"), Some("both")),
+            (Some("content="), Some("")),
+        ] {
+            assert_eq!(asked_content(query), asked, "{query:?}");
         }
     }
 

@@ -9,6 +9,7 @@ use axum::response::Response;
 
 use super::path::EndpointPath;
 use codeyard_base::words;
+use codeyard_config::ContentMode;
 use codeyard_protocol::error::MessageError;
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::names::INVALID_REQUEST;
@@ -154,6 +155,12 @@ impl HttpRefusal {
     /// The refusal of an endpoint, with what the principal can use instead. It is the same for every endpoint.
     pub fn of_endpoint(advice: Option<String>) -> Self {
         Self { advice, ..RefusalReason::Endpoint.into() }
+    }
+
+    /// The refusal of a query string that asks for copies of a result that there aren't.
+    pub fn of_content() -> Self {
+        let modes = ContentMode::ALL.map(ContentMode::as_str).join(", ");
+        Self { advice: Some(format!("`content` is one of {modes}")), ..RefusalReason::Path.into() }
     }
 
     /// The word in `error.data.reason`.
