@@ -1,4 +1,5 @@
-//! The sentences below a page of the tool `lsp`: how to go on, what was left out, and why.
+//! The sentences of a page of the tool `lsp`: above it how many results there are and how to get the next ones, below it what was left out
+//! and why. Some clients show a model the first lines of a long result only.
 //!
 //! The pager reserves room for them, and the catalog writes them into the text and into `metadata.hint`. Invariant: both use these texts, so
 //! a page with its sentences keeps its limit, and neither place says anything that the other doesn't.
@@ -25,31 +26,55 @@ pub struct PageFacts<'a> {
 }
 
 impl LspAnswer {
-    /// The sentences below the page; `None` if there are none.
+    /// All sentences; `None` if there are none.
     pub fn sentences(&self) -> Option<String> {
-        let facts = PageFacts {
-            operation: self.operation,
-            shown: self.found.len(),
-            total: self.total,
-            next_cursor: self.next_cursor.as_deref(),
-            notes: &self.notes,
-            style: self.style,
-        };
-        facts.sentences()
+        joined([self.above(), self.below()])
+    }
+
+    /// The sentence above the page; `None` if there is no next one.
+    pub fn above(&self) -> Option<String> {
+        self.facts().above()
+    }
+
+    /// The sentences below the page; `None` if there are none.
+    pub fn below(&self) -> Option<String> {
+        self.facts().below()
     }
 
     /// Whether nothing was found at all: no page of the result has an entry.
     pub fn is_nothing(&self) -> bool {
         self.total == 0 && self.found.is_empty()
     }
+
+    fn facts(&self) -> PageFacts<'_> {
+        PageFacts {
+            operation: self.operation,
+            shown: self.found.len(),
+            total: self.total,
+            next_cursor: self.next_cursor.as_deref(),
+            notes: &self.notes,
+            style: self.style,
+        }
+    }
+}
+
+/// The sentences there are, with a blank between them.
+fn joined(sentences: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+    let all: Vec<String> = sentences.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 impl PageFacts<'_> {
-    /// The sentences, joined by spaces; `None` if there are none.
-    pub fn sentences(&self) -> Option<String> {
+    /// How many results there are, and how to get the next ones; `None` if there is no next page.
+    pub fn above(&self) -> Option<String> {
+        self.next_cursor.and_then(|_| self.page())
+    }
+
+    /// The other sentences; `None` if there are none.
+    pub fn below(&self) -> Option<String> {
         let notes = self.notes;
-        let all = [
-            self.page(),
+        joined([
+            self.page().filter(|_| self.next_cursor.is_none()),
             outside(notes.outside),
             passed_over(&notes.skipped_providers),
             notes.by_name_sentence(),
@@ -57,9 +82,7 @@ impl PageFacts<'_> {
             self.truncated(),
             without_preview(notes.without_preview).filter(|_| self.style.preview),
             notes.escaped_sentence(),
-        ];
-        let all: Vec<String> = all.into_iter().flatten().collect();
-        (!all.is_empty()).then(|| all.join(" "))
+        ])
     }
 
     /// How to get the next page, or fewer results.
@@ -126,7 +149,7 @@ mod tests {
             let notes = AnswerNotes { without_preview, ..AnswerNotes::default() };
             let style = PageStyle { preview, ..PageStyle::default() };
             let operation = Operation::FindReferences;
-            PageFacts { operation, shown: 3, total: 3, next_cursor: None, notes: &notes, style }.sentences()
+            PageFacts { operation, shown: 3, total: 3, next_cursor: None, notes: &notes, style }.below()
         };
         assert_eq!((said(0, true), said(2, false)), (None, None));
         assert_eq!(said(1, true).as_deref(), Some("1 result has no source line; read its file instead."));

@@ -1,4 +1,4 @@
-//! Pages of the tool `lsp`: as many entries as fit into the limit of the text, with the sentences below them.
+//! Pages of the tool `lsp`: as many entries as fit into the limit of the text, with the sentences above and below them.
 //!
 //! In an outline every symbol is an entry. A page that begins inside other symbols repeats its enclosing symbols, so that each
 //! page is a tree; if they would fill more than half of the page, only the innermost of them. Invariants: a page's text, its sentences
@@ -59,12 +59,12 @@ pub(super) fn page_cut(result: &LspResult, offset: usize, max: usize, style: Pag
     fitting(result, offset, max, style, sentence_chars(result, Some(&cursor), style))
 }
 
-/// Most code points of the sentences below a page, with the gap above them.
+/// Most code points of the sentences above and below a page, with the gaps between them and the page.
 fn sentence_chars(result: &LspResult, next_cursor: Option<&str>, style: PageStyle) -> usize {
     let total = result.found.len();
     let LspResult { operation, notes, .. } = result;
     let facts = PageFacts { operation: *operation, shown: total, total, next_cursor, notes, style };
-    facts.sentences().map_or(0, |text| text.chars().count() + GAP)
+    [facts.above(), facts.below()].iter().flatten().map(|text| text.chars().count() + GAP).sum()
 }
 
 /// The entries from `offset` that fit above `below` code points; at least one, if there is one. Symbols are repeated only if an entry fits

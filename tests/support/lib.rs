@@ -1,5 +1,5 @@
 //! What the tests of several crates share: real programs and real code, fetched once, git with a fixed author, a commit service,
-//! a client of a bare language server.
+//! a client of a bare language server, the parts of a page of the tool `lsp`.
 
 pub mod bare_client;
 pub mod commit_service;
@@ -7,5 +7,6 @@ pub mod git;
 pub mod hugo;
 pub mod identifiers;
 pub mod named_test;
+pub mod page_text;
 pub mod parts;
 pub mod real_servers;

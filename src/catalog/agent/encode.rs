@@ -1,7 +1,7 @@
 //! Encodes answers and errors as tool results (`docs/internals/reference/contract-agent.md#results`).
 //!
-//! Invariants: the text is `metadata.result` (JSON indented by 2, or compact lines) or a sentence; what the text says below the result also
-//! is in `metadata.hint`, and the text of an error in `metadata.error.message`, because many hosts show only one of the two; a reply never
+//! Invariants: the text is `metadata.result` (JSON indented by 2, or compact lines) or a sentence; what the text says above and below the result
+//! also is in `metadata.hint`, and the text of an error in `metadata.error.message`, because many hosts show only one of the two; a reply never
 //! exceeds its cap.
 
 use serde::Serialize;
@@ -189,9 +189,12 @@ fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
         false => answer.sentences(),
     };
     let text = match &hint {
-        Some(hint) if answer.is_nothing() || lines.is_empty() => hint.clone(),
-        Some(hint) => format!("{lines}\n\n{hint}"),
-        None => lines.clone(),
+        Some(hint) if answer.is_nothing() => hint.clone(),
+        _ => {
+            let page = Some(lines.clone()).filter(|lines| !lines.is_empty());
+            let parts: Vec<String> = [answer.above(), page, answer.below()].into_iter().flatten().collect();
+            parts.join("\n\n")
+        }
     };
     let result = match answer.style.format {
         LspFormat::Json => Shown::Json(&answer.found),

@@ -6,6 +6,7 @@ use codeyard_gateway::service::ToolReply;
 use codeyard_model::error::ErrorCode;
 use codeyard_model::limits;
 use codeyard_model::operation::Operation;
+use codeyard_test_support::page_text::page_text;
 use serde_json::Value;
 
 use crate::sim::call::{Bad, Call, Chain, Done, Page, entries, error_in, error_of, offset_of};
@@ -208,10 +209,10 @@ fn lsp_says(stage: &mut Stage, call: &Call, whole: &Value, given: &[String]) {
     let is_nothing = given.is_empty() && metadata["total"].as_u64().unwrap_or_default() == 0;
     let fits = match is_nothing {
         true => text.starts_with("No results found for "),
-        // Sentences stand below the JSON, which has no empty line, and in the hint.
+        // Sentences stand above and below the JSON, and in the hint.
         false => {
-            let (list, below) = text.split_once("\n\n").unwrap_or((text, ""));
-            let is_hint = below == metadata["hint"].as_str().unwrap_or_default();
+            let (list, sentences) = page_text(text, metadata["nextCursor"].is_string());
+            let is_hint = sentences == metadata["hint"].as_str().unwrap_or_default();
             is_hint && serde_json::from_str::<Value>(list).is_ok_and(|said| said == metadata["result"])
         }
     };

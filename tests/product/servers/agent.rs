@@ -1,5 +1,6 @@
 //! The tool `lsp` over MCP: one query, its errors, and all pages of an answer. Checks the invariants of every reply.
 
+use codeyard_test_support::page_text::page_text;
 use serde_json::{Value, json};
 
 use crate::mcp::{Mcp, pause};
@@ -143,15 +144,18 @@ fn check(answer: &Answer, arguments: &Value) {
         let said = answer.output.lines().next();
         assert_eq!(said, Some(format!("No results found for {operation}").as_str()), "{answer:?}");
     } else if let Some(lines) = result.as_str() {
-        let hint = answer.metadata["hint"].as_str().map(|hint| format!("\n\n{hint}")).unwrap_or_default();
-        assert_eq!(answer.output, format!("{lines}{hint}"));
+        assert!(answer.output.contains(lines), "{answer:?}");
+        let hint = answer.metadata["hint"].as_str().unwrap_or_default();
+        if answer.metadata["nextCursor"].is_null() {
+            let hint = if hint.is_empty() { String::new() } else { format!("\n\n{hint}") };
+            assert_eq!(answer.output, format!("{lines}{hint}"));
+        }
     } else {
-        // Sentences about a partial view stand below the JSON, which has no empty line.
-        let (list, below) = answer.output.split_once("\n\n").unwrap_or((&answer.output, ""));
-        assert_eq!(answer.metadata["hint"].as_str().unwrap_or_default(), below, "{answer:?}");
+        let (list, sentences) = page_text(&answer.output, answer.metadata["nextCursor"].is_string());
+        assert_eq!(answer.metadata["hint"].as_str().unwrap_or_default(), sentences, "{answer:?}");
         let passed_over: Value = serde_json::from_str(list).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
         assert_eq!(passed_over, *result, "`output` and `metadata.result` are the same JSON");
-        let second = answer.output.lines().nth(1).unwrap_or_default();
+        let second = list.lines().nth(1).unwrap_or_default();
         assert!(second.starts_with("  ") && !second.starts_with("   "), "indented by 2: {second:?}");
     }
 }
