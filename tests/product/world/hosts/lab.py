@@ -36,7 +36,7 @@ from scenarios import Player, Script, Shop
 from wire import Proxy, Record, messages
 
 HERE = Path(__file__).parent
-EXAMPLES = HERE.parents[2] / "examples" / "clients"
+EXAMPLES = HERE.parents[3] / "examples" / "clients"
 sys.path.append(str(EXAMPLES))
 from ask import Client  # noqa: E402
 
@@ -148,7 +148,7 @@ class Codeyard:
 
 
 def configuration_text(root: Path) -> str:
-    tiny = HERE.parents[1] / "support" / "tiny_lsp.py"
+    tiny = HERE.parents[1] / "tiny_lsp.py"
     command = [sys.executable, str(HERE / "slow_start.py"), str(COLD_START_S), sys.executable, str(tiny)]
     return f"""default_workspace = "shop"
 [[workspace]]
