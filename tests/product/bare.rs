@@ -38,6 +38,8 @@ pub(crate) struct Bare {
     pub encoding: String,
     pulls: bool,
     capabilities: Value,
+    /// Its workspace symbols begin where the declaration does.
+    symbols_at_declaration: bool,
     next_id: u64,
     open: BTreeMap<PathBuf, i64>,
     pushed: BTreeMap<PathBuf, Value>,
@@ -96,6 +98,7 @@ impl Bare {
             encoding: "utf-16".into(),
             pulls: false,
             capabilities: Value::Null,
+            symbols_at_declaration: server.quirks.symbols_at_declaration,
             next_id: 0,
             open: BTreeMap::new(),
             pushed: BTreeMap::new(),
@@ -293,10 +296,7 @@ impl Bare {
         let mut found = Vec::new();
         for entry in list(raw) {
             let Some(path) = self.inside(entry["location"]["uri"].as_str().expect("a URI")) else { continue };
-            let range = match entry["location"].get("range") {
-                Some(range) => key(&self.range(&path, range)),
-                None => [0; 4],
-            };
+            let range = self.symbol_range(&path, &entry).map_or([0; 4], |range| key(&range));
             let name = entry["name"].as_str().expect("a name").to_owned();
             let container = text(&entry["containerName"]);
             let kind = entry["kind"].as_u64().expect("a kind");
@@ -315,6 +315,33 @@ impl Bare {
             symbol
         });
         rows.collect()
+    }
+
+    /// The range of a workspace symbol: that of its name, if the server gives more.
+    pub(crate) fn symbol_range(&self, path: &Path, entry: &Value) -> Option<Value> {
+        let range = self.range(path, entry["location"].get("range")?);
+        if !self.symbols_at_declaration {
+            return Some(range);
+        }
+        let name = entry["name"].as_str().expect("a name");
+        let number = |place: &Value| usize::try_from(place.as_u64().expect("a number")).expect("small");
+        let from = [number(&range["start"]["line"]), number(&range["start"]["character"])];
+        let text = fs::read_to_string(path).expect("UTF-8");
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let found = text.lines().enumerate().skip(from[0]).take(from[0] + 32).find_map(|(line, text)| {
+            let skipped = if line == from[0] { text.encode_utf16().take(from[1]).count() } else { 0 };
+            let is_decorator = text.trim_start().starts_with('@');
+            let mut places = text.match_indices(name).filter(|(at, _)| {
+                !is_decorator
+                    && !text[..*at].ends_with(is_part)
+                    && !text[at + name.len()..].starts_with(is_part)
+                    && text[..*at].encode_utf16().count() >= skipped
+            });
+            places.next().map(|(at, _)| (line, text[..at].encode_utf16().count()))
+        });
+        let Some((line, character)) = found else { return Some(range) };
+        let end = character + name.encode_utf16().count();
+        Some(json!({"start": {"line": line, "character": character}, "end": {"line": line, "character": end}}))
     }
 
     /// Real path of a URI if it is a file inside the root.

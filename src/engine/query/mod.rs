@@ -37,4 +37,5 @@ pub(crate) mod provider_call;
 pub(crate) mod query_operation;
 pub(crate) mod refused_methods;
 mod row_order;
+mod symbol_names;
 mod unanswered;

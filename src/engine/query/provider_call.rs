@@ -26,7 +26,7 @@ use codeyard_files::gate::Gate;
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::convert::DecodedReply;
 use codeyard_lsp::methods;
-use codeyard_lsp::text::encoding::PositionEncoding;
+use codeyard_lsp::text::encoding::PositionRules;
 use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::uri::UriAdmission;
@@ -47,9 +47,9 @@ const NO_INCARNATION: u64 = 0;
 /// The result of one attempt.
 pub(crate) enum Attempt {
     /// The reply, the encoding of its positions, and the incarnation that gave it.
-    Reply(Box<RawValue>, PositionEncoding, u64),
+    Reply(Box<RawValue>, PositionRules, u64),
     /// Pushed diagnostics and the encoding of their positions.
-    Pushed(RawFileDiagnostics, PositionEncoding),
+    Pushed(RawFileDiagnostics, PositionRules),
     /// The diagnostics that the server has reported for its project.
     Report(ProjectReport),
     /// The server called its content outdated, or was not ready when it replied.
@@ -291,7 +291,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         }
     }
 
-    async fn decode(&self, reply: Box<RawValue>, encoding: PositionEncoding) -> Result<R::Reply, ProviderFailure> {
+    async fn decode(&self, reply: Box<RawValue>, encoding: PositionRules) -> Result<R::Reply, ProviderFailure> {
         let decoded = if reply.get().len() > limits::INLINE_DECODE_BYTES {
             let request = self.request.clone();
             blocking::spawn(move || request.decode(&reply)).await.map_err(|_| internal())?
@@ -309,7 +309,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
     pub(crate) async fn to_utf16<A: DecodedReply>(
         &self,
         answer: A,
-        encoding: PositionEncoding,
+        encoding: PositionRules,
     ) -> Result<A, ProviderFailure> {
         Ok(position_encoding::to_utf16(answer, encoding, self.gate, self.request.document()).await?)
     }

@@ -14,7 +14,7 @@ use codeyard_base::clock::Deadline;
 use codeyard_files::watch::Changes;
 use codeyard_lsp::client::lifecycle::StopPace;
 use codeyard_lsp::client::pending_requests::PendingReply;
-use codeyard_lsp::text::encoding::PositionEncoding;
+use codeyard_lsp::text::encoding::PositionRules;
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::uri::CanonicalUri;
 
@@ -57,7 +57,7 @@ pub struct PendingAnswer {
     /// Resolves to the undecoded result.
     pub reply: PendingReply,
     /// The encoding of its positions.
-    pub encoding: PositionEncoding,
+    pub encoding: PositionRules,
     /// The incarnation of the server that it was sent to.
     pub incarnation: u64,
     /// Counts the request as expired when the deadline of a call passes.
@@ -70,7 +70,7 @@ pub struct PendingPush {
     /// the server goes away.
     pub pushed: tokio::sync::oneshot::Receiver<Option<Result<Arc<Vec<RawDiagnostic>>, DropReason>>>,
     /// The encoding of their positions.
-    pub encoding: PositionEncoding,
+    pub encoding: PositionRules,
     /// Counts the wait as expired when the deadline of a call passes.
     pub expiry: ExpiryGuard,
 }
@@ -88,7 +88,7 @@ pub struct ProjectReport {
     /// `workspace/diagnostic`, where supported.
     pub workspace: Option<PendingAnswer>,
     /// The encoding of `files`.
-    pub encoding: PositionEncoding,
+    pub encoding: PositionRules,
 }
 
 /// Files changed on disk. Sent before any later request, so that the server processes the changes first.

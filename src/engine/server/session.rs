@@ -35,7 +35,7 @@ use codeyard_lsp::documents::{DocumentNotification, OpenDocuments};
 use codeyard_lsp::readiness::{ReadinessState, ReadinessTracker};
 use codeyard_lsp::registry::MultiRoot;
 use codeyard_lsp::text::Document;
-use codeyard_lsp::text::encoding::PositionEncoding;
+use codeyard_lsp::text::encoding::{PositionEncoding, PositionRules};
 use codeyard_lsp::{methods, readiness};
 use codeyard_model::uri::CanonicalUri;
 
@@ -49,7 +49,7 @@ pub(super) struct LiveServer {
     pub(super) client: LspClient,
     pub(super) child: KillOnDrop,
     pub(super) capabilities: Capabilities,
-    pub(super) encoding: PositionEncoding,
+    pub(super) encoding: PositionRules,
     pub(super) readiness: ReadinessTracker,
     pub(super) documents: OpenDocuments,
     pub(super) diagnostics: Diagnostics,
@@ -102,7 +102,13 @@ impl LiveServer {
         incarnation: u64,
     ) -> Self {
         let now = Instant::now();
-        let encoding = PositionEncoding::from_name(&initialized.encoding).unwrap_or(PositionEncoding::Utf16);
+        let quirks = &context.server.quirks;
+        let encoding = PositionRules {
+            encoding: PositionEncoding::from_name(&initialized.encoding).unwrap_or(PositionEncoding::Utf16),
+            lines_asked: quirks.lines_asked,
+            lines_answered: quirks.lines_answered,
+            counts_mark: !quirks.strips_byte_order_mark,
+        };
         let mut readiness = ReadinessTracker::new(&context.server.readiness, now);
         readiness.on_initialized(now);
         if context.multi_root == MultiRoot::WorkspaceFolders {
@@ -351,8 +357,9 @@ impl LiveServer {
     }
 }
 
-fn sync_options(capabilities: &Capabilities, encoding: PositionEncoding) -> SyncOptions {
+fn sync_options(capabilities: &Capabilities, rules: PositionRules) -> SyncOptions {
     let capability = capabilities.static_capabilities().get("textDocumentSync").cloned();
     let raw = capability.and_then(|value| serde_json::value::to_raw_value(&value).ok());
-    SyncOptions::from_capability(raw.as_deref(), encoding)
+    let strips_mark = !rules.counts_mark;
+    SyncOptions { strips_mark, ..SyncOptions::from_capability(raw.as_deref(), rules.encoding) }
 }

@@ -224,6 +224,15 @@ impl Gate {
         Err(ToolError::new(ErrorCode::NotFound, "the document is being written right now; try again"))
     }
 
+    /// Whether the file begins with these bytes. `false` if it can't be read.
+    pub fn starts_with(&self, uri: &CanonicalUri, bytes: &[u8]) -> bool {
+        let Ok((mut file, _)) = self.retry_strict(&uri.to_path(), |root, rest| self.method.read(root, rest)) else {
+            return false;
+        };
+        let mut start = vec![0; bytes.len()];
+        file.read_exact(&mut start).is_ok() && start == bytes
+    }
+
     fn admit_parsed(&self, parsed: &ParsedPath) -> Result<(CanonicalUri, Option<FileStamp>), Denial> {
         let (real, stamp) = self.resolve(&parsed.path)?;
         if parsed.is_directory {

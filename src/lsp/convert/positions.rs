@@ -1,20 +1,24 @@
-//! Converts the positions of a whole answer from the server's encoding to UTF-16. UTF-16 answers stay unchanged.
+//! Converts the positions of a whole answer from the server's rules to those of clients: UTF-16, the lines of LSP, and no byte order mark.
+//! Where only the mark can differ, no text is needed.
 
 use std::sync::Arc;
 
 use codeyard_model::diagnostic::RawFileDiagnostics;
-use codeyard_model::position::Range;
+use codeyard_model::position::{Position, Range};
 use codeyard_model::symbol::RawDocumentSymbol;
 
 use super::calls::RawCallItem;
 use super::reply::DecodedReply;
 use crate::text::Document;
-use crate::text::encoding::{PositionEncoding, from_server};
+use crate::text::encoding::{PositionEncoding, PositionRules, from_server};
 
 /// The texts that a server has.
 pub trait DocumentTexts {
     /// The text of a document by the server's URI; `None` if it isn't available.
     fn document(&mut self, uri: &str) -> Option<Arc<Document>>;
+
+    /// Whether a document begins with a byte order mark.
+    fn has_mark(&mut self, uri: &str) -> bool;
 
     /// Whether entries in this document keep their positions without conversion, because a later step counts and
     /// drops them (a file outside the roots).
@@ -28,19 +32,20 @@ pub trait DocumentTexts {
 /// it. Without it a hover loses its range, and document symbols are dropped.
 pub fn answer_to_utf16<R: DecodedReply>(
     answer: &mut R,
-    encoding: PositionEncoding,
+    rules: impl Into<PositionRules>,
     request_document: Option<&Document>,
     texts: &mut dyn DocumentTexts,
 ) -> usize {
-    if encoding == PositionEncoding::Utf16 {
+    let rules = rules.into();
+    if !rules.need_texts() && !rules.counts_mark {
         return 0;
     }
-    answer.convert_positions(&mut AnswerDocuments { encoding, texts, last: None }, request_document)
+    answer.convert_positions(&mut AnswerDocuments { rules, texts, last: None }, request_document)
 }
 
 /// The documents of one answer. Neighbouring entries mostly lie in one file, so the last one is cached.
 pub struct AnswerDocuments<'t> {
-    encoding: PositionEncoding,
+    rules: PositionRules,
     texts: &'t mut dyn DocumentTexts,
     last: Option<(Arc<str>, TextLookup)>,
 }
@@ -53,9 +58,9 @@ enum TextLookup {
 }
 
 impl AnswerDocuments<'_> {
-    /// The encoding that positions are converted from.
-    pub(super) fn encoding(&self) -> PositionEncoding {
-        self.encoding
+    /// The rules that positions are converted from.
+    pub(super) fn rules(&self) -> PositionRules {
+        self.rules
     }
 
     fn text(&mut self, uri: &Arc<str>) -> TextLookup {
@@ -73,35 +78,31 @@ impl AnswerDocuments<'_> {
         text
     }
 
-    pub(super) fn convert(&mut self, uri: &Arc<str>, ranges: &mut [Range]) -> bool {
+    /// Converts ranges in a document. `false`: its text is needed and isn't available.
+    pub(super) fn convert<'r>(&mut self, uri: &Arc<str>, ranges: impl IntoIterator<Item = &'r mut Range>) -> bool {
+        if !self.rules.need_texts() {
+            let mut first_line = ranges.into_iter().filter(|range| range.start.line == 0).peekable();
+            if first_line.peek().is_some() && self.texts.has_mark(uri) {
+                first_line.for_each(|range| *range = without_mark(*range));
+            }
+            return true;
+        }
         match self.text(uri) {
             TextLookup::Outside => true,
-            TextLookup::Missing => false,
+            TextLookup::Missing => self.rules.encoding == PositionEncoding::Utf16,
             TextLookup::Available(document) => {
-                ranges.iter_mut().for_each(|range| *range = range_from(&document, *range, self.encoding));
+                ranges.into_iter().for_each(|range| *range = range_from(&document, *range, self.rules));
                 true
             }
         }
     }
 
     pub(super) fn convert_item(&mut self, item: &mut RawCallItem) -> bool {
-        let mut ranges = [item.range, item.selection_range];
-        let kept = self.convert(&item.uri, &mut ranges);
-        [item.range, item.selection_range] = ranges;
-        kept
+        self.convert(&item.uri, [&mut item.range, &mut item.selection_range])
     }
 
     pub(super) fn convert_diagnostics(&mut self, file: &mut RawFileDiagnostics) -> bool {
-        match self.text(&file.uri) {
-            TextLookup::Outside => true,
-            TextLookup::Missing => false,
-            TextLookup::Available(document) => {
-                for diagnostic in &mut file.diagnostics {
-                    diagnostic.range = range_from(&document, diagnostic.range, self.encoding);
-                }
-                true
-            }
-        }
+        self.convert(&file.uri, file.diagnostics.iter_mut().map(|diagnostic| &mut diagnostic.range))
     }
 }
 
@@ -112,14 +113,23 @@ pub(super) fn retain<T>(list: &mut Vec<T>, keep: impl FnMut(&mut T) -> bool) -> 
 }
 
 /// The recursion is as deep as the decoded tree, whose depth is bounded.
-pub(super) fn convert_symbol(document: &Document, symbol: &mut RawDocumentSymbol, encoding: PositionEncoding) {
-    symbol.range = range_from(document, symbol.range, encoding);
-    symbol.selection_range = range_from(document, symbol.selection_range, encoding);
-    symbol.children.iter_mut().for_each(|child| convert_symbol(document, child, encoding));
+pub(super) fn convert_symbol(document: &Document, symbol: &mut RawDocumentSymbol, rules: PositionRules) {
+    symbol.range = range_from(document, symbol.range, rules);
+    symbol.selection_range = range_from(document, symbol.selection_range, rules);
+    symbol.children.iter_mut().for_each(|child| convert_symbol(document, child, rules));
 }
 
-pub(super) fn range_from(document: &Document, range: Range, encoding: PositionEncoding) -> Range {
-    Range { start: from_server(document, range.start, encoding), end: from_server(document, range.end, encoding) }
+pub(super) fn range_from(document: &Document, range: Range, rules: PositionRules) -> Range {
+    Range { start: from_server(document, range.start, rules), end: from_server(document, range.end, rules) }
+}
+
+/// A range in UTF-16 that begins in the first line, without the column of the byte order mark.
+fn without_mark(range: Range) -> Range {
+    let without = |position: Position| {
+        let width = u32::from(position.line == 0);
+        Position { character: position.character.saturating_sub(width), ..position }
+    };
+    Range { start: without(range.start), end: without(range.end) }
 }
 
 #[cfg(test)]
@@ -144,6 +154,10 @@ mod tests {
             self.documents.get(uri).cloned()
         }
 
+        fn has_mark(&mut self, uri: &str) -> bool {
+            uri == "file:///marked"
+        }
+
         fn outside(&mut self, uri: &str) -> bool {
             uri.starts_with("file:///outside/")
         }
@@ -164,6 +178,20 @@ mod tests {
         let before = answer.clone();
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf16, None, &mut texts), 0);
         assert_eq!(answer, before);
+        assert!(texts.requested.is_empty());
+    }
+
+    #[test]
+    fn a_byte_order_mark_moves_the_columns_of_the_first_line_without_a_text() {
+        let mut texts = texts();
+        let location = |uri: &str, range| RawLocation { uri: uri.into(), range };
+        let first = Range::new(0, 2, 1, 6);
+        let later = Range::new(1, 2, 1, 6);
+        let mut answer =
+            vec![location("file:///marked", first), location("file:///marked", later), location("file:///a", first)];
+        let rules = PositionRules { counts_mark: true, ..PositionRules::default() };
+        assert_eq!(answer_to_utf16(&mut answer, rules, None, &mut texts), 0);
+        assert_eq!(answer.iter().map(|at| at.range).collect::<Vec<_>>(), [Range::new(0, 1, 1, 6), later, first]);
         assert!(texts.requested.is_empty());
     }
 

@@ -2,7 +2,7 @@
 
 use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::hover::Hover;
-use codeyard_model::position::RawLocation;
+use codeyard_model::position::{Range, RawLocation};
 use codeyard_model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
 
 use super::calls::{RawCall, RawCallItem};
@@ -26,10 +26,20 @@ pub enum ConversionCost {
     Unbounded,
 }
 
+/// Whether a range begins in the first line of its document, where a byte order mark counts.
+fn is_first(range: &Range) -> bool {
+    range.start.line == 0
+}
+
 /// A decoded reply whose positions can be converted.
 pub trait DecodedReply: ReplyEntries + Send + Sized + 'static {
     /// What the conversion reads.
     fn conversion_cost(&self) -> ConversionCost;
+
+    /// Whether a range begins in the first line of a document other than that of the request.
+    fn has_first_line(&self) -> bool {
+        false
+    }
 
     /// Converts all positions to UTF-16 and drops entries in documents whose text isn't available. Returns how many were dropped.
     /// `request_document` is the document of the request: hovers and document symbols lie in it.
@@ -75,8 +85,12 @@ impl DecodedReply for Vec<RawLocation> {
         ConversionCost::Documents(self.len())
     }
 
+    fn has_first_line(&self) -> bool {
+        self.iter().any(|at| is_first(&at.range))
+    }
+
     fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, _: Option<&Document>) -> usize {
-        retain(self, |at| documents.convert(&at.uri, std::slice::from_mut(&mut at.range)))
+        retain(self, |at| documents.convert(&at.uri, [&mut at.range]))
     }
 }
 
@@ -89,7 +103,7 @@ impl DecodedReply for Option<Hover> {
     fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, request_document: Option<&Document>) -> usize {
         if let Some(hover) = self {
             let range = hover.range.zip(request_document);
-            hover.range = range.map(|(range, document)| range_from(document, range, documents.encoding()));
+            hover.range = range.map(|(range, document)| range_from(document, range, documents.rules()));
         }
         0
     }
@@ -103,7 +117,7 @@ impl DecodedReply for Vec<RawDocumentSymbol> {
     /// Without the document of the request all symbols are dropped.
     fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, request_document: Option<&Document>) -> usize {
         let Some(document) = request_document else { return std::mem::take(self).len() };
-        self.iter_mut().for_each(|symbol| convert_symbol(document, symbol, documents.encoding()));
+        self.iter_mut().for_each(|symbol| convert_symbol(document, symbol, documents.rules()));
         0
     }
 }
@@ -113,14 +127,22 @@ impl DecodedReply for Vec<RawWorkspaceSymbol> {
         ConversionCost::Unbounded
     }
 
+    fn has_first_line(&self) -> bool {
+        self.iter().any(|symbol| is_first(&symbol.range))
+    }
+
     fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, _: Option<&Document>) -> usize {
-        retain(self, |symbol| documents.convert(&symbol.uri, std::slice::from_mut(&mut symbol.range)))
+        retain(self, |symbol| documents.convert(&symbol.uri, [&mut symbol.range]))
     }
 }
 
 impl DecodedReply for Vec<RawCallItem> {
     fn conversion_cost(&self) -> ConversionCost {
         ConversionCost::Documents(self.len())
+    }
+
+    fn has_first_line(&self) -> bool {
+        self.iter().any(|item| is_first(&item.range))
     }
 
     fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, _: Option<&Document>) -> usize {
@@ -133,6 +155,10 @@ impl DecodedReply for Vec<RawCall> {
         ConversionCost::Documents(self.len())
     }
 
+    fn has_first_line(&self) -> bool {
+        self.iter().any(|call| is_first(&call.item.range) || call.from_ranges.iter().any(is_first))
+    }
+
     fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, _: Option<&Document>) -> usize {
         retain(self, |call| {
             documents.convert_item(&mut call.item) && documents.convert(&call.calls_in, &mut call.from_ranges)
@@ -143,6 +169,10 @@ impl DecodedReply for Vec<RawCall> {
 impl DecodedReply for Vec<RawFileDiagnostics> {
     fn conversion_cost(&self) -> ConversionCost {
         ConversionCost::Unbounded
+    }
+
+    fn has_first_line(&self) -> bool {
+        self.iter().flat_map(|file| &file.diagnostics).any(|diagnostic| is_first(&diagnostic.range))
     }
 
     fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, _: Option<&Document>) -> usize {

@@ -102,7 +102,7 @@ impl OpenDocuments {
     pub fn save(&self, uri: &str) -> Option<DocumentNotification> {
         let state = self.documents.get(uri).filter(|_| self.options.open_close)?;
         let include_text = self.options.save?.include_text;
-        let text = include_text.then(|| state.document.shared_text());
+        let text = include_text.then(|| self.options.text_of(&state.document));
         Some(DocumentNotification::DidSave(DidSave {
             text_document: DocumentIdentifier { uri: state.uri.clone() },
             text,
@@ -172,7 +172,7 @@ impl OpenDocuments {
             pinned,
             last_use: self.uses,
         };
-        notifications.extend(self.options.open_close.then(|| did_open(&state)));
+        notifications.extend(self.options.open_close.then(|| did_open(&state, self.options.text_of(document))));
         self.documents.insert(uri, state);
         notifications
     }
@@ -184,7 +184,7 @@ impl OpenDocuments {
         let old = std::mem::replace(&mut state.document, document.clone());
         (state.hash, state.version) = (hash, version);
         let change = if incremental { range_change(&old, document, self.options.encoding) } else { None };
-        let change = change.unwrap_or_else(|| ContentChange { range: None, text: document.shared_text() });
+        let change = change.unwrap_or_else(|| ContentChange { range: None, text: self.options.text_of(document) });
         let text_document = VersionedDocumentIdentifier { uri: state.uri.clone(), version };
         self.bytes = self.bytes - old.text().len() + document.text().len();
         let mut notifications = self.make_room(uri, 0, 0);
@@ -214,13 +214,13 @@ impl OpenDocuments {
     }
 }
 
-fn did_open(state: &DocumentState) -> DocumentNotification {
+fn did_open(state: &DocumentState, text: Arc<str>) -> DocumentNotification {
     DocumentNotification::DidOpen(DidOpen {
         text_document: TextDocumentItem {
             uri: state.uri.clone(),
             language_id: state.language.clone(),
             version: state.version,
-            text: state.document.shared_text(),
+            text,
         },
     })
 }
@@ -232,8 +232,13 @@ mod tests {
     use crate::text::encoding::PositionEncoding;
     use codeyard_base::digest::sha256;
 
-    const FULL: SyncOptions =
-        SyncOptions { open_close: true, change: ChangeForm::Full, save: None, encoding: PositionEncoding::Utf16 };
+    const FULL: SyncOptions = SyncOptions {
+        open_close: true,
+        change: ChangeForm::Full,
+        save: None,
+        encoding: PositionEncoding::Utf16,
+        strips_mark: false,
+    };
 
     fn table(limit: usize, options: SyncOptions) -> OpenDocuments {
         let mut table = OpenDocuments::new(limit);
@@ -265,6 +270,17 @@ mod tests {
 
     fn json(notifications: &DocumentNotification) -> (&'static str, String) {
         (notifications.method(), serde_json::to_string(notifications).unwrap())
+    }
+
+    #[test]
+    fn a_server_that_strips_byte_order_marks_gets_no_mark() {
+        let marked = Arc::new(Document::new("\u{feff}x"));
+        for (strips_mark, sent) in [(true, "x"), (false, "\u{feff}x")] {
+            let mut table = table(9, SyncOptions { strips_mark, ..FULL });
+            let notifications = table.sync("a", "l", &marked, sha256(b"x"));
+            let DocumentNotification::DidOpen(open) = &notifications[0] else { panic!("{notifications:?}") };
+            assert_eq!(&*open.text_document.text, sent);
+        }
     }
 
     #[test]

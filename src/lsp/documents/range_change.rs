@@ -39,6 +39,10 @@ fn smallest_change(old: &Document, new: &Document, encoding: PositionEncoding) -
 /// A lone `\r` and the separators of Unicode end a line for some servers, but not for others.
 fn has_disputed_line_ends(text: &str) -> bool {
     let bytes = text.as_bytes();
+    // Servers count a mark as a column, or don't get it.
+    if text.starts_with('\u{feff}') {
+        return true;
+    }
     let lone_cr = bytes.iter().enumerate().any(|(at, &byte)| byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
     lone_cr || text.contains(['\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'])
 }

@@ -2,9 +2,12 @@
 //!
 //! Invariant: whatever a server sends, the options are usable; an unreadable capability counts as a missing one.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::text::Document;
 use crate::text::encoding::PositionEncoding;
 
 /// The notifications that a server wants.
@@ -17,6 +20,8 @@ pub struct SyncOptions {
     pub save: Option<SaveOptions>,
     /// The encoding of the ranges in changes.
     pub encoding: PositionEncoding,
+    /// Texts are sent without a byte order mark.
+    pub strips_mark: bool,
 }
 
 /// The form of changes.
@@ -39,11 +44,17 @@ impl Default for SyncOptions {
     /// The options of a server without the capability: documents are opened, and changed as whole texts. A server
     /// that doesn't want them ignores the notifications.
     fn default() -> Self {
-        Self { open_close: true, change: ChangeForm::Full, save: None, encoding: PositionEncoding::Utf16 }
+        let encoding = PositionEncoding::Utf16;
+        Self { open_close: true, change: ChangeForm::Full, save: None, encoding, strips_mark: false }
     }
 }
 
 impl SyncOptions {
+    /// The text of a document as it is sent.
+    pub(super) fn text_of(&self, document: &Document) -> Arc<str> {
+        if self.strips_mark { document.unmarked_text() } else { document.shared_text() }
+    }
+
     /// Reads `capabilities.textDocumentSync`, which is a number or an object.
     pub fn from_capability(capability: Option<&RawValue>, encoding: PositionEncoding) -> Self {
         let read = capability.and_then(|raw| serde_json::from_str::<Capability>(raw.get()).ok());
@@ -54,6 +65,7 @@ impl SyncOptions {
                 change: change_kind(options.change),
                 save: options.save.and_then(Save::options),
                 encoding,
+                strips_mark: false,
             },
             None => Self { encoding, ..Self::default() },
         }

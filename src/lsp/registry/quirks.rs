@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::LineEnds;
+
 /// Callers that a server leaves out of `callHierarchy/incomingCalls`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -26,6 +28,8 @@ pub struct Quirks {
     pub caches_symbols: bool,
     /// Languages that it isn't asked about in workspace symbol requests.
     pub no_symbols_of: Vec<String>,
+    /// Its workspace symbols begin where the declaration does, not at the name: they are moved to the name.
+    pub symbols_at_declaration: bool,
     /// The most symbols that it returns for `workspace/symbol`. 0: unlimited.
     pub symbols_max: usize,
     /// Its references don't follow names through CommonJS (`exports`, `require`), although it knows their definitions: they are added.
@@ -40,6 +44,12 @@ pub struct Quirks {
     pub anchor: bool,
     /// Keep one anchor per folder that holds one of these markers (tsconfig.json).
     pub anchor_markers: Vec<String>,
+    /// What ends a line in the positions that it is sent, where the protocol says otherwise.
+    pub lines_asked: LineEnds,
+    /// The same in the positions of its answers.
+    pub lines_answered: LineEnds,
+    /// It reads files without a byte order mark, which others count as a column of the first line.
+    pub strips_byte_order_mark: bool,
     /// Position encodings to offer. Empty: only utf-16.
     pub encodings: Vec<String>,
     /// Folders below `{cache}` that the server may write to. They are created before it starts.

@@ -1,10 +1,11 @@
-//! Position encodings. Clients always use UTF-16; a server may have negotiated another encoding.
+//! How servers count positions. Clients always use UTF-16 and the lines of LSP, without a byte order mark; a server may have negotiated
+//! another encoding, count other lines, or count the mark as a column.
 //!
 //! Conversion uses the given text, which must be the one that the server has. Nothing is read here. Invariants: with
 //! UTF-16 positions stay unchanged; a position converted for a server and back is the same; a converted position of a
 //! server lies inside its document. See `docs/internals/decisions/positions.md`.
 
-use super::{ColumnUnit, Document};
+use super::{ColumnUnit, Document, LineEnds};
 use codeyard_base::seeded_faults;
 use codeyard_model::position::Position;
 
@@ -40,22 +41,64 @@ impl PositionEncoding {
     }
 }
 
-/// A client's position in the server's encoding; `None` if it isn't inside the document (see [`Document::check`]).
-pub fn to_server(document: &Document, position: Position, encoding: PositionEncoding) -> Option<Position> {
-    let found = document.find(position, ColumnUnit::Utf16).filter(|found| found.exact)?;
-    if encoding == PositionEncoding::Utf16 {
-        return Some(position);
+/// How a server counts lines and columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PositionRules {
+    /// The unit of columns.
+    pub encoding: PositionEncoding,
+    /// What ends a line in the positions that it is sent.
+    pub lines_asked: LineEnds,
+    /// What ends a line in the positions of its answers.
+    pub lines_answered: LineEnds,
+    /// A byte order mark is a column of the first line.
+    pub counts_mark: bool,
+}
+
+impl From<PositionEncoding> for PositionRules {
+    /// The rules of the protocol in this encoding.
+    fn from(encoding: PositionEncoding) -> Self {
+        Self { encoding, ..Self::default() }
     }
-    Some(document.position_of(found.offset, encoding.unit()))
+}
+
+impl PositionRules {
+    /// Whether positions in a file can be converted only with its text. Otherwise only a byte order mark changes them.
+    pub fn need_texts(self) -> bool {
+        self.encoding != PositionEncoding::Utf16 || self.lines_answered != LineEnds::Protocol
+    }
+
+    /// Columns that the byte order mark of a document takes in this position.
+    fn mark_width(self, document: &Document, position: Position) -> u32 {
+        match position.line == 0 && self.counts_mark && document.has_mark() {
+            true if self.encoding == PositionEncoding::Utf8 => 3,
+            true => 1,
+            false => 0,
+        }
+    }
+}
+
+/// A client's position as the server counts; `None` if it isn't inside the document (see [`Document::check`]).
+pub fn to_server(document: &Document, position: Position, rules: impl Into<PositionRules>) -> Option<Position> {
+    let rules = rules.into();
+    let found = document.find(position, ColumnUnit::Utf16).filter(|found| found.exact)?;
+    let mut there = match rules.encoding == PositionEncoding::Utf16 && !document.differs_by(rules.lines_asked) {
+        true => position,
+        false => document.position_by(found.offset, rules.encoding.unit(), rules.lines_asked),
+    };
+    there.character += rules.mark_width(document, there);
+    Some(there)
 }
 
 /// A server's position in UTF-16. A column after the end of a line becomes that end, a line after the last one the
 /// end of the document, a column inside a character the start of that character.
-pub fn from_server(document: &Document, position: Position, encoding: PositionEncoding) -> Position {
+pub fn from_server(document: &Document, position: Position, rules: impl Into<PositionRules>) -> Position {
+    let rules = rules.into();
     if seeded_faults::is_on("positions_unconverted") {
         return position;
     }
-    match document.find(position, encoding.unit()) {
+    let character = position.character.saturating_sub(rules.mark_width(document, position));
+    let there = Position { character, ..position };
+    match document.find_by(there, rules.encoding.unit(), rules.lines_answered) {
         Some(found) => document.position_of(found.offset, ColumnUnit::Utf16),
         None => document.position_of(document.text().len(), ColumnUnit::Utf16),
     }
@@ -106,6 +149,40 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_is_a_column_for_servers_that_count_it() {
+        let document = Document::new("\u{feff}é😀\nx");
+        for (encoding, first, second) in [
+            (PositionEncoding::Utf8, at(0, 5), at(0, 9)),
+            (PositionEncoding::Utf16, at(0, 2), at(0, 4)),
+            (PositionEncoding::Utf32, at(0, 2), at(0, 3)),
+        ] {
+            let counting = PositionRules { counts_mark: true, ..encoding.into() };
+            for (here, there) in [(at(0, 1), first), (at(0, 3), second), (at(1, 1), at(1, 1))] {
+                assert_eq!(to_server(&document, here, counting), Some(there), "{encoding:?}");
+                assert_eq!(from_server(&document, there, counting), here, "{encoding:?}");
+            }
+            assert_eq!(from_server(&document, at(0, 0), counting), at(0, 0), "it may answer before the mark");
+            assert_eq!(to_server(&document, at(0, 0), encoding), Some(at(0, 0)));
+        }
+    }
+
+    #[test]
+    fn lines_that_others_count_are_converted() {
+        let document = Document::new("a\rb\u{2028}c\nd");
+        let rules = |lines| PositionRules { lines_asked: lines, lines_answered: lines, ..PositionRules::default() };
+        for (lines, there) in [
+            (LineEnds::Protocol, [at(1, 0), at(1, 2), at(2, 1)]),
+            (LineEnds::LineFeed, [at(0, 2), at(0, 4), at(1, 1)]),
+            (LineEnds::Javascript, [at(1, 0), at(2, 0), at(3, 1)]),
+        ] {
+            for (here, there) in [at(1, 0), at(1, 2), at(2, 1)].into_iter().zip(there) {
+                assert_eq!(to_server(&document, here, rules(lines)), Some(there), "{lines:?}");
+                assert_eq!(from_server(&document, there, rules(lines)), here, "{lines:?}");
+            }
+        }
+    }
+
+    #[test]
     fn client_positions_outside_are_refused_and_server_positions_are_clamped() {
         let document = Document::new("é😀\r\nab\n");
         for encoding in ENCODINGS {
@@ -140,6 +217,24 @@ mod tests {
                 prop_assert_eq!(there.is_some(), document.check(position).is_some());
                 if let Some(there) = there {
                     prop_assert_eq!(from_server(&document, there, encoding), position);
+                }
+            }
+        }
+
+        #[test]
+        fn every_position_round_trips_by_all_rules(text in text(), has_mark in any::<bool>(), line in 0u32..8, character in 0u32..40) {
+            let document = Document::new(format!("{}{text}", if has_mark { "\u{feff}" } else { "" }));
+            let position = at(line, character);
+            for encoding in ENCODINGS {
+                for lines in [LineEnds::Protocol, LineEnds::LineFeed, LineEnds::Javascript] {
+                    for counts_mark in [false, true] {
+                        let rules = PositionRules { encoding, lines_asked: lines, lines_answered: lines, counts_mark };
+                        let there = to_server(&document, position, rules);
+                        prop_assert_eq!(there.is_some(), document.check(position).is_some());
+                        if let Some(there) = there {
+                            prop_assert_eq!(from_server(&document, there, rules), position, "{:?}", rules);
+                        }
+                    }
                 }
             }
         }

@@ -2,23 +2,47 @@
 //!
 //! A [`Document`] is a value: nothing is read from disk here, and a text never changes. Invariants: there is always
 //! at least one line; a text that ends with a line end has an empty last line; finding a column costs the logarithm
-//! of the text's size plus a constant, even if the text is one huge line.
+//! of the text's size plus a constant, even if the text is one huge line; a byte order mark at the beginning is no column.
+//!
+//! Some servers count lines otherwise ([`LineEnds`]). Their lines are found in a text that has such ends only.
 
 pub mod encoding;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
 
 use codeyard_model::position::Position;
 
 /// A non-ASCII text has a checkpoint with the unit counts so far at every multiple of this many bytes.
 const CHECKPOINT_BYTES: usize = 256;
 
+/// The mark at the beginning of a text that is no part of it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// What ends a line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LineEnds {
+    /// `\n`, `\r\n` and a lone `\r`.
+    #[default]
+    Protocol,
+    /// `\n` alone.
+    LineFeed,
+    /// As [`Self::Protocol`], U+2028 and U+2029.
+    Javascript,
+}
+
 /// A text in which positions can be looked up. The caller ensures that it has at most `limits::MAX_DOCUMENT_BYTES`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Document {
     text: Arc<str>,
     /// Byte offset of the first byte of each line.
     starts: Vec<usize>,
+    /// The same, as [`LineEnds::LineFeed`] and [`LineEnds::Javascript`] count, once they were needed.
+    other_starts: [OnceLock<Vec<usize>>; 2],
+    /// The lines differ, as others count.
+    has_disputed_ends: bool,
     /// Unit counts at each multiple of [`CHECKPOINT_BYTES`]. Empty when the text is ASCII: then all counts are byte
     /// offsets.
     checkpoints: Vec<UnitCounts>,
@@ -55,9 +79,36 @@ impl Document {
     /// Takes a text and indexes its lines.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
-        let starts = line_starts(text.as_bytes());
-        let checkpoints = if text.is_ascii() { Vec::new() } else { checkpoints(text.as_bytes()) };
-        Self { text, starts, checkpoints }
+        let starts = line_starts(&text, LineEnds::Protocol);
+        let is_ascii = text.is_ascii();
+        let checkpoints = if is_ascii { Vec::new() } else { checkpoints(text.as_bytes()) };
+        let has_disputed_ends = has_lone_return(text.as_bytes()) || !is_ascii && text.contains(SEPARATORS);
+        Self { text, starts, other_starts: Default::default(), has_disputed_ends, checkpoints }
+    }
+
+    /// Whether the text begins with a byte order mark.
+    pub fn has_mark(&self) -> bool {
+        self.text.starts_with(BYTE_ORDER_MARK)
+    }
+
+    /// The text without a byte order mark, shared if there is none.
+    pub(super) fn unmarked_text(&self) -> Arc<str> {
+        self.text.strip_prefix(BYTE_ORDER_MARK).map_or_else(|| self.text.clone(), Arc::from)
+    }
+
+    /// Whether its lines differ for who counts them by `ends`.
+    pub fn differs_by(&self, ends: LineEnds) -> bool {
+        self.has_disputed_ends && ends != LineEnds::Protocol
+    }
+
+    /// The first bytes of the lines, as `ends` counts them.
+    fn starts_by(&self, ends: LineEnds) -> &[usize] {
+        match ends {
+            ends if !self.differs_by(ends) => &self.starts,
+            LineEnds::Protocol => &self.starts,
+            LineEnds::LineFeed => self.other_starts[0].get_or_init(|| line_starts(&self.text, ends)),
+            LineEnds::Javascript => self.other_starts[1].get_or_init(|| line_starts(&self.text, ends)),
+        }
     }
 
     /// The whole text.
@@ -99,9 +150,19 @@ impl Document {
         self.find(position, ColumnUnit::Utf16).map_or(self.text.len(), |found| found.offset)
     }
 
+    /// The position (UTF-16) of a character boundary.
+    pub fn position_at(&self, offset: usize) -> Position {
+        self.position_of(offset, ColumnUnit::Utf16)
+    }
+
     /// The character boundary at `position`, whose column is counted in `unit`; `None` if the line doesn't exist.
     pub(super) fn find(&self, position: Position, unit: ColumnUnit) -> Option<BoundaryMatch> {
-        let (start, end) = self.line_bounds(position.line)?;
+        self.find_by(position, unit, LineEnds::Protocol)
+    }
+
+    /// The same for lines that `ends` counts.
+    pub(super) fn find_by(&self, position: Position, unit: ColumnUnit, ends: LineEnds) -> Option<BoundaryMatch> {
+        let (start, end) = self.line_bounds_by(position.line, ends)?;
         let units = position.character as usize;
         if unit == ColumnUnit::Byte || self.checkpoints.is_empty() {
             let offset = floor_boundary(&self.text, start.saturating_add(units).min(end));
@@ -113,21 +174,32 @@ impl Document {
     /// The position of a character boundary, with the column counted in `unit`. An offset inside a line's end gives
     /// that end.
     pub(super) fn position_of(&self, offset: usize, unit: ColumnUnit) -> Position {
-        let line = self.starts.partition_point(|&start| start <= offset) - 1;
-        let end = line_end(self.text.as_bytes(), self.starts[line], self.next_line_start(line));
-        let character = self.units_between(self.starts[line], offset.min(end), unit);
+        self.position_by(offset, unit, LineEnds::Protocol)
+    }
+
+    /// The same in the lines that `ends` counts.
+    pub(super) fn position_by(&self, offset: usize, unit: ColumnUnit, ends: LineEnds) -> Position {
+        let starts = self.starts_by(ends);
+        let line = starts.partition_point(|&start| start <= offset).saturating_sub(1);
+        let end = line_end(&self.text, starts[line], self.next_line_start(starts, line), ends);
+        let character = self.units_between(starts[line], offset.clamp(starts[line], end), unit);
         Position { line: to_u32(line), character }
     }
 
     /// The byte offsets of a line without its end.
     pub(super) fn line_bounds(&self, line: u32) -> Option<(usize, usize)> {
-        let line = usize::try_from(line).ok()?;
-        let start = *self.starts.get(line)?;
-        Some((start, line_end(self.text.as_bytes(), start, self.next_line_start(line))))
+        self.line_bounds_by(line, LineEnds::Protocol)
     }
 
-    fn next_line_start(&self, line: usize) -> usize {
-        self.starts.get(line + 1).copied().unwrap_or(self.text.len())
+    fn line_bounds_by(&self, line: u32, ends: LineEnds) -> Option<(usize, usize)> {
+        let starts = self.starts_by(ends);
+        let line = usize::try_from(line).ok()?;
+        let start = *starts.get(line)?;
+        Some((start, line_end(&self.text, start, self.next_line_start(starts, line), ends)))
+    }
+
+    fn next_line_start(&self, starts: &[usize], line: usize) -> usize {
+        starts.get(line + 1).copied().unwrap_or(self.text.len())
     }
 
     fn find_counted(&self, start: usize, end: usize, units: usize, unit: ColumnUnit) -> BoundaryMatch {
@@ -179,6 +251,14 @@ impl Document {
     }
 }
 
+impl PartialEq for Document {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Document {}
+
 impl UnitCounts {
     fn of(self, unit: ColumnUnit) -> usize {
         (if unit == ColumnUnit::Utf16 { self.utf16 } else { self.chars }) as usize
@@ -192,14 +272,29 @@ impl UnitCounts {
     }
 }
 
-fn line_starts(bytes: &[u8]) -> Vec<usize> {
-    let mut starts = vec![0];
+/// What ends a line of JavaScript, beside the ends of the protocol.
+const SEPARATORS: [char; 2] = ['\u{2028}', '\u{2029}'];
+
+fn line_starts(text: &str, ends: LineEnds) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let mut starts = vec![if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }];
     for (at, &byte) in bytes.iter().enumerate() {
-        if byte == b'\n' || (byte == b'\r' && bytes.get(at + 1) != Some(&b'\n')) {
+        let is_end = match byte {
+            b'\n' => true,
+            b'\r' => ends != LineEnds::LineFeed && bytes.get(at + 1) != Some(&b'\n'),
+            // The last byte of a separator, after the two that both begin with.
+            0xa8 | 0xa9 => ends == LineEnds::Javascript && bytes[..at].ends_with(&[0xe2, 0x80]),
+            _ => false,
+        };
+        if is_end {
             starts.push(at + 1);
         }
     }
     starts
+}
+
+fn has_lone_return(bytes: &[u8]) -> bool {
+    bytes.iter().enumerate().any(|(at, &byte)| byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'))
 }
 
 fn checkpoints(bytes: &[u8]) -> Vec<UnitCounts> {
@@ -212,11 +307,13 @@ fn checkpoints(bytes: &[u8]) -> Vec<UnitCounts> {
     checkpoints
 }
 
-/// The end of the line between `start` and the start of the next line, without `\n`, `\r\n` or `\r`.
-fn line_end(bytes: &[u8], start: usize, after: usize) -> usize {
-    match &bytes[start..after] {
+/// The end of the line between `start` and the start of the next line, without what ends it.
+fn line_end(text: &str, start: usize, after: usize, ends: LineEnds) -> usize {
+    match &text.as_bytes()[start..after] {
         [.., b'\r', b'\n'] => after - 2,
-        [.., b'\n' | b'\r'] => after - 1,
+        [.., b'\n'] => after - 1,
+        [.., b'\r'] if ends != LineEnds::LineFeed => after - 1,
+        [.., 0xe2, 0x80, 0xa8 | 0xa9] if ends == LineEnds::Javascript => after - 3,
         _ => after,
     }
 }
@@ -265,6 +362,19 @@ mod tests {
             assert_eq!(document.check(at(lines as u32 - 1, document.utf16_len(lines as u32 - 1))), Some(()));
             assert_eq!(document.check(at(lines as u32, 0)), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_column() {
+        let document = Document::new("\u{feff}é\r\nb");
+        assert_eq!((document.has_mark(), document.line(0), document.utf16_len(0)), (true, Some("é"), 1));
+        assert_eq!((document.check(at(0, 1)), document.check(at(0, 2))), (Some(()), None));
+        assert_eq!(document.offset(at(0, 1)), "\u{feff}é".len());
+        for offset in 0..3 {
+            assert_eq!(document.position_of(offset, ColumnUnit::Utf16), at(0, 0));
+        }
+        assert_eq!(&*document.unmarked_text(), "é\r\nb");
+        assert_eq!(Document::new("\u{feff}").line(0), Some(""));
     }
 
     #[test]

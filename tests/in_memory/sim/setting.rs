@@ -37,6 +37,8 @@ pub(crate) fn configuration(profile: &Profile) -> Config {
     };
     let hovers = if profile.keeps_hovers { "quirks.no_cancel = [\"textDocument/hover\"]\n" } else { "" };
     let readiness = "readiness.progress = [\"index\"]\nreadiness.expect_within_ms = 500\n";
+    // No file has a mark. Looking for one takes another thread, so that calls of one moment would end in any order.
+    let marks = "quirks.strips_byte_order_mark = true\n";
     let nested = "root = { markers = [\"project.mod\"], pick = \"nearest\" }\n";
     let kinds = [
         ("first", "fake", "fake", "primary", 0, nested, profile.diagnosing),
@@ -47,7 +49,7 @@ pub(crate) fn configuration(profile: &Profile) -> Config {
     for (kind, language, group, role, priority, root, style) in kinds {
         let text = format!(
             "languages = [\"{language}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\n\
-             command = [\"{kind}\"]\n{root}{readiness}{hovers}{}",
+             command = [\"{kind}\"]\n{root}{readiness}{marks}{hovers}{}",
             quirks(style)
         );
         let entry: toml::Table = text.parse().unwrap();

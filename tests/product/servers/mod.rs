@@ -24,6 +24,7 @@ mod outline;
 mod pages;
 mod partial_views;
 mod paths;
+mod places;
 mod positions;
 mod reader;
 mod restricted;

@@ -257,7 +257,7 @@ fn symbols(servers: &mut [&mut Bare], query: &str) -> Value {
         let raw = server.request("workspace/symbol", &json!({"query": query})).expect("symbols");
         for entry in list(&raw) {
             let Some(path) = server.inside(entry["location"]["uri"].as_str().expect("a URI")) else { continue };
-            let range = entry["location"].get("range").map_or([0; 4], key);
+            let range = server.symbol_range(&path, &entry).map_or([0; 4], |range| key(&range));
             let name = entry["name"].as_str().expect("a name").to_owned();
             let kind = entry["kind"].as_u64().expect("a kind");
             let match_ = quality(&name, query);

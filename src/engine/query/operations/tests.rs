@@ -20,7 +20,7 @@ use codeyard_lsp::convert::{RawCall, RawCallItem, ReplyEntries};
 use codeyard_lsp::documents::document_input::DocumentSource;
 use codeyard_lsp::methods;
 use codeyard_lsp::text::Document;
-use codeyard_lsp::text::encoding::PositionEncoding;
+use codeyard_lsp::text::encoding::{PositionEncoding, PositionRules};
 use codeyard_model::code::CodeQuery;
 use codeyard_model::coverage::AnswerScope;
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
@@ -136,7 +136,7 @@ impl OperationHandler for SentParams {
     type Output = Value;
 
     fn handle<O: QueryOperation>(self, _policy: GatherPolicy, operation: O) -> Value {
-        let session = SessionView { encoding: PositionEncoding::Utf16, diagnostics_identifier: None };
+        let session = SessionView { encoding: PositionRules::default(), diagnostics_identifier: None };
         serde_json::to_value(operation.request().params(&session)).unwrap()
     }
 }
@@ -211,8 +211,8 @@ fn the_first_request_of_calls_prepares_the_hierarchy() {
 #[test]
 fn positions_are_sent_in_the_encoding_of_the_server() {
     let hover = OneRequest::new(HoverRequest(DocumentPosition::new(any_document(), AT_CALL)), None);
-    let character = |encoding| {
-        let session = SessionView { encoding, diagnostics_identifier: None };
+    let character = |encoding: PositionEncoding| {
+        let session = SessionView { encoding: encoding.into(), diagnostics_identifier: None };
         serde_json::to_value(hover.request().params(&session)).unwrap()["position"]["character"].clone()
     };
     let encodings = [PositionEncoding::Utf16, PositionEncoding::Utf8, PositionEncoding::Utf32];
@@ -349,7 +349,8 @@ fn locations_are_deduplicated_and_those_outside_the_roots_are_counted() {
     let query = tool_query(Operation::GoToDefinition);
     let at = DocumentPosition::new(folder.document(), AT_CALL);
     let operation = OneRequest::new(DefinitionRequest(at), Some(ToolQuery(query.clone())));
-    let Canonicalised { result, observed, outside } = folder.canonical(&Query::Lsp(query), &operation, answer);
+    let Canonicalised { result, observed, outside, declared: _ } =
+        folder.canonical(&Query::Lsp(query), &operation, answer);
     let CanonicalResult::Lsp(result) = result else { panic!("{result:?}") };
     let LspItems::Locations(locations) = &result.found else { panic!("{result:?}") };
     assert_eq!(locations.iter().map(|location| location.range.start.line).collect::<Vec<_>>(), [1, 3]);

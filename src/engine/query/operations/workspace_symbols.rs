@@ -8,6 +8,7 @@ use crate::query::no_answer::ProviderFailure;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{self, RequestContext};
 use crate::query::query_operation::QueryOperation;
+use crate::query::symbol_names;
 use crate::server::requests::request::{LspRequest, SessionView};
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::methods::{self, WorkspaceSymbolParams};
@@ -53,7 +54,11 @@ impl WorkspaceSymbolsRequest {
             let other = Self { name: format!("{}\u{feff}", self.name) };
             provider_call::ask(provider, &other, context).await?;
         }
-        provider_call::ask(provider, self, context).await
+        let symbols = provider_call::ask(provider, self, context).await?;
+        Ok(match provider.spec.quirks.symbols_at_declaration {
+            true => symbol_names::move_to_names(symbols, context.gate).await,
+            false => symbols,
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use codeyard_lsp::client::capabilities::Capabilities;
 use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
 use codeyard_lsp::convert::{ConvertError, DecodedReply};
 use codeyard_lsp::documents::document_input::DocumentInput;
-use codeyard_lsp::text::encoding::{self, PositionEncoding};
+use codeyard_lsp::text::encoding::{self, PositionRules};
 use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::position::Position;
 
@@ -31,7 +31,7 @@ pub enum Exchange {
 /// What a request needs to know of the session that sends it.
 pub struct SessionView<'a> {
     /// The encoding of positions that was negotiated.
-    pub encoding: PositionEncoding,
+    pub encoding: PositionRules,
     /// The identifier that the server registered for pull diagnostics.
     pub diagnostics_identifier: Option<&'a str>,
 }
