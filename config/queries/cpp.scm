@@ -5,6 +5,7 @@
 (translation_unit (class_specifier name: (_) @name !body) @class.declared)
 (declaration_list (class_specifier name: (_) @name !body) @class.declared)
 (declaration_list (struct_specifier name: (_) @name !body) @struct.declared)
+(declaration declarator: (init_declarator declarator: (structured_binding_declarator (identifier) @name))) @variable
 (namespace_definition name: (_) @name) @module
 (alias_declaration name: (_) @name) @alias
 (concept_definition name: (_) @name) @trait

@@ -24,10 +24,65 @@
 (lexical_declaration kind: "const" (variable_declarator name: (identifier) @name) @const)
 (lexical_declaration kind: "let" (variable_declarator name: (identifier) @name) @variable)
 (variable_declaration (variable_declarator name: (identifier) @name) @variable)
+; `const { a, b: c, d = 1, ...e } = f()` and `const [a, b = 1, ...c] = f()`, also one in the other.
 (variable_declarator name: [
-  (object_pattern [(shorthand_property_identifier_pattern) @name (pair_pattern value: (identifier) @name)])
-  (array_pattern (identifier) @name)
+  (object_pattern [
+    (shorthand_property_identifier_pattern) @name
+    (object_assignment_pattern left: (shorthand_property_identifier_pattern) @name)
+    (pair_pattern value: (identifier) @name)
+    (pair_pattern value: (assignment_pattern left: (identifier) @name))
+    (rest_pattern (identifier) @name)
+  ])
+  (array_pattern [
+    (identifier) @name
+    (assignment_pattern left: (identifier) @name)
+    (rest_pattern (identifier) @name)
+  ])
 ]) @variable
+(variable_declarator name: (object_pattern [
+  (pair_pattern value: [
+    (object_pattern [
+      (shorthand_property_identifier_pattern) @name
+      (object_assignment_pattern left: (shorthand_property_identifier_pattern) @name)
+      (pair_pattern value: (identifier) @name)
+      (pair_pattern value: (assignment_pattern left: (identifier) @name))
+      (rest_pattern (identifier) @name)
+    ])
+    (array_pattern [
+      (identifier) @name
+      (assignment_pattern left: (identifier) @name)
+      (rest_pattern (identifier) @name)
+    ])
+  ])
+  (pair_pattern value: (assignment_pattern left: [
+    (object_pattern [
+      (shorthand_property_identifier_pattern) @name
+      (object_assignment_pattern left: (shorthand_property_identifier_pattern) @name)
+      (pair_pattern value: (identifier) @name)
+      (pair_pattern value: (assignment_pattern left: (identifier) @name))
+      (rest_pattern (identifier) @name)
+    ])
+    (array_pattern [
+      (identifier) @name
+      (assignment_pattern left: (identifier) @name)
+      (rest_pattern (identifier) @name)
+    ])
+  ]))
+])) @variable
+(variable_declarator name: (array_pattern [
+  (object_pattern [
+    (shorthand_property_identifier_pattern) @name
+    (object_assignment_pattern left: (shorthand_property_identifier_pattern) @name)
+    (pair_pattern value: (identifier) @name)
+    (pair_pattern value: (assignment_pattern left: (identifier) @name))
+    (rest_pattern (identifier) @name)
+  ])
+  (array_pattern [
+    (identifier) @name
+    (assignment_pattern left: (identifier) @name)
+    (rest_pattern (identifier) @name)
+  ])
+])) @variable
 (pair key: [(property_identifier) @name (string) @name] value: [
   (arrow_function body: (_) @body)
   (function_expression body: (_) @body)

@@ -19,7 +19,8 @@
 (type_alias name: (_) @name) @alias
 (method_elem name: (_) @name) @method.declared
 (field_declaration name: (_) @name) @field
-(const_spec name: (_) @name) @const
+; The names are all the identifiers; the values are in a list of their own.
+(const_spec (identifier) @name) @const
 (var_spec name: (_) @name) @variable
 (import_spec path: (_) @name) @use.declared
 (import_spec path: (_) @import)

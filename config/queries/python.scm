@@ -10,7 +10,21 @@
 ; Names in capitals are constants by convention.
 ((expression_statement (assignment left: (identifier) @name)) @const (#match? @name "^_*[A-Z][A-Z0-9_]*$"))
 (expression_statement (assignment left: (identifier) @name)) @variable
-(expression_statement (assignment left: [(pattern_list (identifier) @name) (tuple_pattern (identifier) @name)])) @variable
+(expression_statement (assignment right: (assignment left: (identifier) @name))) @variable
+(expression_statement (assignment right: (assignment right: (assignment left: (identifier) @name)))) @variable
+(expression_statement (assignment left: [
+  (pattern_list [
+    (identifier) @name
+    (list_splat_pattern (identifier) @name)
+    (tuple_pattern [(identifier) @name (list_splat_pattern (identifier) @name)])
+  ])
+  (tuple_pattern [
+    (identifier) @name
+    (list_splat_pattern (identifier) @name)
+    (tuple_pattern [(identifier) @name (list_splat_pattern (identifier) @name)])
+  ])
+  (list_pattern [(identifier) @name (list_splat_pattern (identifier) @name)])
+])) @variable
 (type_alias_statement left: (type [(identifier) @name (generic_type (identifier) @name)])) @alias
 
 (import_statement name: [(dotted_name) @name (aliased_import name: (dotted_name) @name)]) @use.declared

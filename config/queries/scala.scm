@@ -14,9 +14,19 @@
 (function_declaration name: (_) @name) @fn.declared
 (template_body (val_definition pattern: (identifier) @name) @field)
 (template_body (var_definition pattern: (identifier) @name) @field)
+(template_body (val_definition pattern: [(identifiers (identifier) @name) (tuple_pattern (identifier) @name)]) @field)
+(template_body (var_definition pattern: [(identifiers (identifier) @name) (tuple_pattern (identifier) @name)]) @field)
 (val_definition pattern: (identifier) @name) @const
-(val_definition pattern: (tuple_pattern (identifier) @name)) @const
+(val_definition pattern: [
+  (identifiers (identifier) @name)
+  (tuple_pattern [(identifier) @name (typed_pattern pattern: (identifier) @name) (tuple_pattern (identifier) @name)])
+  (case_class_pattern pattern: (identifier) @name)
+]) @const
 (var_definition pattern: (identifier) @name) @variable
+(var_definition pattern: [
+  (identifiers (identifier) @name)
+  (tuple_pattern [(identifier) @name (typed_pattern pattern: (identifier) @name)])
+]) @variable
 (val_declaration name: (_) @name) @field
 (var_declaration name: (_) @name) @field
 (given_definition name: (_) @name) @const

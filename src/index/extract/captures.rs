@@ -55,9 +55,20 @@ pub(super) struct SymbolCapture {
 pub(super) struct ReferenceCapture {
     pub(super) span: ByteSpan,
     pub(super) role: ReferenceRole,
+    pub(super) form: NameForm,
     /// The row and the column in bytes, from 0.
     pub(super) position: (u32, u32),
     pub(super) pattern: u32,
+}
+
+/// What a captured name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NameForm {
+    Use,
+    /// A call without arguments, unless the name is local.
+    Bare,
+    /// A local name. It isn't a reference.
+    Bound,
 }
 
 #[derive(Debug, Default)]
@@ -83,7 +94,8 @@ pub(super) fn span(node: Node<'_>) -> ByteSpan {
     ByteSpan { start: small(node.start_byte()), end: small(node.end_byte()) }
 }
 
-fn position(node: Node<'_>) -> (u32, u32) {
+/// The row and the column in bytes where a node begins.
+pub(super) fn position(node: Node<'_>) -> (u32, u32) {
     let at = node.start_position();
     (u32::try_from(at.row).unwrap_or(u32::MAX), u32::try_from(at.column).unwrap_or(u32::MAX))
 }
@@ -119,7 +131,9 @@ impl Captures {
                 CaptureKind::Doc => self.docs.push(span(node)),
                 CaptureKind::Access => self.access.push(span(node)),
                 CaptureKind::Exported => self.exported.push(span(node)),
-                CaptureKind::Reference(role) => self.add_reference(node, role, pattern),
+                CaptureKind::Reference(role) => self.add_reference(node, role, NameForm::Use, pattern),
+                CaptureKind::BareCall => self.add_reference(node, ReferenceRole::Call, NameForm::Bare, pattern),
+                CaptureKind::Bound => self.add_reference(node, ReferenceRole::Other, NameForm::Bound, pattern),
                 CaptureKind::Ignored => {}
             }
         }
@@ -177,14 +191,14 @@ impl Captures {
         body
     }
 
-    fn add_reference(&mut self, node: Node<'_>, role: ReferenceRole, pattern: u32) {
+    fn add_reference(&mut self, node: Node<'_>, role: ReferenceRole, form: NameForm, pattern: u32) {
         if self.references.len() >= MAX_FILE_REFERENCES {
             self.is_cut = true;
             return;
         }
         let span = span(node);
         if span.start < span.end {
-            self.references.push(ReferenceCapture { span, role, position: position(node), pattern });
+            self.references.push(ReferenceCapture { span, role, form, position: position(node), pattern });
         }
     }
 }

@@ -42,6 +42,10 @@ pub(super) enum CaptureKind {
     Exported,
     /// `@call`, `@type`, `@import`, `@base`, `@other`: a reference.
     Reference(ReferenceRole),
+    /// `@bare`: a call, unless the name is bound in the same function.
+    BareCall,
+    /// `@bound`: a local name.
+    Bound,
     /// `@_…`: used by the query's own predicates only.
     Ignored,
 }
@@ -144,6 +148,8 @@ fn capture_kind(capture: &str) -> Result<CaptureKind, String> {
         "import" => reference(ReferenceRole::Import),
         "base" => reference(ReferenceRole::Base),
         "other" => reference(ReferenceRole::Other),
+        "bare" => Ok(CaptureKind::BareCall),
+        "bound" => Ok(CaptureKind::Bound),
         "alias" => Ok(CaptureKind::Symbol(SymbolKind::Type, true)),
         "alias.declared" => Ok(CaptureKind::Symbol(SymbolKind::Type, false)),
         hidden if hidden.starts_with('_') => Ok(CaptureKind::Ignored),

@@ -2,11 +2,14 @@
 //!
 //! To the grammar, `cfg_rt! { pub fn spawn() {} }` is an invocation with tokens. If these tokens are items, the invocation is overwritten
 //! with blanks around them, and the items stand where the invocation stood: in a module, an `impl`, or another such macro. The same holds
-//! for the parts in braces of a body such as `if #[cfg(unix)] { … } else { … }`. Nothing is known about any macro by name. Invocations inside functions
+//! for the parts in braces of a body such as `if #[cfg(unix)] { … } else { … }`. Where the tokens only begin like items, as in `bitflags!`,
+//! `declared_tokens` finds what they declare. Nothing is known about any macro by name. Invocations inside functions
 //! stay as they are, because what they declare is local.
 //!
 //! Invariants: the text keeps its length and its line breaks, so all offsets stay valid. Each level of nested macros is read once, the
 //! levels are limited, and all bodies share the work budget of the source.
+
+mod declared_tokens;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +17,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Parser, Point, Tree};
 
 use super::blanked_text::BlankedText;
-use super::captures::{ByteSpan, ReferenceCapture};
+use super::captures::{ByteSpan, NameForm, ReferenceCapture, SymbolCapture};
 use super::parsing;
 use super::work_budget::WorkBudget;
 use crate::facts::ReferenceRole;
@@ -22,11 +25,14 @@ use crate::facts::ReferenceRole;
 /// Levels of nested macros of Rust whose items are seen.
 const MAX_ITEM_MACRO_LEVELS: usize = 8;
 
-/// A source whose macros are opened.
+/// The macros of a source.
 pub(super) struct OpenedMacros {
-    /// The source with blanks in place of the macros, of the same length.
-    pub(super) text: String,
+    /// The source with blanks in place of the macros that contain items, of the same length. `None` if there are none.
+    pub(super) text: Option<String>,
+    /// The names of these macros.
     pub(super) names: Vec<ReferenceCapture>,
+    /// What the other macros declare.
+    pub(super) symbols: Vec<SymbolCapture>,
 }
 
 /// The inside of a pair of braces.
@@ -45,17 +51,23 @@ struct Invocation {
     body: Braced,
     /// The parts of the body in braces.
     parts: Vec<Braced>,
+    /// What its tokens declare, if they aren't items as a whole.
+    declared: Vec<SymbolCapture>,
     level: usize,
 }
 
-/// Opens the macros of `source`, whose tree is `tree`. `None` if none of them contains items.
-pub(super) fn open(parser: &mut Parser, tree: &Tree, source: &str, budget: &WorkBudget) -> Option<OpenedMacros> {
+/// Opens the macros of `source`, whose tree is `tree`.
+pub(super) fn open(parser: &mut Parser, tree: &Tree, source: &str, budget: &WorkBudget) -> OpenedMacros {
     let mut pending = invocations(tree.root_node(), source, 0);
     let mut reader = BodyReader { parser, source, budget };
     let mut text = BlankedText::new(source);
     let mut names = Vec::new();
-    while let Some(found) = pending.pop() {
-        let Some((kept, inner)) = reader.items(&found) else { continue };
+    let mut symbols = Vec::new();
+    while let Some(mut found) = pending.pop() {
+        let Some((kept, inner)) = reader.items(&found) else {
+            symbols.append(&mut found.declared);
+            continue;
+        };
         pending.extend(inner);
         names.extend(found.name);
         let mut at = found.bytes.start;
@@ -68,10 +80,11 @@ pub(super) fn open(parser: &mut Parser, tree: &Tree, source: &str, budget: &Work
         text.put(found.bytes.start, ";");
     }
     // Ranges of bytes are those of tokens, so the text stays valid.
-    match text.into_text() {
-        Cow::Owned(text) => Some(OpenedMacros { text, names }),
+    let text = match text.into_text() {
+        Cow::Owned(text) => Some(text),
         Cow::Borrowed(_) => None,
-    }
+    };
+    OpenedMacros { text, names, symbols }
 }
 
 /// Parses bodies of macros.
@@ -194,10 +207,12 @@ fn invocation(node: Node<'_>, source: &str, level: usize) -> Option<Invocation> 
     let name = name.map(|name| ReferenceCapture {
         span: ByteSpan { start: small(name.start_byte()), end: small(name.end_byte()) },
         role: ReferenceRole::Call,
+        form: NameForm::Use,
         position: (small(name.start_position().row), small(name.start_position().column)),
         pattern: u32::MAX,
     });
-    Some(Invocation { bytes: node.start_byte()..tokens.end_byte(), name, body, parts, level })
+    let declared = if body.may_be_items { declared_tokens::symbols(tokens) } else { Vec::new() };
+    Some(Invocation { bytes: node.start_byte()..tokens.end_byte(), name, body, parts, declared, level })
 }
 
 /// The inside of a tree of tokens, and the parts of it in braces. `None` if it isn't in closed braces or parentheses.
@@ -290,6 +305,18 @@ mod tests {
                 "Wait Wait::inner",
             ),
             ("wrap!(fn inside() {});\nfn after() {}", "inside after"),
+            (
+                "bitflags! {\n #[derive(Debug)]\n pub struct Flags: u32 {\n const A = 1;\n const B = Self::A.bits();\n }\n}",
+                "Flags Flags::A Flags::B",
+            ),
+            (
+                "bitflags::bitflags! { struct One: u8 { const X = 1; } impl Two: u8 { const Y = 2; } }\nfn after() {}",
+                "One One::X after",
+            ),
+            (
+                "quick_error! { #[derive(Debug)] pub enum Error { Io(err: u8) { from() } Other { } } }",
+                "Error Error::Io Error::Other",
+            ),
             ("cfg_rt! { // only a comment\n #![allow(x)] use a::b; macro_rules! m { () => {} } }", "a::b m"),
         ] {
             assert_eq!(names(source).join(" "), expected, "{source}");

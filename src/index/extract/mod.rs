@@ -4,9 +4,10 @@
 //! names, references and so on; `grammar` lists the captures. The rest is the same for all languages: `symbol_tree` nests
 //! symbols and drops local ones, `signatures` and `source_text` make signatures, comments and markers, `visibility` applies each language's
 //! rules. Where a grammar can't read a text, `blanked_text` has blanks. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read. For Vue and Svelte,
-//! `script_sections` blanks what isn't a script. `schema_extensions` and `shell_lines` do the same for what the grammars of GraphQL and of
-//! Dockerfiles can't read. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `syntax` only says
-//! whether a source parses.
+//! `script_sections` blanks what isn't a script. `schema_extensions`, `shell_lines` and `kotlin_syntax` do the same for what the grammars of
+//! GraphQL, of Dockerfiles and of Kotlin can't read. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `repair` empties the
+//! bodies that a grammar can't read. `syntax` only says
+//! whether a source parses, and `code_names` where a name stands in it.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
@@ -16,14 +17,17 @@
 mod blanked_text;
 mod c_macros;
 mod captures;
+mod code_names;
 mod code_text;
 mod depth;
 mod doc_comments;
 mod grammar;
 mod item_macros;
+mod kotlin_syntax;
 mod names;
 mod parsing;
 mod query_run;
+mod repair;
 mod schema_extensions;
 mod script_sections;
 mod shell_lines;
@@ -47,6 +51,7 @@ use super::facts::Facts;
 use super::language::Language;
 use crate::limits::MAX_PARSED_BYTES;
 use captures::Captures;
+pub use code_names::{CodeName, is_no_name, names_in_code};
 use query_run::QueryRunner;
 pub use syntax::first_syntax_error;
 use work_budget::WorkBudget;
@@ -55,7 +60,7 @@ use work_budget::WorkBudget;
 const LARGE_SOURCE_BYTES: usize = 256 * 1024;
 
 /// The version of the extraction rules. Facts of another version are extracted again.
-pub const EXTRACTOR_VERSION: u32 = 5;
+pub const EXTRACTOR_VERSION: u32 = 6;
 
 /// The names of the languages whose grammar and query load, and of those whose don't. Both lists are sorted. A query that was not
 /// used yet counts as one that loads.
@@ -114,13 +119,19 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
             if language != Language::RUST {
                 return Some(tree);
             }
-            let Some(opened) = item_macros::open(parser, &tree, source, budget) else { return Some(tree) };
+            let opened = item_macros::open(parser, &tree, source, budget);
             captures.references = opened.names;
-            let again = parsing::parse(parser, opened.text.as_bytes(), budget);
-            parsed_text = Cow::Owned(opened.text);
+            captures.symbols = opened.symbols;
+            let Some(text) = opened.text else { return Some(tree) };
+            let again = parsing::parse(parser, text.as_bytes(), budget);
+            parsed_text = Cow::Owned(text);
             again
         });
-        let Some(tree) = tree.filter(|_| !budget.is_spent()) else { return Facts::too_complex() };
+        let Some(mut tree) = tree.filter(|_| !budget.is_spent()) else { return Facts::too_complex() };
+        let has_errors = tree.root_node().has_error();
+        if has_errors && let Some((text, repaired)) = repair::repaired(parser, language, &parsed_text, &tree) {
+            (parsed_text, tree) = (Cow::Owned(text), repaired);
+        }
         query.collect(compiled, &tree, &parsed_text, budget, &mut captures);
         if budget.is_spent() {
             return Facts::too_complex();
@@ -128,7 +139,7 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
         let Some(mut facts) = symbol_tree::build(language, source, &parsed_text, &mut captures) else {
             return Facts::too_complex();
         };
-        facts.has_errors = captures.is_cut || tree.root_node().has_error();
+        facts.has_errors = captures.is_cut || has_errors;
         facts
     })
 }
@@ -139,6 +150,7 @@ fn readable(language: Language, source: &str) -> Cow<'_, str> {
         Language::C | Language::CPP => c_macros::blank_macros(source, language == Language::CPP),
         Language::VUE | Language::SVELTE => script_sections::only_scripts(source),
         Language::GRAPHQL => schema_extensions::readable(source),
+        Language::KOTLIN => kotlin_syntax::readable(source),
         Language::DOCKERFILE => shell_lines::without_commands(source),
         _ => Cow::Borrowed(source),
     }

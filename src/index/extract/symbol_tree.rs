@@ -3,6 +3,7 @@
 //! One pass over the captures in source order with a stack of open ranges, then one pass over the references. No step is
 //! quadratic: each range on the stack carries everything that is needed from the ranges around it.
 
+mod bound_names;
 mod continued;
 mod exported;
 mod rows;
@@ -143,21 +144,16 @@ impl TreeBuilder<'_> {
 
     /// Adds the references, each with the innermost symbol around it. `references` are sorted by position.
     fn add_references(&mut self, references: &[ReferenceCapture]) {
-        let mut open: Vec<(u32, u32)> = Vec::new();
-        let mut next = 0;
-        for reference in references {
-            let start = reference.span.start;
-            while let Some(span) = self.spans.get(next).filter(|span| span.start <= start) {
-                open.pop_ended(span.start);
-                if self.facts.symbols[next].kind != SymbolKind::Use {
-                    open.push((span.end, u32::try_from(next).unwrap_or(u32::MAX)));
-                }
-                next += 1;
-            }
-            open.pop_ended(start);
+        let around = self.symbols_around(references);
+        let bound = bound_names::collect(self.source, references, &around);
+        for (reference, within) in references.iter().zip(around) {
             if self.is_full() {
                 return;
             }
+            if bound_names::is_dropped(self.source, reference, within, &bound) {
+                continue;
+            }
+            let start = reference.span.start;
             let span = referenced_name(self.language, self.source, reference);
             let column = self.columns.of(span.start, reference.position.1 + span.start - start);
             self.bytes += size_of::<Reference>() + span.len();
@@ -166,7 +162,7 @@ impl TreeBuilder<'_> {
                 role: reference.role,
                 line: reference.position.0 + 1,
                 column,
-                within: open.last().map(|(_, at)| *at),
+                within,
             });
         }
     }

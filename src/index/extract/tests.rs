@@ -505,3 +505,110 @@ fn references_have_roles_and_positions() {
     assert_eq!(references, expected);
     assert!(facts.references[3..].iter().all(|found| facts.symbols[found.within.unwrap() as usize].name == "d"));
 }
+
+/// The full names of the symbols of a source, without imports.
+fn declared(language: Language, source: &str) -> Vec<String> {
+    let facts = extract(language, source);
+    let is_declared = |at: &usize| facts.symbols[*at].kind != SymbolKind::Use;
+    (0..facts.symbols.len()).filter(is_declared).map(|at| facts.qualified_name(at)).collect()
+}
+
+#[test]
+fn every_name_of_a_declaration_is_a_symbol() {
+    for (language, source, expected) in [
+        (
+            Language::GO,
+            "package m\nconst a, b = 1, 2\nvar c, d, e int\ntype S struct { f, g int }\n",
+            "m a b c d e S S::f S::g",
+        ),
+        (
+            Language::JAVASCRIPT,
+            "const { a, b: c, d = 1, e: { f, g: h }, ...i } = x();\nlet [j, , k = 2, [l], { m }, ...n] = y(), o = 1;\nvar p, q = 2;\n",
+            "a c d f h i j k l m n o p q",
+        ),
+        (Language::TYPESCRIPT, "export const { a, b: [c] } = x, d: number = 1;\n", "a c d"),
+        (
+            Language::PYTHON,
+            "a, b = 1, 2\n(c, d), *e = f()\n[g, h] = i()\nj = k = l = 3\nclass M:\n    n, o = 1, 2\n",
+            "a b c d e g h j k l M M::n M::o",
+        ),
+        (Language::RUBY, "A, B = 1, 2\nC = D = 3\n$e, $f = 1, 2\nE, *F = g\n", "A B C D $e $f E F"),
+        (
+            Language::SCALA,
+            "object O {\n  val a, b = 1\n  val (c, d: Int) = e\n  var f, g: Int = 1\n  val Some(h) = i\n}\n",
+            "O O::a O::b O::c O::d O::f O::g O::h",
+        ),
+        (
+            Language::CPP,
+            "int a, *b, c[3], d(int);\nauto [e, f] = g();\nstruct S { int h, i; } j, k;\n",
+            "a b c d e f S S::h S::i j k",
+        ),
+        (Language::C, "static int a = 1, b;\ntypedef struct T { int c; } T1, *T2;\n", "a b T T::c T1 T2"),
+        (Language::JAVA, "class A { int a, b = 1; }\nenum E { C, D }\n", "A A::a A::b E E::C E::D"),
+        (
+            Language::CSHARP,
+            "class A { int a, b = 1; const int C = 1, D = 2; event X e, f; }\n",
+            "A A::a A::b A::C A::D A::e A::f",
+        ),
+        (
+            Language::PHP,
+            "<?php\nconst A = 1, B = 2;\nclass C { public $d, $e = 1; const F = 1, G = 2; }\n",
+            "A B C C::d C::e C::F C::G",
+        ),
+    ] {
+        let found = declared(language, source);
+        let missing: Vec<&str> = expected.split(' ').filter(|name| !found.iter().any(|one| one == name)).collect();
+        assert!(missing.is_empty(), "{missing:?} of {source}: {found:?}");
+    }
+}
+
+#[test]
+fn a_macro_on_a_line_of_its_own_names_nothing() {
+    for source in [
+        "EXPORT\nclass Shape { public: void draw(); };\nint after();\n",
+        "API_BEGIN(x)\nclass Shape : public Base { void draw(); };\nint after();\n",
+        "NAMESPACE_BEGIN\ntemplate <class T>\nclass Shape { void draw(); };\nint after();\n",
+        "A_MACRO B_MACRO\nstruct Shape { void draw(); };\nint after();\n",
+        "class Outer {\n};\nQ_DECLARE\nclass Shape final { void draw(); };\nint after();\n",
+        "DIAGNOSTIC_PUSH\nnamespace n { class Shape { void draw(); }; }\nint after();\n",
+    ] {
+        let found = declared(Language::CPP, source);
+        assert!(found.iter().any(|name| name.ends_with("Shape::draw")), "{source}: {found:?}");
+        assert!(found.contains(&"after".to_owned()) && !found.contains(&"class".to_owned()), "{source}: {found:?}");
+    }
+}
+
+#[test]
+fn new_syntax_of_kotlin_costs_no_symbols() {
+    for source in [
+        "class A {\n  fun one(x: Any) = when (x) {\n    is B if x.ok && y -> 1\n    else if z() -> 2\n    else -> 3\n  }\n  fun two() {}\n}\nfun three() {}\n",
+        "class A {\n  context(log: Log, B)\n  fun one() {}\n  context(_: Log)\n  val p: Int get() = 1\n  fun two() {}\n}\nfun three() {}\n",
+        "class A {\n  companion object {\n    object Inner { fun x() {} }\n    class B { companion object { val c = 1 } }\n  }\n  fun one() {}\n  fun two() {}\n}\nfun three() {}\n",
+        "class A {\n  companion object Named {\n    companion object { val c = 1 }\n  }\n  fun one() {}\n  fun two() {}\n}\nfun three() {}\n",
+        "class A {\n  val text = $$\"\"\"{ $a $$b }\"\"\"\n  fun one() {}\n  fun two() {}\n}\nfun three() {}\n",
+    ] {
+        let found = declared(Language::KOTLIN, source);
+        for name in ["A", "A::one", "A::two", "three"] {
+            assert!(found.iter().any(|one| one == name), "{name} of {source}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_name_alone_is_a_call_in_ruby_unless_it_is_local() {
+    let source = "class Story\n  validates\n  def assign(other)\n    self.hotness = calculated\n    local = other\n    update(local, calculated)\n    each { |item| item; run }\n  end\n  def calculated = 1\nend\nsetup\n";
+    let facts = extract(Language::RUBY, source);
+    let calls = facts.references.iter().filter(|reference| reference.role == ReferenceRole::Call);
+    let calls: Vec<(&str, u32)> = calls.map(|reference| (reference.name.as_str(), reference.line)).collect();
+    let expected = [
+        ("validates", 2),
+        ("hotness", 4),
+        ("calculated", 4),
+        ("update", 6),
+        ("calculated", 6),
+        ("each", 7),
+        ("run", 7),
+        ("setup", 11),
+    ];
+    assert_eq!(calls, expected);
+}

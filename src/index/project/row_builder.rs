@@ -41,7 +41,9 @@ impl QueryContext {
             return Ok(facts.clone());
         }
         let found = self.store.as_ref().map(|store| store.facts(content)).transpose()?.flatten();
-        let facts = Arc::new(found.unwrap_or_default());
+        // A content that isn't parsed yet may be the next time.
+        let Some(found) = found else { return Ok(Arc::default()) };
+        let facts = Arc::new(found);
         cache.0.lock().put(key, facts.clone());
         Ok(facts)
     }

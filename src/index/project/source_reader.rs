@@ -11,7 +11,7 @@ use super::manifest_view::ManifestView;
 use crate::limits::{MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES};
 use crate::manifest::ManifestEntry;
 use crate::store::FileOrigin;
-use crate::text::{self, line_ends};
+use crate::text::{self, Pattern, line_ends};
 use codeyard_base::digest::sha256;
 use codeyard_files::gate::RootReader;
 use codeyard_git::{BlobRead, BlobReader};
@@ -102,6 +102,12 @@ impl<'s> SourceReader<'s> {
             self.read.insert(entry.path.clone(), source);
         }
         self.read.get(&entry.path)
+    }
+
+    /// Whether a line of an entry, as it is now, has a match. True if it can't be read.
+    pub(super) fn contains(&mut self, view: &ManifestView, entry: &ManifestEntry, pattern: &Pattern) -> bool {
+        let mut bytes = Vec::new();
+        !self.read(view.origin(&entry.path), &entry.path, &mut bytes) || pattern.is_in(&text::decode(&bytes))
     }
 
     /// The first lines of an entry as it is now.

@@ -8,7 +8,6 @@ use super::refusals::{index_unreachable, no_index, refusal_of_store_error, witho
 use super::row_builder::RowBuilder;
 use super::term_filter::TermFilter;
 use super::test_folding::fold_tests;
-use super::unknown_names::unknown_name;
 use super::{CancelCheck, Project, QueryContext, path_filter};
 use crate::handles::{SymbolId, is_of_path, parse_result_id, parse_stable_id, parse_symbol_id};
 use crate::language::Language;
@@ -92,7 +91,8 @@ impl Project {
         let is_unknown = found.is_unknown_name;
         let mut rows = self.restricted_rows(query, found, context, view)?;
         if is_unknown {
-            rows.metadata.warnings.push(unknown_name(&query.text, &nearest, &rows.rows));
+            let unknown = self.unknown_name(&query.text, &nearest, &rows.rows, context, view)?;
+            rows.metadata.warnings.push(unknown.to_string());
             rows.metadata.warnings.sort();
         }
         rows.intent = Some(intent);

@@ -6,15 +6,24 @@
 use std::fmt;
 
 use super::manifest_view::ManifestView;
-use super::symbol_search::refuse_symbol_index_error;
+use super::source_reader::SourceReader;
+use super::symbol_search::{refuse_store_error, refuse_symbol_index_error};
 use super::{Project, QueryContext};
+use crate::classify::Provenance;
+use crate::language::Language;
+use crate::manifest::ManifestEntry;
 use crate::ranked::{RankedQuery, normalize};
-use codeyard_model::code::{CodeRefusal, DetailLevel, LocateBy, LocateQuery, ResultRow, RowOptions};
+use crate::store::StoreError;
+use crate::text::{CandidateSet, Pattern, TextQuery};
+use codeyard_model::code::{CaseRule, CodeRefusal, DetailLevel, LocateBy, LocateQuery, ResultRow, RowOptions};
 
 /// Names that a sentence lists.
 const MAX_LISTED_NAMES: usize = 5;
 /// Characters of the query that a sentence repeats.
 const MAX_REPEATED_CHARS: usize = 80;
+
+/// Files that may contain the name and that are looked at, for each name that no symbol has.
+const MAX_CHECKED_FILES: usize = 500;
 
 /// How these warnings begin.
 const BEGINNING: &str = "No symbol is named '";
@@ -45,6 +54,8 @@ pub struct AbsentName {
     elsewhere: Option<String>,
     /// The nearest names as they are spelt, sorted: the number of different letters, the name without case and separators, its spelling.
     nearest: Vec<(u8, String, String)>,
+    /// Files that contain the name and that the parser couldn't read whole, sorted: one of them may declare it.
+    unread: Vec<String>,
 }
 
 impl AbsentName {
@@ -58,7 +69,12 @@ impl AbsentName {
         }
         spelt.sort();
         spelt.dedup();
-        Self { name: name.chars().take(MAX_REPEATED_CHARS).collect(), elsewhere: None, nearest: spelt }
+        Self {
+            name: name.chars().take(MAX_REPEATED_CHARS).collect(),
+            elsewhere: None,
+            nearest: spelt,
+            unread: Vec::new(),
+        }
     }
 
     /// What this and another root say of the same name.
@@ -68,6 +84,9 @@ impl AbsentName {
         self.nearest.extend(other.nearest);
         self.nearest.sort();
         self.nearest.dedup();
+        self.unread.extend(other.unread);
+        self.unread.sort();
+        self.unread.dedup();
         self
     }
 }
@@ -84,21 +103,72 @@ impl fmt::Display for AbsentName {
                 listed.push(spelling);
             }
         }
+        match self.unread.as_slice() {
+            [] => write!(f, "{BEGINNING}{name}'.")?,
+            [first, more @ ..] => {
+                let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+                write!(
+                    f,
+                    "'{name}' may be the name of a symbol that isn't known: it is in {first}{more}, which could not be parsed whole. \
+                     search_code with mode text shows its lines."
+                )?;
+            }
+        }
         match listed.as_slice() {
-            [] => write!(f, "{BEGINNING}{name}'."),
-            [one] => write!(f, "{BEGINNING}{name}'. The nearest name is {one}."),
-            several => write!(f, "{BEGINNING}{name}'. The nearest names are {}.", several.join(", ")),
+            [] => Ok(()),
+            [one] => write!(f, " The nearest name is {one}."),
+            several => write!(f, " The nearest names are {}.", several.join(", ")),
         }
     }
 }
 
-/// The warning that no symbol has this name. `nearest` are names without case and separators, nearest first; `rows` has
-/// their spellings.
-pub(super) fn unknown_name(name: &str, nearest: &[(u8, String)], rows: &[ResultRow]) -> String {
-    AbsentName::new(name, nearest, rows).to_string()
-}
-
 impl Project {
+    /// That no symbol has this name. `nearest` are names without case and separators, nearest first; `rows` has their spellings.
+    pub(super) fn unknown_name(
+        &self,
+        name: &str,
+        nearest: &[(u8, String)],
+        rows: &[ResultRow],
+        context: &QueryContext,
+        view: &ManifestView,
+    ) -> Result<AbsentName, Box<CodeRefusal>> {
+        let unread = self.unread_files(name, context, view)?;
+        Ok(AbsentName { unread, ..AbsentName::new(name, nearest, rows) })
+    }
+
+    /// The files that contain the last part of a name and that the parser couldn't read whole. Of many, only some are looked at.
+    fn unread_files(
+        &self,
+        name: &str,
+        context: &QueryContext,
+        view: &ManifestView,
+    ) -> Result<Vec<String>, Box<CodeRefusal>> {
+        let last = name.trim().rsplit([':', '.', '#', '>', '\\']).next().unwrap_or_default();
+        let query = TextQuery { pattern: last.to_owned(), is_regex: false, case: CaseRule::Sensitive, word: true };
+        let Some(pattern) = Some(query).filter(|_| !last.is_empty()).and_then(|query| Pattern::new(&query).ok()) else {
+            return Ok(Vec::new());
+        };
+        let segments = view.segments.iter().map(|segment| &**segment);
+        let candidates = CandidateSet::from_segments(segments, pattern.plan())
+            .map_err(|_| refuse_store_error(&StoreError::Damaged, context))?;
+        let is_candidate = |entry: &&ManifestEntry| {
+            entry.language.is_some_and(Language::is_code) && candidates.may_match(entry.content)
+        };
+        let mut sources = SourceReader::new(self);
+        let mut unread = Vec::new();
+        for entry in view.manifest.entries().iter().filter(is_candidate).take(MAX_CHECKED_FILES) {
+            let facts =
+                context.facts(&self.facts, view, entry.content).map_err(|error| refuse_store_error(&error, context))?;
+            let is_unparsed = entry.class.provenance == Provenance::Minified
+                || entry.size > self.settings().sizes.parsed
+                || entry.language.is_some_and(|language| !language.has_grammar());
+            if (facts.has_errors || is_unparsed) && sources.contains(view, entry, &pattern) {
+                unread.push(entry.path.to_string());
+            }
+        }
+        Ok(unread)
+    }
+
     /// Says that no symbol has this name with the kind and language of the query, and which names are nearly the same.
     pub(super) fn absent_name(
         &self,
@@ -137,7 +207,7 @@ impl Project {
             view.ranked.nearest(&anywhere, &weights).map_err(|error| refuse_symbol_index_error(&error, context))?;
         let nearest = near.nearest.clone();
         let rows = self.ranked(near, &suggested(&query.shape), context, view)?.rows;
-        Ok(AbsentName::new(name, &nearest, &rows))
+        self.unknown_name(name, &nearest, &rows, context, view)
     }
 }
 
@@ -174,6 +244,8 @@ mod tests {
     fn nearest_names_are_listed_as_they_are_spelt() {
         let rows = [row("getArguments"), row("get_argument"), row("other"), row("getArgument")];
         let nearest = [(1, "getargument".to_owned()), (2, "getarguments".to_owned()), (2, "gone".to_owned())];
+        let unknown_name =
+            |name: &str, nearest: &[(u8, String)], rows: &[ResultRow]| AbsentName::new(name, nearest, rows).to_string();
         assert_eq!(
             unknown_name("get_argumnet", &nearest, &rows),
             "No symbol is named 'get_argumnet'. The nearest names are getArgument, get_argument, getArguments."

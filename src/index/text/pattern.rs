@@ -5,6 +5,7 @@
 use super::plan::GramPlan;
 use crate::limits::MAX_PATTERN_BYTES;
 use codeyard_model::code::CaseRule;
+use grep_matcher::Matcher;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{self, Ast, ClassSet, ClassSetItem, Literal, parse};
@@ -138,6 +139,11 @@ impl Pattern {
             self.conditions.push((pattern.matcher, is_excluded));
         }
         self
+    }
+
+    /// Whether a line of this text has a match.
+    pub(crate) fn is_in(&self, text: &[u8]) -> bool {
+        self.matcher.is_match(text).unwrap_or(true)
     }
 
     /// The grams that a content must contain so that this pattern can match in it.

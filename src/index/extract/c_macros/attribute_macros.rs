@@ -5,6 +5,7 @@
 
 use super::BlankedText;
 use super::tokens::{CToken, TokenKind};
+use super::words::{begins_declaration, is_basic, is_qualifier, is_statement, looks_like_macro};
 
 /// The role of a word in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +121,9 @@ impl DeclarationScanner<'_, '_, '_> {
         let words = self.tokens[at + 1..].iter().take_while(|token| is_wordlike(token.kind)).count();
         let next = at + 1 + words;
         let Some(TokenKind::Punctuation(sign)) = self.tokens.get(next).map(|token| token.kind) else { return };
-        if words == 0 || !matches!(sign, b'(' | b';' | b'=' | b'[') || !looks_like_macro(self.text(macro_at)) {
+        let is_type = matches!(sign, b'{' | b':') && words > 1 && begins_declaration(self.text(at + 1));
+        let is_other = matches!(sign, b'(' | b';' | b'=' | b'[');
+        if words == 0 || !(is_type || is_other) || !looks_like_macro(self.text(macro_at)) {
             return;
         }
         if words == 1 && sign == b'(' {
@@ -136,6 +139,7 @@ impl DeclarationScanner<'_, '_, '_> {
     fn blank_extra_words(&mut self, end: u8) -> usize {
         let words: Vec<usize> =
             self.run.words.iter().copied().filter(|at| self.tokens[*at].kind == TokenKind::Word).collect();
+        let words = self.without_leading_macros(words);
         if words.is_empty() || words.len() > 20 || words.iter().any(|at| is_statement(self.text(*at))) {
             return 0;
         }
@@ -205,6 +209,22 @@ impl DeclarationScanner<'_, '_, '_> {
         }
         self.keep_type_and_name(&mut parts, has_basic, is_sure);
         2
+    }
+
+    /// Blanks macros on lines of their own before a class, a template or a namespace, and returns the words that are left.
+    fn without_leading_macros(&mut self, words: Vec<usize>) -> Vec<usize> {
+        let is_start = matches!(self.run.before, 0 | b';' | b'{' | b'}' | b':') && self.parens == 0;
+        if !is_start || !self.is_in_declarations() {
+            return words;
+        }
+        let macros = words.iter().take_while(|at| looks_like_macro(self.text(**at))).count();
+        if macros == 0 || !words.get(macros).is_some_and(|at| begins_declaration(self.text(*at))) {
+            return words;
+        }
+        for at in &words[..macros] {
+            self.blank(*at, *at);
+        }
+        words[macros..].to_vec()
     }
 
     /// Blanks all words but the type and the name. The name is the last word.
@@ -300,97 +320,4 @@ impl DeclarationScanner<'_, '_, '_> {
 
 fn is_wordlike(kind: TokenKind) -> bool {
     matches!(kind, TokenKind::Word | TokenKind::Punctuation(b'*'))
-}
-
-fn looks_like_macro(word: &str) -> bool {
-    let mut bytes = word.bytes();
-    let is_capital =
-        word.len() > 1 && bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-    is_capital || word.starts_with("__") && word.len() > 4
-}
-
-fn is_basic(word: &str) -> bool {
-    matches!(
-        word.as_bytes(),
-        b"void"
-            | b"char"
-            | b"short"
-            | b"int"
-            | b"long"
-            | b"float"
-            | b"double"
-            | b"signed"
-            | b"unsigned"
-            | b"_Bool"
-            | b"bool"
-            | b"auto"
-    )
-}
-
-/// Compares bytes, because this runs for every word of a source.
-fn is_qualifier(word: &str) -> bool {
-    matches!(
-        word.as_bytes(),
-        b"const"
-            | b"volatile"
-            | b"static"
-            | b"extern"
-            | b"inline"
-            | b"register"
-            | b"typedef"
-            | b"restrict"
-            | b"virtual"
-            | b"explicit"
-            | b"friend"
-            | b"constexpr"
-            | b"mutable"
-            | b"override"
-            | b"final"
-            | b"noexcept"
-            | b"thread_local"
-            | b"_Noreturn"
-            | b"__inline"
-            | b"__inline__"
-            | b"__extension__"
-            | b"__restrict"
-            | b"__volatile__"
-            | b"__const"
-            | b"_Thread_local"
-    )
-}
-
-/// Keywords that don't occur in a run of a declaration.
-fn is_statement(word: &str) -> bool {
-    matches!(
-        word.as_bytes(),
-        b"return"
-            | b"case"
-            | b"goto"
-            | b"else"
-            | b"sizeof"
-            | b"if"
-            | b"while"
-            | b"for"
-            | b"do"
-            | b"switch"
-            | b"new"
-            | b"delete"
-            | b"throw"
-            | b"default"
-            | b"using"
-            | b"namespace"
-            | b"template"
-            | b"operator"
-            | b"co_return"
-            | b"requires"
-            | b"concept"
-            | b"public"
-            | b"private"
-            | b"protected"
-            | b"asm"
-            | b"__asm__"
-            | b"__attribute__"
-            | b"__declspec"
-            | b"_Static_assert"
-    )
 }

@@ -10,6 +10,7 @@
 mod attribute_macros;
 mod branches;
 mod tokens;
+mod words;
 
 use std::borrow::Cow;
 

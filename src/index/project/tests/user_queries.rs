@@ -81,6 +81,26 @@ fn a_misspelt_name_is_found_and_said_not_to_exist() {
 }
 
 #[test]
+fn a_file_that_could_not_be_parsed_whole_never_denies_a_name() {
+    let broken = "class A:\n    def ok(self):\n        pass\n\nasync with def lost_name(x y z:\n  ) ] (\n";
+    let place = TestRoot::new(&[("a.py", broken), ("b.py", "def other():\n    return other_thing\n")]);
+    let project = place.project();
+    sync(&project, None);
+    let unread = "it is in a.py, which could not be parsed whole";
+    let shape = RowOptions { limit: 10, ..RowOptions::default() };
+    let locate = |name: &str| {
+        let by = LocateBy::Name(name.into());
+        project.locate(&LocateQuery { by, kind: None, shape: shape.clone() }, &|| false).unwrap().metadata.warnings
+    };
+    for warnings in [locate("z"), locate("A.z"), asked(&project, "z").metadata.warnings] {
+        assert!(warnings.iter().any(|warning| warning.contains(unread)), "{warnings:?}");
+        assert!(!warnings.iter().any(|warning| warning.starts_with("No symbol is named")), "{warnings:?}");
+    }
+    // A file that was parsed whole is no reason.
+    assert!(locate("other_thing").iter().any(|warning| warning.starts_with("No symbol is named 'other_thing'")));
+}
+
+#[test]
 fn messages_and_quotations_are_found_in_lines_code_first() {
     let place = place();
     let project = place.project();
