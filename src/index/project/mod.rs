@@ -5,6 +5,7 @@
 //! strictly below the root.
 
 mod auto_search;
+mod full_names;
 mod jobs;
 mod line_search;
 mod listing;

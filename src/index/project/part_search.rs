@@ -15,7 +15,7 @@ use super::term_filter::TermFilter;
 use super::test_folding::fold_tests;
 use super::unknown_names::{AbsentName, absent_phrase};
 use super::{CancelCheck, Project, QueryContext};
-use crate::ranked::{QueryStatistics, RankedHit, RankedHits, RankedQuery, SymbolIndexError, classify};
+use crate::ranked::{QueryStatistics, RankedHit, RankedHits, RankedQuery, classify};
 use crate::{Language, ManifestEntry};
 use codeyard_model::code::{
     AnswerMetadata, CodeRefusal, LocateBy, LocateQuery, QueryIntent, ResultRows, RowOptions, SearchMode, SearchQuery,
@@ -164,7 +164,9 @@ impl PartSearch {
         let (Some(view), Subject::Search(_), false) = (&self.context.view, &self.subject, self.is_listing()) else {
             return Ok(Default::default());
         };
-        self.ranked_query(|query| view.ranked.statistics(query))
+        self.ranked_query(|query| {
+            view.ranked.statistics(query).map_err(|error| refuse_symbol_index_error(&error, &self.context))
+        })
     }
 
     /// The best hits, scored with the sums of the statistics of all parts.
@@ -183,8 +185,11 @@ impl PartSearch {
         }
         let weights = self.project.settings().weights;
         let mut found = self.ranked_query(|query| match &self.subject {
-            Subject::Search(_) => view.ranked.search_among(query, &weights, Some(sums)),
-            Subject::Name(_) => view.ranked.locate(query, &weights),
+            Subject::Search(_) => {
+                let found = view.ranked.search_among(query, &weights, Some(sums));
+                found.map_err(|error| refuse_symbol_index_error(&error, &self.context))
+            }
+            Subject::Name(_) => self.project.named(query, &self.context, view),
         })?;
         if matches!(&self.subject, Subject::Search(_)) {
             fold_tests(&mut found, view);
@@ -269,7 +274,7 @@ impl PartSearch {
 
     fn ranked_query<T>(
         &self,
-        ask: impl FnOnce(&RankedQuery<'_>) -> Result<T, SymbolIndexError>,
+        ask: impl FnOnce(&RankedQuery<'_>) -> Result<T, Box<CodeRefusal>>,
     ) -> Result<T, Box<CodeRefusal>> {
         let passes = |entry: &ManifestEntry| self.filter.passes(entry);
         let (text, kind, files, has_filter): (&str, Option<SymbolKind>, bool, bool) = match &self.subject {
@@ -289,6 +294,6 @@ impl PartSearch {
                 Subject::Name(query) => query.shape.limit * OVERFETCH_FACTOR,
             },
         };
-        ask(&query).map_err(|error| refuse_symbol_index_error(&error, &self.context))
+        ask(&query)
     }
 }

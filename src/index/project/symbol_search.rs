@@ -119,10 +119,7 @@ impl Project {
                 let limit = query.shape.limit * OVERFETCH_FACTOR;
                 let ranked_query =
                     RankedQuery { text: name, kind: query.kind, language, filter: None, files: false, limit };
-                let found = view
-                    .ranked
-                    .locate(&ranked_query, &self.settings().weights)
-                    .map_err(|error| refuse_symbol_index_error(&error, &context))?;
+                let found = self.named(&ranked_query, &context, &view)?;
                 let mut rows = self.ranked(found, &query.shape, &context, &view)?;
                 if rows.rows.is_empty() {
                     rows.metadata.warnings.push(self.absent_name(name, query, &context, &view)?.to_string());

@@ -8,6 +8,7 @@ mod interrupted_gc;
 mod machine_written;
 mod navigator;
 mod qualified_names;
+mod round_trip;
 mod shared_repositories;
 mod user_queries;
 mod working_tree;

@@ -264,19 +264,38 @@ impl SymbolIndexView {
     /// # Errors
     /// The index is damaged.
     pub fn locate(&self, query: &RankedQuery, weights: &Weights) -> Result<RankedHits, SymbolIndexError> {
-        let parsed = ParsedQuery {
-            intent: QueryIntent::Symbol,
-            ..ParsedQuery::parse(truncate_str(query.text, MAX_RANKED_TEXT_BYTES))
-        };
+        let text = truncate_str(query.text, MAX_RANKED_TEXT_BYTES);
+        let parsed = ParsedQuery { intent: QueryIntent::Symbol, ..ParsedQuery::parse(text) };
+        // A name may hold what is a kind, a call or a separator in a query: `Class reference`, `operator()`.
+        let verbatim = ParsedQuery::verbatim(text);
+        if verbatim.name != parsed.name {
+            let [exact, _] = CandidatePlan::locate(&self.searcher, self.fields, &verbatim)?;
+            let found = self.strictly(query, &verbatim, exact, weights)?;
+            if found.total > 0 {
+                return Ok(found);
+            }
+        }
         for plan in CandidatePlan::locate(&self.searcher, self.fields, &parsed)? {
-            let mut search = RankedSearch::new(self, query, &parsed);
-            search.is_strict = true;
-            search.symbols(plan, weights)?;
-            if search.total > 0 {
-                return Ok(search.into_results());
+            let found = self.strictly(query, &parsed, plan, weights)?;
+            if found.total > 0 {
+                return Ok(found);
             }
         }
         Ok(RankedSearch::new(self, query, &parsed).into_results())
+    }
+
+    /// The symbols of a plan whose qualifiers match.
+    fn strictly(
+        &self,
+        query: &RankedQuery,
+        parsed: &ParsedQuery,
+        plan: CandidatePlan,
+        weights: &Weights,
+    ) -> Result<RankedHits, SymbolIndexError> {
+        let mut search = RankedSearch::new(self, query, parsed);
+        search.is_strict = true;
+        search.symbols(plan, weights)?;
+        Ok(search.into_results())
     }
 }
 

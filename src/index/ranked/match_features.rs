@@ -20,7 +20,7 @@ use codeyard_model::code::QueryIntent;
 use super::feature_kinds::{FeatureKind, MatchFeature};
 use super::nearest::{NearTerm, TermCheck, nearest_terms};
 use super::parsed_query::ParsedQuery;
-use super::schema::{Fields, name_terms, pair_term, scope_term};
+use super::schema::{Fields, indexed_name, name_terms, pair_term, scope_term};
 use super::symbol_index::SymbolIndexError;
 use super::tokenizer::normalize;
 use super::vocabulary::synonyms;
@@ -171,8 +171,8 @@ impl CandidatePlan {
     }
 
     fn names(&mut self, searcher: &Searcher, fields: Fields, parsed: &ParsedQuery) -> Result<(), SymbolIndexError> {
-        self.add(searcher, FeatureKind::Name, fields.name, [parsed.name.clone()])?;
-        let whole = Some(parsed.whole.clone()).filter(|whole| *whole != parsed.name);
+        self.add(searcher, FeatureKind::Name, fields.name, [indexed_name(&parsed.name).to_owned()])?;
+        let whole = Some(indexed_name(&parsed.whole).to_owned()).filter(|whole| *whole != parsed.name);
         self.add(searcher, FeatureKind::QualifiedName, fields.name, whole)
     }
 

@@ -133,6 +133,12 @@ impl ParsedQuery {
 }
 
 impl ParsedQuery {
+    /// The query for the symbols whose name is exactly this text.
+    pub(super) fn verbatim(text: &str) -> Self {
+        let name = text.trim().to_owned();
+        Self { intent: QueryIntent::Symbol, whole: name.clone(), name, ..Self::parse("") }
+    }
+
     /// Whether the query is one name.
     pub(super) fn is_one_name(&self) -> bool {
         self.intent == QueryIntent::Symbol && !self.name.contains(char::is_whitespace)

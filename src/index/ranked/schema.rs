@@ -26,6 +26,11 @@ const MAX_ANCESTORS: usize = 16;
 /// Names with more words count as names with this many.
 const MAX_NAME_WORDS: usize = 6;
 
+/// The part of a name that the symbol index holds.
+pub(super) fn indexed_name(name: &str) -> &str {
+    truncate_str(name, MAX_SYMBOL_NAME_BYTES)
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
     /// The name as one term.
@@ -76,7 +81,7 @@ impl Fields {
         ordinal: u32,
         symbol: &Symbol,
     ) -> TantivyDocument {
-        let name = truncate_str(&symbol.name, MAX_SYMBOL_NAME_BYTES);
+        let name = indexed_name(&symbol.name);
         let name_words = words(name);
         let mut doc_words = content_words(&symbol.doc);
         doc_words.truncate(MAX_SYMBOL_WORDS);
