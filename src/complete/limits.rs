@@ -14,3 +14,9 @@ pub const MAX_LINKED_PLACES: usize = 4_000;
 
 /// Files whose references are looked at for callers that a server leaves out.
 pub const MAX_CALLER_FILES: usize = 256;
+
+/// Definitions of one name in the code index with which an answer is compared. A name with more isn't compared.
+pub const MAX_COMPARED_DEFINITIONS: usize = 40;
+
+/// Files with one name in the code index with which an answer is compared. A name in more files isn't compared.
+pub const MAX_COMPARED_FILES: usize = 600;

@@ -355,3 +355,9 @@ pub const MAX_GROUP_THREADS: usize = 8;
 /// Longest wait of a code query for the watcher's first walk, in milliseconds, where there is no index yet: an index that is made after
 /// the walk is known to be fresh. With an older index the query doesn't wait, because its answer would be the same.
 pub const CODE_WALK_WAIT_MS: u64 = 150;
+
+/// Longest wait of a finished answer for what the code index knows of its name, in milliseconds. Then the answer isn't compared.
+pub const COMPARISON_WAIT_MS: u64 = 5;
+
+/// Longest time that the code index is read for one comparison, in milliseconds. What was read makes the next one faster.
+pub const COMPARISON_END_MS: u64 = 500;

@@ -124,6 +124,27 @@ impl Facts {
         })
     }
 
+    /// The name of the type or module that a symbol belongs to.
+    pub fn owning_type(&self, at: usize) -> Option<&str> {
+        let symbol = self.symbols.get(at)?;
+        if let Some(scope) = &symbol.scope {
+            return Some(scope.rsplit(['.', ':']).next().unwrap_or(scope));
+        }
+        let parent = self.symbols.get(symbol.parent? as usize)?;
+        let is_type = matches!(
+            parent.kind,
+            SymbolKind::Struct
+                | SymbolKind::Class
+                | SymbolKind::Enum
+                | SymbolKind::Trait
+                | SymbolKind::Interface
+                | SymbolKind::Impl
+                | SymbolKind::Type
+                | SymbolKind::Module
+        );
+        is_type.then_some(parent.name.as_str())
+    }
+
     /// The names of a symbol's containers and its own name, joined with `::`.
     pub fn qualified_name(&self, index: usize) -> String {
         let mut names = Vec::new();

@@ -96,6 +96,15 @@ languages! {
     SVELTE = "svelte", [], ["svelte"], [], [];
 }
 
+/// Languages whose sources use each other's names.
+const LANGUAGE_FAMILIES: [&[Language]; 5] = [
+    &[Language::TYPESCRIPT, Language::TSX, Language::JAVASCRIPT, Language::VUE, Language::SVELTE],
+    &[Language::C, Language::CPP],
+    &[Language::JAVA, Language::KOTLIN, Language::SCALA],
+    &[Language::ELIXIR, Language::ERLANG],
+    &[Language::OCAML, Language::OCAML_INTERFACE],
+];
+
 impl Language {
     fn row(self) -> &'static LanguageRow {
         &ROWS[usize::from(self.0)]
@@ -109,6 +118,11 @@ impl Language {
     /// Whether it is a programming language. Others describe data or are prose.
     pub fn is_code(self) -> bool {
         !matches!(self, Self::JSON | Self::YAML | Self::TOML | Self::MARKDOWN)
+    }
+
+    /// Whether a name in a source of one language may refer to a definition in a source of the other.
+    pub fn shares_names_with(self, other: Self) -> bool {
+        self == other || LANGUAGE_FAMILIES.iter().any(|family| family.contains(&self) && family.contains(&other))
     }
 
     /// Its number, which the index stores. It never changes.

@@ -8,6 +8,7 @@ use super::code::CodeAnswer;
 use super::coverage::AnswerCoverage;
 use super::diagnostic::{Diagnostic, FileDiagnostics};
 use super::hover::Hover;
+use super::index_disagreement::IndexDisagreement;
 use super::launch::LaunchAnswer;
 use super::lsp_items::{LspAnswer, OutlineEntry};
 use super::position::Location;
@@ -42,6 +43,8 @@ pub struct AnswerNotes {
     pub by_name: Vec<String>,
     /// The servers that the answer stands on, and how many files each of them knows.
     pub known_files: AnswerCoverage,
+    /// What the code index has of the name that the answer lacks.
+    pub disagreement: Option<IndexDisagreement>,
 }
 
 impl AnswerNotes {
@@ -53,6 +56,11 @@ impl AnswerNotes {
             "control characters are shown as escapes"
         };
         (self.escaped > 0).then(|| format!("{} {what}.", self.escaped))
+    }
+
+    /// The sentence about what the code index has beyond the answer. `None` if there is nothing.
+    pub fn disagreement_sentence(&self) -> Option<String> {
+        self.disagreement.as_ref().map(IndexDisagreement::sentence)
     }
 
     /// The sentence that marks entries found by name. `None` if there are none.

@@ -12,6 +12,7 @@ pub mod diagnostic;
 pub mod epoch;
 pub mod error;
 pub mod hover;
+pub mod index_disagreement;
 pub mod launch;
 pub mod limits;
 pub mod lsp_items;

@@ -79,6 +79,7 @@ impl PageFacts<'_> {
             passed_over(&notes.skipped_providers),
             notes.by_name_sentence(),
             notes.known_files.sentences(self.total == 0),
+            notes.disagreement_sentence(),
             self.truncated(),
             without_preview(notes.without_preview).filter(|_| self.style.preview),
             notes.escaped_sentence(),

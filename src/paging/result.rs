@@ -129,6 +129,20 @@ impl CanonicalResult {
         }
     }
 
+    /// The same, to change them.
+    pub fn notes_mut(&mut self) -> &mut AnswerNotes {
+        match self {
+            Self::Definition(list) => &mut list.notes,
+            Self::References(full) => &mut full.notes,
+            Self::Hover(_, notes) | Self::Declarations(_, notes) => notes,
+            Self::DocumentSymbols(list) => &mut list.notes,
+            Self::WorkspaceSymbols(full) => &mut full.notes,
+            Self::DocumentDiagnostics(_, list) => &mut list.notes,
+            Self::WorkspaceDiagnostics(full) => &mut full.notes,
+            Self::Lsp(result) => &mut result.notes,
+        }
+    }
+
     /// If all entries are in the document of the question ([`Self::mark_own_document`]), leaves out the providers that were skipped for `reason`.
     pub fn drop_skipped_in_own_document(&mut self, reason: &str) {
         let notes = match self {

@@ -7,6 +7,7 @@ use std::mem::size_of;
 
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::diagnostic::{Diagnostic, FileDiagnostics};
+use codeyard_model::index_disagreement::IndexDisagreement;
 use codeyard_model::lsp_items::{
     CallItem, IncomingCall, LspItems, NamedSymbol, OutgoingCall, OutlineEntry, Place, ResultPaths,
 };
@@ -83,7 +84,8 @@ fn list_bytes<T: HeapSize>(items: &[T]) -> usize {
 
 fn notes_bytes(notes: &AnswerNotes) -> usize {
     let texts = notes.skipped_providers.iter().chain(&notes.by_name);
-    texts.map(|text| size_of_val(text) + text.len()).sum::<usize>() + notes.known_files.heap_bytes()
+    let disagreement = notes.disagreement.as_ref().map_or(0, IndexDisagreement::heap_bytes);
+    texts.map(|text| size_of_val(text) + text.len()).sum::<usize>() + notes.known_files.heap_bytes() + disagreement
 }
 
 fn uri_bytes(uri: &CanonicalUri) -> usize {

@@ -1,10 +1,9 @@
 //! The interface that requests are answered from: facts of files, definitions by name, files that mention a word, texts.
 //!
-//! `index_overlay` implements it for the server, `testing` for tests. This module also says which languages share names.
+//! `index_overlay` implements it for the server, `testing` for tests.
 
 use std::sync::Arc;
 
-use codeyard_index::Language;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
 use codeyard_lsp::text::Document;
 
@@ -31,20 +30,4 @@ pub(crate) trait FactSource {
     fn files_mentioning(&self, word: &str) -> Result<Vec<FileFacts>, SyntacticError>;
     /// A file's text; `None`: it can't be read.
     fn text(&self, path: &str) -> Option<Arc<Document>>;
-}
-
-/// Languages whose sources use each other's names.
-const LANGUAGE_FAMILIES: [&[&str]; 5] = [
-    &["typescript", "tsx", "javascript", "vue", "svelte"],
-    &["c", "cpp"],
-    &["java", "kotlin", "scala"],
-    &["elixir", "erlang"],
-    &["ocaml", "ocaml-interface"],
-];
-
-/// Whether a name in a file of one language may refer to a definition in a file of the other.
-pub(crate) fn are_related(one: Option<Language>, other: Option<Language>) -> bool {
-    let (Some(one), Some(other)) = (one, other) else { return false };
-    let both = [one.name(), other.name()];
-    one == other || LANGUAGE_FAMILIES.iter().any(|family| both.iter().all(|name| family.contains(name)))
 }

@@ -10,8 +10,8 @@ use async_lsp::lsp_types as lsp;
 
 use super::conversion::{PositionConverter, hover_markdown, lsp_kind};
 use super::cursor_context::{CursorContext, cursor_context};
-use super::fact_source::{FactSource, SyntacticError, are_related};
-use super::name_resolution::{owning_type, resolve};
+use super::fact_source::{FactSource, SyntacticError};
+use super::name_resolution::resolve;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
 use codeyard_index::{Facts, ReferenceRole};
 use codeyard_lsp::text::encoding::{PositionEncoding, from_server};
@@ -123,7 +123,7 @@ impl HandlerContext<'_> {
         let mut declarations = self.source.definitions(&word.cursor.word)?;
         declarations.retain(|(file, at)| {
             let symbol = &file.facts.symbols[*at];
-            !symbol.is_definition && symbol.kind != SymbolKind::Use && are_related(word.file.language, file.language)
+            !symbol.is_definition && symbol.kind != SymbolKind::Use && word.file.shares_names_with(file)
         });
         self.locations(if declarations.is_empty() { &definitions } else { &declarations })
     }
@@ -171,7 +171,7 @@ impl HandlerContext<'_> {
     /// The files of related languages that mention a word.
     pub(super) fn related_files(&self, current: &FileFacts, word: &str) -> Result<Vec<FileFacts>, SyntacticError> {
         let mut files = self.source.files_mentioning(word)?;
-        files.retain(|file| are_related(current.language, file.language));
+        files.retain(|file| current.shares_names_with(file));
         Ok(files)
     }
 
@@ -237,7 +237,7 @@ impl HandlerContext<'_> {
             );
             let new = if is_type {
                 self.subtypes(&file, &symbol.name)?
-            } else if let Some(base) = owning_type(&file.facts, at) {
+            } else if let Some(base) = file.facts.owning_type(at) {
                 self.subtype_members(&file, base, &symbol.name)?
             } else {
                 Vec::new()

@@ -7,14 +7,12 @@
 use std::collections::BTreeSet;
 
 use super::cursor_context::CursorContext;
-use super::fact_source::{FactSource, SyntacticError, are_related};
+use super::fact_source::{FactSource, SyntacticError};
 use crate::limits::MAX_NAMED_DEFINITIONS;
+use codeyard_index::Symbol;
+use codeyard_index::project::import_match::{folder_and_stem, import_match_length, relevant_imports};
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
-use codeyard_index::{Facts, Symbol};
 use codeyard_model::code::SymbolKind;
-
-/// Stems of files whose module has the folder's name.
-const FOLDER_STEMS: [&str; 5] = ["mod", "lib", "index", "__init__", "main"];
 
 /// The symbols that the word at the cursor may refer to.
 ///
@@ -39,12 +37,12 @@ fn resolve_declaration(
 ) -> Result<Vec<SymbolRef>, SyntacticError> {
     let symbol = &current.facts.symbols[declared];
     if !symbol.is_definition {
-        let owning_type = owning_type(&current.facts, declared);
+        let owning_type = current.facts.owning_type(declared);
         let mut definitions = in_other_files(source, current, &symbol.name)?;
         definitions.extend(in_file(current, &symbol.name));
         definitions.retain(|(file, at)| file.facts.symbols[*at].is_definition);
         if owning_type.is_some() {
-            definitions.retain(|(file, at)| self::owning_type(&file.facts, *at) == owning_type);
+            definitions.retain(|(file, at)| file.facts.owning_type(*at) == owning_type);
         }
         if !definitions.is_empty() {
             return Ok(rank_candidates(current, definitions));
@@ -85,7 +83,7 @@ fn resolve_name(
     if cursor.is_member {
         // The type of the expression before the word is unknown. A member of some type is likelier than a free symbol.
         let members: Vec<SymbolRef> =
-            found.iter().filter(|(file, at)| owning_type(&file.facts, *at).is_some()).cloned().collect();
+            found.iter().filter(|(file, at)| file.facts.owning_type(*at).is_some()).cloned().collect();
         return Ok(rank_candidates(current, if members.is_empty() { found } else { members }));
     }
     let imports = relevant_imports(facts, &cursor.word);
@@ -110,9 +108,7 @@ fn in_file<'k>(current: &'k FileFacts, name: &'k str) -> impl Iterator<Item = Sy
 fn in_other_files(source: &dyn FactSource, current: &FileFacts, name: &str) -> Result<Vec<SymbolRef>, SyntacticError> {
     let mut found = source.definitions(name)?;
     found.retain(|(file, at)| {
-        file.path != current.path
-            && are_related(current.language, file.language)
-            && file.facts.symbols[*at].kind != SymbolKind::Use
+        file.path != current.path && current.shares_names_with(file) && file.facts.symbols[*at].kind != SymbolKind::Use
     });
     Ok(found)
 }
@@ -130,65 +126,13 @@ fn rank_candidates(current: &FileFacts, mut found: Vec<SymbolRef>) -> Vec<Symbol
     found
 }
 
-/// The name of the type or module that a symbol belongs to.
-pub(crate) fn owning_type(facts: &Facts, at: usize) -> Option<&str> {
-    let symbol = facts.symbols.get(at)?;
-    if let Some(scope) = &symbol.scope {
-        return Some(scope.rsplit(['.', ':']).next().unwrap_or(scope));
-    }
-    let parent = facts.symbols.get(symbol.parent? as usize)?;
-    let is_type = matches!(
-        parent.kind,
-        SymbolKind::Struct
-            | SymbolKind::Class
-            | SymbolKind::Enum
-            | SymbolKind::Trait
-            | SymbolKind::Interface
-            | SymbolKind::Impl
-            | SymbolKind::Type
-            | SymbolKind::Module
-    );
-    is_type.then_some(parent.name.as_str())
-}
-
 /// Whether a symbol belongs to what `qualifier` names: a type, a module, a file or its folder.
 fn belongs_to(file: &FileFacts, at: usize, qualifier: &str) -> bool {
-    if let Some(owning_type) = owning_type(&file.facts, at) {
+    if let Some(owning_type) = file.facts.owning_type(at) {
         return owning_type == qualifier;
     }
     let (folder, stem) = folder_and_stem(&file.path);
     stem == qualifier || folder == Some(qualifier)
-}
-
-/// The last folder and the stem of a path.
-fn folder_and_stem(path: &str) -> (Option<&str>, &str) {
-    let mut parts = path.rsplit('/');
-    let name = parts.next().unwrap_or(path);
-    let stem = name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(name);
-    (parts.next(), stem)
-}
-
-/// The words of each import that contains `word`; of all imports if none does.
-fn relevant_imports<'f>(facts: &'f Facts, word: &str) -> Vec<Vec<&'f str>> {
-    let uses = facts.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Use);
-    let all: Vec<Vec<&str>> = uses
-        .map(|import| identifier_words(&import.name).chain(identifier_words(&import.signature)).collect())
-        .collect();
-    let naming_word: Vec<Vec<&str>> = all.iter().filter(|words| words.contains(&word)).cloned().collect();
-    if naming_word.is_empty() { all } else { naming_word }
-}
-
-fn identifier_words(text: &str) -> impl Iterator<Item = &str> {
-    let is_separator = |character: char| !unicode_ident::is_xid_continue(character) && character != '-';
-    text.split(is_separator).filter(|word| !word.is_empty())
-}
-
-/// How many parts of a path an import contains in a row, from the file upwards.
-fn import_match_length(import: &[&str], path: &str) -> usize {
-    let (_, stem) = folder_and_stem(path);
-    let folders = path.rsplit('/').skip(1);
-    let parts = std::iter::once(stem).filter(|stem| !FOLDER_STEMS.contains(stem)).chain(folders);
-    parts.take_while(|part| import.contains(part)).count()
 }
 
 #[cfg(test)]

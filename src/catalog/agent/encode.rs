@@ -14,6 +14,7 @@ use codeyard_model::answer::{Answer, AnswerNotes};
 use codeyard_model::compact;
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::index_disagreement::IndexDisagreement;
 use codeyard_model::lsp_items::{LspAnswer, LspItems};
 use codeyard_model::operation::LspFormat;
 
@@ -106,6 +107,25 @@ enum PartialEntry<'a> {
         server: &'a str,
         unavailable: &'a str,
     },
+    /// What the code index has that the result lacks.
+    Unlisted {
+        name: &'a str,
+        #[serde(rename = "unlistedFiles", skip_serializing_if = "is_zero")]
+        files: usize,
+        #[serde(rename = "unlistedDefinitions", skip_serializing_if = "is_zero")]
+        definitions: usize,
+        reason: String,
+    },
+}
+
+impl<'a> From<&'a IndexDisagreement> for PartialEntry<'a> {
+    fn from(disagreement: &'a IndexDisagreement) -> Self {
+        let (files, definitions) = match disagreement {
+            IndexDisagreement::UsedElsewhere(places) => (places.count, 0),
+            IndexDisagreement::DefinedElsewhere(places) => (0, places.count),
+        };
+        Self::Unlisted { name: &disagreement.places().name, files, definitions, reason: disagreement.sentence() }
+    }
 }
 
 /// Reasons of servers that offer the operation and may be back later, and of those that would have to be asked too.
@@ -118,7 +138,8 @@ fn partial(notes: &AnswerNotes, is_empty: bool) -> Vec<PartialEntry<'_>> {
         notes.known_files.partial(is_empty).map(|coverage| PartialEntry::View(PartialView::of(coverage, all_imports)));
     let skipped = notes.skipped_providers.iter().filter_map(|provider| provider.split_once(": "));
     let failed = skipped.filter(|(_, reason)| FAILED.contains(reason));
-    views.chain(failed.map(|(server, unavailable)| PartialEntry::Failed { server, unavailable })).collect()
+    let failed = failed.map(|(server, unavailable)| PartialEntry::Failed { server, unavailable });
+    views.chain(failed).chain(notes.disagreement.as_ref().map(PartialEntry::from)).collect()
 }
 
 /// A server and project with a partial view (`docs/internals/reference/contract-agent.md#partial-views`).

@@ -101,6 +101,10 @@ fn with_notes(mut text: String, is_empty: bool, notes: &AnswerNotes) -> String {
         text.push(' ');
         text.push_str(&sentences);
     }
+    if let Some(sentence) = notes.disagreement_sentence() {
+        text.push(' ');
+        text.push_str(&sentence);
+    }
     text
 }
 
@@ -170,6 +174,7 @@ mod tests {
             without_preview: 0,
             by_name: vec!["go".into(), "ruby".into()],
             known_files: AnswerCoverage { servers: vec![Arc::new(partial())], scope: AnswerScope::Project },
+            disagreement: None,
         };
         let expected = "No references found. Truncated. 1 control character is shown as an escape. Diagnostics of 1 file truncated. 2 locations outside the allowed \
                         roots omitted. Passed over k1: crashed, k2: crashed, k3: crashed, k4: crashed and 2 more. By name \

@@ -9,10 +9,11 @@ use std::path::Path;
 
 use super::AskedSymbol;
 use super::linker::{FoundPlace, Linker, Target};
-use super::name_places::{text_at, word_at, words};
+use super::name_places::words;
 use super::sources::LinkedFile;
 use super::specifiers;
 use crate::asked_server::{AskedServer, definitions};
+use crate::identifier::{text_at, word_at};
 use crate::limits::MAX_LINKED_PLACES;
 use codeyard_index::commonjs::{ExportedValue, ModuleExport, NamePlace, RequireBinding, RequireCall};
 use codeyard_lsp::documents::document_input::DocumentInput;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use super::AskedSymbol;
 use super::module_cache::ModuleWords;
-use super::name_places::word_at;
 use super::resolution::ModuleDependents;
 use super::sources::{self, LinkedFile, is_javascript};
+use crate::identifier::word_at;
 
 use crate::asked_server::AskedServer;
 use codeyard_files::gate::Gate;

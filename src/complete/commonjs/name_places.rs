@@ -2,7 +2,7 @@
 
 use crate::identifier::is_part;
 use codeyard_lsp::text::Document;
-use codeyard_model::position::{Position, Range};
+use codeyard_model::position::Range;
 
 /// The places of a whole word in a text.
 pub(super) fn words(document: &Document, name: &str) -> Vec<Range> {
@@ -20,39 +20,11 @@ pub(super) fn words(document: &Document, name: &str) -> Vec<Range> {
     found
 }
 
-/// The word at a position.
-pub(super) fn word_at(document: &Document, position: Position) -> Option<Range> {
-    let text = document.line(position.line)?;
-    let mut column = 0u32;
-    let mut start = None;
-    for c in text.chars() {
-        match (is_part(c), start) {
-            (true, None) => start = Some(column),
-            (false, Some(_)) if column >= position.character => break,
-            (false, _) => start = None,
-            (true, Some(_)) => {}
-        }
-        if start.is_none() && column >= position.character {
-            return None;
-        }
-        column += c.len_utf16() as u32;
-    }
-    start
-        .filter(|start| (*start..=column).contains(&position.character))
-        .map(|start| Range::new(position.line, start, position.line, column))
-}
-
-/// The text of a range inside of one line.
-pub(super) fn text_at(document: &Document, range: Range) -> Option<String> {
-    let units: Vec<u16> = document.line(range.start.line)?.encode_utf16().collect();
-    let is_one_line = range.start.line == range.end.line;
-    let text = units.get(range.start.character as usize..range.end.character as usize).filter(|_| is_one_line)?;
-    Some(String::from_utf16_lossy(text)).filter(|text| !text.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identifier::{text_at, word_at};
+    use codeyard_model::position::Position;
 
     #[test]
     fn names_are_whole_words_in_utf16() {

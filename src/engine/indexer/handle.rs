@@ -9,6 +9,9 @@ use crate::indexer::actor::Indexer;
 use crate::indexer::messages::Edited;
 use crate::indexer::running_queries::RunningQueries;
 use crate::indexer::state::IndexState;
+use crate::query::index_comparison::NameIndex;
+use codeyard_base::clock::Instant;
+use codeyard_complete::second_opinion::{AskedName, NameRecord, RecordFailure};
 use codeyard_index::Project;
 
 /// Access to the projects and the indexer. Cheap to clone.
@@ -42,5 +45,15 @@ impl IndexHandle {
     pub fn edited(&self, roots: Vec<usize>) {
         // If the mailbox is full, it holds such a message already, and the next query finds the index behind.
         drop(self.indexer.try_send(Edited(roots)));
+    }
+}
+
+impl NameIndex for IndexHandle {
+    fn read(&self, asked: &AskedName, end: Instant) -> Result<NameRecord, RecordFailure> {
+        let _running = self.queries.begin().ok_or(RecordFailure::Impossible)?;
+        let record = NameRecord::read(&self.projects, asked, &|| Instant::now() > end);
+        // An index that nobody keeps up to date stays as it is.
+        record
+            .map_err(|why| if self.state.is_watched.load(Ordering::Relaxed) { why } else { RecordFailure::Impossible })
     }
 }

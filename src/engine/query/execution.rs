@@ -19,6 +19,7 @@ use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::{Collected, has_nothing};
 use crate::query::file_looks::ObservedFile;
 use crate::query::gather::{self, GatherPolicy, Gathering};
+use crate::query::index_comparison::ComparedIndex;
 use crate::query::messages::{ExecutionOutcome, Finish, SharedExecution};
 use crate::query::no_answer::NoAnswer;
 use crate::query::provider::Provider;
@@ -71,6 +72,8 @@ pub struct Execution {
     pub workspace: Recipient<Finish>,
     /// The watcher's subscription; it reports changes on disk during the execution.
     pub slot: WatchSlot,
+    /// The code index, with which the result is compared.
+    pub index: ComparedIndex,
     /// What earlier questions read of the modules of the workspace.
     pub modules: ModuleCache,
     /// The epochs at the start, which every query without a watcher raises.
@@ -118,6 +121,7 @@ impl Execution {
     /// The steps from the providers' answers to the final result. Each provider's answer is completed by what servers leave out while it is
     /// asked.
     async fn run_operation<O: QueryOperation>(self, policy: GatherPolicy, operation: O) -> ExecutionOutcome {
+        let reading = self.index.read(&self.query, self.document.as_ref(), &self.providers);
         let collected = self.gather(policy, &operation).await;
         if self.needs_fallback(O::Request::METHOD) {
             return Err(NoAnswer::Changed);
@@ -125,7 +129,7 @@ impl Execution {
         let mut collected = collected?;
         let error_if_empty = collected.error_if_empty.take();
         let has_target = collected.answers.iter().any(O::has_target);
-        let Canonicalised { mut result, observed, outside } = self.canonicalise(operation, collected).await?;
+        let Canonicalised { mut result, observed, outside, declared } = self.canonicalise(operation, collected).await?;
         self.origin.record_outside(outside);
         if let Some(error) = error_if_empty.filter(|_| has_nothing(&result)) {
             return Err(error.into());
@@ -136,6 +140,9 @@ impl Execution {
         if let Some(document) = self.query.uri() {
             result.mark_own_document(document);
             self.drop_other_components(&mut result);
+        }
+        if let Some(reading) = reading {
+            reading.compare(&self.query, &mut result, &declared).await;
         }
         self.add_previews(&mut result, &observed).await;
         self.finish(result, observed).await

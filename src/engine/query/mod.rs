@@ -8,6 +8,7 @@
 //! | complete each of them by what its server leaves out | the crate `complete`, called by [`operations`]; [`asked_provider`] asks for it |
 //! | make them one canonical result | [`canonicalise`], with the step of each operation in [`operations`] |
 //! | order its rows | [`row_order`] |
+//! | compare it with the code index | [`index_comparison`] |
 //! | add source lines | [`previews`] |
 //!
 //! This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
@@ -23,6 +24,7 @@ pub(crate) mod fallback;
 pub mod file_looks;
 pub mod gather;
 mod identifiers;
+pub mod index_comparison;
 pub mod known_files;
 pub mod messages;
 mod missing_servers;

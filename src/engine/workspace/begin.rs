@@ -234,10 +234,10 @@ impl Workspace {
         call.update(|record| record.cache = Some(CacheUse::Fresh));
         let servers: Vec<_> = providers.iter().map(|provider| provider.state.clone()).collect();
         let asked = providers.iter().map(|provider| provider.server.clone()).collect();
+        let index = self.compared_index(&query, &providers, ctx);
         let callers = Callers::one(deadline);
         let began = Instant::now();
         let execution = Execution {
-            query,
             origin: RequestOrigin::Call(call.clone()),
             document,
             providers,
@@ -250,6 +250,8 @@ impl Workspace {
             limits: self.policy.limits.clone(),
             workspace: ctx.address().recipient(),
             slot: self.slot.clone(),
+            index,
+            query,
             modules: self.modules.clone(),
             epochs,
             file_epochs: self.epochs.of_files(),

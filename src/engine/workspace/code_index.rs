@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use actix::prelude::*;
 use futures::FutureExt;
@@ -12,7 +13,9 @@ use futures::future::BoxFuture;
 
 use crate::indexer::actor::{IndexReporting, Indexer};
 use crate::indexer::indexes::Opened;
-use crate::indexer::messages::{RetuneIndex, StopIndexing, WarmUp};
+use crate::indexer::messages::{FirstIndex, RetuneIndex, StopIndexing, WarmUp};
+use crate::query::index_comparison::{self, ComparedIndex};
+use crate::query::provider::Provider;
 use crate::status::watch_slot::FirstWalk;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::{BeginCode, BegunCode, Wake, WarmIndex};
@@ -22,6 +25,7 @@ use codeyard_base::blocking;
 use codeyard_files::watch::Changes;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::RETRY_AFTER_MS;
+use codeyard_model::query::GatedQuery;
 
 /// The projects were opened, or opening them failed.
 #[derive(Message)]
@@ -50,6 +54,33 @@ impl Workspace {
         let opening: FirstWalk = async move { drop(task.await) }.boxed().shared();
         self.indexing = Indexing::Opening(opening.clone());
         opening
+    }
+
+    /// The index that the result of a query to these providers is compared with. The first such query opens it, a later one begins to
+    /// build it if there is none.
+    pub(super) fn compared_index(
+        &mut self,
+        query: &GatedQuery,
+        providers: &[Provider],
+        ctx: &mut Context<Self>,
+    ) -> ComparedIndex {
+        if !index_comparison::is_compared(query, providers) {
+            return ComparedIndex::None;
+        }
+        match &self.indexing {
+            Indexing::Open(indexed) if indexed.state.is_indexed() => ComparedIndex::Open(Arc::new(indexed.clone())),
+            Indexing::Open(indexed) if self.policy.index.auto => {
+                // If the mailbox is full, a later query asks for it.
+                drop(indexed.indexer.try_send(FirstIndex));
+                ComparedIndex::Pending
+            }
+            Indexing::Opening(_) if self.policy.index.auto => ComparedIndex::Pending,
+            Indexing::Idle if self.policy.index.auto => {
+                drop(self.open_index(false, ctx));
+                ComparedIndex::Pending
+            }
+            Indexing::Idle | Indexing::Opening(_) | Indexing::Open(_) | Indexing::Failed(_) => ComparedIndex::None,
+        }
     }
 
     fn begin_code(&mut self, begin: BeginCode, ctx: &mut Context<Self>) -> Result<BegunCode, ToolError> {

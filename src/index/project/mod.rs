@@ -6,6 +6,7 @@
 
 mod auto_search;
 mod full_names;
+pub mod import_match;
 mod jobs;
 mod line_search;
 mod listing;

@@ -4,6 +4,7 @@
 //! published manifest; every file that mentions a word is returned, unless the query was cancelled.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::manifest_view::ManifestView;
@@ -58,6 +59,13 @@ impl Navigator<'_> {
     pub fn file(&self, path: &str) -> Result<Option<FileFacts>, Box<CodeRefusal>> {
         let Some(view) = &self.context.view else { return Ok(None) };
         view.manifest.find(path).map(|entry| self.file_facts(view, entry)).transpose()
+    }
+
+    /// The files that have changed since the published job, as far as they were reported; `None`: any file may have changed, or the
+    /// working tree wasn't published as a whole.
+    pub fn changed(&self) -> Option<BTreeSet<String>> {
+        let is_whole = self.context.view.as_ref().is_some_and(|view| view.head.is_whole);
+        self.project.unindexed_changes.changed().filter(|_| is_whole)
     }
 
     /// Whether there are indexed files below this path.
@@ -164,5 +172,10 @@ impl FileFacts {
     pub fn mentions(&self, word: &str) -> bool {
         self.facts.references.iter().any(|reference| reference.name == word)
             || self.facts.symbols.iter().any(|symbol| symbol.name == word)
+    }
+
+    /// Whether a name in one of the files may refer to a definition in the other, as far as their languages tell.
+    pub fn shares_names_with(&self, other: &Self) -> bool {
+        matches!((self.language, other.language), (Some(own), Some(theirs)) if own.shares_names_with(theirs))
     }
 }

@@ -201,7 +201,8 @@ fn code_of(answer: &Value) -> Option<String> {
 
 /// Whether a call was out of time, or too early.
 fn is_early(text: &str) -> bool {
-    ["\"timeout\"", "\"overloaded\"", "\"index_not_ready\"", "\"partial\"", "\"crashed\""]
+    // Values only: an answer that says what it lacks has a field `partial`.
+    [":\"timeout\"", ":\"overloaded\"", ":\"index_not_ready\"", ":\"partial\"", ":\"crashed\""]
         .iter()
         .any(|word| text.contains(word))
 }

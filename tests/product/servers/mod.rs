@@ -29,6 +29,7 @@ mod positions;
 mod reader;
 mod restricted;
 mod rust;
+mod second_opinion;
 mod server_limits;
 mod several;
 mod starts;

@@ -17,6 +17,7 @@ use codeyard_model::answer::AnswerNotes;
 use codeyard_model::coverage::{AnswerCoverage, AnswerScope};
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
+use codeyard_model::position::Location;
 use codeyard_model::query::GatedQuery;
 use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::CanonicalResult;
@@ -29,6 +30,8 @@ pub(crate) struct Canonicalised {
     pub observed: Vec<(CanonicalUri, ObservedFile)>,
     /// Files that the gate left out because they lie outside the roots.
     pub outside: usize,
+    /// Where the symbol of the query is declared, if that is known.
+    pub declared: Vec<Location>,
 }
 
 /// Gates, normalises, sorts, deduplicates and caps the answers to `query`, and puts the rows into the order of its pages. `source_files` is
@@ -65,5 +68,6 @@ pub(crate) fn canonicalise<O: QueryOperation>(
     let mut context = CanonicalContext { gate, recorder, limits, notes, answered_by, source_files, declared, calls_in };
     let mut result = operation.canonicalise(collected.answers, &mut context)?;
     row_order::apply(&mut result, query, &context.declared);
-    Ok(Canonicalised { result, observed: context.recorder.observed, outside: context.recorder.outside })
+    let CanonicalContext { recorder, declared, .. } = context;
+    Ok(Canonicalised { result, observed: recorder.observed, outside: recorder.outside, declared })
 }

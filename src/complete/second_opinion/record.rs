@@ -1,0 +1,226 @@
+//! What the code index knows of one name.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::limits::{MAX_COMPARED_DEFINITIONS, MAX_COMPARED_FILES};
+use codeyard_index::project::import_match::{import_match_length, relevant_imports};
+use codeyard_index::project::navigator::{FileFacts, Navigator};
+use codeyard_index::{Language, Project, ReferenceRole};
+use codeyard_model::code::SymbolKind;
+
+/// The name that a question is about.
+#[derive(Debug, Clone)]
+pub struct AskedName {
+    pub name: String,
+    /// The file of the question and the line in it, from 1. `None`: the name itself was asked for.
+    pub place: Option<(PathBuf, u32)>,
+    /// The languages of the index whose files count, if there is no file.
+    pub languages: Vec<Language>,
+}
+
+/// Why the index can't be compared with an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordFailure {
+    /// There is none yet, or any file may have changed since it was made.
+    NotCurrent,
+    /// It can't be read, or the name is in too many files.
+    Impossible,
+}
+
+/// What the index knows of one name, in the sources that share names with that of the question.
+#[derive(Debug, Default)]
+pub struct NameRecord {
+    pub(super) name: String,
+    pub(super) definitions: Vec<IndexedDefinition>,
+    pub(super) users: Vec<NameUser>,
+    /// The only definition, if the place of the question is a use of the name in a file that reaches it.
+    pub(super) reached: Option<usize>,
+    /// Whether files have changed since they were indexed. They don't count.
+    pub has_changes: bool,
+}
+
+/// A symbol with the name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IndexedDefinition {
+    pub(super) file: PathBuf,
+    /// The path relative to its root.
+    pub(super) shown: Arc<str>,
+    pub(super) line: u32,
+    /// The type or module around it.
+    pub(super) owner: Option<String>,
+    /// Whether it isn't a mere declaration.
+    pub(super) is_definition: bool,
+}
+
+/// A file that uses the name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NameUser {
+    pub(super) file: PathBuf,
+    pub(super) shown: Arc<str>,
+    pub(super) roles: BTreeSet<ReferenceRole>,
+    /// The lines on which it imports the name.
+    pub(super) import_lines: Vec<u32>,
+    /// The definitions whose files its imports may name.
+    pub(super) imported: Vec<usize>,
+}
+
+impl NameRecord {
+    /// Reads it from the indexes of all roots. Blocks.
+    ///
+    /// # Errors
+    /// An index isn't current, can't be read, or has the name too often.
+    pub fn read(
+        projects: &[Arc<Project>],
+        asked: &AskedName,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Self, RecordFailure> {
+        let mut record = Self { name: asked.name.clone(), ..Self::default() };
+        let mut sources = Vec::new();
+        for project in projects {
+            let navigator = project.navigate().map_err(|_| RecordFailure::Impossible)?;
+            let changed = navigator.changed().ok_or(RecordFailure::NotCurrent)?;
+            record.has_changes |= !changed.is_empty();
+            sources.push(RootSource { root: project.root(), navigator, changed });
+        }
+        let languages = languages(&sources, asked)?;
+        for source in &sources {
+            source.definitions(asked, &languages, &mut record)?;
+        }
+        for source in &sources {
+            source.users(asked, &languages, &mut record, is_cancelled)?;
+        }
+        record.reached = sources.iter().find_map(|source| source.reached(asked, &record));
+        Ok(record)
+    }
+
+    /// The definitions; mere declarations if there are none.
+    pub(super) fn defined(&self) -> impl Iterator<Item = (usize, &IndexedDefinition)> {
+        let has_definition = self.definitions.iter().any(|one| one.is_definition);
+        self.definitions.iter().enumerate().filter(move |(_, one)| one.is_definition || !has_definition)
+    }
+
+    /// Whether all symbols of the name are one: definitions of the same owner in one file, and declarations of them.
+    pub(super) fn is_unique(&self) -> bool {
+        let mut groups: BTreeSet<_> =
+            self.defined().map(|(_, one)| (one.owner.as_deref(), one.file.as_path())).collect();
+        let owners: BTreeSet<_> = groups.iter().map(|(owner, _)| *owner).collect();
+        let declared = self.definitions.iter().map(|one| (one.owner.as_deref(), Path::new("")));
+        groups.extend(declared.filter(|(owner, _)| !owners.contains(owner)));
+        groups.len() == 1
+    }
+}
+
+/// The languages whose sources count.
+fn languages(sources: &[RootSource<'_>], asked: &AskedName) -> Result<Vec<Language>, RecordFailure> {
+    let Some((path, _)) = &asked.place else { return Ok(asked.languages.clone()) };
+    let own = sources.iter().find_map(|source| source.language(path)).ok_or(RecordFailure::Impossible)?;
+    Ok(Language::ALL.iter().copied().filter(|other| own.shares_names_with(*other)).collect())
+}
+
+/// The index of one root.
+struct RootSource<'a> {
+    root: &'a Path,
+    navigator: Navigator<'a>,
+    /// The files that have changed since.
+    changed: BTreeSet<String>,
+}
+
+impl RootSource<'_> {
+    fn file(&self, path: &Path) -> Option<FileFacts> {
+        let path = path.strip_prefix(self.root).ok()?.to_str()?;
+        self.navigator.file(path).ok()?
+    }
+
+    fn language(&self, path: &Path) -> Option<Language> {
+        self.file(path).and_then(|file| file.language).or_else(|| Language::of_file(path.to_str()?, b""))
+    }
+
+    fn counts(&self, file: &FileFacts, languages: &[Language]) -> bool {
+        file.language.is_some_and(|language| languages.contains(&language)) && !self.changed.contains(&*file.path)
+    }
+
+    fn definitions(
+        &self,
+        asked: &AskedName,
+        languages: &[Language],
+        into: &mut NameRecord,
+    ) -> Result<(), RecordFailure> {
+        let found = self.navigator.definitions(&asked.name, MAX_COMPARED_DEFINITIONS);
+        let found = found.map_err(|_| RecordFailure::Impossible)?;
+        if found.len() >= MAX_COMPARED_DEFINITIONS {
+            return Err(RecordFailure::Impossible);
+        }
+        for (file, at) in found.iter().filter(|(file, _)| self.counts(file, languages)) {
+            let symbol = &file.facts.symbols[*at];
+            let owner = file.facts.owning_type(*at);
+            // A constructor is no other symbol than its type.
+            if matches!(symbol.kind, SymbolKind::Use | SymbolKind::Impl) || owner == Some(&asked.name) {
+                continue;
+            }
+            into.definitions.push(IndexedDefinition {
+                file: self.root.join(&*file.path),
+                shown: file.path.clone(),
+                line: symbol.name_line,
+                owner: owner.map(str::to_owned),
+                is_definition: symbol.is_definition,
+            });
+        }
+        into.definitions.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
+        Ok(())
+    }
+
+    fn users(
+        &self,
+        asked: &AskedName,
+        languages: &[Language],
+        into: &mut NameRecord,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), RecordFailure> {
+        let looked = AtomicUsize::new(0);
+        let ends = || looked.fetch_add(1, Relaxed) >= MAX_COMPARED_FILES || is_cancelled();
+        let found = self.navigator.files_mentioning(&asked.name, &ends).map_err(|_| RecordFailure::Impossible)?;
+        if looked.load(Relaxed) > MAX_COMPARED_FILES {
+            return Err(RecordFailure::Impossible);
+        }
+        if is_cancelled() {
+            return Err(RecordFailure::NotCurrent);
+        }
+        for file in found.iter().filter(|file| self.counts(file, languages)) {
+            let own = file.facts.references.iter().filter(|reference| reference.name == asked.name);
+            let roles: BTreeSet<ReferenceRole> = own.clone().map(|reference| reference.role).collect();
+            if roles.is_empty() {
+                continue;
+            }
+            let imports = own.filter(|reference| reference.role == ReferenceRole::Import);
+            into.users.push(NameUser {
+                file: self.root.join(&*file.path),
+                shown: file.path.clone(),
+                roles,
+                import_lines: imports.map(|reference| reference.line).collect(),
+                imported: imported(file, &asked.name, &into.definitions),
+            });
+        }
+        Ok(())
+    }
+
+    /// The only definition, if the place of the question is a use of the name that may reach it.
+    fn reached(&self, asked: &AskedName, record: &NameRecord) -> Option<usize> {
+        let (path, line) = asked.place.as_ref()?;
+        let file = self.file(path)?;
+        let (only, definition) = record.defined().next().filter(|_| record.is_unique())?;
+        let is_use = |reference: &codeyard_index::Reference| reference.name == asked.name && reference.line == *line;
+        let is_near = definition.file.parent() == path.parent();
+        let reaches = is_near || !imported(&file, &asked.name, std::slice::from_ref(definition)).is_empty();
+        (reaches && file.facts.references.iter().any(is_use)).then_some(only)
+    }
+}
+
+/// The definitions whose files the imports of `file` may name: those of the imports that have the name, else all.
+fn imported(file: &FileFacts, name: &str, definitions: &[IndexedDefinition]) -> Vec<usize> {
+    let imports = relevant_imports(&file.facts, name);
+    let names = |one: &IndexedDefinition| imports.iter().any(|import| import_match_length(import, &one.shown) > 0);
+    (0..definitions.len()).filter(|at| names(&definitions[*at])).collect()
+}

@@ -1,0 +1,125 @@
+//! The comparison of an answer with what the index knows of its name.
+//!
+//! `docs/internals/decisions/second-opinion.md` says how the rule was chosen. Invariant: an answer that found nothing is marked if the index
+//! has the name; others only if the name can hardly mean anything else.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::name_words::is_compound;
+use super::record::{IndexedDefinition, NameRecord, NameUser};
+use codeyard_index::ReferenceRole;
+use codeyard_model::index_disagreement::IndexDisagreement;
+
+/// What an answer lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparedOperation {
+    Definition,
+    References,
+    Implementation,
+    Callers,
+    /// Symbols of the workspace by name.
+    Symbols,
+}
+
+/// The places of an answer.
+#[derive(Debug, Clone, Default)]
+pub struct AnswerPlaces {
+    /// The entries: files and lines from 1.
+    pub listed: BTreeSet<(PathBuf, u32)>,
+    /// Where the symbol is declared, and where the question was asked.
+    pub declared: BTreeSet<(PathBuf, u32)>,
+    /// The names of the entries of a list of symbols.
+    pub names: BTreeSet<String>,
+}
+
+impl NameRecord {
+    /// What the index has that the answer lacks.
+    pub fn disagreement(&self, operation: ComparedOperation, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
+        let found = match operation {
+            ComparedOperation::Definition => self.better_definition(answer),
+            ComparedOperation::Symbols if !answer.names.contains(&self.name) => return self.defined_elsewhere(answer),
+            ComparedOperation::Symbols => None,
+            ComparedOperation::References | ComparedOperation::Implementation | ComparedOperation::Callers => {
+                self.used_elsewhere(operation, answer)
+            }
+        };
+        found.or_else(|| if answer.listed.is_empty() { self.anything(answer) } else { None })
+    }
+
+    /// What there is of the name at all.
+    fn anything(&self, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
+        self.defined_elsewhere(answer).or_else(|| self.used_in(self.users.iter().collect()))
+    }
+
+    fn defined_elsewhere(&self, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
+        let is_known = |one: &IndexedDefinition| {
+            let place = (one.file.clone(), one.line);
+            answer.listed.contains(&place) || answer.declared.contains(&place)
+        };
+        let places: Vec<String> = self
+            .defined()
+            .filter(|(_, one)| !is_known(one))
+            .map(|(_, one)| format!("{}:{}", one.shown, one.line))
+            .collect();
+        (!places.is_empty()).then(|| IndexDisagreement::defined_elsewhere(&self.name, places))
+    }
+
+    /// The only definition, if the answer ends at imports or mere declarations of it.
+    fn better_definition(&self, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
+        let (_, only) = self.defined().next().filter(|(_, one)| one.is_definition && self.is_unique())?;
+        if answer.listed.contains(&(only.file.clone(), only.line)) {
+            return None;
+        }
+        let is_import = |file: &PathBuf, line: u32| {
+            let user = self.users.iter().find(|user| user.file == *file);
+            user.is_some_and(|user| user.import_lines.contains(&line))
+        };
+        let is_declaration = |file: &PathBuf, line: u32| {
+            self.definitions.iter().any(|one| one.file == *file && one.line == line && !one.is_definition)
+        };
+        let stops_early = |(file, line): &(PathBuf, u32)| is_import(file, *line) || is_declaration(file, *line);
+        let is_marked = !answer.listed.is_empty() && answer.listed.iter().all(stops_early);
+        is_marked.then(|| self.defined_elsewhere(&AnswerPlaces::default())).flatten()
+    }
+
+    /// The files that use the name of the answer's symbol and have no entry.
+    fn used_elsewhere(&self, operation: ComparedOperation, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
+        let is_in_answer = |one: &IndexedDefinition| {
+            let place = (one.file.clone(), one.line);
+            answer.listed.contains(&place) || answer.declared.contains(&place)
+        };
+        let mut targets: Vec<usize> = self.defined().filter(|(_, one)| is_in_answer(one)).map(|(at, _)| at).collect();
+        if targets.is_empty() {
+            targets.extend(self.reached);
+        }
+        if targets.is_empty() {
+            return None;
+        }
+        let is_certain = self.is_unique() && is_compound(&self.name);
+        let listed: BTreeSet<&PathBuf> = answer.listed.iter().map(|(file, _)| file).collect();
+        let defining: BTreeSet<&PathBuf> = self.definitions.iter().map(|one| &one.file).collect();
+        let counts = |user: &&NameUser| {
+            let is_elsewhere = !listed.contains(&user.file) && !defining.contains(&user.file);
+            let imports = !user.imported.is_empty() && user.imported.iter().all(|at| targets.contains(at));
+            is_elsewhere && user.has_role(operation) && (imports || is_certain)
+        };
+        self.used_in(self.users.iter().filter(counts).collect())
+    }
+
+    fn used_in(&self, users: Vec<&NameUser>) -> Option<IndexDisagreement> {
+        let files: Vec<String> = users.into_iter().map(|user| user.shown.to_string()).collect();
+        (!files.is_empty()).then(|| IndexDisagreement::used_elsewhere(&self.name, files))
+    }
+}
+
+impl NameUser {
+    /// Whether it uses the name as the entries of the answer do.
+    fn has_role(&self, operation: ComparedOperation) -> bool {
+        match operation {
+            ComparedOperation::Callers => self.roles.contains(&ReferenceRole::Call),
+            ComparedOperation::Implementation => self.roles.contains(&ReferenceRole::Base),
+            _ => true,
+        }
+    }
+}

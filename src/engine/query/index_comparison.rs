@@ -1,0 +1,210 @@
+//! Compares the result of a query with the code index, and marks what the result lacks.
+//!
+//! What the index knows of the name is read while the language servers are asked; `codeyard_complete::second_opinion` has the rule.
+//! Invariants: a result waits for the index no longer than [`COMPARISON_WAIT_MS`]; one that is marked as incomplete already isn't compared; one that
+//! couldn't be compared because the index isn't there yet may improve, so the next question is compared again, unless the servers took long.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout_at;
+
+use crate::limits::{COMPARISON_END_MS, COMPARISON_WAIT_MS};
+use crate::query::provider::Provider;
+use codeyard_base::blocking;
+use codeyard_base::clock::Instant;
+use codeyard_complete::identifier::name_at;
+use codeyard_complete::second_opinion::{AnswerPlaces, AskedName, ComparedOperation, NameRecord, RecordFailure};
+use codeyard_index::Language;
+use codeyard_lsp::documents::document_input::DocumentInput;
+use codeyard_model::answer::AnswerNotes;
+use codeyard_model::lsp_items::LspItems;
+use codeyard_model::operation::{LspQuery, Operation, QuerySubject};
+use codeyard_model::position::{Location, Position};
+use codeyard_model::query::{GatedQuery, Query};
+use codeyard_model::uri::CanonicalUri;
+use codeyard_paging::CanonicalResult;
+
+/// Reads what the code index knows of a name.
+pub trait NameIndex: Send + Sync {
+    /// What it knows, if that is read before `end`. Blocks.
+    ///
+    /// # Errors
+    /// It isn't current, or can't be read.
+    fn read(&self, asked: &AskedName, end: Instant) -> Result<NameRecord, RecordFailure>;
+}
+
+/// The code index of a workspace, as a query finds it.
+pub enum ComparedIndex {
+    /// The query isn't compared, or there is no index and none will be built.
+    None,
+    /// It is being built.
+    Pending,
+    /// It can be read.
+    Open(Arc<dyn NameIndex>),
+}
+
+/// Whether the result of a query to these providers is compared with the index, which parses some languages only.
+pub(crate) fn is_compared(query: &GatedQuery, providers: &[Provider]) -> bool {
+    let is_parsed = match query.uri() {
+        Some(uri) => uri.to_path().to_str().and_then(|path| Language::of_file(path, b"")).is_some(),
+        None => !served_languages(providers).is_empty(),
+    };
+    is_parsed && operation(query).is_some()
+}
+
+/// The programming languages of the index that the main servers serve.
+fn served_languages(providers: &[Provider]) -> Vec<Language> {
+    let served = providers.iter().filter(|one| one.is_main()).flat_map(|one| &one.spec.languages);
+    served.filter_map(|id| Language::by_name(id)).filter(|language| language.is_code()).collect()
+}
+
+fn operation(query: &GatedQuery) -> Option<ComparedOperation> {
+    Some(match query {
+        Query::Definition { .. } => ComparedOperation::Definition,
+        Query::References { .. } => ComparedOperation::References,
+        Query::WorkspaceSymbols { .. } => ComparedOperation::Symbols,
+        Query::Lsp(LspQuery { operation, .. }) => match operation {
+            Operation::GoToDefinition => ComparedOperation::Definition,
+            Operation::FindReferences => ComparedOperation::References,
+            Operation::GoToImplementation => ComparedOperation::Implementation,
+            Operation::IncomingCalls => ComparedOperation::Callers,
+            Operation::WorkspaceSymbol => ComparedOperation::Symbols,
+            Operation::Hover
+            | Operation::DocumentSymbol
+            | Operation::PrepareCallHierarchy
+            | Operation::OutgoingCalls => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// The position of a query.
+fn position(query: &GatedQuery) -> Option<Position> {
+    match query {
+        Query::Definition { position, .. } | Query::References { position, .. } => Some(*position),
+        Query::Lsp(LspQuery { subject, .. }) => subject.position(),
+        _ => None,
+    }
+}
+
+/// The name that a query is about.
+fn asked_name(query: &GatedQuery, document: Option<&DocumentInput>, providers: &[Provider]) -> Option<AskedName> {
+    if let Query::WorkspaceSymbols { query: name, .. }
+    | Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) = query
+    {
+        let name = codeyard_canon::last_part(name).to_owned();
+        return Some(AskedName { name, place: None, languages: served_languages(providers) });
+    }
+    let position = position(query)?;
+    let document = &document?.source;
+    let name = name_at(&document.document, position)?;
+    let place = place(&document.uri, position);
+    Some(AskedName { name, place: Some(place), languages: vec![] })
+}
+
+/// What the index knows of a query's name, while it is read.
+pub struct IndexReading(Option<blocking::Started<Result<NameRecord, RecordFailure>>>);
+
+impl ComparedIndex {
+    /// Begins to read what the index knows. `None`: the result isn't compared.
+    pub(crate) fn read(
+        &self,
+        query: &GatedQuery,
+        document: Option<&DocumentInput>,
+        providers: &[Provider],
+    ) -> Option<IndexReading> {
+        if matches!(self, Self::None) {
+            return None;
+        }
+        let asked = asked_name(query, document, providers)?;
+        let Self::Open(index) = self else { return Some(IndexReading(None)) };
+        let index = index.clone();
+        let end = Instant::now() + Duration::from_millis(COMPARISON_END_MS);
+        Some(IndexReading(Some(blocking::spawn(move || index.read(&asked, end)))))
+    }
+}
+
+impl IndexReading {
+    /// Marks the result with what the index has that it lacks. `declared` is where its symbol is declared, as far as that is known.
+    pub(crate) async fn compare(self, query: &GatedQuery, result: &mut CanonicalResult, declared: &[Location]) {
+        let Some(operation) = operation(query) else { return };
+        let Some(mut places) = places(result) else { return };
+        if is_marked(result.notes(), places.listed.is_empty()) {
+            return;
+        }
+        let until = Instant::now() + Duration::from_millis(COMPARISON_WAIT_MS);
+        let record = match self.0 {
+            None => Err(RecordFailure::NotCurrent),
+            Some(reading) => match timeout_at(until, reading).await {
+                Ok(Ok(record)) => record,
+                Ok(Err(_)) => Err(RecordFailure::Impossible),
+                Err(_) => Err(RecordFailure::NotCurrent),
+            },
+        };
+        let notes = result.notes_mut();
+        match record {
+            Ok(record) => {
+                places.declared.extend(declared.iter().map(|one| place(&one.uri, one.range.start)));
+                if let (Some(uri), Some(position)) = (query.uri(), position(query)) {
+                    places.declared.insert(place(uri, position));
+                }
+                notes.may_improve |= record.has_changes;
+                notes.disagreement = record.disagreement(operation, &places);
+            }
+            Err(RecordFailure::NotCurrent) => notes.may_improve = true,
+            Err(RecordFailure::Impossible) => {}
+        }
+    }
+}
+
+/// Whether the answer says already that it may lack entries, or has some that aren't shown.
+fn is_marked(notes: &AnswerNotes, is_empty: bool) -> bool {
+    notes.is_partial
+        || notes.truncated
+        || notes.outside > 0
+        || !notes.by_name.is_empty()
+        || !notes.skipped_providers.is_empty()
+        || notes.known_files.partial(is_empty).next().is_some()
+}
+
+/// The entries of a result that is compared.
+fn places(result: &CanonicalResult) -> Option<AnswerPlaces> {
+    let mut places = AnswerPlaces::default();
+    let start = |one: &Location| place(&one.uri, one.range.start);
+    match result {
+        CanonicalResult::Definition(list) if list.total > list.items.len() => return None,
+        CanonicalResult::Definition(list) => places.listed.extend(list.items.iter().map(start)),
+        CanonicalResult::References(full) => places.listed.extend(full.items.iter().map(start)),
+        CanonicalResult::WorkspaceSymbols(full) => {
+            places.listed.extend(full.items.iter().map(|symbol| start(&symbol.location)));
+            places.names.extend(full.items.iter().map(|symbol| simple_name(&symbol.name)));
+        }
+        CanonicalResult::Lsp(result) => match &result.found {
+            LspItems::Locations(list) => {
+                places.listed.extend(list.iter().map(|one| place(&one.uri, one.range.start)));
+            }
+            LspItems::Symbols(list) => {
+                places.listed.extend(list.iter().map(|symbol| start(&symbol.location)));
+                places.names.extend(list.iter().map(|symbol| simple_name(&symbol.name)));
+            }
+            LspItems::Incoming(list) => {
+                places.listed.extend(list.iter().map(|call| place(&call.from.uri, call.from.selection_range.start)));
+            }
+            LspItems::Hover(_) | LspItems::Outline(_) | LspItems::CallItems(_) | LspItems::Outgoing(_) => return None,
+        },
+        _ => return None,
+    }
+    Some(places)
+}
+
+/// The name of a symbol without its containers and parameters.
+fn simple_name(name: &str) -> String {
+    codeyard_canon::last_part(name.split('(').next().unwrap_or(name)).to_owned()
+}
+
+/// A place as the index has it: lines count from 1.
+fn place(uri: &CanonicalUri, start: Position) -> (PathBuf, u32) {
+    (uri.to_path(), start.line.saturating_add(1))
+}
