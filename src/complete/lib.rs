@@ -10,6 +10,7 @@ pub mod callers_by_references;
 pub mod commonjs;
 pub mod companions;
 pub mod identifier;
+pub mod import_symbols;
 pub mod limits;
 pub mod second_opinion;
 

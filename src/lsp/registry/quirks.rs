@@ -26,6 +26,8 @@ pub struct Quirks {
     pub no_symbols: bool,
     /// It answers a workspace symbol request like the one before from a cache, whatever has changed. Another one is therefore sent before each.
     pub caches_symbols: bool,
+    /// Its workspace symbols include names that a file only imports: they are left out.
+    pub lists_imports: bool,
     /// Languages that it isn't asked about in workspace symbol requests.
     pub no_symbols_of: Vec<String>,
     /// Its workspace symbols begin where the declaration does, not at the name: they are moved to the name.

@@ -10,6 +10,7 @@ use crate::query::provider_call::{self, RequestContext};
 use crate::query::query_operation::QueryOperation;
 use crate::query::symbol_names;
 use crate::server::requests::request::{LspRequest, SessionView};
+use codeyard_complete::import_symbols::without_imports;
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::methods::{self, WorkspaceSymbolParams};
 use codeyard_model::error::ToolError;
@@ -55,6 +56,10 @@ impl WorkspaceSymbolsRequest {
             provider_call::ask(provider, &other, context).await?;
         }
         let symbols = provider_call::ask(provider, self, context).await?;
+        let symbols = match provider.spec.quirks.lists_imports {
+            true => context.gate.run(move |gate| without_imports(gate, symbols)).await?,
+            false => symbols,
+        };
         Ok(match provider.spec.quirks.symbols_at_declaration {
             true => symbol_names::move_to_names(symbols, context.gate).await,
             false => symbols,
