@@ -9,16 +9,16 @@ use codeyard_cli::args::StateArgs;
 /// Flags of `codeyard-bench`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchArgs {
-    /// Repository to measure on [default: the current folder]. Nothing is written into it.
+    /// Repositories to measure on [default: the current folder]. Nothing is written into them.
     #[arg(value_name = "PATH", conflicts_with_all = ["corpus", "all"])]
-    pub path: Option<PathBuf>,
+    pub paths: Vec<PathBuf>,
     /// Public repository to measure on; fetched once with the client of its registry. Can be repeated.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub corpus: Vec<CorpusName>,
     /// Measure all scenarios on django, rxjs and zstd, as in docs/internals/measurements/language-servers.md.
     #[arg(long)]
     pub all: bool,
-    /// Scenario to measure; can be repeated [default: all except `leak`, `fleet`, `groups` and `runs`].
+    /// Scenario to measure; can be repeated [default: all except `disagree`, `leak`, `fleet`, `groups` and `runs`].
     #[arg(long, value_enum, value_delimiter = ',')]
     pub scenario: Vec<Scenario>,
     /// Kind of language server, if several can serve the repository: ty, typescript or clangd.
@@ -103,6 +103,8 @@ pub enum Scenario {
     Telemetry,
     /// References in JavaScript with and without following its modules.
     Linking,
+    /// Where the answers of language servers differ from the names in the code, by cause.
+    Disagree,
     /// 60 repositories of packages and 100 agents at once: right answers, deadlines, idle cost, memory, stop. Needs no repository.
     Fleet,
     /// Launch runs of the sample: alone, 50 at once beside questions, and with 1,000 finished ones in the store. Needs no repository.
@@ -132,14 +134,14 @@ impl Scenario {
         matches!(self, Self::Index | Self::Search | Self::Ranked | Self::Groups | Self::Worktree | Self::Edits)
     }
 
-    /// Whether it brings its own repositories, and needs no other one.
+    /// Whether it brings its own repositories or reads those of the command line itself.
     pub fn has_repositories(self) -> bool {
-        matches!(self, Self::Fleet | Self::Groups | Self::Runs)
+        matches!(self, Self::Disagree | Self::Fleet | Self::Groups | Self::Runs)
     }
 
     /// The scenarios that run without `--scenario`.
     pub fn usual() -> Vec<Self> {
-        let is_usual = |scenario: &Self| !matches!(scenario, Self::Leak | Self::Fleet | Self::Groups | Self::Runs);
+        let is_usual = |scenario: &Self| !scenario.has_repositories() && *scenario != Self::Leak;
         Self::value_variants().iter().copied().filter(is_usual).collect()
     }
 }

@@ -32,7 +32,8 @@ use self::pair::ServerPair;
 use self::process::Scratch;
 use self::report::{Figure, Report, Target};
 use self::scenarios::{
-    fleet, freshness, latency, leak, linking, mix, operations, references, runs, sharing, start_times, telemetry,
+    disagree, fleet, freshness, latency, leak, linking, mix, operations, references, runs, sharing, start_times,
+    telemetry,
 };
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
@@ -120,6 +121,9 @@ async fn measure(bench: &Bench) -> Result<(), Failure> {
     if bench.args.scenario.contains(&Scenario::Fleet) {
         fleet::fleet(bench, &mut report).await?;
     }
+    if bench.args.scenario.contains(&Scenario::Disagree) {
+        disagree::disagree(bench, &bench.paths(), &mut report).await?;
+    }
     if bench.args.scenario.contains(&Scenario::Groups) {
         code_index::measure_groups(bench, &mut report).await?;
     }
@@ -148,6 +152,14 @@ impl Bench {
         &self.corpora_dir
     }
 
+    /// The repositories of the command line.
+    fn paths(&self) -> Vec<PathBuf> {
+        match self.args.paths.is_empty() {
+            true => vec![PathBuf::from(".")],
+            false => self.args.paths.clone(),
+        }
+    }
+
     async fn corpora(&self) -> Result<Vec<Corpus>, Failure> {
         let wanted = &self.args.scenario;
         if !wanted.is_empty() && wanted.iter().all(|scenario| scenario.has_repositories()) {
@@ -158,9 +170,8 @@ impl Bench {
             (_, names) => names.to_vec(),
         };
         if names.is_empty() {
-            let here = PathBuf::from(".");
-            let path = self.args.path.as_ref().unwrap_or(&here);
-            return Ok(vec![Corpus::of_path(path, self.args.server.as_deref(), self.needs_server())?]);
+            let of = |path: &PathBuf| Corpus::of_path(path, self.args.server.as_deref(), self.needs_server());
+            return self.paths().iter().map(of).collect();
         }
         let mut all = Vec::new();
         for name in names {

@@ -1,6 +1,7 @@
 //! The scenarios that compare codeyard with a bare language server. Each file measures one or a few of them and adds figures to the
 //! report.
 
+pub(crate) mod disagree;
 pub(crate) mod fleet;
 pub(crate) mod freshness;
 pub(crate) mod latency;

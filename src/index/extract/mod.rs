@@ -7,7 +7,7 @@
 //! `script_sections` blanks what isn't a script. `schema_extensions`, `shell_lines` and `kotlin_syntax` do the same for what the grammars of
 //! GraphQL, of Dockerfiles and of Kotlin can't read. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `repair` empties the
 //! bodies that a grammar can't read. `syntax` only says
-//! whether a source parses, and `code_names` where a name stands in it.
+//! whether a source parses, and `code_names` which names its code has, and where.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
@@ -51,7 +51,7 @@ use super::facts::Facts;
 use super::language::Language;
 use crate::limits::MAX_PARSED_BYTES;
 use captures::Captures;
-pub use code_names::{CodeName, is_no_name, names_in_code};
+pub use code_names::{CodeName, CodeWord, code_words, is_no_name, names_in_code};
 use query_run::QueryRunner;
 pub use syntax::first_syntax_error;
 use work_budget::WorkBudget;

@@ -1,0 +1,235 @@
+//! The counts of the scenario `disagree`: agreement by language, and disagreements by cause.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::args::Scenario;
+use crate::figure;
+use crate::report::{Report, Target};
+
+/// Examples that are printed of each cause.
+const EXAMPLES: usize = 8;
+/// How the sentences of the code index begin or go on (`docs/internals/decisions/second-opinion.md`).
+const INDEX_MARKS: [&str; 3] = ["in this answer: ", "By its name, ", "By their name, "];
+/// Wanted unmarked disagreements of each thousand names.
+const WANTED: f64 = 1.0;
+
+/// What a disagreement looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Cause {
+    /// The file imports the name.
+    Import,
+    /// The name is a member of an object whose type may be unknown.
+    Member,
+    /// The name is assigned, declared or given as a key there.
+    OwnName,
+    /// It is called.
+    Call,
+    /// Any other use.
+    Other,
+    /// There is no definition.
+    NoDefinition,
+    /// The definition is at another place.
+    OtherDefinition,
+}
+
+impl Cause {
+    /// The cause of a use in this line that isn't in an answer.
+    pub(super) fn of_use(line: &str, word: &str) -> Self {
+        let Some(at) = line.find(word) else { return Self::Other };
+        let before = line[..at].trim_end();
+        let after = line[at + word.len()..].trim_start();
+        let first = line.split_whitespace().next().unwrap_or_default();
+        if ["import", "from", "use", "using", "require", "export", "include", "#include"].contains(&first) {
+            Self::Import
+        } else if before.ends_with(['.', '>']) || before.ends_with("::") {
+            Self::Member
+        } else if after.starts_with(':') || after.starts_with('=') && !after.starts_with("==") {
+            Self::OwnName
+        } else if after.starts_with('(') {
+            Self::Call
+        } else {
+            Self::Other
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::Import => "references: a file that imports the name isn't listed",
+            Self::Member => "references: a file that uses the name as a member isn't listed",
+            Self::OwnName => "references: a file that gives or declares the name isn't listed",
+            Self::Call => "references: a file that calls the name isn't listed",
+            Self::Other => "references: a file with the name in code isn't listed",
+            Self::NoDefinition => "definition: nothing is found at a use",
+            Self::OtherDefinition => "definition: another place than the only definition",
+        }
+    }
+}
+
+/// One disagreement.
+#[derive(Debug, Clone)]
+pub(super) struct Disagreement {
+    pub(super) cause: Cause,
+    pub(super) text: String,
+    /// What the answer says besides its entries.
+    pub(super) marks: String,
+}
+
+impl Disagreement {
+    fn is_marked_by_index(&self) -> bool {
+        INDEX_MARKS.iter().any(|mark| self.marks.contains(mark))
+    }
+}
+
+/// The counts of one language.
+#[derive(Debug, Clone, Default)]
+struct LanguageTally {
+    names: usize,
+    agree: usize,
+    /// Marked by what a server doesn't know.
+    marked: usize,
+    marked_by_index: usize,
+    unmarked: usize,
+    /// Answers that the index marks although all files with the name are listed.
+    marked_in_vain: usize,
+    definitions: usize,
+    definitions_agree: usize,
+    definitions_unmarked: usize,
+    failed: usize,
+    took: Duration,
+}
+
+/// All counts.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    languages: BTreeMap<&'static str, LanguageTally>,
+    disagreements: BTreeMap<(Cause, &'static str), Vec<Disagreement>>,
+}
+
+impl Tally {
+    fn of(&mut self, language: &'static str) -> &mut LanguageTally {
+        self.languages.entry(language).or_default()
+    }
+
+    pub(super) fn failed(&mut self, language: &'static str) {
+        self.of(language).failed += 1;
+    }
+
+    pub(super) fn took(&mut self, language: &'static str, took: Duration) {
+        self.of(language).took += took;
+    }
+
+    /// Counts the references of one name.
+    pub(super) fn add_references(&mut self, language: &'static str, found: Option<Disagreement>, marks: &str) {
+        let tally = self.of(language);
+        tally.names += 1;
+        match &found {
+            None => {
+                tally.agree += 1;
+                tally.marked_in_vain += usize::from(INDEX_MARKS.iter().any(|mark| marks.contains(mark)));
+            }
+            Some(one) if one.is_marked_by_index() => tally.marked_by_index += 1,
+            Some(one) if !one.marks.is_empty() => tally.marked += 1,
+            Some(_) => tally.unmarked += 1,
+        }
+        self.keep(language, found);
+    }
+
+    /// Counts the definition of one name.
+    pub(super) fn add_definition(&mut self, language: &'static str, found: Option<Disagreement>) {
+        let tally = self.of(language);
+        tally.definitions += 1;
+        match &found {
+            None => tally.definitions_agree += 1,
+            Some(one) => tally.definitions_unmarked += usize::from(one.marks.is_empty()),
+        }
+        self.keep(language, found);
+    }
+
+    fn keep(&mut self, language: &'static str, found: Option<Disagreement>) {
+        if let Some(found) = found {
+            self.disagreements.entry((found.cause, language)).or_default().push(found);
+        }
+    }
+
+    /// The counts so far.
+    pub(super) fn sentence(&self) -> String {
+        let sum = |count: fn(&LanguageTally) -> usize| self.languages.values().map(count).sum::<usize>();
+        let names = sum(|tally| tally.names);
+        let agree = sum(|tally| tally.agree);
+        let marked = sum(|tally| tally.marked);
+        let by_index = sum(|tally| tally.marked_by_index);
+        let unmarked = sum(|tally| tally.unmarked);
+        format!(
+            "so far {names} names: {agree} agree, {marked} marked, {by_index} marked by the index, {unmarked} unmarked"
+        )
+    }
+
+    /// Adds the unmarked disagreements of each language to the report.
+    pub(super) fn add_figures(&self, report: &mut Report) {
+        for (language, tally) in self.languages.iter().filter(|(_, tally)| tally.names > 0) {
+            let rate = tally.unmarked as f64 * 1_000.0 / tally.names as f64;
+            let notes = format!("{} names, {} agree", tally.names, tally.agree);
+            let target = Target::at_most(WANTED, "≤ 1");
+            let what = "references, unmarked disagreements per 1,000 names";
+            report.add(figure(language, Scenario::Disagree, what, None, rate, target, notes));
+        }
+    }
+
+    /// The tables, and the disagreements by cause.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::from(
+            "| language | names | agree | marked by coverage | marked by the index | unmarked | index marks agreeing | definitions | agree | unmarked | failed | ms per name |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        );
+        for (language, tally) in &self.languages {
+            let ms = tally.took.as_millis() as usize / tally.names.max(1);
+            let LanguageTally { names, agree, marked, marked_by_index, unmarked, marked_in_vain, failed, .. } = tally;
+            let LanguageTally { definitions, definitions_agree, definitions_unmarked, .. } = tally;
+            let _ = writeln!(
+                text,
+                "| {language} | {names} | {agree} | {marked} | {marked_by_index} | {unmarked} | {marked_in_vain} | {definitions} | {definitions_agree} | {definitions_unmarked} | {failed} | {ms} |"
+            );
+        }
+        for ((cause, language), found) in &self.disagreements {
+            let unmarked = found.iter().filter(|one| one.marks.is_empty()).count();
+            let by_index = found.iter().filter(|one| one.is_marked_by_index()).count();
+            let _ = writeln!(
+                text,
+                "\n{language}, {}: {} ({by_index} marked by the index, {unmarked} unmarked)",
+                cause.description(),
+                found.len()
+            );
+            let mut examples: Vec<&Disagreement> = found.iter().collect();
+            examples.sort_by_key(|one| !one.marks.is_empty());
+            for one in examples.into_iter().take(EXAMPLES) {
+                let mark = match one.marks.is_empty() {
+                    true => "unmarked",
+                    false if one.is_marked_by_index() => "index",
+                    false => "coverage",
+                };
+                let _ = writeln!(text, "- [{mark}] {}", one.text);
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_use_has_the_cause_that_its_line_shows() {
+        for (line, cause) in [
+            ("from a import run_all", Cause::Import),
+            ("  self.run_all(1)", Cause::Member),
+            ("f(run_all=1)", Cause::OwnName),
+            ("run_all(1)", Cause::Call),
+            ("f(run_all)", Cause::Other),
+            ("", Cause::Other),
+        ] {
+            assert_eq!(Cause::of_use(line, "run_all"), cause, "{line}");
+        }
+    }
+}
