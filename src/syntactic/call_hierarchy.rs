@@ -4,17 +4,18 @@
 //! grouped by caller or callee and ordered by position.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_lsp::lsp_types as lsp;
 use serde::{Deserialize, Serialize};
 
 use super::conversion::{PositionConverter, lsp_kind};
-use super::cursor_context::{CursorContext, cursor_context, is_callable};
+use super::cursor_context::{CursorContext, cursor_context, enclosing_function, is_callable};
 use super::fact_source::SyntacticError;
 use super::handlers::HandlerContext;
 use super::name_resolution::resolve;
+use codeyard_index::ReferenceRole;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
-use codeyard_index::{Facts, ReferenceRole};
 use codeyard_model::code::SymbolKind;
 use codeyard_model::limits::MAX_RAW_ITEMS;
 
@@ -52,7 +53,7 @@ impl HandlerContext<'_> {
         found.iter().map(|(file, at)| self.item(file, Some(*at))).collect()
     }
 
-    /// `callHierarchy/incomingCalls`: all calls of this name, grouped by the enclosing function.
+    /// `callHierarchy/incomingCalls`: all calls of this name and its uses in templates, grouped by the enclosing function.
     ///
     /// # Errors
     /// Those of the fact source; the item is from another server.
@@ -77,8 +78,16 @@ impl HandlerContext<'_> {
                 calls.push(lsp::CallHierarchyIncomingCall { from: self.item(&file, caller)?, from_ranges });
             }
             if calls.len() > MAX_RAW_ITEMS {
+                return Ok(calls);
+            }
+        }
+        for template in self.template_uses(&current, &name, MAX_RAW_ITEMS)? {
+            if calls.len() > MAX_RAW_ITEMS {
                 break;
             }
+            let file = FileFacts { path: template.path.into(), language: None, facts: Arc::default() };
+            let from = self.item(&file, None)?;
+            calls.push(lsp::CallHierarchyIncomingCall { from, from_ranges: template.ranges });
         }
         Ok(calls)
     }
@@ -115,7 +124,7 @@ impl HandlerContext<'_> {
             }
             forms.entry(key).or_insert((cursor, Vec::new())).1.push(converter.reference_range(call));
         }
-        let mut callees: BTreeMap<(std::sync::Arc<str>, usize), (SymbolRef, Vec<lsp::Range>)> = BTreeMap::new();
+        let mut callees: BTreeMap<(Arc<str>, usize), (SymbolRef, Vec<lsp::Range>)> = BTreeMap::new();
         for (cursor, ranges) in forms.into_values() {
             for (file, at) in resolve(self.source, &current, &cursor)? {
                 let entry = callees.entry((file.path.clone(), at)).or_insert(((file, at), Vec::new()));
@@ -136,8 +145,11 @@ impl HandlerContext<'_> {
         let data =
             ItemData { path: file.path.to_string(), at: symbol.map(|symbol| (symbol.name_line, symbol.name_column)) };
         let data = serde_json::to_value(data).ok();
-        let converter = PositionConverter::with_text(self.source, &file.path, self.encoding);
-        let start = lsp::Range::default();
+        let ranges = symbol.map(|symbol| {
+            let converter = PositionConverter::with_text(self.source, &file.path, self.encoding);
+            (converter.symbol_range(symbol), converter.name_range(symbol))
+        });
+        let (range, selection_range) = ranges.unwrap_or_default();
         Ok(lsp::CallHierarchyItem {
             name: match symbol {
                 Some(symbol) => symbol.name.clone(),
@@ -147,8 +159,8 @@ impl HandlerContext<'_> {
             tags: None,
             detail: at.map(|at| file.facts.qualified_name(at)),
             uri,
-            range: symbol.map_or(start, |symbol| converter.symbol_range(symbol)),
-            selection_range: symbol.map_or(start, |symbol| converter.name_range(symbol)),
+            range,
+            selection_range,
             data,
         })
     }
@@ -169,8 +181,4 @@ impl HandlerContext<'_> {
             .or_else(|| (0..symbols.len()).find(has_name));
         Ok((file.clone(), Some(at.ok_or_else(missing)?)))
     }
-}
-
-fn enclosing_function(facts: &Facts, within: Option<usize>) -> Option<usize> {
-    facts.around(within).find(|at| is_callable(&facts.symbols[*at]))
 }

@@ -10,7 +10,7 @@ use async_lsp::lsp_types as lsp;
 use super::cursor_context::utf16_length;
 use super::fact_source::FactSource;
 use codeyard_index::project::navigator::FileFacts;
-use codeyard_index::{Reference, Symbol};
+use codeyard_index::{Language, Reference, Symbol};
 use codeyard_lsp::text::Document;
 use codeyard_lsp::text::encoding::{PositionEncoding, to_server};
 use codeyard_model::code::SymbolKind;
@@ -59,7 +59,7 @@ impl PositionConverter {
     }
 
     /// The range of a word. `line` counts from 1.
-    fn word_range(&self, line: u32, column: u32, word: &str) -> lsp::Range {
+    pub(crate) fn word_range(&self, line: u32, column: u32, word: &str) -> lsp::Range {
         let line = line.saturating_sub(1);
         lsp::Range::new(self.position(line, column), self.position(line, column + utf16_length(word)))
     }
@@ -91,17 +91,22 @@ pub(crate) fn lsp_kind(kind: SymbolKind) -> lsp::SymbolKind {
 
 /// A symbol's signature and doc comment as Markdown.
 pub(crate) fn hover_markdown(file: &FileFacts, symbol: &Symbol) -> String {
-    let language = file.language.map(codeyard_index::Language::name).unwrap_or_default();
     let head = if symbol.signature.is_empty() { &symbol.name } else { &symbol.signature };
-    // The fence must be longer than any run of backticks inside.
-    let longest = head.split(|character| character != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(3.max(longest + 1));
-    let mut text = format!("{fence}{language}\n{head}\n{fence}");
+    let mut text = source_markdown(file.language, head);
     if !symbol.doc.is_empty() {
         text.push_str("\n\n");
         text.push_str(&symbol.doc);
     }
     text
+}
+
+/// Source text as Markdown.
+pub(crate) fn source_markdown(language: Option<Language>, source: &str) -> String {
+    let language = language.map(Language::name).unwrap_or_default();
+    // The fence must be longer than any run of backticks inside.
+    let longest = source.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    format!("{fence}{language}\n{source}\n{fence}")
 }
 
 #[cfg(test)]

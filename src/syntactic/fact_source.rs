@@ -28,6 +28,10 @@ pub(crate) trait FactSource {
     fn search(&self, words: &str) -> Result<Vec<SymbolRef>, SyntacticError>;
     /// Every file whose facts mention this word, ordered by path.
     fn files_mentioning(&self, word: &str) -> Result<Vec<FileFacts>, SyntacticError>;
-    /// A file's text; `None`: it can't be read.
+    /// Every file whose text may contain this word, ordered by path.
+    fn files_with(&self, word: &str) -> Result<Vec<FileFacts>, SyntacticError>;
+    /// The paths of the files that may contain this word and whose path is wanted, in order.
+    fn paths_with(&self, word: &str, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<String>, SyntacticError>;
+    /// A file's text; `None`: it can't be read, or the request was cancelled.
     fn text(&self, path: &str) -> Option<Arc<Document>>;
 }

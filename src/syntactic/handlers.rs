@@ -12,11 +12,11 @@ use super::conversion::{PositionConverter, hover_markdown, lsp_kind};
 use super::cursor_context::{CursorContext, cursor_context};
 use super::fact_source::{FactSource, SyntacticError};
 use super::name_resolution::resolve;
+use super::usages::local_places;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
 use codeyard_index::{Facts, ReferenceRole};
 use codeyard_lsp::text::encoding::{PositionEncoding, from_server};
 use codeyard_model::code::SymbolKind;
-use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
 use codeyard_model::position::Position;
 
 /// Definitions that one of its hovers shows.
@@ -107,6 +107,9 @@ impl HandlerContext<'_> {
         at: &lsp::TextDocumentPositionParams,
     ) -> Result<Vec<lsp::Location>, SyntacticError> {
         let Some(word) = self.word_at(at)? else { return Ok(Vec::new()) };
+        if let Some(places) = local_places(self.source, &word.file, &word.cursor) {
+            return self.local_locations(&word, &places[..1]);
+        }
         self.locations(&resolve(self.source, &word.file, &word.cursor)?)
     }
 
@@ -119,6 +122,9 @@ impl HandlerContext<'_> {
         at: &lsp::TextDocumentPositionParams,
     ) -> Result<Vec<lsp::Location>, SyntacticError> {
         let Some(word) = self.word_at(at)? else { return Ok(Vec::new()) };
+        if local_places(self.source, &word.file, &word.cursor).is_some() {
+            return self.definition(at);
+        }
         let definitions = resolve(self.source, &word.file, &word.cursor)?;
         let mut declarations = self.source.definitions(&word.cursor.word)?;
         declarations.retain(|(file, at)| {
@@ -126,46 +132,6 @@ impl HandlerContext<'_> {
             !symbol.is_definition && symbol.kind != SymbolKind::Use && word.file.shares_names_with(file)
         });
         self.locations(if declarations.is_empty() { &definitions } else { &declarations })
-    }
-
-    /// `textDocument/references`: all uses of the name in files of related languages.
-    ///
-    /// # Errors
-    /// Those of the fact source.
-    pub(crate) fn references(
-        &self,
-        at: &lsp::TextDocumentPositionParams,
-        with_declaration: bool,
-    ) -> Result<Vec<lsp::Location>, SyntacticError> {
-        let Some(CursorWord { file: current, cursor }) = self.word_at(at)? else { return Ok(Vec::new()) };
-        let mut locations = Vec::new();
-        for file in self.related_files(&current, &cursor.word)? {
-            let converter = PositionConverter::for_names(self.source, &file.path, self.encoding);
-            let uri = self.uri(&file.path)?;
-            let declared: BTreeSet<(u32, u32)> = symbols_named(&file.facts, &cursor.word).map(|(_, at)| at).collect();
-            let mut ranges: Vec<lsp::Range> = file
-                .facts
-                .references
-                .iter()
-                .filter(|reference| {
-                    reference.name == cursor.word && !declared.contains(&(reference.line, reference.column))
-                })
-                .map(|reference| converter.reference_range(reference))
-                .collect();
-            if with_declaration {
-                ranges.extend(
-                    symbols_named(&file.facts, &cursor.word)
-                        .map(|(at, _)| converter.name_range(&file.facts.symbols[at])),
-                );
-            }
-            ranges.sort_by_key(|range| (range.start, range.end));
-            ranges.dedup();
-            locations.extend(ranges.into_iter().map(|range| lsp::Location::new(uri.clone(), range)));
-            if locations.len() > MAX_RAW_ITEMS_PAGED {
-                break;
-            }
-        }
-        Ok(locations)
     }
 
     /// The files of related languages that mention a word.
@@ -180,7 +146,11 @@ impl HandlerContext<'_> {
     /// # Errors
     /// Those of the fact source.
     pub(crate) fn hover(&self, at: &lsp::TextDocumentPositionParams) -> Result<Option<lsp::Hover>, SyntacticError> {
-        let Some(CursorWord { file: current, cursor }) = self.word_at(at)? else { return Ok(None) };
+        let Some(word) = self.word_at(at)? else { return Ok(None) };
+        if let Some(places) = local_places(self.source, &word.file, &word.cursor) {
+            return Ok(self.local_hover(&word, &places[0]));
+        }
+        let CursorWord { file: current, cursor } = word;
         let found = resolve(self.source, &current, &cursor)?;
         if found.is_empty() {
             return Ok(None);
@@ -204,18 +174,9 @@ impl HandlerContext<'_> {
         Ok(Some(lsp::Hover { contents, range: Some(self.word_range(&current, &cursor)) }))
     }
 
-    fn word_range(&self, file: &FileFacts, cursor: &CursorContext) -> lsp::Range {
+    pub(super) fn word_range(&self, file: &FileFacts, cursor: &CursorContext) -> lsp::Range {
         let converter = PositionConverter::for_names(self.source, &file.path, self.encoding);
-        let role = ReferenceRole::Other;
-        let line = cursor.line + 1;
-        let column = cursor.column;
-        converter.reference_range(&codeyard_index::Reference {
-            name: cursor.word.clone(),
-            role,
-            line,
-            column,
-            within: None,
-        })
+        converter.word_range(cursor.line + 1, cursor.column, &cursor.word)
     }
 
     /// `textDocument/implementation`: the subtypes of a type; for a member, the members of the same name in subtypes.
@@ -331,7 +292,7 @@ pub(crate) fn relative_path(root: &Path, uri: &lsp::Url) -> Option<String> {
 }
 
 /// The symbols of a file with this name: their index, and the line and column of the name.
-fn symbols_named<'f>(facts: &'f Facts, word: &'f str) -> impl Iterator<Item = (usize, (u32, u32))> + 'f {
+pub(super) fn symbols_named<'f>(facts: &'f Facts, word: &'f str) -> impl Iterator<Item = (usize, (u32, u32))> + 'f {
     let is_match = move |at: &usize| facts.symbols[*at].name == word && facts.symbols[*at].kind != SymbolKind::Use;
     (0..facts.symbols.len())
         .filter(is_match)

@@ -17,6 +17,9 @@ use codeyard_model::code::CodeRefusal;
 /// Symbols that it returns for one `workspace/symbol` query.
 const MAX_NAMED_SYMBOLS: usize = 1_000;
 
+/// Texts that it keeps at a time for one request.
+const MAX_KEPT_TEXTS: usize = 64;
+
 #[derive(Debug, Clone)]
 pub(crate) struct OpenDocument {
     /// The facts of its present text.
@@ -60,7 +63,7 @@ pub(crate) struct IndexOverlay<'s> {
     pub open: &'s BTreeMap<String, OpenDocument>,
     /// Whether the client cancelled the request.
     pub is_cancelled: CancelCheck<'s>,
-    /// Texts that this request has read.
+    /// The last texts that this request has read.
     pub texts: RefCell<BTreeMap<String, Option<Arc<Document>>>>,
 }
 
@@ -126,13 +129,42 @@ impl FactSource for IndexOverlay<'_> {
         Ok(files)
     }
 
+    fn files_with(&self, word: &str) -> Result<Vec<FileFacts>, SyntacticError> {
+        let mut files = self.index.files_with(word, self.is_cancelled).map_err(failed)?;
+        self.check_cancelled()?;
+        files.retain(|file| !self.open.contains_key(&*file.path));
+        let open = self.open.values().filter(|open| open.document.text().contains(word));
+        files.extend(open.map(|open| open.facts.clone()));
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(files)
+    }
+
+    fn paths_with(&self, word: &str, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<String>, SyntacticError> {
+        let mut paths = self.index.paths_with(word, is_wanted, self.is_cancelled).map_err(failed)?;
+        self.check_cancelled()?;
+        paths.extend(self.open.keys().filter(|path| is_wanted(path)).cloned());
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
     fn text(&self, path: &str) -> Option<Arc<Document>> {
+        if (self.is_cancelled)() {
+            return None;
+        }
         if let Some(open) = self.open.get(path) {
             return Some(open.document.clone());
         }
         let mut texts = self.texts.borrow_mut();
-        let read = || self.index.text(path).map(|text| Arc::new(Document::new(text)));
-        texts.entry(path.to_owned()).or_insert_with(read).clone()
+        if let Some(text) = texts.get(path) {
+            return text.clone();
+        }
+        if texts.len() >= MAX_KEPT_TEXTS {
+            texts.clear();
+        }
+        let text = self.index.text(path).map(|text| Arc::new(Document::new(text)));
+        texts.insert(path.to_owned(), text.clone());
+        text
     }
 }
 

@@ -7,7 +7,8 @@
 //! - `server`, `progress`, `text_changes`: the protocol.
 //! - `worker`: the thread that owns the index and the open documents, and handles messages in order.
 //! - `fact_source`, `index_overlay`: the facts that answers are made from.
-//! - `cursor_context`, `name_resolution`, `handlers`, `call_hierarchy`, `conversion`: from a position to symbols to a response.
+//! - `usages`, `templates`: uses that facts don't hold: plain and local names, and names in templates.
+//! - `cursor_context`, `name_resolution`, `handlers`, `references`, `call_hierarchy`, `conversion`: from a position to symbols to a response.
 //!
 //! Invariants: it writes nothing inside the root; the process ends when its client or its parent process is gone.
 
@@ -20,10 +21,13 @@ mod index_overlay;
 pub mod limits;
 mod name_resolution;
 mod progress;
+mod references;
 mod server;
+mod templates;
 #[cfg(test)]
 mod testing;
 mod text_changes;
+mod usages;
 mod worker;
 
 use std::io;

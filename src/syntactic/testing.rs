@@ -72,6 +72,16 @@ impl FactSource for InMemoryFacts {
         Ok(self.0.values().map(|(file, _)| file.clone()).filter(|file| file.mentions(word)).collect())
     }
 
+    fn files_with(&self, word: &str) -> Result<Vec<FileFacts>, SyntacticError> {
+        let holding = self.0.values().filter(|(_, document)| document.text().contains(word));
+        Ok(holding.map(|(file, _)| file.clone()).collect())
+    }
+
+    fn paths_with(&self, word: &str, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<String>, SyntacticError> {
+        let holding = self.0.iter().filter(|(path, (_, document))| is_wanted(path) && document.text().contains(word));
+        Ok(holding.map(|(path, _)| path.clone()).collect())
+    }
+
     fn text(&self, path: &str) -> Option<Arc<Document>> {
         self.0.get(path).map(|(_, document)| document.clone())
     }

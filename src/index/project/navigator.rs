@@ -1,7 +1,7 @@
-//! Queries of the embedded language server: the facts of a file, the definitions of a name, the files that mention it.
+//! Queries of the embedded language server: the facts of a file, the definitions of a name, the files that contain it.
 //!
 //! It doesn't resolve names; `codeyard-syntactic` does. Invariants: all answers of one [`Navigator`] are from one
-//! published manifest; every file that mentions a word is returned, unless the query was cancelled.
+//! published manifest; every file that has a word is returned, unless the query was cancelled.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -109,7 +109,54 @@ impl Navigator<'_> {
         word: &str,
         is_cancelled: CancelCheck<'_>,
     ) -> Result<Vec<FileFacts>, Box<CodeRefusal>> {
-        let Some(view) = &self.context.view else { return Ok(Vec::new()) };
+        let mut found = self.files_with(word, is_cancelled)?;
+        found.retain(|file| file.mentions(word));
+        Ok(found)
+    }
+
+    /// Every parsed file whose text may contain `word`, ordered by path.
+    ///
+    /// # Errors
+    /// The index can't be read.
+    pub fn files_with(&self, word: &str, is_cancelled: CancelCheck<'_>) -> Result<Vec<FileFacts>, Box<CodeRefusal>> {
+        let mut found = Vec::new();
+        self.each_candidate(word, is_cancelled, |view, entry| {
+            if entry.language.is_some() {
+                found.push(self.file_facts(view, entry)?);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The paths of the files that may contain `word` and whose path is wanted, in order.
+    ///
+    /// # Errors
+    /// The index can't be read.
+    pub fn paths_with(
+        &self,
+        word: &str,
+        is_wanted: &dyn Fn(&str) -> bool,
+        is_cancelled: CancelCheck<'_>,
+    ) -> Result<Vec<String>, Box<CodeRefusal>> {
+        let mut found = Vec::new();
+        self.each_candidate(word, is_cancelled, |_, entry| {
+            if is_wanted(&entry.path) {
+                found.push(entry.path.to_string());
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `each` with every file whose text may contain `word`, ordered by path.
+    fn each_candidate(
+        &self,
+        word: &str,
+        is_cancelled: CancelCheck<'_>,
+        mut each: impl FnMut(&ManifestView, &ManifestEntry) -> Result<(), Box<CodeRefusal>>,
+    ) -> Result<(), Box<CodeRefusal>> {
+        let Some(view) = &self.context.view else { return Ok(()) };
         let text_query =
             TextQuery { pattern: word.to_owned(), is_regex: false, case: CaseRule::Sensitive, word: false };
         let damaged = |_| refuse_store_error(&StoreError::Damaged, &self.context);
@@ -119,20 +166,13 @@ impl Navigator<'_> {
         })?;
         let segments = view.segments.iter().map(|segment| &**segment);
         let candidates = CandidateSet::from_segments(segments, pattern.plan()).map_err(damaged)?;
-        let mut found = Vec::new();
-        for entry in view.manifest.entries() {
-            if entry.language.is_none() || !candidates.may_match(entry.content) {
-                continue;
-            }
+        for entry in view.manifest.entries().iter().filter(|entry| candidates.may_match(entry.content)) {
             if is_cancelled() {
                 break;
             }
-            let file = self.file_facts(view, entry)?;
-            if file.mentions(word) {
-                found.push(file);
-            }
+            each(view, entry)?;
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The text of the file at this path, as it is on disk now.

@@ -107,3 +107,48 @@ fn a_file_that_is_too_complex_is_an_error_that_says_so() {
         assert!(why.starts_with("a.ts is too complex to parse"), "{why}");
     }
 }
+
+/// A module of Python with a function, a constant and a local name, and a template of another language.
+fn plain_uses() -> InMemoryFacts {
+    let text = "LIMIT = 3\n\ndef area(side):\n    total = side * LIMIT\n    return total\n\nrun(area)\n";
+    let limit = symbol(SymbolKind::Const, "LIMIT", None, [1, 1], [1, 0]);
+    let area = symbol(SymbolKind::Fn, "area", None, [3, 5], [3, 4]);
+    let shadow = symbol(SymbolKind::Fn, "shadow", None, [1, 3], [1, 4]);
+    let other = "def shadow(area):\n    return area\n\nx = m.area\n";
+    InMemoryFacts::new(vec![
+        (file("a.py", vec![limit, area], vec![]), text),
+        (file("b.py", vec![shadow], vec![]), other),
+        (file("page.jinja", vec![], vec![]), "area {{ area }}\n"),
+        (file("c.rb", vec![], vec![]), "area\n"),
+    ])
+}
+
+fn in_file(path: &str, line: u32, character: u32) -> lsp::TextDocumentPositionParams {
+    let uri = lsp::Url::from_file_path(format!("/w/{path}")).unwrap();
+    lsp::TextDocumentPositionParams::new(lsp::TextDocumentIdentifier::new(uri), lsp::Position::new(line, character))
+}
+
+#[test]
+fn plain_uses_and_uses_in_templates_are_references_and_local_names_are_not() {
+    let source = plain_uses();
+    let request = HandlerContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
+    let shown = |list: Vec<lsp::Location>| -> Vec<String> {
+        let one = |one: &lsp::Location| {
+            format!("{}:{}:{}", &one.uri.path()[3..], one.range.start.line, one.range.start.character)
+        };
+        list.iter().map(one).collect()
+    };
+    assert_eq!(
+        shown(request.references(&in_file("a.py", 2, 5), true).unwrap()),
+        ["a.py:2:4", "a.py:6:4", "b.py:3:6", "page.jinja:0:8"]
+    );
+    assert_eq!(shown(request.references(&in_file("a.py", 0, 1), false).unwrap()), ["a.py:3:19"]);
+    // Names of one function.
+    assert_eq!(shown(request.references(&in_file("a.py", 4, 12), true).unwrap()), ["a.py:3:4", "a.py:4:11"]);
+    assert_eq!(shown(request.references(&in_file("a.py", 4, 12), false).unwrap()), ["a.py:4:11"]);
+    assert_eq!(shown(request.definition(&in_file("a.py", 3, 12)).unwrap()), ["a.py:2:9"]);
+    assert_eq!(shown(request.declaration(&in_file("b.py", 1, 11)).unwrap()), ["b.py:0:11"]);
+    let hover = request.hover(&in_file("a.py", 4, 12)).unwrap().unwrap();
+    let lsp::HoverContents::Markup(markup) = hover.contents else { panic!("no markup") };
+    assert_eq!(markup.value, "```python\ntotal = side * LIMIT\n```");
+}
