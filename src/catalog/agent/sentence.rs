@@ -108,7 +108,11 @@ fn position_beyond(error: &ToolError) -> String {
 fn no_identifier(error: &ToolError) -> String {
     let line = number(error, "line");
     let character = number(error, "character");
-    format!("There is no identifier at {line}:{character}.{}", identifiers(error))
+    let what = match error.details.contains_key("keyword") {
+        true => format!("The word at {line}:{character} is a keyword or a number, not a name."),
+        false => format!("There is no identifier at {line}:{character}."),
+    };
+    format!("{what}{}", identifiers(error))
 }
 
 /// The identifiers of the line with their columns, counted from 1.

@@ -263,6 +263,15 @@ fn failures_have_their_own_sentences() {
                 .with("character", 1),
             "There is no identifier at 9:1. Line 9 has none; documentSymbol lists what the file declares.",
         ),
+        (
+            ToolError::new(ErrorCode::NotFound, "m")
+                .with("reason", "no_identifier")
+                .with("line", 9)
+                .with("character", 1)
+                .with("keyword", true)
+                .with("identifiers", json!([{"name": "return", "character": 1}])),
+            "The word at 9:1 is a keyword or a number, not a name. On line 9: return at 1.",
+        ),
     ] {
         assert_eq!(sentence(&error), expected);
     }

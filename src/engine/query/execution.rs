@@ -134,7 +134,7 @@ impl Execution {
         if let Some(error) = error_if_empty.filter(|_| has_nothing(&result)) {
             return Err(error.into());
         }
-        if let Some(error) = self.missing_identifier(&result).filter(|_| !has_target) {
+        if !has_target && let Some(error) = self.missing_identifier(&result).await {
             return Err(error.into());
         }
         if let Some(document) = self.query.uri() {
@@ -217,13 +217,13 @@ impl Execution {
     }
 
     /// The error if nothing was found because the position points at no identifier.
-    fn missing_identifier(&self, result: &CanonicalResult) -> Option<ToolError> {
+    async fn missing_identifier(&self, result: &CanonicalResult) -> Option<ToolError> {
         match (&*self.query, result, &self.document) {
             // Entries outside the roots were found too, although they are left out.
             (Query::Lsp(query), CanonicalResult::Lsp(result), Some(document))
                 if result.found.is_empty() && result.notes.outside == 0 =>
             {
-                position_check::missing_identifier_error(query, document)
+                position_check::missing_identifier_error(query, document).await
             }
             _ => None,
         }

@@ -4,6 +4,9 @@
 //! an error only if nothing is found there.
 
 use crate::query::identifiers::{self, CursorTarget};
+use codeyard_base::blocking;
+use codeyard_index::Language;
+use codeyard_index::extract::is_no_name;
 use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::operation::LspQuery;
@@ -31,11 +34,23 @@ pub(crate) fn check_position(query: &LspQuery<CanonicalUri>, document: &Document
     }
 }
 
-/// The error of a call that found nothing, if its position points at no word.
-pub(crate) fn missing_identifier_error(query: &LspQuery<CanonicalUri>, document: &DocumentInput) -> Option<ToolError> {
+/// The error of a call that found nothing, if its position points at no word, or at one that isn't a name: a keyword or a number. Parses the
+/// document on the blocking pool if the index knows its language.
+pub(crate) async fn missing_identifier_error(
+    query: &LspQuery<CanonicalUri>,
+    document: &DocumentInput,
+) -> Option<ToolError> {
     let position = query.subject.position()?;
-    let points_at_word = identifiers::cursor_target(&document.source.document, position) == CursorTarget::Word;
-    (!points_at_word).then(|| line_error(NO_WORD, document, position))
+    let text = document.source.document.clone();
+    if identifiers::cursor_target(&text, position) != CursorTarget::Word {
+        return Some(line_error(NO_WORD, document, position));
+    }
+    let first_line = text.line(0).unwrap_or_default().as_bytes();
+    let language = Language::of_file(document.source.uri.as_str(), first_line).filter(|language| language.is_code())?;
+    let at = text.offset(position);
+    let parse = move || is_no_name(language, text.text(), at);
+    let is_keyword = blocking::spawn(parse).await.ok()?;
+    is_keyword.then(|| line_error(NO_NAME, document, position).with("keyword", true))
 }
 
 /// Why a position is refused.
@@ -52,6 +67,12 @@ const BEYOND: PositionError =
 const NO_WORD: PositionError = PositionError {
     reason: "no_identifier",
     message: "there is no identifier at the position; details.identifiers lists those of the line",
+};
+
+/// A position at a keyword or a number.
+const NO_NAME: PositionError = PositionError {
+    reason: "no_identifier",
+    message: "the word at the position is a keyword or a number, not a name; details.identifiers lists the words of the line",
 };
 
 /// An error that lists the words of the line. Lines and columns in the details count from 1, as in the arguments of the tool.
