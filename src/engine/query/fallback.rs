@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::query::plan::Plan;
 use crate::query::provider::Provider;
 use crate::status::server_state::{ServerState, Unavailable};
+use codeyard_model::operation::{LspQuery, QuerySubject};
 use codeyard_model::query::{GatedQuery, Query};
 
 /// Whether a fallback can't answer this query: names don't show diagnostics, and a row that was found by name can't be confirmed by name.
@@ -38,15 +39,26 @@ pub(crate) fn without_pending_fallbacks(providers: Vec<Provider>) -> (Vec<Provid
     (rest, pending.iter().map(not_ready).collect())
 }
 
-/// The main servers that don't support the method of a query, if a fallback should answer for them: all those of a document, or each of a
+/// The main servers that don't answer a query with this method, if a fallback should answer for them: all those of a document, or each of a
 /// search of the workspace.
-pub(crate) fn refusing<'a>(providers: &'a [Provider], method: &str, is_about_document: bool) -> Vec<&'a Provider> {
+pub(crate) fn refusing<'a>(providers: &'a [Provider], query: &GatedQuery, method: &str) -> Vec<&'a Provider> {
     let mains: Vec<&Provider> = providers.iter().filter(|provider| provider.is_main()).collect();
-    let refusing: Vec<&Provider> = mains.iter().copied().filter(|provider| provider.refused.contains(method)).collect();
-    match is_about_document && refusing.len() < mains.len() {
+    let refuses = |provider: &&Provider| provider.refused.contains(method) || is_name_too_short(provider, query);
+    let refusing: Vec<&Provider> = mains.iter().copied().filter(refuses).collect();
+    match query.uri().is_some() && refusing.len() < mains.len() {
         true => vec![],
         false => refusing,
     }
+}
+
+/// Whether a query searches for symbols by a name that is too short for the server to find any.
+fn is_name_too_short(provider: &Provider, query: &GatedQuery) -> bool {
+    let name = match query {
+        Query::WorkspaceSymbols { query, .. } => query,
+        Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) => name,
+        _ => return false,
+    };
+    name.chars().count() < provider.spec.quirks.symbols_min_chars
 }
 
 /// Why a provider that isn't ready gives no answer.

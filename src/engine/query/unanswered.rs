@@ -31,7 +31,7 @@ impl Execution {
     /// Whether a server turned out not to support the method, and a fallback that wasn't asked can answer in its place.
     pub(super) fn needs_fallback(&self, method: &str) -> bool {
         let has_asked = self.providers.iter().any(|provider| provider.fallback_for.is_some());
-        let refusing = || fallback::refusing(&self.providers, method, self.query.uri().is_some());
+        let refusing = || fallback::refusing(&self.providers, &self.query, method);
         self.has_fallbacks && !has_asked && !refusing().is_empty()
     }
 

@@ -76,11 +76,13 @@ impl Workspace {
         ctx: &mut Context<Self>,
     ) -> Result<Vec<Provider>, Wait> {
         let has_fallback = providers.iter().any(|provider| provider.fallback_for.is_some());
-        if has_fallback || plan.fallbacks.is_empty() || providers.iter().all(|provider| provider.refused.is_empty()) {
+        let may_refuse =
+            |provider: &Provider| !provider.refused.is_empty() || provider.spec.quirks.symbols_min_chars > 0;
+        if has_fallback || plan.fallbacks.is_empty() || !providers.iter().any(may_refuse) {
             return Ok(vec![]);
         }
         let Some(request) = operations::first_request(query, document.cloned()) else { return Ok(vec![]) };
-        let refusing = fallback::refusing(providers, request.method(), query.uri().is_some());
+        let refusing = fallback::refusing(providers, query, request.method());
         if refusing.is_empty() {
             return Ok(vec![]);
         }
@@ -101,8 +103,10 @@ impl Workspace {
         let by_name = &snapshot.result().notes().by_name;
         by_name.is_empty()
             || self.plan(query, None).is_ok_and(|plan| {
-                let refuses =
-                    |choice: &Choice| self.children.get(&choice.key).is_some_and(|child| !child.refused.is_empty());
+                let refuses = |choice: &Choice| {
+                    let refuses = self.children.get(&choice.key).is_some_and(|child| !child.refused.is_empty());
+                    refuses || choice.server.quirks.symbols_min_chars > 0
+                };
                 let until_ready = self.setup.selection.fallback == FallbackMode::UntilReady;
                 !plan.fallbacks.is_empty() && (until_ready || plan.choices.iter().any(refuses))
                     || by_name.iter().all(|language| plan.by_name.contains(language))

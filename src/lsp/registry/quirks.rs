@@ -34,6 +34,8 @@ pub struct Quirks {
     pub symbols_at_declaration: bool,
     /// The most symbols that it returns for `workspace/symbol`. 0: unlimited.
     pub symbols_max: usize,
+    /// It finds no symbols for names of fewer characters.
+    pub symbols_min_chars: usize,
     /// Its references don't follow names through CommonJS (`exports`, `require`), although it knows their definitions: they are added.
     pub links_commonjs: bool,
     /// Callers that it leaves out, although it lists their references: they are added.

@@ -180,3 +180,17 @@ fn a_silent_language_is_awaited_too() {
         });
     }
 }
+
+#[test]
+fn a_name_too_short_for_the_server_is_never_just_not_found() {
+    paused(|| async {
+        let site = both();
+        let fake = knowing(&site, &["a.fake"]).launcher();
+        let entry = Entry::new("first", fake.clone()).entry("quirks.symbols_min_chars = 3");
+        let yard = Plan::new(site).kind(entry).open().await;
+        let error = named(&yard, "al").await.failed("PROVIDER_UNAVAILABLE", "unsupported");
+        assert!(error.to_string().contains("first"), "{error}");
+        assert_eq!(fake.record().count(SYMBOLS), 0);
+        assert_eq!(files(&yard, &named(&yard, "alp").await.whole()), ["a.fake"]);
+    });
+}

@@ -10,6 +10,7 @@ use crate::query::provider_call::{self, RequestContext};
 use crate::query::query_operation::QueryOperation;
 use crate::query::symbol_names;
 use crate::server::requests::request::{LspRequest, SessionView};
+use crate::status::server_state::{UNSUPPORTED, Unavailable};
 use codeyard_complete::import_symbols::without_imports;
 use codeyard_lsp::convert::{self, ConvertError};
 use codeyard_lsp::methods::{self, WorkspaceSymbolParams};
@@ -50,6 +51,13 @@ impl WorkspaceSymbolsRequest {
         provider: &Provider,
         context: RequestContext<'_>,
     ) -> Result<Vec<RawWorkspaceSymbol>, ProviderFailure> {
+        let least = provider.spec.quirks.symbols_min_chars;
+        if self.name.chars().count() < least {
+            let message =
+                format!("{} finds no symbols by names of fewer than {least} characters", provider.kind.as_str());
+            let why = Unavailable::new(provider.kind.as_str(), UNSUPPORTED, message, "codeyard doctor");
+            return Err(ProviderFailure::Unavailable(why));
+        }
         if provider.spec.quirks.caches_symbols {
             // No name ends like this, so it finds nothing; the server forgets its last answer.
             let other = Self { name: format!("{}\u{feff}", self.name) };
