@@ -9,12 +9,19 @@ use std::sync::Arc;
 use crate::query::plan::Plan;
 use crate::query::provider::Provider;
 use crate::status::server_state::{ServerState, Unavailable};
+use codeyard_lsp::registry::ServerSpec;
 use codeyard_model::operation::{LspQuery, QuerySubject};
 use codeyard_model::query::{GatedQuery, Query};
 
 /// Whether a fallback can't answer this query: names don't show diagnostics, and a row that was found by name can't be confirmed by name.
 pub(crate) fn has_no_fallback(query: &GatedQuery) -> bool {
     matches!(query, Query::DocumentDiagnostics { .. } | Query::WorkspaceDiagnostics { .. } | Query::Declarations { .. })
+}
+
+/// Whether a server lists no symbols of the workspace in files of this language, so that another one, or a fallback, must.
+pub(crate) fn lists_no_symbols(server: &ServerSpec, language: &str) -> bool {
+    let quirks = &server.quirks;
+    quirks.no_symbols || quirks.no_symbols_of.iter().any(|id| id == language)
 }
 
 /// The plan without fallbacks.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::query::companions::{self, Companions};
+use crate::query::fallback;
 use crate::query::provider::Provider;
 use crate::server::child_key::ChildKey;
 use crate::server::program::isolation::WorkspaceIsolation;
@@ -253,17 +254,22 @@ fn plan_language(
         roots: setup.roots,
         files: options.files,
     };
-    let mut available = |kind: &str, _: &ServerSpec, root: &Path| {
-        let Some(server) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
-        program(setup, kind, server, root)
+    let lists_none = |server: &ServerSpec| options.for_symbols && fallback::lists_no_symbols(server, language);
+    let mut available = |kind: &str, server: &ServerSpec, root: &Path| {
+        let Some(known) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
+        match program(setup, kind, known, root)? {
+            // The next alternative lists them: another server of the language, or the fallback.
+            ProgramState::Found(_) if lists_none(server) => Err(no_server()),
+            program => Ok(program),
+        }
     };
     let mut missing: Option<Unavailable> = None;
     let mut is_served = false;
     let mut has_no_symbols = false;
     for candidate in chooser.consider(language, path, options.with_linters, &mut available) {
         let is_primary = candidate.server.role == ServerRole::Primary;
-        let quirks = &candidate.server.quirks;
-        if options.for_symbols && (quirks.no_symbols || quirks.no_symbols_of.iter().any(|id| id == language)) {
+        let is_pending = matches!(candidate.verdict, ServerVerdict::Serves { program: ProgramState::Pending(_), .. });
+        if lists_none(candidate.server) && !is_pending {
             has_no_symbols |= is_primary;
             continue;
         }
@@ -295,8 +301,8 @@ fn plan_language(
             _ => {}
         }
     }
-    if !is_served && !has_no_symbols {
-        plan.unavailable.push(missing.unwrap_or_else(no_server));
+    if !is_served {
+        plan.unavailable.extend(missing.or_else(|| (!has_no_symbols).then(no_server)));
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod client;
 mod conversation;
+mod languages;
 mod served;
 mod sources;
