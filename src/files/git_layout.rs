@@ -248,8 +248,7 @@ mod tests {
     }
 
     fn git(dir: &Path, arguments: &[&str]) {
-        let identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"];
-        codeyard_process::git::run_git(dir, &[&identity[..], arguments].concat()).unwrap();
+        crate::test_git::run_git(dir, arguments).unwrap();
     }
 
     fn trees() -> Trees {

@@ -219,7 +219,7 @@ mod tests {
     fn git_is_the_judge_of_patterns() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        let git = |args: &[&str]| codeyard_process::git::run_git(root, args);
+        let git = |args: &[&str]| crate::test_git::run_git(root, args);
         git(&["init", "-q"]).unwrap();
         let mut differences = Vec::new();
         for line in LINES {

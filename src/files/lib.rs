@@ -28,6 +28,8 @@ pub mod inner_worktrees;
 pub mod limits;
 mod rule_reader;
 mod stamp;
+#[cfg(test)]
+mod test_git;
 mod tracked_files;
 pub mod walk;
 pub mod watch;

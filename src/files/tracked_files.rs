@@ -222,7 +222,7 @@ mod tests {
     fn tracked_paths_are_those_of_git_in_every_form_of_the_index() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        let git = |args: &[&str]| codeyard_process::git::run_git(&root, args).unwrap();
+        let git = |args: &[&str]| crate::test_git::run_git(&root, args).unwrap();
         git(&["init", "-q"]);
         let long = format!("long/{}/x", "n".repeat(200));
         let names = ["a", "build/deep/er/keep.py", "build/keep.py", "build0", &long];
@@ -265,7 +265,7 @@ mod tests {
     fn only_changes_of_ignored_files_count() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        let git = |args: &[&str]| codeyard_process::git::run_git(&root, args).unwrap();
+        let git = |args: &[&str]| crate::test_git::run_git(&root, args).unwrap();
         git(&["init", "-q"]);
         for name in ["kept.log", "other.log", "plain.py"] {
             fs::write(root.join(name), "x").unwrap();

@@ -4,21 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::RwLock;
-
 use super::changes::ChangeKind::{Changed, Created, Deleted};
 use super::*;
 use crate::gate::LinkChanges;
+use crate::test_git::{WRITES_OR_FORKS, run_git};
 
 struct TestTree {
     _dir: tempfile::TempDir,
     root: PathBuf,
     watcher: Watcher,
 }
-
-/// Held shared while a file is open for writing, and alone while a process is started. A child has copies of all open files until it
-/// runs its program, and the file would count as closed only then, which the watcher reports as a later change.
-static WRITES_OR_FORKS: RwLock<()> = RwLock::new(());
 
 impl TestTree {
     fn new() -> Self {
@@ -103,9 +98,7 @@ impl TestTree {
 }
 
 fn git(dir: &Path, arguments: &[&str]) {
-    let identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"];
-    let _no_write = WRITES_OR_FORKS.write();
-    codeyard_process::git::run_git(dir, &[&identity[..], arguments].concat()).unwrap();
+    run_git(dir, arguments).unwrap();
 }
 
 #[tokio::test]
@@ -574,7 +567,10 @@ async fn concurrent_barriers_each_see_their_own_write() {
         let subscription = subscription.clone();
         let path = tree.path(&format!("{index}.py"));
         tasks.spawn(async move {
-            std::fs::write(&path, "").unwrap();
+            {
+                let _no_fork = WRITES_OR_FORKS.read();
+                std::fs::write(&path, "").unwrap();
+            }
             subscription.barrier().await;
             assert!(subscription.source_files().contains(&path));
         });
