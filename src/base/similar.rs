@@ -11,6 +11,11 @@ pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&
     ranked.filter(|(edits, _)| *edits <= max_edits).min().map(|(_, known)| known)
 }
 
+/// The known name of which `name` is the last part, behind a `.` or a `_`: people leave out what a name begins with.
+pub fn ending_in<'n>(name: &str, mut known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    known.find(|known| known.strip_suffix(name).is_some_and(|rest| rest.ends_with(['.', '_'])))
+}
+
 /// Levenshtein distance, ignoring case. `-` and `_` count as the same. Long names are truncated to bound the time.
 fn distance(a: &str, b: &str) -> usize {
     let fold = |text: &str| text.to_lowercase().replace('-', "_").chars().take(MAX_COMPARED_CHARS).collect::<String>();
@@ -29,6 +34,14 @@ mod tests {
             assert_eq!(distance(a, b), changes, "{a} {b}");
             assert_eq!(distance(b, a), changes, "{b} {a}");
         }
+    }
+
+    #[test]
+    fn a_name_may_be_the_end_of_a_known_one() {
+        let known = ["search_code", "vscode.lsp.hover"];
+        let ending_in = |name| ending_in(name, known.into_iter());
+        assert_eq!((ending_in("code"), ending_in("lsp.hover")), (Some("search_code"), Some("vscode.lsp.hover")));
+        assert_eq!((ending_in("over"), ending_in("search_code")), (None, None));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
 use codeyard_base::budget::to_json_bounded;
-use codeyard_base::similar::nearest;
+use codeyard_base::similar::{ending_in, nearest};
 use codeyard_base::stable_json::stringify;
 use codeyard_model::error::{ErrorCode, ToolError};
 
@@ -49,9 +49,7 @@ pub fn unknown_tool(tool: &str) -> ToolError {
 /// The same, with the name among the tools that there are that the caller is likely to mean.
 pub(super) fn unknown_tool_among<'n>(tool: &str, known: impl Iterator<Item = &'n str> + Clone) -> ToolError {
     let error = unknown_tool(tool);
-    // People leave out what a name begins with.
-    let ending = || known.clone().find(|known| known.strip_suffix(tool).is_some_and(|rest| rest.ends_with(['.', '_'])));
-    match nearest(tool, known.clone()).or_else(ending) {
+    match nearest(tool, known.clone()).or_else(|| ending_in(tool, known)) {
         Some(nearest) => {
             ToolError { message: format!("there is no such tool here; did you mean `{nearest}`?"), ..error }
                 .with("nearest", nearest)

@@ -13,7 +13,7 @@ use crate::shared::mcp_client::Client;
 use crate::shared::render::Renderer;
 use crate::shared::tool_session::{SessionTarget, ToolServer, call_failure};
 use crate::shared::{assemble, logging, output};
-use codeyard_base::similar::nearest;
+use codeyard_base::similar::{ending_in, nearest};
 use codeyard_catalog::CatalogId;
 use codeyard_config::{LogFormat, LogLevel, LogSection};
 use codeyard_gateway::service::GROUP_CATALOG;
@@ -96,13 +96,12 @@ fn with_operation(name: &str, mut arguments: Value) -> (String, Value) {
 
 /// The tool with this name, or the first whose last name parts are `name`.
 fn tool_named<'a>(tools: &'a [String], name: &str) -> Result<&'a str, Failure> {
-    let exact = tools.iter().find(|tool| *tool == name);
-    let ending = || tools.iter().find(|tool| tool.strip_suffix(name).is_some_and(|rest| rest.ends_with(['.', '_'])));
-    exact.or_else(ending).map(String::as_str).ok_or_else(|| {
+    let names = || tools.iter().map(String::as_str);
+    names().find(|tool| *tool == name).or_else(|| ending_in(name, names())).ok_or_else(|| {
         let operations = Operation::ALL.map(Operation::as_str);
-        let known = tools.iter().map(String::as_str).chain(operations);
+        let known = names().chain(operations);
         // A tool may be named by the end of its name.
-        let ends = tools.iter().filter_map(|tool| tool.rsplit_once('.')).map(|(_, end)| end);
+        let ends = names().filter_map(|tool| tool.rsplit_once('.')).map(|(_, end)| end);
         let nearest = nearest(name, known.chain(ends)).map(|nearest| format!("did you mean `{nearest}`? "));
         Failure::usage(format!(
             "there is no tool `{name}`; {}the tools are {}, the operations of `lsp` are {}",

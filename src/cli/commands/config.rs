@@ -70,7 +70,10 @@ fn load_checked(file: &Path) -> Result<(Config, Registry), Vec<String>> {
             let kinds = server_selection_check::unknown_in(&config.workspaces, registry);
             errors.extend(kinds.iter().map(|error| format!("{shown}: {error}")));
         }
-        Err(_) => errors.extend(assemble::registry_errors(&config).iter().map(|error| format!("{shown}: {error}"))),
+        Err(whole) => {
+            let each = assemble::registry_errors(&config, whole);
+            errors.extend(each.iter().map(|error| format!("{shown}: {error}")));
+        }
     }
     let each = config.workspaces.iter().enumerate();
     let roots = each.flat_map(|(index, workspace)| root_errors(workspace, &format!("workspace[{index}]")));

@@ -157,33 +157,28 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 
 /// The built-in registry of language servers, merged with the entries of the configuration.
 pub fn registry_of(config: &Config) -> Result<Registry, Failure> {
-    merged_registry(&config.servers, &config.languages).map_err(|error| {
+    let mut tables = toml::Table::new();
+    tables.insert("servers".into(), config.servers.clone().into());
+    tables.insert("languages".into(), config.languages.clone().into());
+    Registry::merged(&tables).map_err(|error| {
         Failure::new(format!(
             "invalid language servers in the configuration: {error}; `codeyard servers list` shows the known kinds"
         ))
     })
 }
 
-/// What is wrong with the language servers of a configuration: each entry is tried alone, and all together.
-pub fn registry_errors(config: &Config) -> Vec<String> {
-    let Err(whole) = registry_of(config) else { return Vec::new() };
+/// What is wrong with the language servers of a configuration that together have the failure `whole`: each entry is tried alone.
+pub fn registry_errors(config: &Config, whole: &Failure) -> Vec<String> {
     let alone = config.servers.iter().map(|(kind, entry)| {
         let one = toml::Table::from_iter([(kind.clone(), entry.clone())]);
         registry_of(&Config { servers: one, languages: config.languages.clone(), ..Config::default() })
     });
     let mut errors: Vec<String> = alone.filter_map(|merged| Some(merged.err()?.message)).collect();
     if errors.is_empty() {
-        errors.push(whole.message);
+        errors.push(whole.message.clone());
     }
     errors.dedup();
     errors
-}
-
-fn merged_registry(servers: &toml::Table, languages: &toml::Table) -> Result<Registry, impl std::fmt::Display> {
-    let mut tables = toml::Table::new();
-    tables.insert("servers".into(), servers.clone().into());
-    tables.insert("languages".into(), languages.clone().into());
-    Registry::merged(&tables)
 }
 
 /// The installer for a state directory. `CODEYARD_SERVERS_DIR` overrides where it installs.

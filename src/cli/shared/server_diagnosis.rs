@@ -278,7 +278,8 @@ impl FolderDiagnosis {
         let mut kinds: Vec<MissingKind> = Vec::new();
         for language in &self.languages {
             if let Some(server) = language.missing_server() {
-                MissingKind::add(&mut kinds, &server.kind, &language.language, language.files);
+                let languages = std::slice::from_ref(&language.language);
+                MissingKind::add(&mut kinds, &server.kind, languages, language.files);
             }
         }
         kinds
@@ -296,17 +297,16 @@ pub(crate) struct MissingKind {
 }
 
 impl MissingKind {
-    /// Adds files of a language that need a kind.
-    pub(crate) fn add(all: &mut Vec<Self>, kind: &str, language: &str, files: usize) {
-        match all.iter_mut().find(|known| known.kind == kind) {
-            Some(known) => {
-                known.files += files;
-                if !known.languages.iter().any(|known| known == language) {
-                    known.languages.push(language.to_owned());
-                }
-            }
-            None => all.push(Self { kind: kind.to_owned(), languages: vec![language.to_owned()], files }),
-        }
+    /// Adds files of languages that need a kind.
+    pub(crate) fn add(all: &mut Vec<Self>, kind: &str, languages: &[String], files: usize) {
+        let Some(known) = all.iter_mut().find(|known| known.kind == kind) else {
+            all.push(Self { kind: kind.to_owned(), languages: languages.to_vec(), files });
+            return;
+        };
+        known.files += files;
+        let new = languages.iter().filter(|language| !known.languages.contains(language));
+        let new: Vec<String> = new.cloned().collect();
+        known.languages.extend(new);
     }
 }
 

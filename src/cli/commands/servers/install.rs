@@ -1,6 +1,6 @@
 //! `codeyard servers install`: installs the named kinds, or those that the files of a folder or of a configuration's workspaces need.
 //!
-//! Invariants: what can't be installed is said before anything is fetched; kinds that nobody has named are compiled only after a yes.
+//! Invariants: what can't be installed is printed before anything is fetched; kinds that nobody has named are compiled only after a yes.
 
 use std::cmp::Reverse;
 use std::io::IsTerminal;
@@ -222,10 +222,7 @@ fn needed_by_workspaces(context: &InstallContext, args: &InstallServersArgs) -> 
         };
         let folders: Vec<FolderDiagnosis> = diagnosis.roots.roots().iter().map(|root| diagnosis.folder(root)).collect();
         for one in folders.iter().flat_map(FolderDiagnosis::missing) {
-            let files = one.files;
-            one.languages.iter().enumerate().for_each(|(at, language)| {
-                MissingKind::add(&mut all, &one.kind, language, if at == 0 { files } else { 0 });
-            });
+            MissingKind::add(&mut all, &one.kind, &one.languages, one.files);
         }
     }
     all.sort_by_key(|one: &MissingKind| Reverse(one.files));
