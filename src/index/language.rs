@@ -115,6 +115,12 @@ impl Language {
         self.row().name
     }
 
+    /// An extension of its files.
+    #[cfg(test)]
+    pub(crate) fn extension(self) -> &'static str {
+        self.row().extensions[0]
+    }
+
     /// Whether it is a programming language. Others describe data or are prose.
     pub fn is_code(self) -> bool {
         !matches!(self, Self::JSON | Self::YAML | Self::TOML | Self::MARKDOWN)

@@ -52,7 +52,7 @@ pub fn names_in_code(language: Language, source: &str, name: &str) -> Vec<CodeNa
         let mut found = Vec::new();
         let columns = Utf16Columns::new(source);
         each_leaf(tree, |leaf| {
-            if text.get(leaf.byte_range()) != Some(name.as_bytes()) || !is_code(language, leaf) {
+            if text.get(leaf.byte_range()) != Some(name) || !is_code(language, leaf) {
                 return;
             }
             let (line, column) = place(leaf, &columns);
@@ -74,8 +74,8 @@ pub fn code_words(language: Language, source: &str) -> Option<Vec<CodeWord>> {
         let columns = Utf16Columns::new(source);
         let mut found = Vec::new();
         each_leaf(tree, |leaf| {
-            let word = text.get(leaf.byte_range()).and_then(|bytes| str::from_utf8(bytes).ok());
-            if let Some(word) = word.filter(|word| is_word(word) && is_code(language, leaf)) {
+            let word = text.get(leaf.byte_range()).filter(|word| is_word(word) && is_code(language, leaf));
+            if let Some(word) = word {
                 let (line, column) = place(leaf, &columns);
                 found.push(CodeWord { word: word.to_owned(), line, column });
             }
@@ -86,9 +86,8 @@ pub fn code_words(language: Language, source: &str) -> Option<Vec<CodeWord>> {
 
 /// The line of a leaf, from 1, and its column.
 fn place(leaf: Node<'_>, columns: &Utf16Columns<'_>) -> (u32, u32) {
-    let at = leaf.start_position();
-    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    (small(at.row).saturating_add(1), columns.of(captures::span(leaf).start, small(at.column)))
+    let (row, column) = captures::position(leaf);
+    (row.saturating_add(1), columns.of(captures::span(leaf).start, column))
 }
 
 /// Whether a text can be a name.
@@ -103,7 +102,7 @@ pub fn is_no_name(language: Language, source: &str, at: usize) -> bool {
     let found = with_tree(language, source, |tree, text| {
         let leaf = tree.root_node().descendant_for_byte_range(at, (at + 1).min(text.len()))?;
         let is_readable = !leaf.is_error() && leaf.parent().is_some_and(|parent| !parent.is_error());
-        let is_number = || text.get(leaf.start_byte()).is_some_and(u8::is_ascii_digit);
+        let is_number = || text.as_bytes().get(leaf.start_byte()).is_some_and(u8::is_ascii_digit);
         let is_sign = || !leaf.is_named() || leaf.kind().ends_with("keyword") || is_number();
         (is_readable && leaf.child_count() == 0).then(is_sign)
     });
@@ -111,7 +110,7 @@ pub fn is_no_name(language: Language, source: &str, at: usize) -> bool {
 }
 
 /// Calls `each` with the tree of a source and the text that was parsed. `None`: the source can't be parsed, or costs too much.
-fn with_tree<T>(language: Language, source: &str, each: impl FnOnce(&Tree, &[u8]) -> T) -> Option<T> {
+fn with_tree<T>(language: Language, source: &str, each: impl FnOnce(&Tree, &str) -> T) -> Option<T> {
     thread_local! {
         static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
     }
@@ -129,7 +128,7 @@ fn with_tree<T>(language: Language, source: &str, each: impl FnOnce(&Tree, &[u8]
         parser.set_language(&compiled.grammar).ok()?;
         parsing::parse(parser, text.as_bytes(), &budget)
     })?;
-    Some(each(&tree, text.as_bytes()))
+    Some(each(&tree, &text))
 }
 
 fn each_leaf<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>)) {

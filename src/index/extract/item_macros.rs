@@ -17,7 +17,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Parser, Point, Tree};
 
 use super::blanked_text::BlankedText;
-use super::captures::{ByteSpan, NameForm, ReferenceCapture, SymbolCapture};
+use super::captures::{NameForm, ReferenceCapture, SymbolCapture, position, span};
 use super::parsing;
 use super::work_budget::WorkBudget;
 use crate::facts::ReferenceRole;
@@ -203,12 +203,11 @@ fn invocation(node: Node<'_>, source: &str, level: usize) -> Option<Invocation> 
     let (body, parts) = braced(tokens, source)?;
     let path = node.child_by_field_name("macro");
     let name = path.map(|path| path.child_by_field_name("name").unwrap_or(path));
-    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     let name = name.map(|name| ReferenceCapture {
-        span: ByteSpan { start: small(name.start_byte()), end: small(name.end_byte()) },
+        span: span(name),
         role: ReferenceRole::Call,
         form: NameForm::Use,
-        position: (small(name.start_position().row), small(name.start_position().column)),
+        position: position(name),
         pattern: u32::MAX,
     });
     let declared = if body.may_be_items { declared_tokens::symbols(tokens) } else { Vec::new() };

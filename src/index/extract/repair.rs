@@ -84,9 +84,9 @@ impl GuiltySearch<'_> {
         Some(found)
     }
 
-    /// Removes from `empty` those of `group` that lose nothing.
+    /// Removes from `empty` those of `group`, which is sorted, that lose nothing.
     fn release(&mut self, group: &[usize], others: &[usize], empty: &mut Vec<usize>, least: u64) -> Option<()> {
-        let kept: Vec<usize> = empty.iter().copied().filter(|block| !group.contains(block)).collect();
+        let kept: Vec<usize> = empty.iter().copied().filter(|block| group.binary_search(block).is_err()).collect();
         let (_, _, now) = self.without(&[others, &kept].concat())?;
         if now <= least {
             *empty = kept;

@@ -144,29 +144,9 @@ fn a_repository_of_bombs_is_indexed() {
         let language = languages[nth % languages.len()];
         let mut of_language = bombs(language, 390_000, Some(30), MARKER);
         let bomb = of_language.swap_remove((nth / languages.len() * 13) % of_language.len());
-        let extension = match language.name() {
-            "rust" => "rs",
-            "typescript" => "ts",
-            "javascript" => "js",
-            "python" => "py",
-            "csharp" => "cs",
-            "ruby" => "rb",
-            "kotlin" => "kt",
-            "bash" => "sh",
-            "markdown" => "md",
-            "haskell" => "hs",
-            "elixir" => "ex",
-            "ocaml" => "ml",
-            "ocaml-interface" => "mli",
-            "julia" => "jl",
-            "erlang" => "erl",
-            "solidity" => "sol",
-            "make" => "mk",
-            other => other,
-        };
         bytes += bomb.text.len();
         count += 1;
-        fs::write(root.join(format!("{nth}.{extension}")), bomb.text).unwrap();
+        fs::write(root.join(format!("{nth}.{}", language.extension())), bomb.text).unwrap();
     }
     let begun = codeyard_base::clock::Instant::now();
     let (complex, found) = index(&root, &dir.path().join("state"), IndexSettings::new(2, 16 << 20, 2 << 20));

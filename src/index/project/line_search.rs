@@ -17,11 +17,11 @@ use crate::handles::line_result_id;
 use crate::language::Language;
 use crate::manifest::{FileClass, ManifestEntry};
 use crate::scan;
-use crate::store::{FileOrigin, LIVE, StoreError};
+use crate::store::{FileOrigin, LIVE};
 use crate::text::line_ends;
 use crate::text::{
-    CandidateSet, ContentSource, FileReadOutcome, LineMatch, Pattern, SearchOptions, SearchedFile, TextMatches,
-    TextQuery, UnreadReason, search,
+    ContentSource, FileReadOutcome, LineMatch, Pattern, SearchOptions, SearchedFile, TextMatches, TextQuery,
+    UnreadReason, search,
 };
 use codeyard_files::gate::{DirHandleCache, ReadFailure, RootReader};
 use codeyard_git::{BlobRead, BlobReader};
@@ -81,9 +81,7 @@ impl Project {
             invalid_argument(&why.to_string(), "query", "no_pattern", allowed, context)
         })?;
         let pattern = pattern.with_conditions(line_conditions(query, context)?);
-        let segments = view.segments.iter().map(|segment| &**segment);
-        let candidates = CandidateSet::from_segments(segments, pattern.plan())
-            .map_err(|_| refuse_store_error(&StoreError::Damaged, context))?;
+        let candidates = view.candidates(&pattern).map_err(|error| refuse_store_error(&error, context))?;
         let is_live = view.head.key.reference == LIVE;
         let changed = if is_live { self.unindexed_changes.changed().unwrap_or_default() } else { Default::default() };
         let passes = |entry: &ManifestEntry| {

@@ -12,7 +12,7 @@ use crate::manifest::{ContentNo, Manifest};
 use crate::ranked;
 use crate::store::listing;
 use crate::store::{FileOrigin, FileState, IndexStore, LIVE, ManifestHead, ManifestKey, StoreError, StoreStamp};
-use crate::text::Segment;
+use crate::text::{CandidateSet, Pattern, Segment};
 
 /// A published manifest, with the connection that sees it, and its view if it was asked for.
 pub(super) type FoundManifest = (PooledStore, ManifestHead, Option<Arc<ManifestView>>);
@@ -60,6 +60,15 @@ impl ManifestView {
         symbols.reload()?;
         let ranked = symbols.view(manifest.clone())?;
         Ok(Self { stamp, head, manifest, origins: origins.into(), left_out, too_complex, segments, ranked })
+    }
+
+    /// The contents in which the pattern may match.
+    ///
+    /// # Errors
+    /// The text index is damaged.
+    pub(super) fn candidates(&self, pattern: &Pattern) -> Result<CandidateSet, StoreError> {
+        let segments = self.segments.iter().map(|segment| &**segment);
+        CandidateSet::from_segments(segments, pattern.plan()).map_err(|_| StoreError::Damaged)
     }
 
     /// The source of the bytes of the file at this path.

@@ -16,7 +16,7 @@ use crate::language::Language;
 use crate::manifest::ManifestEntry;
 use crate::ranked::{RankedHits, RankedQuery};
 use crate::store::StoreError;
-use crate::text::{self, CandidateSet, Pattern, TextQuery};
+use crate::text::{self, Pattern, TextQuery};
 use codeyard_model::code::{CaseRule, CodeError, CodeRefusal, FreshnessPolicy, Weights};
 
 /// A file and its facts.
@@ -159,13 +159,11 @@ impl Navigator<'_> {
         let Some(view) = &self.context.view else { return Ok(()) };
         let text_query =
             TextQuery { pattern: word.to_owned(), is_regex: false, case: CaseRule::Sensitive, word: false };
-        let damaged = |_| refuse_store_error(&StoreError::Damaged, &self.context);
         let pattern = Pattern::new(&text_query).map_err(|why| {
             let refusal = CodeRefusal::new(CodeError::InvalidInput, format!("Could not search for this name: {why}."));
             Box::new(refusal.with_metadata(self.context.metadata.clone()))
         })?;
-        let segments = view.segments.iter().map(|segment| &**segment);
-        let candidates = CandidateSet::from_segments(segments, pattern.plan()).map_err(damaged)?;
+        let candidates = view.candidates(&pattern).map_err(|error| refuse_store_error(&error, &self.context))?;
         for entry in view.manifest.entries().iter().filter(|entry| candidates.may_match(entry.content)) {
             if is_cancelled() {
                 break;

@@ -13,8 +13,7 @@ use crate::classify::Provenance;
 use crate::language::Language;
 use crate::manifest::ManifestEntry;
 use crate::ranked::{RankedQuery, normalize};
-use crate::store::StoreError;
-use crate::text::{CandidateSet, Pattern, TextQuery};
+use crate::text::{Pattern, TextQuery};
 use codeyard_model::code::{CaseRule, CodeRefusal, DetailLevel, LocateBy, LocateQuery, ResultRow, RowOptions};
 
 /// Names that a sentence lists.
@@ -148,9 +147,7 @@ impl Project {
         let Some(pattern) = Some(query).filter(|_| !last.is_empty()).and_then(|query| Pattern::new(&query).ok()) else {
             return Ok(Vec::new());
         };
-        let segments = view.segments.iter().map(|segment| &**segment);
-        let candidates = CandidateSet::from_segments(segments, pattern.plan())
-            .map_err(|_| refuse_store_error(&StoreError::Damaged, context))?;
+        let candidates = view.candidates(&pattern).map_err(|error| refuse_store_error(&error, context))?;
         let is_candidate = |entry: &&ManifestEntry| {
             entry.language.is_some_and(Language::is_code) && candidates.may_match(entry.content)
         };

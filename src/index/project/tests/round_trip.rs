@@ -38,38 +38,11 @@ fn place() -> TestRoot {
     for language in Language::with_grammar() {
         let name = language.name();
         let text = fs::read_to_string(samples.join(format!("{name}.txt"))).unwrap();
-        let file = match name {
-            "make" => "Makefile".to_owned(),
-            "dockerfile" => "Dockerfile".to_owned(),
-            "cmake" => "CMakeLists.txt".to_owned(),
-            "ocaml-interface" => "sample.mli".to_owned(),
-            _ => format!("sample.{}", extension(name)),
-        };
+        let file = format!("sample.{}", language.extension());
         assert_eq!(Language::of_file(&file, b""), Some(language), "{file}");
         place.write(&format!("samples/{file}"), &text);
     }
     place
-}
-
-fn extension(language: &str) -> &str {
-    match language {
-        "rust" => "rs",
-        "typescript" => "ts",
-        "javascript" => "js",
-        "python" => "py",
-        "csharp" => "cs",
-        "ruby" => "rb",
-        "kotlin" => "kt",
-        "bash" => "sh",
-        "markdown" => "md",
-        "haskell" => "hs",
-        "elixir" => "ex",
-        "ocaml" => "ml",
-        "julia" => "jl",
-        "erlang" => "erl",
-        "solidity" => "sol",
-        other => other,
-    }
 }
 
 #[test]
