@@ -122,8 +122,8 @@ impl HandlerContext<'_> {
         at: &lsp::TextDocumentPositionParams,
     ) -> Result<Vec<lsp::Location>, SyntacticError> {
         let Some(word) = self.word_at(at)? else { return Ok(Vec::new()) };
-        if local_places(self.source, &word.file, &word.cursor).is_some() {
-            return self.definition(at);
+        if let Some(places) = local_places(self.source, &word.file, &word.cursor) {
+            return self.local_locations(&word, &places[..1]);
         }
         let definitions = resolve(self.source, &word.file, &word.cursor)?;
         let mut declarations = self.source.definitions(&word.cursor.word)?;

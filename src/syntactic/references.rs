@@ -8,7 +8,7 @@ use super::conversion::{PositionConverter, source_markdown};
 use super::fact_source::SyntacticError;
 use super::handlers::{CursorWord, HandlerContext, symbols_named};
 use super::templates;
-use super::usages::{UsageScan, local_places};
+use super::usages::UsageScan;
 use codeyard_index::extract::CodeName;
 use codeyard_index::project::navigator::FileFacts;
 use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
@@ -39,19 +39,20 @@ impl HandlerContext<'_> {
         with_declaration: bool,
     ) -> Result<Vec<lsp::Location>, SyntacticError> {
         let Some(word) = self.word_at(at)? else { return Ok(Vec::new()) };
-        if let Some(places) = local_places(self.source, &word.file, &word.cursor) {
+        // What is read is bounded, and the file of the question comes first.
+        let mut scan = UsageScan::new(self.source, &word.cursor.word);
+        let own = scan.read(&word.file);
+        if let Some(places) = own.local(&word.file.facts, &word.cursor) {
             let from = usize::from(!with_declaration);
             return self.local_locations(&word, places.get(from..).unwrap_or_default());
         }
-        let CursorWord { file: current, cursor } = word;
+        let CursorWord { file: current, cursor } = &word;
         let mut files = self.source.files_with(&cursor.word)?;
         files.retain(|file| current.shares_names_with(file));
-        // What is read is bounded, and the file of the question comes first.
-        let mut scan = UsageScan::new(self.source, &cursor.word);
-        let own = scan.uses(&current);
+        let own = own.uses();
         let mut locations = Vec::new();
         for file in files {
-            let uses = if file.path == current.path { own.clone() } else { scan.uses(&file) };
+            let uses = if file.path == current.path { own.clone() } else { scan.read(&file).uses() };
             let uri = self.uri(&file.path)?;
             let ranges = self.ranges_of(&file, &cursor.word, &uses, with_declaration);
             locations.extend(ranges.into_iter().map(|range| lsp::Location::new(uri.clone(), range)));
@@ -59,7 +60,7 @@ impl HandlerContext<'_> {
                 return Ok(locations);
             }
         }
-        for template in self.template_uses(&current, &cursor.word, MAX_RAW_ITEMS_PAGED - locations.len())? {
+        for template in self.template_uses(current, &cursor.word, MAX_RAW_ITEMS_PAGED - locations.len())? {
             let uri = self.uri(&template.path)?;
             locations.extend(template.ranges.into_iter().map(|range| lsp::Location::new(uri.clone(), range)));
         }

@@ -27,13 +27,9 @@ impl<'s> UsageScan<'s> {
         Self { source, word, left: MAX_SCANNED_BYTES }
     }
 
-    /// The places of the name in a file that aren't local to a function. Empty if too much was read before.
-    pub(crate) fn uses(&mut self, file: &FileFacts) -> Vec<CodeName> {
-        let places = with_scopes(&file.facts, self.places(file));
-        let by_scope = by_function(&places);
-        let is_local = |scope: &Option<usize>| scope.is_some() && by_scope.get(scope).is_some_and(|first| first.binds);
-        let is_use = |(place, scope): &(CodeName, Option<usize>)| place.is_member || !is_local(scope);
-        places.into_iter().filter(is_use).map(|(place, _)| place).collect()
+    /// The places of the name in a file. None if too much was read before.
+    pub(crate) fn read(&mut self, file: &FileFacts) -> NamePlaces {
+        NamePlaces::of(&file.facts, self.places(file))
     }
 
     /// The places of the name in a file, without those where a symbol is declared.
@@ -53,33 +49,71 @@ impl<'s> UsageScan<'s> {
     }
 }
 
-/// The places of the local name at the cursor, in the function around it; the first one binds it. `None`: it isn't a local name.
+/// The places of the local name at the cursor, as [`NamePlaces::local`].
 pub(crate) fn local_places(
     source: &dyn FactSource,
     current: &FileFacts,
     cursor: &CursorContext,
 ) -> Option<Vec<CodeName>> {
-    if cursor.declared.is_some() || cursor.is_member {
+    if !may_be_local(cursor) {
         return None;
     }
-    let places = with_scopes(&current.facts, UsageScan::new(source, &cursor.word).places(current));
-    let scope = enclosing_function(&current.facts, innermost_symbol(&current.facts, cursor.line + 1));
-    let by_scope = by_function(&places);
-    let is_bound_in = |scope: &Option<usize>| by_scope.get(scope).is_some_and(|first| first.binds);
-    // Outside of functions, a later assignment doesn't hide the symbol of the file.
-    let is_symbol = || current.facts.symbols.iter().any(|symbol| symbol.name == cursor.word);
-    if scope.is_none() && is_symbol() {
-        return None;
+    UsageScan::new(source, &cursor.word).read(current).local(&current.facts, cursor)
+}
+
+fn may_be_local(cursor: &CursorContext) -> bool {
+    cursor.declared.is_none() && !cursor.is_member
+}
+
+/// The places of one name in a file, without those where a symbol is declared.
+pub(crate) struct NamePlaces {
+    /// Each with the innermost function around its line.
+    places: Vec<(CodeName, Option<usize>)>,
+    /// The first place in each function, and in the code outside of functions. Members of something aren't names of a function.
+    first: BTreeMap<Option<usize>, CodeName>,
+}
+
+impl NamePlaces {
+    /// `places` are in order.
+    fn of(facts: &Facts, places: Vec<CodeName>) -> Self {
+        let places = with_scopes(facts, places);
+        let mut first = BTreeMap::new();
+        for (place, scope) in places.iter().filter(|(place, _)| !place.is_member) {
+            first.entry(*scope).or_insert(*place);
+        }
+        Self { places, first }
     }
-    if !is_bound_in(&scope)
-        || !places.iter().any(|(place, _)| (place.line, place.column) == (cursor.line + 1, cursor.column))
-    {
-        return None;
+
+    fn is_bound_in(&self, scope: Option<usize>) -> bool {
+        self.first.get(&scope).is_some_and(|first| first.binds)
     }
-    let is_same = |(place, own): &(CodeName, Option<usize>)| {
-        !place.is_member && (*own == scope || scope.is_none() && !is_bound_in(own))
-    };
-    Some(places.into_iter().filter(is_same).map(|(place, _)| place).collect())
+
+    /// The places that aren't local to a function.
+    pub(crate) fn uses(&self) -> Vec<CodeName> {
+        let is_local = |scope: Option<usize>| scope.is_some() && self.is_bound_in(scope);
+        let uses = self.places.iter().filter(|(place, scope)| place.is_member || !is_local(*scope));
+        uses.map(|(place, _)| *place).collect()
+    }
+
+    /// The places of the local name at the cursor, in the function around it; the first one binds it. `None`: it isn't a local name.
+    pub(crate) fn local(&self, facts: &Facts, cursor: &CursorContext) -> Option<Vec<CodeName>> {
+        if !may_be_local(cursor) {
+            return None;
+        }
+        let scope = enclosing_function(facts, innermost_symbol(facts, cursor.line + 1));
+        // Outside of functions, a later assignment doesn't hide the symbol of the file.
+        let is_symbol = || facts.symbols.iter().any(|symbol| symbol.name == cursor.word);
+        if scope.is_none() && is_symbol() {
+            return None;
+        }
+        let is_here = |place: &CodeName| (place.line, place.column) == (cursor.line + 1, cursor.column);
+        if !self.is_bound_in(scope) || !self.places.iter().any(|(place, _)| is_here(place)) {
+            return None;
+        }
+        let is_same = |own: Option<usize>| own == scope || scope.is_none() && !self.is_bound_in(own);
+        let same = self.places.iter().filter(|(place, own)| !place.is_member && is_same(*own));
+        Some(same.map(|(place, _)| *place).collect())
+    }
 }
 
 fn undeclared(facts: &Facts, mut places: Vec<CodeName>) -> Vec<CodeName> {
@@ -87,15 +121,6 @@ fn undeclared(facts: &Facts, mut places: Vec<CodeName>) -> Vec<CodeName> {
     let declared: BTreeSet<(u32, u32)> = symbols.map(|symbol| (symbol.name_line, symbol.name_column)).collect();
     places.retain(|place| !declared.contains(&(place.line, place.column)));
     places
-}
-
-/// The first place in each function, and in the code outside of functions. Members of something aren't names of a function.
-fn by_function(places: &[(CodeName, Option<usize>)]) -> BTreeMap<Option<usize>, CodeName> {
-    let mut first = BTreeMap::new();
-    for (place, scope) in places.iter().filter(|(place, _)| !place.is_member) {
-        first.entry(*scope).or_insert(*place);
-    }
-    first
 }
 
 /// Places in order, each with the innermost function around its line.
