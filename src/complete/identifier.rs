@@ -10,36 +10,24 @@ pub fn is_part(c: char) -> bool {
     unicode_ident::is_xid_continue(c) && !is_joiner || c == '$'
 }
 
-/// The identifier at a position. Looks at its characters only: a line may be a whole file.
+/// The identifier at a position.
 pub fn name_at(document: &Document, position: Position) -> Option<String> {
-    document.check(position)?;
-    let (before, after) = document.text().split_at(document.offset(position));
-    let begins = before.trim_end_matches(is_part).len();
-    let ends = after.len() - after.trim_start_matches(is_part).len();
-    let name = &document.text()[begins..before.len() + ends];
-    (!name.is_empty()).then(|| name.to_owned())
+    Some(document.text()[bytes_at(document, position)?].to_owned())
 }
 
-/// The word at a position.
+/// The range of the identifier at a position.
 pub(crate) fn word_at(document: &Document, position: Position) -> Option<Range> {
-    let text = document.line(position.line)?;
-    let mut column = 0u32;
-    let mut start = None;
-    for c in text.chars() {
-        match (is_part(c), start) {
-            (true, None) => start = Some(column),
-            (false, Some(_)) if column >= position.character => break,
-            (false, _) => start = None,
-            (true, Some(_)) => {}
-        }
-        if start.is_none() && column >= position.character {
-            return None;
-        }
-        column += c.len_utf16() as u32;
-    }
-    start
-        .filter(|start| (*start..=column).contains(&position.character))
-        .map(|start| Range::new(position.line, start, position.line, column))
+    let bytes = bytes_at(document, position)?;
+    Some(Range { start: document.position_at(bytes.start), end: document.position_at(bytes.end) })
+}
+
+/// The bytes of the identifier at a position. Looks at its characters only: a line may be a whole file.
+fn bytes_at(document: &Document, position: Position) -> Option<std::ops::Range<usize>> {
+    document.line(position.line).filter(|_| position.character <= document.utf16_len(position.line))?;
+    let (before, after) = document.text().split_at(document.offset(position));
+    let start = before.trim_end_matches(is_part).len();
+    let end = before.len() + after.len() - after.trim_start_matches(is_part).len();
+    (start < end).then_some(start..end)
 }
 
 /// The text of a range inside of one line.

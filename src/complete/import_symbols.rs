@@ -18,18 +18,17 @@ const MAX_FILES: usize = 200;
 const MAX_FILE_BYTES: usize = 2 * 1024 * 1024;
 
 /// The symbols without those that are imports. Blocks.
-pub fn without_imports(gate: &Gate, symbols: Vec<RawWorkspaceSymbol>) -> Vec<RawWorkspaceSymbol> {
+pub fn without_imports(gate: &Gate, mut symbols: Vec<RawWorkspaceSymbol>) -> Vec<RawWorkspaceSymbol> {
     let mut files: BTreeMap<Arc<str>, Option<Facts>> = BTreeMap::new();
-    let is_import = |symbol: &RawWorkspaceSymbol| {
+    symbols.retain(|symbol| {
         if !files.contains_key(&symbol.uri) {
             let facts = if files.len() < MAX_FILES { facts(gate, &symbol.uri) } else { None };
             files.insert(symbol.uri.clone(), facts);
         }
         let line = symbol.range.start.line + 1;
-        files.get(&symbol.uri).and_then(Option::as_ref).is_some_and(|facts| is_import(facts, &symbol.name, line))
-    };
-    let kept: Vec<bool> = symbols.iter().map(is_import).map(|is_import| !is_import).collect();
-    symbols.into_iter().zip(kept).filter_map(|(symbol, kept)| kept.then_some(symbol)).collect()
+        !files.get(&symbol.uri).and_then(Option::as_ref).is_some_and(|facts| is_import(facts, &symbol.name, line))
+    });
+    symbols
 }
 
 fn facts(gate: &Gate, uri: &str) -> Option<Facts> {

@@ -1,4 +1,4 @@
-//! What the code index has of a name that the answer of a language server lacks (`docs/internals/decisions/second-opinion.md`).
+//! What the code index has of a name that the answer of a language server lacks (`docs/internals/decisions/index-comparison.md`).
 //!
 //! Catalogs show it as a sentence. Invariant: it is bounded, and the same files give the same text.
 

@@ -132,6 +132,15 @@ impl<U> Query<U> {
         }
     }
 
+    /// The name that is searched for in the symbols of the workspace.
+    pub fn symbol_name(&self) -> Option<&str> {
+        match self {
+            Query::WorkspaceSymbols { query: name, .. }
+            | Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) => Some(name),
+            _ => None,
+        }
+    }
+
     /// The page asked for; `None` for tools that are not paged.
     pub fn page(&self) -> Option<&PageRequest> {
         match self {

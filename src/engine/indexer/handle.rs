@@ -11,7 +11,7 @@ use crate::indexer::running_queries::RunningQueries;
 use crate::indexer::state::IndexState;
 use crate::query::index_comparison::NameIndex;
 use codeyard_base::clock::Instant;
-use codeyard_complete::second_opinion::{AskedName, NameRecord, RecordFailure};
+use codeyard_complete::index_comparison::{AskedName, NameRecord, RecordFailure};
 use codeyard_index::Project;
 
 /// Access to the projects and the indexer. Cheap to clone.

@@ -10,7 +10,6 @@ use crate::query::plan::Plan;
 use crate::query::provider::Provider;
 use crate::status::server_state::{ServerState, Unavailable};
 use codeyard_lsp::registry::ServerSpec;
-use codeyard_model::operation::{LspQuery, QuerySubject};
 use codeyard_model::query::{GatedQuery, Query};
 
 /// Whether a fallback can't answer this query: names don't show diagnostics, and a row that was found by name can't be confirmed by name.
@@ -60,12 +59,7 @@ pub(crate) fn refusing<'a>(providers: &'a [Provider], query: &GatedQuery, method
 
 /// Whether a query searches for symbols by a name that is too short for the server to find any.
 fn is_name_too_short(provider: &Provider, query: &GatedQuery) -> bool {
-    let name = match query {
-        Query::WorkspaceSymbols { query, .. } => query,
-        Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) => name,
-        _ => return false,
-    };
-    name.chars().count() < provider.spec.quirks.symbols_min_chars
+    query.symbol_name().is_some_and(|name| provider.spec.quirks.finds_no_symbols_named(name))
 }
 
 /// Why a provider that isn't ready gives no answer.

@@ -1,6 +1,6 @@
 //! Compares the result of a query with the code index, and marks what the result lacks.
 //!
-//! What the index knows of the name is read while the language servers are asked; `codeyard_complete::second_opinion` has the rule.
+//! What the index knows of the name is read while the language servers are asked; `codeyard_complete::index_comparison` has the rule.
 //! Invariants: a result waits for the index no longer than [`COMPARISON_WAIT_MS`]; one that is marked as incomplete already isn't compared; one that
 //! couldn't be compared because the index isn't there yet may improve, so the next question is compared again, unless the servers took long.
 
@@ -15,12 +15,12 @@ use crate::query::provider::Provider;
 use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
 use codeyard_complete::identifier::name_at;
-use codeyard_complete::second_opinion::{AnswerPlaces, AskedName, ComparedOperation, NameRecord, RecordFailure};
+use codeyard_complete::index_comparison::{AnswerPlaces, AskedName, ComparedOperation, NameRecord, RecordFailure};
 use codeyard_index::Language;
 use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::lsp_items::LspItems;
-use codeyard_model::operation::{LspQuery, Operation, QuerySubject};
+use codeyard_model::operation::{LspQuery, Operation};
 use codeyard_model::position::{Location, Position};
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;
@@ -80,24 +80,13 @@ fn operation(query: &GatedQuery) -> Option<ComparedOperation> {
     })
 }
 
-/// The position of a query.
-fn position(query: &GatedQuery) -> Option<Position> {
-    match query {
-        Query::Definition { position, .. } | Query::References { position, .. } => Some(*position),
-        Query::Lsp(LspQuery { subject, .. }) => subject.position(),
-        _ => None,
-    }
-}
-
 /// The name that a query is about.
 fn asked_name(query: &GatedQuery, document: Option<&DocumentInput>, providers: &[Provider]) -> Option<AskedName> {
-    if let Query::WorkspaceSymbols { query: name, .. }
-    | Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) = query
-    {
+    if let Some(name) = query.symbol_name() {
         let name = codeyard_canon::last_part(name).to_owned();
         return Some(AskedName { name, place: None, languages: served_languages(providers) });
     }
-    let position = position(query)?;
+    let position = query.position()?;
     let document = &document?.source;
     let name = name_at(&document.document, position)?;
     let place = place(&document.uri, position);
@@ -147,7 +136,7 @@ impl IndexReading {
         match record {
             Ok(record) => {
                 places.declared.extend(declared.iter().map(|one| place(&one.uri, one.range.start)));
-                if let (Some(uri), Some(position)) = (query.uri(), position(query)) {
+                if let (Some(uri), Some(position)) = (query.uri(), query.position()) {
                     places.declared.insert(place(uri, position));
                 }
                 notes.may_improve |= record.has_changes;

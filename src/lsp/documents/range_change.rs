@@ -5,8 +5,8 @@
 //! is sent.
 
 use super::notifications::ContentChange;
-use crate::text::Document;
 use crate::text::encoding::PositionEncoding;
+use crate::text::{Document, has_lone_return};
 use codeyard_model::position::Range;
 
 /// Smaller texts are always sent whole: a range would save nothing, and a whole text can't be misunderstood.
@@ -21,7 +21,8 @@ pub(crate) fn range_change(old: &Document, new: &Document, encoding: PositionEnc
 fn smallest_change(old: &Document, new: &Document, encoding: PositionEncoding) -> Option<ContentChange> {
     let before = old.text();
     let after = new.text();
-    if has_disputed_line_ends(before) || has_disputed_line_ends(after) {
+    // Servers count a byte order mark as a column, or don't get it.
+    if [old, new].iter().any(|document| document.has_mark() || has_disputed_line_ends(document.text())) {
         return None;
     }
     let prefix = common_prefix(before, after);
@@ -38,13 +39,8 @@ fn smallest_change(old: &Document, new: &Document, encoding: PositionEncoding) -
 
 /// A lone `\r` and the separators of Unicode end a line for some servers, but not for others.
 fn has_disputed_line_ends(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    // Servers count a mark as a column, or don't get it.
-    if text.starts_with('\u{feff}') {
-        return true;
-    }
-    let lone_cr = bytes.iter().enumerate().any(|(at, &byte)| byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
-    lone_cr || text.contains(['\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'])
+    has_lone_return(text.as_bytes())
+        || text.contains(['\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'])
 }
 
 /// The length of the common prefix in bytes, down to a character boundary and not inside a `\r\n`.

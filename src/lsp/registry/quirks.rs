@@ -92,6 +92,13 @@ pub struct Quirks {
     pub clean_exit_codes: Vec<i32>,
 }
 
+impl Quirks {
+    /// Whether it finds no symbols by this name, because the name is too short.
+    pub fn finds_no_symbols_named(&self, name: &str) -> bool {
+        name.chars().count() < self.symbols_min_chars
+    }
+}
+
 /// A change of a file on disk that a server doesn't notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -293,7 +293,8 @@ fn line_starts(text: &str, ends: LineEnds) -> Vec<usize> {
     starts
 }
 
-fn has_lone_return(bytes: &[u8]) -> bool {
+/// Whether a `\r` ends a line alone.
+pub(crate) fn has_lone_return(bytes: &[u8]) -> bool {
     bytes.iter().enumerate().any(|(at, &byte)| byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'))
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::bare::uri_of;
 use crate::mcp::Mcp;
 use crate::running_server::Yard;
+use crate::servers::folder::folder_of;
 
 /// The member that is imported, the member that imports it, and its test.
 const MEMBERS: [(&str, &str); 5] = [
@@ -32,13 +33,7 @@ struct Repository {
 
 impl Repository {
     fn serve(more: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().canonicalize().expect("a path").join("code");
-        for (path, text) in MEMBERS.iter().chain(more) {
-            let path = root.join(path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            fs::write(path, text).expect("a file");
-        }
+        let (folder, root) = folder_of(MEMBERS.iter().chain(more));
         let yard = Yard::serve(&format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\n"));
         let client = yard.client("w");
         Self { root, client, yard, _folder: folder }

@@ -12,6 +12,7 @@ use crate::mcp::{Mcp, until};
 use crate::running_server::{Yard, codeyard};
 use crate::servers::agent;
 use crate::servers::confirm;
+use crate::servers::folder::{folder_of, write};
 
 /// Longest wait for the effect of a mended project, in milliseconds.
 const MENDED_MS: u64 = 60_000;
@@ -28,11 +29,7 @@ struct Served {
 
 impl Served {
     fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().canonicalize().expect("a path").join("code");
-        for (path, text) in files {
-            write(&root.join(path), text);
-        }
+        let (folder, root) = folder_of(files);
         Self::at_folder(root, folder)
     }
 
@@ -123,11 +120,6 @@ impl Served {
         assert!(answer.metadata.get("partial").is_none(), "{answer:?}");
         assert_eq!(answer.metadata["hint"], answer.output.as_str());
     }
-}
-
-fn write(path: &std::path::Path, text: impl AsRef<[u8]>) {
-    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-    fs::write(path, text).expect("a file");
 }
 
 const USE: &str = "from pkg.a import target\ntarget()\n";

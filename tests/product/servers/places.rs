@@ -13,6 +13,7 @@ use crate::bare::path_of;
 use crate::mcp::Mcp;
 use crate::running_server::Yard;
 use crate::servers::agent::{self, whole};
+use crate::servers::folder::folder_of;
 
 const PYTHON: [(&str, &str); 5] = [
     ("pyproject.toml", "[project]\nname = \"p\"\nversion = \"0\"\n"),
@@ -70,11 +71,7 @@ struct Served {
 
 impl Served {
     fn new(kind: &str, files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().canonicalize().expect("a path");
-        for (name, text) in files {
-            fs::write(root.join(name), text).expect("a file");
-        }
+        let (folder, root) = folder_of(files);
         let workspace = format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\n");
         let yard = Yard::serve(&format!("{workspace}servers = {{ prefer = [{kind:?}] }}\n"));
         let client = agent::client(&yard, "w");

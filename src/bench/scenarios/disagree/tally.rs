@@ -10,7 +10,7 @@ use crate::report::{Report, Target};
 
 /// Examples that are printed of each cause.
 const EXAMPLES: usize = 8;
-/// How the sentences of the code index begin or go on (`docs/internals/decisions/second-opinion.md`).
+/// How the sentences of the code index begin or go on (`docs/internals/decisions/index-comparison.md`).
 const INDEX_MARKS: [&str; 3] = ["in this answer: ", "By its name, ", "By their name, "];
 /// Wanted unmarked disagreements of each thousand names.
 const WANTED: f64 = 1.0;

@@ -51,24 +51,25 @@ impl WorkspaceSymbolsRequest {
         provider: &Provider,
         context: RequestContext<'_>,
     ) -> Result<Vec<RawWorkspaceSymbol>, ProviderFailure> {
-        let least = provider.spec.quirks.symbols_min_chars;
-        if self.name.chars().count() < least {
+        let quirks = &provider.spec.quirks;
+        if quirks.finds_no_symbols_named(&self.name) {
+            let least = quirks.symbols_min_chars;
             let message =
                 format!("{} finds no symbols by names of fewer than {least} characters", provider.kind.as_str());
             let why = Unavailable::new(provider.kind.as_str(), UNSUPPORTED, message, "codeyard doctor");
             return Err(ProviderFailure::Unavailable(why));
         }
-        if provider.spec.quirks.caches_symbols {
+        if quirks.caches_symbols {
             // No name ends like this, so it finds nothing; the server forgets its last answer.
             let other = Self { name: format!("{}\u{feff}", self.name) };
             provider_call::ask(provider, &other, context).await?;
         }
         let symbols = provider_call::ask(provider, self, context).await?;
-        let symbols = match provider.spec.quirks.lists_imports {
+        let symbols = match quirks.lists_imports {
             true => context.gate.run(move |gate| without_imports(gate, symbols)).await?,
             false => symbols,
         };
-        Ok(match provider.spec.quirks.symbols_at_declaration {
+        Ok(match quirks.symbols_at_declaration {
             true => symbol_names::move_to_names(symbols, context.gate).await,
             false => symbols,
         })

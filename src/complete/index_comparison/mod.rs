@@ -1,4 +1,4 @@
-//! The second opinion: what the code index has of a name that the answer of a language server lacks.
+//! The comparison with the code index: what the code index has of a name that the answer of a language server lacks.
 //!
 //! [`NameRecord`] reads the index, which depends on the name alone, so it is made while the server is asked; it blocks. [`rule`] compares it
 //! with the answer. The index knows names, not what they mean. Invariants: nothing is added to an answer; only sources whose language shares

@@ -1,6 +1,6 @@
 //! The comparison of an answer with what the index knows of its name.
 //!
-//! `docs/internals/decisions/second-opinion.md` says how the rule was chosen. Invariant: an answer that found nothing is marked if the index
+//! `docs/internals/decisions/index-comparison.md` has the reasons. Invariant: an answer that found nothing is marked if the index
 //! has the name; others only if the name can hardly mean anything else.
 
 use std::collections::BTreeSet;
@@ -33,6 +33,14 @@ pub struct AnswerPlaces {
     pub names: BTreeSet<String>,
 }
 
+impl AnswerPlaces {
+    /// Whether the answer lists the definition, or its symbol is declared there.
+    fn has(&self, definition: &IndexedDefinition) -> bool {
+        let place = (definition.file.clone(), definition.line);
+        self.listed.contains(&place) || self.declared.contains(&place)
+    }
+}
+
 impl NameRecord {
     /// What the index has that the answer lacks.
     pub fn disagreement(&self, operation: ComparedOperation, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
@@ -53,13 +61,9 @@ impl NameRecord {
     }
 
     fn defined_elsewhere(&self, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
-        let is_known = |one: &IndexedDefinition| {
-            let place = (one.file.clone(), one.line);
-            answer.listed.contains(&place) || answer.declared.contains(&place)
-        };
         let places: Vec<String> = self
             .defined()
-            .filter(|(_, one)| !is_known(one))
+            .filter(|(_, one)| !answer.has(one))
             .map(|(_, one)| format!("{}:{}", one.shown, one.line))
             .collect();
         (!places.is_empty()).then(|| IndexDisagreement::defined_elsewhere(&self.name, places))
@@ -85,11 +89,7 @@ impl NameRecord {
 
     /// The files that use the name of the answer's symbol and have no entry.
     fn used_elsewhere(&self, operation: ComparedOperation, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
-        let is_in_answer = |one: &IndexedDefinition| {
-            let place = (one.file.clone(), one.line);
-            answer.listed.contains(&place) || answer.declared.contains(&place)
-        };
-        let mut targets: Vec<usize> = self.defined().filter(|(_, one)| is_in_answer(one)).map(|(at, _)| at).collect();
+        let mut targets: Vec<usize> = self.defined().filter(|(_, one)| answer.has(one)).map(|(at, _)| at).collect();
         if targets.is_empty() {
             targets.extend(self.reached);
         }

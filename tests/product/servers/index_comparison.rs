@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::mcp::{Mcp, until};
 use crate::running_server::Yard;
 use crate::servers::agent;
+use crate::servers::folder::folder_of;
 
 /// Longest wait for the first index, in milliseconds.
 const INDEXED_MS: u64 = 30_000;
@@ -23,13 +24,7 @@ struct Repository {
 
 impl Repository {
     fn serve(files: &[(&str, &str)], kind: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().canonicalize().expect("a path").join("code");
-        for (name, text) in files {
-            let path = root.join(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            fs::write(path, text).expect("a file");
-        }
+        let (folder, root) = folder_of(files);
         let servers = format!("servers = {{ prefer = [{kind:?}] }}");
         let yard = Yard::serve(&format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\n{servers}\n"));
         let client = agent::client(&yard, "w");
