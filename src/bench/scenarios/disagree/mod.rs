@@ -165,7 +165,8 @@ impl AskedLanguage<'_> {
                 continue;
             }
             let content = &answer["result"]["structuredContent"];
-            let items = content["items"].as_array().ok_or_else(|| answer["error"]["message"].to_string())?;
+            let items = content["items"].as_array().or_else(|| content["locations"].as_array());
+            let items = items.ok_or_else(|| answer["error"]["message"].to_string())?;
             found.places.extend(items.iter().filter_map(place));
             let summary = content["summary"].as_str().unwrap_or_default();
             found.marks = marks(summary).to_owned();
