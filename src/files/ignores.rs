@@ -53,6 +53,12 @@ const NEVER_ENTERED_IF_IGNORED: [&str; 24] = [
     ".idea", ".npm", ".parcel-cache", ".pixi", ".pnpm-store", ".stack-work", ".terraform", ".turbo", ".yarn",
     ".zig-cache", "CMakeFiles", "coverage", "dist-newstyle", "htmlcov",
 ];
+/// Extensions of files in dependencies that language servers read for their types. JavaScript isn't one: servers read declarations
+/// beside it, and caches of tools are written in it.
+const DEPENDENCY_SOURCES: [&str; 18] = [
+    "ts", "mts", "cts", "tsx", "vue", "svelte", "py", "pyi", "go", "php", "rb", "rs", "java", "c", "h", "cc", "cpp",
+    "hpp",
+];
 /// Extensions of ignored files that may configure a language server.
 const CONFIGURATION_ENDINGS: [&str; 2] = ["json", "toml"];
 /// Names of ignored files that may configure a language server and have another extension.
@@ -328,6 +334,16 @@ impl Rules {
             true => DirRule::EnterIgnored,
         }
     }
+}
+
+/// Whether language servers read this file, which is in a dependency, for its types.
+pub(crate) fn is_dependency_source(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| DEPENDENCY_SOURCES.iter().any(|known| extension == *known))
+}
+
+/// Whether a folder in a dependency is a cache of a tool, or of version control.
+pub(crate) fn is_cache(name: &OsStr) -> bool {
+    NEVER_ENTERED.iter().chain(&NEVER_ENTERED_IF_IGNORED).any(|known| name == *known)
 }
 
 /// Whether a directory is a Python environment.

@@ -10,6 +10,9 @@ pub const MAX_WATCHED_FILES: usize = 500_000;
 /// Ignored directories that the watcher of one workspace follows for the sources and configuration files in them.
 pub const MAX_WATCHED_IGNORED_DIRS: usize = 2_000;
 
+/// Folders inside dependencies that the watcher of one workspace follows, the higher ones first.
+pub const MAX_WATCHED_DEPENDENCY_DIRS: usize = 8_192;
+
 /// Changes kept between two calls of `Subscription::take`. Beyond it they become one bulk change.
 pub const MAX_PENDING_CHANGES: usize = 8_192;
 

@@ -14,8 +14,8 @@
 //! - ignored directories, for the sources and configuration files in them (language servers read generated code), except a
 //!   fixed list of names, and up to a limit; beyond it [`Subscription::degraded`] returns the reason;
 //! - the files of git that determine `HEAD`, also those of a linked worktree;
-//! - directories of dependencies (`node_modules`, `site-packages`, an ignored `vendor`), one level deep. A change there is
-//!   [`Changes::bulk`].
+//! - directories of dependencies (`node_modules`, `site-packages`, an ignored `vendor`), and the folders inside them up to a limit,
+//!   the higher ones first. An added or removed package and a change of a source in one is [`Changes::bulk`].
 //!
 //! Ignore files decide what [`Subscription::source_files`] lists. Symbolic links are entries and are never followed.
 //!
@@ -25,6 +25,7 @@
 mod changes;
 mod context;
 mod counters;
+mod dependencies;
 mod git;
 
 mod queue;
@@ -37,7 +38,17 @@ mod watcher;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
 pub use changes::{ChangeKind, Changes, FileChange};
 pub use counters::WatchCounters;
 pub use subscription::Subscription;
 pub use watcher::{WatchError, WatchSpec, Watcher};
+
+/// The keys of a map of paths that are `path` or below it.
+fn keys_below<V>(map: &BTreeMap<PathBuf, V>, path: &Path) -> Vec<PathBuf> {
+    let from = map.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
+    from.map(|(dir, _)| dir).take_while(|dir| dir.starts_with(path)).cloned().collect()
+}

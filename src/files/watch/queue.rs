@@ -68,6 +68,7 @@ mod linux {
     pub(crate) struct EventQueue {
         inotify: OwnedFd,
         end: OwnedFd,
+        watches_max: usize,
     }
 
     impl EventQueue {
@@ -75,7 +76,8 @@ mod linux {
         pub(crate) fn open() -> io::Result<Self> {
             let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
             let end = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-            Ok(Self { inotify, end })
+            let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").unwrap_or_default();
+            Ok(Self { inotify, end, watches_max: limit.trim().parse().unwrap_or(0) })
         }
 
         /// Watches a directory. The same directory has the same number.
@@ -84,6 +86,11 @@ mod linux {
                 Errno::NOSPC | Errno::NOMEM => AddError::Full,
                 _ => AddError::Gone,
             })
+        }
+
+        /// Watches that the system allowed to this user when the queue was opened; 0 if it doesn't say.
+        pub(crate) fn watches_max(&self) -> usize {
+            self.watches_max
         }
 
         /// Removes a watch. The directory may be gone already.
@@ -177,6 +184,11 @@ mod other {
 
         /// Never called.
         pub fn add(&self, _: &Path) -> Result<WatchId, AddError> {
+            match *self {}
+        }
+
+        /// Never called.
+        pub fn watches_max(&self) -> usize {
             match *self {}
         }
 

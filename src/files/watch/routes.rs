@@ -25,6 +25,8 @@ pub(super) enum WatchRole {
     Git,
     /// It holds dependencies.
     Dependencies,
+    /// It is inside a dependency.
+    InDependency,
 }
 
 /// A subscription's use of a watch.

@@ -4,7 +4,7 @@
 //! thread. The inbox of an idle workspace is bounded and costs nothing else. Invariant: two workspaces share only the
 //! kernel's queue and the routes, so a workspace that walks a huge tree delays no other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::queue::{EventKind, WatchId};
 use super::routes::{Route, WatchRole};
 use super::table::{EventFlags, Table};
 use super::watcher::{WatchSpec, Watcher, WatcherShared};
-use crate::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE, REPOSITORY_MARKS};
+use crate::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE, REPOSITORY_MARKS, is_cache, is_dependency_source};
 use crate::limits::MAX_WATCH_INBOX;
 use codeyard_base::blocking;
 
@@ -64,7 +64,10 @@ pub(super) struct Subscriber {
 struct Inbox {
     paths: BTreeMap<PathBuf, EventFlags>,
     git: bool,
+    /// A dependency was added or removed, or a source in one changed.
     dependencies: bool,
+    /// Folders in dependencies that were created or deleted.
+    dependency_folders: BTreeSet<PathBuf>,
     /// Compare compare_all, because events or a root were lost.
     compare_all: bool,
     /// Compare compare_all, because ignore rules may have changed. The set of followed files may change: `bulk`.
@@ -196,16 +199,22 @@ impl Subscriber {
                 inbox.rules |= git::concerns_rules(&route.dir, &name);
                 inbox.tracked |= name == "index";
             }
-            (EventKind::Replaced | EventKind::FolderReplaced, WatchRole::Dependencies, _) => inbox.dependencies = true,
+            (_, WatchRole::Dependencies | WatchRole::InDependency, Some(name)) => {
+                let path = route.dir.join(name);
+                let is_package = kind != EventKind::Written && route.role == WatchRole::Dependencies;
+                inbox.dependencies |= is_package || is_dependency_source(&path);
+                if kind == EventKind::FolderReplaced && !is_cache(name.as_os_str()) {
+                    inbox.dependency_folders.insert(path);
+                    inbox.bound();
+                }
+            }
             (_, WatchRole::Ignored, Some(name)) if !self.concerns_ignored(&route.dir.join(name), kind) => {}
             (_, WatchRole::Files | WatchRole::Ignored | WatchRole::Listed | WatchRole::Indexed, Some(name)) => {
                 inbox.git |= name == Path::new(".git") && route.role == WatchRole::Files;
                 let flags = inbox.paths.entry(route.dir.join(name)).or_default();
                 flags.replaced |= matches!(kind, EventKind::Replaced | EventKind::FolderReplaced);
                 flags.written |= kind == EventKind::Written;
-                if inbox.paths.len() > MAX_WATCH_INBOX {
-                    inbox.mark_lost();
-                }
+                inbox.bound();
             }
             _ => {}
         }
@@ -284,7 +293,8 @@ impl Subscriber {
             found.record_bulk();
             disk.table.sync_all(&self.context(), &mut found);
         }
-        if inbox.dependencies {
+        let changed = disk.table.compare_dependencies(inbox.dependency_folders, &self.context());
+        if inbox.dependencies || changed {
             found.record_incomplete();
         }
         if (inbox.git || inbox.compare_all) && self.compare_heads(&mut disk, &mut found) {
@@ -352,11 +362,18 @@ impl std::fmt::Debug for Subscriber {
 impl Inbox {
     fn is_empty(&self) -> bool {
         let flags = [self.git, self.dependencies, self.compare_all, self.rules, self.index_rules, self.tracked];
-        self.paths.is_empty() && !flags.contains(&true)
+        self.paths.is_empty() && self.dependency_folders.is_empty() && !flags.contains(&true)
+    }
+
+    fn bound(&mut self) {
+        if self.paths.len() + self.dependency_folders.len() > MAX_WATCH_INBOX {
+            self.mark_lost();
+        }
     }
 
     fn mark_lost(&mut self) {
         self.paths.clear();
+        self.dependency_folders.clear();
         self.compare_all = true;
     }
 }

@@ -9,7 +9,6 @@ mod classification;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +16,8 @@ use self::change_detection::{counts, record};
 use self::classification::{DirDecision, FollowMode, FollowedEntries};
 use super::changes::PendingChanges;
 use super::context::WatchContext;
+use super::dependencies::DependencyFolders;
+use super::keys_below;
 use super::queue::{AddError, WatchId};
 use super::routes::WatchRole;
 use crate::ignores::{Rules, site_packages};
@@ -47,7 +48,7 @@ pub(super) struct EventFlags {
 pub(super) struct Table {
     roots: Vec<PathBuf>,
     dirs: BTreeMap<PathBuf, Dir>,
-    dependencies: BTreeMap<PathBuf, WatchId>,
+    dependencies: DependencyFolders,
     file_count: usize,
     files_max: usize,
     ignored_count: usize,
@@ -96,7 +97,7 @@ impl Table {
         Self {
             roots,
             dirs: BTreeMap::new(),
-            dependencies: BTreeMap::new(),
+            dependencies: DependencyFolders::default(),
             file_count: 0,
             files_max: MAX_WATCHED_FILES,
             ignored_count: 0,
@@ -135,6 +136,7 @@ impl Table {
     /// they don't use up the limits of the others, and the deep ones are left out first.
     fn sync(&mut self, start: PathBuf, mode: FollowMode, context: &WatchContext<'_>, pending: &mut PendingChanges) {
         let mut todo = VecDeque::from([(start, mode)]);
+        let mut dependencies = Vec::new();
         while let Some((dir, mode)) = todo.pop_front() {
             let Some(mode) = self.limit_mode(&dir, mode) else {
                 self.forget(&dir, context, pending, false);
@@ -159,7 +161,7 @@ impl Table {
                     true => self.forget(&dir, context, pending, false),
                     false => todo.push_back((dir.clone(), FollowMode { role: WatchRole::Indexed, ..mode })),
                 }
-                site_packages(&dir).iter().for_each(|path| self.watch_dependencies(path, context));
+                dependencies.extend(site_packages(&dir));
                 continue;
             };
             for (name, mode) in &classification.children {
@@ -168,11 +170,10 @@ impl Table {
                     _ => todo.push_back((dir.join(name), *mode)),
                 }
             }
-            for path in &classification.dependencies {
-                self.watch_dependencies(path, context);
-            }
+            dependencies.extend_from_slice(&classification.dependencies);
             self.replace(dir, DirState { watch, rules, mode, classification }, context, pending);
         }
+        self.follow_dependencies(&dependencies, context);
     }
 
     /// The mode in which a directory is followed within the limits. `None` if the limits leave no room.
@@ -218,7 +219,7 @@ impl Table {
                     Some(_) => {}
                 }
                 if let Some(dirs) = dependencies {
-                    dirs.iter().for_each(|dir| self.watch_dependencies(dir, context));
+                    self.follow_dependencies(&dirs, context);
                     pending.record_incomplete();
                 }
             }
@@ -337,11 +338,8 @@ impl Table {
 
     /// Removes a directory and everything below it. If `gone`, records its files as deleted.
     fn forget(&mut self, path: &Path, context: &WatchContext<'_>, pending: &mut PendingChanges, gone: bool) {
-        for dir in keys_below(&self.dependencies, path) {
-            if let Some(watch) = self.dependencies.remove(&dir).filter(|_| gone) {
-                context.unwatch(watch, &dir, WatchRole::Dependencies);
-                pending.record_incomplete();
-            }
+        if self.dependencies.forget(path, context) && gone {
+            pending.record_incomplete();
         }
         for dir in keys_below(&self.dirs, path) {
             let Some((files, _)) = self.remove(&dir, None, context) else { continue };
@@ -382,20 +380,16 @@ impl Table {
         }
     }
 
-    fn watch_dependencies(&mut self, dir: &Path, context: &WatchContext<'_>) {
-        match context.watch(dir, WatchRole::Dependencies) {
-            Ok(watch) => drop(self.dependencies.insert(dir.to_owned(), watch)),
-            Err(AddError::Full) => {
-                self.degraded = Some(NO_WATCHES_LEFT);
-            }
-            Err(AddError::Gone) => {}
+    /// Compares folders in dependencies with the disk, and returns whether sources came or went with one.
+    pub(super) fn compare_dependencies(&mut self, folders: BTreeSet<PathBuf>, context: &WatchContext<'_>) -> bool {
+        self.dependencies.compare(folders, context)
+    }
+
+    fn follow_dependencies(&mut self, dirs: &[PathBuf], context: &WatchContext<'_>) {
+        if self.dependencies.follow(dirs, context).is_err() {
+            self.degraded = Some(NO_WATCHES_LEFT);
         }
     }
-}
-
-fn keys_below<V>(map: &BTreeMap<PathBuf, V>, path: &Path) -> Vec<PathBuf> {
-    let from = map.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
-    from.map(|(dir, _)| dir).take_while(|dir| dir.starts_with(path)).cloned().collect()
 }
 
 #[cfg(test)]

@@ -211,16 +211,39 @@ async fn other_files_in_ignored_directories_are_not_reported_and_dependencies_ar
     tree.write(".gitignore", "build/\n*.log\nenv/\n");
     let subscription = tree.subscribe();
     assert_eq!(tree.sources(&subscription), ["a.py"]);
-    let silent =
-        ["build/y.o", "build/sub/y.o", "x.log", "node_modules/p/j.js", "env/lib/python3.12/site-packages/q/j.py"];
+    let silent = [
+        "build/y.o",
+        "build/sub/y.o",
+        "x.log",
+        "node_modules/p/j.js",
+        "env/lib/python3.12/site-packages/q/j.pyc",
+        "node_modules/p/.cache/c.ts",
+        "node_modules/p/lib/k.js",
+        "env/lib/python3.12/site-packages/q/__pycache__/i.pyc",
+    ];
     for silent in silent {
         tree.write(silent, "");
         tree.expect(&subscription, &[]).await;
     }
-    for loud in ["node_modules/new/i.js", "env/lib/python3.12/site-packages/new.py"] {
+    let loud = [
+        "node_modules/new/i.js",
+        "env/lib/python3.12/site-packages/new.py",
+        "node_modules/p/lib/deep/i.d.ts",
+        "node_modules/p/lib/deep/i.d.ts",
+        "env/lib/python3.12/site-packages/q/i.py",
+    ];
+    for loud in loud {
         tree.write(loud, "");
-        assert_eq!(tree.expect_bulk(&subscription).await.files, []);
+        let changes = tree.expect_bulk(&subscription).await;
+        assert!(changes.incomplete && changes.files.is_empty(), "{loud}: {changes:?}");
+        tree.expect(&subscription, &[]).await;
     }
+    tree.rename("node_modules/p/lib/deep", "node_modules/p/other");
+    assert!(tree.expect_bulk(&subscription).await.incomplete);
+    std::fs::remove_dir_all(tree.path("node_modules/p/other")).unwrap();
+    assert!(tree.expect_bulk(&subscription).await.incomplete);
+    std::fs::remove_dir_all(tree.path("node_modules/p/lib")).unwrap();
+    tree.expect(&subscription, &[]).await;
     std::fs::remove_dir_all(tree.path("node_modules")).unwrap();
     tree.expect_bulk(&subscription).await;
     tree.write("node_modules/again/i.js", "");

@@ -9,6 +9,7 @@ mod compact;
 mod compile_database;
 mod confirm;
 mod corpus;
+mod dependencies;
 mod edits;
 mod encodings;
 mod environments;
