@@ -35,6 +35,24 @@ words! {
     }
     /// The code's name, `CURSOR_STALE`.
     fn as_str;
+    /// The code with this name.
+    fn parse;
+}
+
+impl ErrorCode {
+    /// Whether the call is refused for what it asks. Then nothing is wrong with codeyard, the workspace or a language server.
+    pub const fn is_refusal(self) -> bool {
+        match self {
+            Self::InvalidParams
+            | Self::WorkspaceDenied
+            | Self::UriInvalid
+            | Self::CursorInvalid
+            | Self::CursorStale
+            | Self::CursorExpired
+            | Self::NotFound => true,
+            Self::SnapshotTooLarge | Self::CapExceeded | Self::ProviderUnavailable | Self::Internal => false,
+        }
+    }
 }
 
 /// A failed call.

@@ -7,5 +7,6 @@ mod commands;
 mod hung;
 mod openapi;
 mod probes;
+mod refused;
 mod terminal;
 mod wire;

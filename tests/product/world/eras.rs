@@ -62,7 +62,7 @@ impl Scenario {
     }
 
     fn configuration(&self) -> String {
-        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/product");
         let server = |language: &str, program: &str, rest: &str| {
             let program = tests.join(program);
             format!(
@@ -77,7 +77,7 @@ impl Scenario {
             workspace("open"),
             workspace("asked"),
             "[workspace.permission]\nlsp = \"ask\"\n".to_owned(),
-            server("tiny", "support/tiny_lsp.py", ""),
+            server("tiny", "tiny_lsp.py", ""),
             server("mute", "world/clients/mute_lsp.py", &notes),
         ]
         .concat()

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::latency::DurationHistogram;
 use codeyard_base::clock::Instant;
+use codeyard_model::error::ErrorCode;
 use codeyard_server::admin::client::{AdminClient, AdminClientError};
 use codeyard_server::admin::documents::{ServerList, ServiceDocument, WorkspaceList};
 
@@ -38,9 +39,11 @@ impl AdminSample {
         self.service.calls.iter().map(|call| call.count).sum()
     }
 
-    /// Failed or cancelled calls since the server started.
+    /// Failed or cancelled calls since the server started. Calls that were refused for what they ask are none: clients repeat them.
     pub(super) fn failures(&self) -> u64 {
-        self.service.calls.iter().filter(|call| call.outcome != "ok").map(|call| call.count).sum()
+        let is_refused = |outcome| ErrorCode::parse(outcome).is_some_and(ErrorCode::is_refusal);
+        let failed = self.service.calls.iter().filter(|call| call.outcome != "ok" && !is_refused(&call.outcome));
+        failed.map(|call| call.count).sum()
     }
 
     /// Durations of the calls since the server started.

@@ -7,7 +7,7 @@ use ratatui::crossterm::event::KeyCode;
 use super::model::{KeyAction, SortKey, TopModel};
 use super::sample::AdminSample;
 use super::{text, view};
-use codeyard_server::admin::documents::WorkspaceDocument;
+use codeyard_server::admin::documents::{CallCount, WorkspaceDocument};
 
 fn recorded() -> AdminSample {
     serde_json::from_str(include_str!("recorded.json")).unwrap()
@@ -43,6 +43,25 @@ fn a_frame_shows_summary_workspaces_and_servers() {
     assert!(line("shop*").contains("open") && line("shop*").contains("/srv/shop"));
     assert!(line("gone").contains("failed") && line("gone").contains("not there"));
     assert!(text.contains("down quarantined") && text.contains("ready") && text.contains("s sort (name)"));
+}
+
+#[test]
+fn refused_calls_are_calls_and_no_failures() {
+    let shown = |outcome: &str| {
+        let mut model = TopModel::new(recorded());
+        let mut later = recorded();
+        later.at = model.sample.at + Duration::from_secs(1);
+        let first = &later.service.calls[0];
+        later.service.calls.push(CallCount { tool: first.tool.clone(), outcome: outcome.into(), count: 3 });
+        model.update(later);
+        frame_text(&model, 140, 20).lines().find(|line| line.starts_with("calls/s")).expect("a line").to_owned()
+    };
+    for outcome in ["INVALID_PARAMS", "NOT_FOUND", "WORKSPACE_DENIED"] {
+        assert!(shown(outcome).starts_with("calls/s 3.0  failed/s 0.0  "), "{outcome}: {}", shown(outcome));
+    }
+    for outcome in ["INTERNAL", "CAP_EXCEEDED", "PROVIDER_UNAVAILABLE", "CANCELLED"] {
+        assert!(shown(outcome).starts_with("calls/s 3.0  failed/s 3.0  "), "{outcome}: {}", shown(outcome));
+    }
 }
 
 #[test]
