@@ -1,17 +1,40 @@
-//! The table of agent hosts in `docs/use/connect-an-agent.md`, made from what the host lab found (`tests/product/world/hosts/facts.json`).
+//! The tables of agent hosts in `docs/use/connect-an-agent.md` and of client libraries in `docs/internals/reference/client-libraries.md`, made from
+//! what the host lab found (`tests/product/world/hosts/facts.json`).
 //!
-//! `UPDATE_DOCS=1 cargo test --test contract examples::` writes it.
+//! `UPDATE_DOCS=1 cargo test --test contract examples::` writes them.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
-const PAGE: &str = "docs/use/connect-an-agent.md";
-const BEGIN: &str = "<!-- hosts:begin -->\n";
-const END: &str = "<!-- hosts:end -->";
-const HEAD: &str = "| host | revision of MCP | `agent`: the model sees | 160 references | waits, errors, nothing found | question to a person | `lsp-v1-safe`: \
-                    the model sees | `code`: the model sees |\n|---|---|---|---|---|---|---|---|\n";
+/// One of the two tables.
+struct HostsTable {
+    page: &'static str,
+    begin: &'static str,
+    end: &'static str,
+    head: &'static str,
+    /// The row of a host with these facts and this entry in `hosts.toml`.
+    row: fn(&Value, &toml::Value) -> Vec<String>,
+}
+
+const HOSTS: HostsTable = HostsTable {
+    page: "docs/use/connect-an-agent.md",
+    begin: "<!-- hosts:begin -->\n",
+    end: "<!-- hosts:end -->",
+    head: "| host | revision of MCP | `agent`: the model sees | 160 references | waits, errors, nothing found | question to a person | `lsp-v1-safe`: \
+           the model sees | `code`: the model sees |\n|---|---|---|---|---|---|---|---|\n",
+    row: host_cells,
+};
+
+const LIBRARIES: HostsTable = HostsTable {
+    page: "docs/internals/reference/client-libraries.md",
+    begin: "<!-- libraries:begin -->\n",
+    end: "<!-- libraries:end -->",
+    head: "| library | take | `agent`: the model sees | 160 references | waits, errors, nothing found | `lsp-v1-safe`: the model sees | its waits and \
+           errors | a refused call | what the library needs |\n|---|---|---|---|---|---|---|---|---|\n",
+    row: library_cells,
+};
 
 /// Scenarios whose answer is a sentence, the word that is right, and what the table calls them.
 const SENTENCES: [(&str, &str, &str); 4] = [
@@ -21,53 +44,99 @@ const SENTENCES: [(&str, &str, &str); 4] = [
     ("nowhere", "sentence", "no identifier"),
 ];
 
-/// Compares the block of the page, or writes it.
+/// Compares the blocks of the pages, or writes them.
 pub(crate) fn check() {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let facts = fs::read_to_string(project.join("tests/product/world/hosts/facts.json")).expect("the lab's facts");
-    let facts: Map<String, Value> = serde_json::from_str(&facts).expect("JSON");
-    let page = fs::read_to_string(project.join(PAGE)).expect("the page");
-    let (before, rest) = page.split_once(BEGIN).expect("the page has the beginning of the block");
-    let (found, after) = rest.split_once(END).expect("the page has the end of the block");
-    let hosts = fs::read_to_string(project.join("tests/product/world/hosts/hosts.toml")).expect("the lab's hosts");
-    let wanted = table(&facts, &toml::from_str(&hosts).expect("TOML"));
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(project.join(PAGE), format!("{before}{BEGIN}{wanted}{END}{after}")).expect("the page");
-    } else {
-        assert!(found == wanted, "{PAGE} is out of date; run with UPDATE_DOCS=1");
+    let read = |name: &str| fs::read_to_string(project().join("tests/product/world/hosts").join(name)).expect("a file");
+    let facts: Map<String, Value> = serde_json::from_str(&read("facts.json")).expect("JSON");
+    let entries: toml::Table = toml::from_str(&read("hosts.toml")).expect("TOML");
+    let (libraries, hosts): (Vec<_>, Vec<_>) = entries.iter().partition(|(_, entry)| entry.get("pip").is_some());
+    HOSTS.check(&facts, &hosts);
+    LIBRARIES.check(&facts, &libraries);
+}
+
+fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+impl HostsTable {
+    fn check(&self, facts: &Map<String, Value>, entries: &[(&String, &toml::Value)]) {
+        let path = project().join(self.page);
+        let page = fs::read_to_string(&path).expect("the page");
+        let (before, rest) = page.split_once(self.begin).expect("the page has the beginning of the block");
+        let (found, after) = rest.split_once(self.end).expect("the page has the end of the block");
+        let wanted = self.table(facts, entries);
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(path, format!("{before}{}{wanted}{}{after}", self.begin, self.end)).expect("the page");
+        } else {
+            assert!(found == wanted, "{} is out of date; run with UPDATE_DOCS=1", self.page);
+        }
+    }
+
+    fn table(&self, facts: &Map<String, Value>, entries: &[(&String, &toml::Value)]) -> String {
+        let rows = entries.iter().map(|(host, entry)| {
+            let cells = match entry.get("skip").and_then(toml::Value::as_str) {
+                Some(reason) => {
+                    vec![entry["title"].as_str().unwrap_or(host).to_owned(), format!("not tested: {reason}")]
+                }
+                None => (self.row)(&facts[*host], entry),
+            };
+            let columns = self.head.lines().next().map_or(0, |head| head.matches('|').count() - 1);
+            let rest = " – |".repeat(columns.saturating_sub(cells.len()));
+            format!("| {} |{rest}\n", cells.join(" | "))
+        });
+        let mut rows: Vec<String> = rows.collect();
+        rows.sort_by_key(|row| row.to_lowercase());
+        format!("{}{}", self.head, rows.concat())
     }
 }
 
-fn table(facts: &Map<String, Value>, hosts: &toml::Table) -> String {
-    let rows = hosts.iter().map(|(host, entry)| match entry.get("skip").and_then(toml::Value::as_str) {
-        Some(reason) => {
-            format!("| {} | not tested: {reason} |{}\n", entry["title"].as_str().unwrap_or(host), " – |".repeat(6))
-        }
-        None => row(&facts[host]),
-    });
-    let mut rows: Vec<String> = rows.collect();
-    rows.sort_by_key(|row| row.to_lowercase());
-    format!("{HEAD}{}", rows.concat())
+fn name(facts: &Value) -> String {
+    format!("{} {}", text(&facts["title"]), version(facts))
 }
 
-fn row(facts: &Value) -> String {
-    let name = format!("{} {}", text(&facts["title"]), version(facts));
+fn host_cells(facts: &Value, _: &toml::Value) -> Vec<String> {
     let agent = &facts["agent"];
-    let cells = if text(&agent["connects"]) == "no" {
-        let mut cells = vec!["doesn't connect".to_owned()];
-        cells.resize(6, "–".to_owned());
-        cells
-    } else {
-        vec![
-            seen(agent),
-            text(&agent["long"]).to_owned(),
-            sentences(agent),
-            text(&facts["ask"]["question"]).to_owned(),
-            safe(&facts["safe"]),
-            seen(&facts["code"]),
-        ]
-    };
-    format!("| {name} | {} | {} |\n", revisions(facts), cells.join(" | "))
+    let mut cells = vec![name(facts), revisions(facts)];
+    if !connects(agent) {
+        cells.push("doesn't connect".to_owned());
+        return cells;
+    }
+    cells.extend([
+        seen(agent),
+        text(&agent["long"]).to_owned(),
+        sentences(agent),
+        text(&facts["ask"]["question"]).to_owned(),
+        safe(&facts["safe"]),
+        seen(&facts["code"]),
+    ]);
+    cells
+}
+
+fn library_cells(facts: &Value, entry: &toml::Value) -> Vec<String> {
+    let agent = &facts["agent"];
+    let safe = &facts["safe"];
+    let take = if text(&agent["sees"]) == "both" { "`agent?content=text`" } else { "`agent`" };
+    vec![
+        name(facts),
+        take.to_owned(),
+        seen(agent),
+        text(&agent["long"]).to_owned(),
+        sentences(agent),
+        pages(safe),
+        if connects(safe) { sentences(safe) } else { "–".to_owned() },
+        repeats(facts),
+        entry["needs"].as_str().expect("a text").to_owned(),
+    ]
+}
+
+/// How often the library sends a call that is refused.
+fn repeats(facts: &Value) -> String {
+    let sent = ["agent", "safe"].map(|run| facts[run]["refused call"].as_str().unwrap_or("sent once"));
+    if sent[0] == sent[1] { sent[0].to_owned() } else { format!("{}; `lsp-v1-safe`: {}", sent[0], sent[1]) }
+}
+
+fn connects(run: &Value) -> bool {
+    text(&run["connects"]) != "no"
 }
 
 fn text(value: &Value) -> &str {
@@ -100,6 +169,17 @@ fn seen(run: &Value) -> String {
     }
 }
 
+/// What is seen, and what is lacking of a long answer.
+fn pages(run: &Value) -> String {
+    if !connects(run) {
+        return "doesn't connect".to_owned();
+    }
+    match (text(&run["sees"]), text(&run["long"])) {
+        (sees @ "nothing", _) | (sees, "all") => sees.to_owned(),
+        (sees, long) => format!("{sees}; references {long}"),
+    }
+}
+
 /// "yes", or what is lacking.
 fn sentences(run: &Value) -> String {
     let lacking: Vec<String> = SENTENCES
@@ -111,15 +191,9 @@ fn sentences(run: &Value) -> String {
 }
 
 fn safe(run: &Value) -> String {
-    if text(&run["connects"]) == "no" {
-        return "doesn't connect".to_owned();
-    }
-    let mut parts = vec![text(&run["sees"]).to_owned()];
-    if text(&run["sees"]) != "nothing" && text(&run["long"]) != "all" {
-        parts.push(format!("references {}", text(&run["long"])));
-    }
+    let mut parts = vec![pages(run)];
     let lacking = sentences(run);
-    if lacking != "yes" {
+    if connects(run) && lacking != "yes" {
         parts.push(lacking);
     }
     parts.join("; ")

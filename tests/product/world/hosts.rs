@@ -1,7 +1,7 @@
 //! Agent hosts of other projects, unmodified, each driven through turns with a fake model on loopback: what the model sees.
 //!
-//! `tests/product/world/hosts/` has the lab, in Python. Its facts are compared with `facts.json` there, from which the table of `docs/use/connect-an-agent.md` is
-//! made. `CODEYARD_UPDATE_GOLDEN=1` writes what was found into that file instead.
+//! `tests/product/world/hosts/` has the lab, in Python. Its facts are compared with `facts.json` there, from which the tables of
+//! `docs/use/connect-an-agent.md` and `docs/internals/reference/client-libraries.md` are made. `CODEYARD_UPDATE_GOLDEN=1` writes what was found into that file instead.
 
 use std::fs;
 use std::panic::catch_unwind;
@@ -129,6 +129,16 @@ hosts! {
     openai_agents: "openai-agents",
     langchain: "langchain",
     pydantic_ai: "pydantic-ai",
+    llama_index: "llama-index",
+    haystack: "haystack",
+    google_adk: "google-adk",
+    smolagents: "smolagents",
+    agent_framework: "agent-framework",
+    crewai: "crewai",
+    fast_agent: "fast-agent",
+    livekit_agents: "livekit-agents",
+    semantic_kernel: "semantic-kernel",
+    vibe: "vibe",
 }
 
 #[test]

@@ -101,11 +101,11 @@ def json_texts(seen: str) -> Iterator[Json]:
 def has_structured(seen: str, structured: Json) -> bool:
     if structured is None:
         return False
-    return any(inner == structured for value in json_texts(seen) for inner in inner_values(value))
+    return repr(structured) in seen or any(inner == structured for value in json_texts(seen) for inner in inner_values(value))
 
 
 def has_text(seen: str, text: str) -> bool:
-    """Whether the text is there, as it is or within texts of JSON."""
+    """Whether the text is there, as it is or within texts of JSON or Python."""
     text = text.strip()
     forms = (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
     return bool(text) and (any(form in seen for form in forms) or plain(text) in plain(seen))
@@ -163,6 +163,9 @@ def places(seen: str) -> set[tuple[str, str]]:
         if name and line:
             found.add((name.group(1), line.group(1)))
     found |= set(re.findall(r"(shop/part_\d\d\.py):(\d+)", text))
+    for inner in (inner for value in json_texts(seen) for inner in inner_values(value)):
+        if isinstance(inner, dict) and {"uri", "range"} <= inner.keys():
+            found.add((inner["uri"][-len("shop/part_00.py") :], str(inner["range"]["start"]["line"])))
     return {place for place in found if "part_" in place[0]}
 
 
@@ -181,7 +184,7 @@ def judge(name: str, observations: list[Observation], sent: list[Exchange | None
         facts |= {"answered": answered, "time": bool(waits) and all(wait is not None for wait in waits)}
         facts |= {"repeated": len(observations) > 1, "good": answered and facts["time"]}
     elif answer is not None:
-        facts["good"] = has_text(seen, answer.sentence)
+        facts["good"] = facts["sees"] == "whole" or has_text(seen, answer.sentence)
     else:
         facts["good"] = False
     facts["shown"] = (observations[0].seen or "")[:SHOWN_CHARS]

@@ -47,10 +47,13 @@ class Text:
 
 @dataclass(frozen=True)
 class Request:
-    """What a request says, whatever its dialect. A result's key is the id of its call; Gemini has the last call's only."""
+    """What a request says, whatever its dialect. A result's key is the id of its call; Gemini has the last call's only.
+
+    `said` is all that the user said, if there are no results: some agents send results as the user's words."""
 
     tools: list[Tool]
     results: dict[str, str]
+    said: str = ""
 
 
 class Director(Protocol):
@@ -79,8 +82,11 @@ class Chat:
     def read(body: Json) -> Request:
         functions = [tool["function"] for tool in body.get("tools") or [] if "function" in tool]
         tools = [Tool(function["name"]) for function in functions]
-        answers = [message for message in body.get("messages", []) if message.get("role") == "tool"]
-        return Request(tools, {message["tool_call_id"]: joined(message.get("content")) for message in answers})
+        messages = body.get("messages", [])
+        answers = [message for message in messages if message.get("role") == "tool"]
+        results = {message["tool_call_id"]: joined(message.get("content")) for message in answers}
+        said = [] if results else [joined(message.get("content")) for message in messages if message.get("role") == "user"]
+        return Request(tools, results, "\n".join(said))
 
     @staticmethod
     def message(answer: Call | Text) -> tuple[Json, str]:

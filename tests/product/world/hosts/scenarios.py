@@ -27,6 +27,9 @@ MAX_UNANSWERED = 2
 # Tools of hosts that make other tools known, and how often one is called.
 SEARCHES = ("ToolSearch", "tool_search")
 MAX_SEARCHES = 3
+DONE = "All is done."
+# A tool that ends the turn of an agent.
+END = "final_answer"
 # A tool through which tools are called that a search has shown.
 BRIDGE = "tool_call"
 SAFE = tuple("vscode_lsp_" + name for name in ("definition", "references", "hover", "documentSymbols", "workspaceSymbols"))
@@ -86,10 +89,8 @@ Script = Generator[Step, str, None]
 
 
 def plain(seen: str) -> str:
-    """The text with the quotes and lines that a host may have put into JSON texts."""
-    while '\\"' in seen:
-        seen = seen.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
-    return seen
+    """The text with the quotes and lines that a host may have put into texts of JSON or Python."""
+    return re.sub(r"\\+n", "\n", re.sub(r"""\\+(["'])""", r"\1", seen))
 
 
 def cursor_in(seen: str) -> str | None:
@@ -201,6 +202,8 @@ class Player:
         self.calls = 0
         self.searches = 0
         self.unanswered = 0
+        self.end: Tool | None = None
+        self.said = ""
 
     @property
     def has_more(self) -> bool:
@@ -212,12 +215,21 @@ class Player:
 
     def answer(self, request: Request) -> Call | Text:
         """What the model answers to a request of the host."""
+        self.end = next((tool for tool in request.tools if tool.name == END), None)
+        try:
+            return self.next_answer(request)
+        finally:
+            self.said = request.said
+
+    def next_answer(self, request: Request) -> Call | Text:
         tools = [tool for tool in request.tools if is_codeyard(tool)] or bridged(request)
         if not tools:
             return self.search(request.tools)
         self.offered = [tool.name if tool.namespace is None else f"{tool.namespace}/{tool.name}" for tool in tools]
         if self.call is not None:
             seen = request.results.get(self.call.id, request.results.get("last"))
+            if seen is None:
+                seen = request.said[len(self.said) :] or None
             if seen is None and self.unanswered < MAX_UNANSWERED:
                 self.unanswered += 1
                 return self.call
@@ -258,7 +270,7 @@ class Player:
     def next_scenario(self, tools: list[Tool]) -> Call | Text:
         if not self.waiting:
             self.give_up()
-            return Text("All is done.")
+            return Text(DONE) if self.end is None else Call("end", self.end, {"answer": DONE})
         self.name, begin = self.waiting.pop(0)
         self.script = begin()
         return self.next_call(tools, self.script, None)
@@ -276,7 +288,8 @@ def bridged(request: Request) -> list[Tool]:
 
 
 def words(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "_", name)
+    """The name in small letters: `vscode_lsp_document_symbols`."""
+    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
 
 
 def is_codeyard(tool: Tool) -> bool:
@@ -284,9 +297,17 @@ def is_codeyard(tool: Tool) -> bool:
 
 
 def is_tool(tool: Tool, name: str) -> bool:
-    """Whether the host's tool is codeyard's tool of this name, perhaps with the server's name in front."""
-    own = words(tool.name)
-    return own == name or (own.endswith("_" + name) and "codeyard" in own)
+    """Whether the host's tool is codeyard's tool of this name, perhaps with the server's name or address in front."""
+    own, name = words(tool.name), words(name)
+    if own == name:
+        return True
+    return re.search("codeyard|_mcp_", own) is not None and (own.endswith("_" + name) or is_cut(own, name))
+
+
+def is_cut(own: str, name: str) -> bool:
+    """Whether a long name ends with the beginning of this one and a digest."""
+    found = re.fullmatch(r".*_(vscode_lsp_\w+)_[0-9a-f]{8}", own)
+    return found is not None and name.startswith(found.group(1))
 
 
 def find_tool(tools: list[Tool], name: str) -> Tool | None:

@@ -78,6 +78,16 @@ class Dialects(unittest.TestCase):
         self.assertEqual(request.results, {"last": "seen"})
         self.assertEqual(Gemini.read({"contents": []}).tools, [])
 
+    def test_results_as_words_of_the_user(self) -> None:
+        body: Json = {"messages": [{"role": "user", "content": "Look."}]}
+        player = Player({"small": lambda: scenarios.once("lsp", {})})
+        tools = [{"type": "function", "function": {"name": name}} for name in ("lsp", "final_answer")]
+        player.answer(Chat.read({**body, "tools": tools}))
+        body["messages"] += [{"role": "assistant", "content": "Calling"}, {"role": "user", "content": "Observation: seen"}]
+        end = player.answer(Chat.read({**body, "tools": tools}))
+        self.assertEqual(player.observations[0].seen, "\nObservation: seen")
+        self.assertEqual(end, Call("end", Tool("final_answer"), {"answer": scenarios.DONE}))
+
     def test_texts_of_contents(self) -> None:
         self.assertEqual(Chat.read({"messages": [{"role": "tool", "tool_call_id": "a", "content": None}]}).results, {"a": ""})
 
@@ -108,6 +118,9 @@ class Scripts(unittest.TestCase):
     def test_a_tool_of_the_host_itself_is_not_codeyards(self) -> None:
         self.assertFalse(scenarios.is_codeyard(Tool("opencode_lsp")))
         self.assertTrue(scenarios.is_codeyard(Tool("mcp_codeyard_lsp")))
+        cut = Tool("mcp_127_0_0_1_41781_mcp_shop_lsp_v1_safe_vscode_lsp_docu_12345678")
+        self.assertTrue(scenarios.is_tool(cut, "vscode_lsp_documentSymbols"))
+        self.assertFalse(scenarios.is_tool(cut, "vscode_lsp_definition"))
 
 
 class Judge(unittest.TestCase):
@@ -123,6 +136,10 @@ class Judge(unittest.TestCase):
         self.assertEqual(self.form("{}"), "nothing of it")
         self.assertEqual(facts.form(None, None), "nothing")
 
+    def test_texts_of_python(self) -> None:
+        answer = facts.Exchange({}, {"result": {"content": [{"type": "text", "text": "a\n'b' \"c\""}], "structuredContent": {"a": None}}})
+        self.assertEqual(facts.form(f"text={answer.text!r} structured={answer.structured!r}", answer), "both")
+
     def test_texts_within_texts(self) -> None:
         sentence = 'Set it to "allow".'
         self.assertTrue(facts.has_text(json.dumps({"error": json.dumps({"message": sentence})}), sentence))
@@ -137,6 +154,7 @@ class Judge(unittest.TestCase):
     def test_places(self) -> None:
         location = {"uri": "file:///a/shop/part_07.py", "range": {"start": {"line": 3, "character": 1}}}
         self.assertEqual(facts.places(json.dumps([location])), {("shop/part_07.py", "3")})
+        self.assertEqual(facts.places(json.dumps([location], sort_keys=True)), {("shop/part_07.py", "3")})
         self.assertEqual(facts.places("shop/part_07.py:4:2  round_price"), {("shop/part_07.py", "4")})
 
     def test_questions_of_both_kinds(self) -> None:

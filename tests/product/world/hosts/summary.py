@@ -34,6 +34,9 @@ def of_run(run: Json) -> Json:
         if name == "small":
             words["sees"] = form(facts["sees"])
         words[name] = word(name, facts)
+        # The model calls once.
+        if name == "nowhere" and facts["sent"] > 1:
+            words["refused call"] = f"sent {facts['sent']} times"
     return words
 
 
@@ -57,7 +60,7 @@ def long_word(facts: Json) -> str:
     if facts["good"]:
         return "all"
     if facts["sees"].startswith("nothing"):
-        return "nothing"
+        return "cut" if facts["found"] else "nothing"
     if facts["sees"].startswith("file"):
         return "in a file"
     if facts["sees"].startswith("cut"):
@@ -68,7 +71,9 @@ def long_word(facts: Json) -> str:
 def cold_word(facts: Json) -> str:
     if not facts["answered"]:
         return "nothing" if facts["sees"].startswith("nothing") else "never"
-    return "yes" if facts["good"] else "no time to wait"
+    # Some libraries ask again by themselves.
+    by_itself = facts["calls"] == 1 and facts["sent"] > 1
+    return "yes" if facts["good"] or by_itself else "no time to wait"
 
 
 def form(sees: str) -> str:
