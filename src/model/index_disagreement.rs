@@ -18,6 +18,8 @@ pub enum IndexDisagreement {
     UsedElsewhere(UnlistedPlaces),
     /// Definitions of the name that aren't in the answer.
     DefinedElsewhere(UnlistedPlaces),
+    /// Macros whose names contain what was searched for and that aren't in the answer.
+    UnlistedMacros(UnlistedPlaces),
 }
 
 /// Files or places that an answer lacks.
@@ -63,10 +65,16 @@ impl IndexDisagreement {
         Self::DefinedElsewhere(UnlistedPlaces::new(name, places))
     }
 
+    /// These macros have the name in theirs: `NAME at path:line`.
+    pub fn unlisted_macros(name: &str, places: Vec<String>) -> Self {
+        Self::UnlistedMacros(UnlistedPlaces::new(name, places))
+    }
+
     /// The files or places.
     pub fn places(&self) -> &UnlistedPlaces {
-        let (Self::UsedElsewhere(places) | Self::DefinedElsewhere(places)) = self;
-        places
+        match self {
+            Self::UsedElsewhere(places) | Self::DefinedElsewhere(places) | Self::UnlistedMacros(places) => places,
+        }
     }
 
     /// The sentence below the answer.
@@ -83,6 +91,12 @@ impl IndexDisagreement {
             }
             (Self::DefinedElsewhere(_), 1) => format!("By its name, `{name}` is defined at {examples}."),
             (Self::DefinedElsewhere(_), _) => format!("By their name, {count} symbols are `{name}`: {examples}."),
+            (Self::UnlistedMacros(_), 1) => {
+                format!("1 macro has `{name}` in its name and isn't in this answer: {examples}.")
+            }
+            (Self::UnlistedMacros(_), _) => {
+                format!("{count} macros have `{name}` in their names and aren't in this answer: {examples}.")
+            }
         }
     }
 
@@ -111,6 +125,15 @@ mod tests {
         assert_eq!(
             IndexDisagreement::defined_elsewhere("runAll", vec!["a.py:3".into()]).sentence(),
             "By its name, `runAll` is defined at a.py:3."
+        );
+        let macros = ["MAX_A at a.h:1", "MAX_B at a.h:2"].map(String::from);
+        assert_eq!(
+            IndexDisagreement::unlisted_macros("max", macros[..1].to_vec()).sentence(),
+            "1 macro has `max` in its name and isn't in this answer: MAX_A at a.h:1."
+        );
+        assert_eq!(
+            IndexDisagreement::unlisted_macros("max", macros.to_vec()).sentence(),
+            "2 macros have `max` in their names and aren't in this answer: MAX_A at a.h:1, MAX_B at a.h:2."
         );
         let long = IndexDisagreement::used_elsewhere(&"n".repeat(10_000), vec!["é".repeat(10_000); 9]);
         assert!(long.sentence().chars().count() < 600, "{}", long.sentence());

@@ -113,7 +113,7 @@ impl FactSource for IndexOverlay<'_> {
 
     fn search(&self, words: &str) -> Result<Vec<SymbolRef>, SyntacticError> {
         self.check_cancelled()?;
-        let indexed = self.index.search(words, MAX_NAMED_SYMBOLS).map_err(failed)?;
+        let indexed = self.index.search(words, None, MAX_NAMED_SYMBOLS).map_err(failed)?;
         let lower = words.to_lowercase();
         let mut all = self.overlay(indexed, |symbol| symbol.name.to_lowercase().contains(&lower));
         all.truncate(MAX_NAMED_SYMBOLS);

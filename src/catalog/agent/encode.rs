@@ -122,7 +122,9 @@ impl<'a> From<&'a IndexDisagreement> for PartialEntry<'a> {
     fn from(disagreement: &'a IndexDisagreement) -> Self {
         let (files, definitions) = match disagreement {
             IndexDisagreement::UsedElsewhere(places) => (places.count, 0),
-            IndexDisagreement::DefinedElsewhere(places) => (0, places.count),
+            IndexDisagreement::DefinedElsewhere(places) | IndexDisagreement::UnlistedMacros(places) => {
+                (0, places.count)
+            }
         };
         Self::Unlisted { name: &disagreement.places().name, files, definitions, reason: disagreement.sentence() }
     }

@@ -19,6 +19,8 @@ pub struct AskedName {
     pub place: Option<(PathBuf, u32)>,
     /// The languages of the index whose files count, if there is no file.
     pub languages: Vec<Language>,
+    /// Those of them whose server may leave macros out.
+    pub macro_languages: Vec<Language>,
 }
 
 /// Why the index can't be compared with an answer.
@@ -36,6 +38,8 @@ pub struct NameRecord {
     pub(super) name: String,
     pub(super) definitions: Vec<IndexedDefinition>,
     pub(super) users: Vec<NameUser>,
+    /// The macros whose names contain the name in any case, with their names. Only if the name itself was asked for.
+    pub(super) macros: Vec<(String, IndexedDefinition)>,
     /// The only definition, if the place of the question is a use of the name in a file that reaches it.
     pub(super) reached: Option<usize>,
     /// Whether files have changed since they were indexed. They don't count.
@@ -88,6 +92,11 @@ impl NameRecord {
         let languages = languages(&sources, asked)?;
         for source in &sources {
             source.definitions(asked, &languages, &mut record)?;
+        }
+        if !asked.macro_languages.is_empty() {
+            for source in &sources {
+                source.macros(asked, &mut record)?;
+            }
         }
         for source in &sources {
             source.users(asked, &languages, &mut record, is_cancelled)?;
@@ -160,16 +169,34 @@ impl RootSource<'_> {
             if matches!(symbol.kind, SymbolKind::Use | SymbolKind::Impl) || owner == Some(&asked.name) {
                 continue;
             }
-            into.definitions.push(IndexedDefinition {
-                file: self.root.join(&*file.path),
-                shown: file.path.clone(),
-                line: symbol.name_line,
-                owner: owner.map(str::to_owned),
-                is_definition: symbol.is_definition,
-            });
+            into.definitions.push(self.definition(file, *at));
         }
         into.definitions.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
         Ok(())
+    }
+
+    fn macros(&self, asked: &AskedName, into: &mut NameRecord) -> Result<(), RecordFailure> {
+        let found = self.navigator.search(&asked.name, Some(SymbolKind::Macro), MAX_COMPARED_DEFINITIONS);
+        let found = found.map_err(|_| RecordFailure::Impossible)?;
+        let lower = asked.name.to_lowercase();
+        for (file, at) in found.iter().filter(|(file, _)| self.counts(file, &asked.macro_languages)) {
+            let name = &file.facts.symbols[*at].name;
+            if name.to_lowercase().contains(&lower) {
+                into.macros.push((name.clone(), self.definition(file, *at)));
+            }
+        }
+        Ok(())
+    }
+
+    fn definition(&self, file: &FileFacts, at: usize) -> IndexedDefinition {
+        let symbol = &file.facts.symbols[at];
+        IndexedDefinition {
+            file: self.root.join(&*file.path),
+            shown: file.path.clone(),
+            line: symbol.name_line,
+            owner: file.facts.owning_type(at).map(str::to_owned),
+            is_definition: symbol.is_definition,
+        }
     }
 
     fn users(

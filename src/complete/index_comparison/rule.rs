@@ -46,8 +46,11 @@ impl NameRecord {
     pub fn disagreement(&self, operation: ComparedOperation, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
         let found = match operation {
             ComparedOperation::Definition => self.better_definition(answer),
-            ComparedOperation::Symbols if !answer.names.contains(&self.name) => return self.defined_elsewhere(answer),
-            ComparedOperation::Symbols => None,
+            ComparedOperation::Symbols => {
+                let is_listed = answer.names.contains(&self.name);
+                let defined = if is_listed { None } else { self.defined_elsewhere(answer) };
+                return defined.or_else(|| self.unlisted_macros(answer));
+            }
             ComparedOperation::References | ComparedOperation::Implementation | ComparedOperation::Callers => {
                 self.used_elsewhere(operation, answer)
             }
@@ -67,6 +70,12 @@ impl NameRecord {
             .map(|(_, one)| format!("{}:{}", one.shown, one.line))
             .collect();
         (!places.is_empty()).then(|| IndexDisagreement::defined_elsewhere(&self.name, places))
+    }
+
+    fn unlisted_macros(&self, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
+        let unlisted = self.macros.iter().filter(|(_, one)| !answer.has(one));
+        let places: Vec<String> = unlisted.map(|(name, one)| format!("{name} at {}:{}", one.shown, one.line)).collect();
+        (!places.is_empty()).then(|| IndexDisagreement::unlisted_macros(&self.name, places))
     }
 
     /// The only definition, if the answer ends at imports or mere declarations of it.

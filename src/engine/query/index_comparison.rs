@@ -56,7 +56,11 @@ pub(crate) fn is_compared(query: &GatedQuery, providers: &[Provider]) -> bool {
 
 /// The programming languages of the index that the main servers serve.
 fn served_languages(providers: &[Provider]) -> Vec<Language> {
-    let served = providers.iter().filter(|one| one.is_main()).flat_map(|one| &one.spec.languages);
+    languages_of(providers.iter().filter(|one| one.is_main()))
+}
+
+fn languages_of<'a>(providers: impl Iterator<Item = &'a Provider>) -> Vec<Language> {
+    let served = providers.flat_map(|one| &one.spec.languages);
     served.filter_map(|id| Language::by_name(id)).filter(|language| language.is_code()).collect()
 }
 
@@ -84,13 +88,15 @@ fn operation(query: &GatedQuery) -> Option<ComparedOperation> {
 fn asked_name(query: &GatedQuery, document: Option<&DocumentInput>, providers: &[Provider]) -> Option<AskedName> {
     if let Some(name) = query.symbol_name() {
         let name = codeyard_canon::last_part(name).to_owned();
-        return Some(AskedName { name, place: None, languages: served_languages(providers) });
+        let without_macros = providers.iter().filter(|one| one.spec.quirks.macros_when_opened);
+        let macro_languages = languages_of(without_macros);
+        return Some(AskedName { name, place: None, languages: served_languages(providers), macro_languages });
     }
     let position = query.position()?;
     let document = &document?.source;
     let name = name_at(&document.document, position)?;
     let place = place(&document.uri, position);
-    Some(AskedName { name, place: Some(place), languages: vec![] })
+    Some(AskedName { name, place: Some(place), languages: vec![], macro_languages: vec![] })
 }
 
 /// What the index knows of a query's name, while it is read.

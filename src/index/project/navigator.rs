@@ -17,7 +17,7 @@ use crate::manifest::ManifestEntry;
 use crate::ranked::{RankedHits, RankedQuery};
 use crate::store::StoreError;
 use crate::text::{self, Pattern, TextQuery};
-use codeyard_model::code::{CaseRule, CodeError, CodeRefusal, FreshnessPolicy, Weights};
+use codeyard_model::code::{CaseRule, CodeError, CodeRefusal, FreshnessPolicy, SymbolKind, Weights};
 
 /// A file and its facts.
 #[derive(Debug, Clone)]
@@ -89,13 +89,18 @@ impl Navigator<'_> {
         Ok(found.into_iter().filter(|(file, at)| file.facts.symbols[*at].name == name).collect())
     }
 
-    /// At most `limit` symbols that match these words, best first.
+    /// At most `limit` symbols that match these words, best first; of one kind only, if there is one.
     ///
     /// # Errors
     /// The index can't be read.
-    pub fn search(&self, words: &str, limit: usize) -> Result<Vec<SymbolRef>, Box<CodeRefusal>> {
+    pub fn search(
+        &self,
+        words: &str,
+        kind: Option<SymbolKind>,
+        limit: usize,
+    ) -> Result<Vec<SymbolRef>, Box<CodeRefusal>> {
         self.symbols_by(|view| {
-            let query = RankedQuery { text: words, kind: None, language: None, filter: None, files: false, limit };
+            let query = RankedQuery { text: words, kind, language: None, filter: None, files: false, limit };
             view.ranked.search(&query, &Weights::default())
         })
     }

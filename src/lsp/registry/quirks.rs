@@ -36,6 +36,8 @@ pub struct Quirks {
     pub symbols_max: usize,
     /// It finds no symbols for names of fewer characters.
     pub symbols_min_chars: usize,
+    /// Its workspace symbols include the macros of files that are or were open only: answers that lack others are marked.
+    pub macros_when_opened: bool,
     /// Its references don't follow names through CommonJS (`exports`, `require`), although it knows their definitions: they are added.
     pub links_commonjs: bool,
     /// Callers that it leaves out, although it lists their references: they are added.

@@ -150,3 +150,40 @@ fn a_definition_that_ends_at_a_declaration() {
     assert!(is_complete);
     repository.yard.stop();
 }
+
+#[test]
+fn macros_are_in_the_answer_or_marked_whatever_was_opened_before() {
+    let source = |name: &str| {
+        format!("/* tank_lim */\n#define TANK_LIMIT_{name} 7\nint tank_{name}(void) {{ return TANK_LIMIT_{name}; }}\n")
+    };
+    let names = ["a", "b", "c", "d"];
+    let files: Vec<(String, String)> =
+        names.iter().map(|name| (format!("src/{name}.c"), source(&name.to_uppercase()))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut repository = Repository::serve(&files, "clangd");
+    let count = |repository: &mut Repository| {
+        let answer = repository.ask("workspaceSymbol", "src/a.c", "tank_lim");
+        let found = answer.result().as_array().expect("symbols").iter();
+        let listed =
+            found.filter(|one| one["name"].as_str().is_some_and(|name| name.starts_with("TANK_LIMIT_"))).count();
+        (listed as u64, answer.metadata["partial"][0]["unlistedDefinitions"].as_u64().unwrap_or_default())
+    };
+    let mut last = None;
+    let is_compared = until(INDEXED_MS, || {
+        last = Some(count(&mut repository));
+        last.is_some_and(|(listed, unlisted)| listed + unlisted == 4)
+    });
+    assert!(is_compared && last.is_some_and(|(_, unlisted)| unlisted >= 3), "{last:?}");
+    for (path, _) in files {
+        repository.ask("goToDefinition", path, "TANK_LIMIT_");
+        // On a busy machine an answer doesn't wait long enough for the index; it isn't retained then.
+        let is_complete = until(INDEXED_MS, || {
+            last = Some(count(&mut repository));
+            last.is_some_and(|(listed, unlisted)| listed + unlisted == 4)
+        });
+        assert!(is_complete, "{path}: {last:?}");
+    }
+    // The server adds the macros of an opened file when it has read it.
+    assert!(until(INDEXED_MS, || count(&mut repository) == (4, 0)));
+    repository.yard.stop();
+}

@@ -68,7 +68,7 @@ fn definitions_have_exactly_the_name() {
     let expected = [("src/port.rs", None), ("src/ship.rs", Some("Ship")), ("tools/boat.py", Some("Boat"))];
     assert_eq!(scopes, expected.map(|(path, parent)| (path.to_owned(), parent.map(str::to_owned))));
     // Words find more than exact names.
-    let matches = shown(&navigator.search("all sail", 10).unwrap());
+    let matches = shown(&navigator.search("all sail", None, 10).unwrap());
     assert_eq!(matches[0], "tools/boat.py:5");
 }
 
