@@ -32,6 +32,11 @@ pub fn prepare(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject>
     }
 }
 
+/// Whether the project depends on which files like this one there are, although the server isn't asked about them.
+pub fn counts_others(inference: ProjectInference, file: &Path) -> bool {
+    inference == ProjectInference::TypescriptComponents && typescript::components::is_script(file)
+}
+
 impl ProjectMemory {
     /// Whether the changed text of a file may change the project, so that it must be prepared again.
     pub fn is_affected_by_text(&self, inference: ProjectInference, file: &Path, top: &Path) -> bool {

@@ -13,10 +13,8 @@ use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
 use crate::info::UnresolvedNames;
 use crate::limits::MAX_EXAMPLES;
 use crate::prepare::{PreparedProject, ProjectModules, ProjectRequest};
+use crate::shown::{named, relative};
 use crate::{packages, python, typescript};
-
-/// Number of projects that a sentence names.
-const MAX_NAMED: usize = 2;
 
 /// What a project that the server isn't started for offers and wants. Reads its files; blocks.
 pub fn modules(request: &ProjectRequest<'_>) -> ProjectModules {
@@ -93,16 +91,6 @@ pub fn mark_uses_in_other_projects(
     }
 }
 
-/// "packages/a, packages/b and 2 more projects".
-fn named(projects: &BTreeSet<PathBuf>, top: &Path) -> String {
-    let first: Vec<String> = projects.iter().take(MAX_NAMED).map(|project| relative(project, top)).collect();
-    let first = first.join(", ");
-    match projects.len() - projects.len().min(MAX_NAMED) {
-        0 => first,
-        more => format!("{first} and {more} more projects"),
-    }
-}
-
 /// The command that makes an environment with all of these projects; `None` if one of them can't be installed.
 fn install_command<'a>(projects: impl Iterator<Item = &'a PathBuf>, top: &Path) -> Option<String> {
     let mut command = "python -m venv .venv && .venv/bin/pip install".to_owned();
@@ -136,12 +124,4 @@ fn work_command(modules: &[&PathBuf], top: &Path) -> Option<String> {
 /// A name as people know it; packages of Cargo are named by their folders.
 fn shown(name: &str, top: &Path) -> String {
     if name.starts_with('/') { relative(Path::new(name), top) } else { name.to_owned() }
-}
-
-fn relative(project: &Path, top: &Path) -> String {
-    match project.strip_prefix(top) {
-        Ok(path) if path.as_os_str().is_empty() => ".".into(),
-        Ok(path) => path.display().to_string(),
-        Err(_) => project.display().to_string(),
-    }
 }

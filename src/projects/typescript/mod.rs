@@ -19,6 +19,7 @@ mod package_tests;
 mod packages;
 mod platforms;
 mod projects;
+mod separate_projects;
 #[cfg(test)]
 mod tests;
 

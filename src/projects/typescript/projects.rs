@@ -62,14 +62,7 @@ pub(super) fn has_configuration(folder: &Path, disk: &dyn MarkerFiles) -> bool {
 
 /// Assigns `files`, which lie below `top`. Reads the configurations from `disk`.
 pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFiles) -> AssignedFiles<'a> {
-    let reader = ConfigurationReader { disk, top };
-    let mut all = Configurations {
-        reader,
-        read: BTreeMap::new(),
-        own: BTreeMap::new(),
-        reached: BTreeMap::new(),
-        skipped: BTreeSet::new(),
-    };
+    let mut all = Configurations::new(top, disk);
     let mut assigned = AssignedFiles::default();
     for file in files {
         match all.of_file(file) {
@@ -105,6 +98,24 @@ pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFile
     assigned
 }
 
+/// By configuration at or above files, those of them that it lists, also if a nearer one lists them too.
+pub(super) fn listed<'a>(
+    files: impl Iterator<Item = &'a Path>,
+    top: &Path,
+    disk: &dyn MarkerFiles,
+) -> BTreeMap<PathBuf, Vec<&'a Path>> {
+    let mut all = Configurations::new(top, disk);
+    let mut listed: BTreeMap<PathBuf, Vec<&'a Path>> = BTreeMap::new();
+    for file in files {
+        for folder in file.ancestors().skip(1).take_while(|folder| folder.starts_with(top)) {
+            for path in all.listing(folder, file) {
+                listed.entry(path).or_default().push(file);
+            }
+        }
+    }
+    listed
+}
+
 impl AssignedFiles<'_> {
     /// The folders to which builds write declarations, each with the folder of their sources. Without `rootDir`, TypeScript takes the folder of the
     /// configuration; before version 6 (`is_older`) it took the folder that all sources are in.
@@ -127,16 +138,29 @@ fn common_folder(files: &[&Path]) -> Option<PathBuf> {
     folders.find(|folder| sources.iter().all(|file| file.starts_with(folder))).map(Path::to_path_buf)
 }
 
-impl Configurations<'_> {
+impl<'a> Configurations<'a> {
+    fn new(top: &'a Path, disk: &'a dyn MarkerFiles) -> Self {
+        Self {
+            reader: ConfigurationReader { disk, top },
+            read: BTreeMap::new(),
+            own: BTreeMap::new(),
+            reached: BTreeMap::new(),
+            skipped: BTreeSet::new(),
+        }
+    }
+
     /// The configuration whose project a file belongs to.
     fn of_file(&mut self, file: &Path) -> Option<PathBuf> {
         let top = self.reader.top;
         let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
-        folders.into_iter().find_map(|folder| {
-            let own = self.own(folder)?;
-            let reached = self.reached(&own);
-            reached.into_iter().find(|path| self.configuration(path).is_some_and(|config| config.lists(file)))
-        })
+        folders.into_iter().find_map(|folder| self.listing(folder, file).next())
+    }
+
+    /// The configurations that the search in a folder leads to and that list a file, in the order of the search.
+    fn listing<'s>(&'s mut self, folder: &Path, file: &'s Path) -> impl Iterator<Item = PathBuf> + use<'s, 'a> {
+        let own = self.own(folder);
+        let reached = own.map(|own| self.reached(&own)).unwrap_or_default();
+        reached.into_iter().filter(|path| self.configuration(path).is_some_and(|config| config.lists(file)))
     }
 
     fn own(&mut self, folder: &Path) -> Option<PathBuf> {

@@ -209,6 +209,86 @@ fn components_whose_configuration_extends_a_missing_one_are_marked() {
     assert_eq!((cause.count, cause.hides_uses, cause.remedy.as_deref()), (1, true, Some("npx svelte-kit sync")));
 }
 
+/// The modules whose uses in other projects the answers lack, and why.
+fn used_elsewhere(files: &[(&str, &str)]) -> Option<(Vec<String>, String)> {
+    let cause = components(files).unresolved.into_iter().find(|cause| cause.is_used_elsewhere)?;
+    assert_eq!((cause.count, cause.hides_uses), (cause.examples.len(), true));
+    Some((cause.examples, cause.what))
+}
+
+#[test]
+fn modules_that_components_of_another_configuration_import_are_marked() {
+    let alone = |by: &str| format!("{by} and the server answers for each tsconfig.json alone");
+    let use_in = "<script setup>\nimport { format } from '../shared/format';\n</script>";
+    let side_by_side = [
+        ("a/tsconfig.json", "{}"),
+        ("a/A.vue", use_in),
+        ("b/tsconfig.json", r#"{"references": [{"path": "../shared"}]}"#),
+        ("b/B.vue", use_in),
+        ("shared/tsconfig.json", "{}"),
+        ("shared/format.ts", "export const format = 1;"),
+    ];
+    let both = Some((vec!["shared/format.ts".to_owned()], alone("a/tsconfig.json, b/tsconfig.json import them,")));
+    assert_eq!(used_elsewhere(&side_by_side), both);
+    assert!(!components(&side_by_side).is_partial(), "all components have a configuration");
+    assert_eq!(used_elsewhere(&side_by_side[..2]), None, "one project");
+    let unlisted: Vec<_> = side_by_side.into_iter().filter(|(name, _)| *name != "shared/tsconfig.json").collect();
+    assert_eq!(used_elsewhere(&unlisted), both, "the module is in both projects");
+    let one_above = [&unlisted[..], &[("tsconfig.json", "{}")]].concat();
+    assert_eq!(used_elsewhere(&one_above), both, "a question in a component is answered by the nearest one");
+    assert_eq!(
+        used_elsewhere(&[unlisted[1], unlisted[3], unlisted[4], ("tsconfig.json", "{}")]),
+        None,
+        "only one above"
+    );
+    let generated = [&side_by_side[..2], &side_by_side[4..], &[(".gitignore", "a\n")]].concat();
+    assert_eq!(used_elsewhere(&generated), None, "files that git ignores import nothing");
+}
+
+#[test]
+fn a_configuration_above_others_has_their_files() {
+    let use_in = "import { format } from '../shared/format';\nimport B from '../B.vue';";
+    let files = [
+        ("tsconfig.json", "{}"),
+        ("B.vue", ""),
+        ("a/tsconfig.json", r#"{"include": ["*.ts"]}"#),
+        ("a/main.ts", use_in),
+        ("shared/format.ts", "export const format = 1;"),
+    ];
+    assert_eq!(used_elsewhere(&files), None);
+}
+
+#[test]
+fn modules_that_scripts_of_another_configuration_import_are_marked_if_a_component_has_them() {
+    let spec = "import { format } from '../src/format';\nimport A from '../src/A.vue';";
+    let with_tests = [
+        (
+            "tsconfig.json",
+            r#"{"files": [], "references": [{"path": "tsconfig.app.json"}, {"path": "tsconfig.test.json"}]}"#,
+        ),
+        ("tsconfig.app.json", r#"{"include": ["src"]}"#),
+        ("tsconfig.test.json", r#"{"include": ["tests"]}"#),
+        ("src/format.ts", "export const format = 1;"),
+        ("src/A.vue", "<script setup>\nimport { format } from './format';\n</script>"),
+        ("tests/a.spec.ts", spec),
+    ];
+    let what = "tsconfig.test.json imports them, and the server answers for each tsconfig.json alone";
+    let examples = vec!["src/A.vue".to_owned(), "src/format.ts".to_owned()];
+    assert_eq!(used_elsewhere(&with_tests), Some((examples.clone(), what.to_owned())));
+    let unlisted = [&with_tests[..2], &with_tests[3..]].concat();
+    let what = "tests/a.spec.ts imports them, and the server answers for each tsconfig.json alone";
+    assert_eq!(used_elsewhere(&unlisted), Some((examples, what.to_owned())), "no configuration lists it");
+    let unrelated = [
+        ("app/tsconfig.json", "{}"),
+        ("app/A.vue", ""),
+        ("core/tsconfig.json", "{}"),
+        ("core/format.ts", "export const format = 1;"),
+        ("tool/tsconfig.json", "{}"),
+        ("tool/main.ts", "import { format } from '../core/format';"),
+    ];
+    assert_eq!(used_elsewhere(&unrelated), None, "no question about them is asked at this server");
+}
+
 #[test]
 fn projects_with_processes_of_their_own_are_marked_with_those_that_import_from_them() {
     let tree = Tree::new(&[

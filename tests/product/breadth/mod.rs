@@ -8,6 +8,7 @@ mod case;
 mod phases;
 mod record;
 mod served;
+mod side_by_side;
 
 /// The operations of a case.
 const OPERATIONS: [&str; 9] = [

@@ -70,34 +70,39 @@ pub(crate) fn breadth_servers_dir(kind: &str) -> PathBuf {
     if KINDS.contains(&kind) { servers_dir().to_owned() } else { build_folder().join("codeyard-breadth-servers") }
 }
 
-/// Installs the server. Returns its version.
+/// Installs the server of a case. Returns its version.
 fn installed(case: &Case) -> Option<String> {
-    let registry = Registry::builtin();
-    let server = registry.servers.get(&case.kind).unwrap_or_else(|| panic!("no kind {}", case.kind));
     for need in &case.needs {
         if !is_on_path(need) {
             codeyard_test_support::parts::skip(&case.kind, format_args!("`{need}` is not on the PATH"));
             return None;
         }
     }
-    let installer = Installer::with_servers_dir(&breadth_servers_dir(&case.kind));
+    install(&case.kind)
+}
+
+/// Installs a server. Returns its version. `None`: a program is missing, and the test prints so.
+pub(crate) fn install(kind: &str) -> Option<String> {
+    let registry = Registry::builtin();
+    let server = registry.servers.get(kind).unwrap_or_else(|| panic!("no kind {kind}"));
+    let installer = Installer::with_servers_dir(&breadth_servers_dir(kind));
     if !matches!(server.install, Some(InstallSource::Manual { .. } | InstallSource::Builtin {}) | None) {
-        let kinds = [case.kind.clone()];
+        let kinds = [kind.to_owned()];
         // A server on the `PATH` is as good; without the tool that installs it, the kind is skipped below.
-        if !matches!(installer.locate(&case.kind, server, None), ProgramStatus::Ready(_)) {
+        if !matches!(installer.locate(kind, server, None), ProgramStatus::Ready(_)) {
             match installer.install(&registry, &kinds, &|_| ()) {
                 Ok(_) | Err(InstallError::MissingTool { .. }) => {}
                 Err(error) => panic!("{error}"),
             }
         }
     }
-    match installer.locate(&case.kind, server, None) {
+    match installer.locate(kind, server, None) {
         ProgramStatus::Ready(program) => {
-            let pinned = || installer.list().into_iter().find(|one| one.kind == case.kind).map(|one| one.version);
+            let pinned = || installer.list().into_iter().find(|one| one.kind == kind).map(|one| one.version);
             Some(program.version.or_else(pinned).unwrap_or_default())
         }
         other => {
-            codeyard_test_support::parts::skip(&case.kind, format_args!("it isn't installed: {other:?}"));
+            codeyard_test_support::parts::skip(kind, format_args!("it isn't installed: {other:?}"));
             None
         }
     }

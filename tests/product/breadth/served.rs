@@ -52,6 +52,16 @@ impl Served {
         Self { project: Project::new(root.into()), yard, client }
     }
 
+    /// The references of the last `word` in `file`.
+    pub(crate) fn references(&mut self, file: &str, word: &str) -> agent::Answer {
+        let text = std::fs::read_to_string(self.project.root.join(file)).expect("a text");
+        let (line, text) = text.lines().enumerate().filter(|(_, text)| text.contains(word)).last().expect("the word");
+        let character = text.rfind(word).expect("the word") + 1;
+        let arguments =
+            json!({"operation": "findReferences", "filePath": file, "line": line + 1, "character": character});
+        self.attempt(&arguments).unwrap_or_else(|refusal| panic!("{refusal:?}"))
+    }
+
     /// Asks an operation with the tool `lsp` and with its own tool, and judges both answers.
     pub(crate) fn judge(&mut self, case: &Case, operation: &str) -> Verdict {
         let by_tool = self.by_own_tool(case, operation);

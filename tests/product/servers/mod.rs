@@ -14,7 +14,7 @@ mod edits;
 mod encodings;
 mod environments;
 mod equality;
-mod folder;
+pub(crate) mod folder;
 mod freshness;
 mod history;
 mod index_comparison;

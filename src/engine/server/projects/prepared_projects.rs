@@ -28,7 +28,7 @@ use codeyard_lsp::registry::{CachedFiles, MultiRoot, ProjectPlacement, ProjectRo
 use codeyard_model::uri::{encode_path, percent_decode};
 use codeyard_projects::{
     PreparedProject, ProjectDocument, ProjectInference, ProjectMemory, ProjectRequest, RunBuild, UnresolvedNames,
-    UnwatchedFolder, mark_uses_in_other_projects, modules, prepare,
+    UnwatchedFolder, counts_others, mark_uses_in_other_projects, modules, prepare,
 };
 
 /// LSP `FileChangeType` of a changed file.
@@ -259,8 +259,8 @@ pub(in crate::server) fn may_change(context: &ServerContext, changes: &Changes) 
     let roots = context.gate.root_set();
     let is_affected = |change: &FileChange| {
         let path = &change.path;
-        let serves = context.servers.serves(&context.server, path);
-        if change.kind != ChangeKind::Changed && serves {
+        let counts = || context.servers.serves(&context.server, path) || counts_others(inference, path);
+        if change.kind != ChangeKind::Changed && counts() {
             memory.forget(path);
             return true;
         }
