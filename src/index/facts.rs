@@ -2,6 +2,8 @@
 //!
 //! Facts don't depend on the file's path, so a content is parsed once for all paths, branches and worktrees that have it.
 
+use std::cmp::Reverse;
+
 use codeyard_model::code::{SymbolKind, Visibility};
 
 /// The symbols and references of one content.
@@ -48,6 +50,11 @@ pub struct Symbol {
 }
 
 impl Symbol {
+    /// Whether it is a function, a method or a macro.
+    pub fn is_callable(&self) -> bool {
+        matches!(self.kind, SymbolKind::Fn | SymbolKind::Method | SymbolKind::Macro)
+    }
+
     pub(crate) fn text_bytes(&self) -> usize {
         let scope = self.scope.as_ref().map_or(0, String::len);
         self.name.len() + scope + self.marker.len() + self.signature.len() + self.doc.len()
@@ -124,6 +131,43 @@ impl Facts {
         })
     }
 
+    /// The innermost symbol that contains a line, counted from 1.
+    pub fn innermost(&self, line: u32) -> Option<usize> {
+        let contains =
+            |symbol: &Symbol| symbol.line_start <= line && line <= symbol.line_end && symbol.kind != SymbolKind::Use;
+        (0..self.symbols.len()).filter(|at| contains(&self.symbols[*at])).max_by_key(|at| self.nesting(*at))
+    }
+
+    /// [`Facts::innermost`] of each of these lines, which are in order. One pass over the symbols.
+    pub fn innermost_of(&self, lines: impl Iterator<Item = u32>) -> Vec<Option<usize>> {
+        let symbols = &self.symbols;
+        let mut order: Vec<usize> = (0..symbols.len()).filter(|at| symbols[*at].kind != SymbolKind::Use).collect();
+        order.sort_by_key(|at| self.nesting(*at));
+        let mut order = order.into_iter().peekable();
+        // A symbol that has ended stays as long as one that began later hasn't.
+        let mut begun: Vec<usize> = Vec::new();
+        let innermost = |line: u32| {
+            while let Some(at) = order.next_if(|at| symbols[*at].line_start <= line) {
+                begun.push(at);
+            }
+            while begun.last().is_some_and(|at| symbols[*at].line_end < line) {
+                begun.pop();
+            }
+            begun.last().copied()
+        };
+        lines.map(innermost).collect()
+    }
+
+    /// Of the symbols that contain a line, the innermost has the greatest key.
+    fn nesting(&self, at: usize) -> (u32, Reverse<u32>, usize) {
+        (self.symbols[at].line_start, Reverse(self.symbols[at].line_end), at)
+    }
+
+    /// The function around a symbol, or the symbol itself if it is one.
+    pub fn enclosing_function(&self, within: Option<usize>) -> Option<usize> {
+        self.around(within).find(|at| self.symbols[*at].is_callable())
+    }
+
     /// The name of the type or module that a symbol belongs to.
     pub fn owning_type(&self, at: usize) -> Option<&str> {
         let symbol = self.symbols.get(at)?;
@@ -159,5 +203,39 @@ impl Facts {
         }
         names.reverse();
         names.join("::")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbol(kind: SymbolKind, [line_start, line_end]: [u32; 2]) -> Symbol {
+        Symbol {
+            kind,
+            name: "f".into(),
+            parent: None,
+            scope: None,
+            marker: String::new(),
+            visibility: Visibility::Public,
+            signature: String::new(),
+            doc: String::new(),
+            line_start,
+            line_end,
+            name_line: line_start,
+            name_column: 0,
+            is_definition: true,
+        }
+    }
+
+    #[test]
+    fn lines_in_order_have_the_same_innermost_symbols_as_each_line_alone() {
+        let spans = [[2, 12], [3, 5], [5, 7], [5, 5], [6, 9], [8, 8], [1, 3], [14, 13], [15, 15], [15, 15]];
+        let mut symbols: Vec<Symbol> = spans.into_iter().map(|lines| symbol(SymbolKind::Fn, lines)).collect();
+        symbols.push(symbol(SymbolKind::Use, [1, 20]));
+        let facts = Facts { symbols, ..Facts::default() };
+        let lines = [1, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16];
+        assert_eq!(facts.innermost_of(lines.into_iter()), lines.map(|line| facts.innermost(line)));
+        assert_eq!(facts.innermost_of([8, 15].into_iter()), [Some(5), Some(9)]);
     }
 }

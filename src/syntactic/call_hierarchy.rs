@@ -10,7 +10,7 @@ use async_lsp::lsp_types as lsp;
 use serde::{Deserialize, Serialize};
 
 use super::conversion::{PositionConverter, lsp_kind};
-use super::cursor_context::{CursorContext, cursor_context, enclosing_function, is_callable};
+use super::cursor_context::{CursorContext, cursor_context};
 use super::fact_source::SyntacticError;
 use super::handlers::HandlerContext;
 use super::name_resolution::resolve;
@@ -45,8 +45,8 @@ impl HandlerContext<'_> {
         let Some(word) = self.word_at(at)? else { return Ok(Vec::new()) };
         let mut found = resolve(self.source, &word.file, &word.cursor)?;
         let may_be_called = |kind| matches!(kind, SymbolKind::Class | SymbolKind::Struct);
-        if found.iter().any(|(file, at)| is_callable(&file.facts.symbols[*at])) {
-            found.retain(|(file, at)| is_callable(&file.facts.symbols[*at]));
+        if found.iter().any(|(file, at)| file.facts.symbols[*at].is_callable()) {
+            found.retain(|(file, at)| file.facts.symbols[*at].is_callable());
         } else {
             found.retain(|(file, at)| may_be_called(file.facts.symbols[*at].kind));
         }
@@ -69,10 +69,7 @@ impl HandlerContext<'_> {
             let converter = PositionConverter::for_names(self.source, &file.path, self.encoding);
             for call in file.facts.references.iter().filter(|one| one.role == ReferenceRole::Call && one.name == name) {
                 let within = call.within.map(|within| within as usize);
-                callers
-                    .entry(enclosing_function(&file.facts, within))
-                    .or_default()
-                    .push(converter.reference_range(call));
+                callers.entry(file.facts.enclosing_function(within)).or_default().push(converter.reference_range(call));
             }
             for (caller, from_ranges) in callers {
                 calls.push(lsp::CallHierarchyIncomingCall { from: self.item(&file, caller)?, from_ranges });
@@ -110,7 +107,7 @@ impl HandlerContext<'_> {
             let within = call.within.map(|within| within as usize);
             let is_inside = match at {
                 Some(at) => facts.around(within).any(|around| around == at),
-                None => enclosing_function(facts, within).is_none(),
+                None => facts.enclosing_function(within).is_none(),
             };
             if !is_inside {
                 continue;

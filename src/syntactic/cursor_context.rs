@@ -2,10 +2,8 @@
 //!
 //! This module doesn't resolve the word. Lines count from 0 and columns in UTF-16 units, as in positions; facts count lines from 1.
 
-use std::cmp::Reverse;
-
+use codeyard_index::ReferenceRole;
 use codeyard_index::project::navigator::FileFacts;
-use codeyard_index::{Facts, ReferenceRole, Symbol};
 use codeyard_lsp::text::Document;
 use codeyard_model::code::SymbolKind;
 use codeyard_model::position::Position;
@@ -59,7 +57,7 @@ pub(crate) fn cursor_context(file: &FileFacts, document: &Document, position: Po
     let enclosing = match (declared, reference.and_then(|reference| reference.within)) {
         (Some(symbol), _) => facts.symbols[symbol].parent.map(|parent| parent as usize),
         (None, Some(within)) => Some(within as usize),
-        (None, None) => innermost_symbol(facts, position.line + 1),
+        (None, None) => facts.innermost(position.line + 1),
     };
     let role = reference.map(|reference| reference.role);
     Some(CursorContext { word, line: position.line, column, qualifier, is_member, enclosing, declared, role })
@@ -68,48 +66,6 @@ pub(crate) fn cursor_context(file: &FileFacts, document: &Document, position: Po
 /// The length of a name in UTF-16 units.
 pub(crate) fn utf16_length(name: &str) -> u32 {
     u32::try_from(name.encode_utf16().count()).unwrap_or(u32::MAX)
-}
-
-/// Whether the symbol is a function, a method or a macro.
-pub(crate) fn is_callable(symbol: &Symbol) -> bool {
-    matches!(symbol.kind, SymbolKind::Fn | SymbolKind::Method | SymbolKind::Macro)
-}
-
-/// The innermost symbol that contains a line, counted from 1.
-pub(crate) fn innermost_symbol(facts: &Facts, line: u32) -> Option<usize> {
-    let contains =
-        |symbol: &Symbol| symbol.line_start <= line && line <= symbol.line_end && symbol.kind != SymbolKind::Use;
-    (0..facts.symbols.len()).filter(|at| contains(&facts.symbols[*at])).max_by_key(|at| nesting(facts, *at))
-}
-
-/// [`innermost_symbol`] of each of these lines, which are in order. One pass over the symbols.
-pub(crate) fn innermost_symbols(facts: &Facts, lines: impl Iterator<Item = u32>) -> Vec<Option<usize>> {
-    let symbols = &facts.symbols;
-    let mut order: Vec<usize> = (0..symbols.len()).filter(|at| symbols[*at].kind != SymbolKind::Use).collect();
-    order.sort_by_key(|at| nesting(facts, *at));
-    let mut order = order.into_iter().peekable();
-    // A symbol that has ended stays as long as one that began later hasn't.
-    let mut begun: Vec<usize> = Vec::new();
-    let innermost = |line: u32| {
-        while let Some(at) = order.next_if(|at| symbols[*at].line_start <= line) {
-            begun.push(at);
-        }
-        while begun.last().is_some_and(|at| symbols[*at].line_end < line) {
-            begun.pop();
-        }
-        begun.last().copied()
-    };
-    lines.map(innermost).collect()
-}
-
-/// Of the symbols that contain a line, the innermost has the greatest key.
-fn nesting(facts: &Facts, at: usize) -> (u32, Reverse<u32>, usize) {
-    (facts.symbols[at].line_start, Reverse(facts.symbols[at].line_end), at)
-}
-
-/// The function around a symbol, or the symbol itself if it is one.
-pub(crate) fn enclosing_function(facts: &Facts, within: Option<usize>) -> Option<usize> {
-    facts.around(within).find(|at| is_callable(&facts.symbols[*at]))
 }
 
 /// Whether the line has `name` at this column. It may not, because the text may be newer than the facts.
@@ -186,19 +142,6 @@ mod tests {
         assert_eq!((plain.qualifier.as_deref(), plain.is_member, plain.enclosing), (Some("other"), true, Some(1)));
         assert_eq!(at(TEXT, 1, 16), None);
         assert_eq!(at(TEXT, 9, 0), None);
-    }
-
-    #[test]
-    fn lines_in_order_have_the_same_innermost_symbols_as_each_line_alone() {
-        let spans = [[2, 12], [3, 5], [5, 7], [5, 5], [6, 9], [8, 8], [1, 3], [14, 13], [15, 15], [15, 15]];
-        let mut symbols: Vec<Symbol> =
-            spans.into_iter().map(|lines| symbol(SymbolKind::Fn, "f", None, lines, [lines[0], 0])).collect();
-        symbols.push(symbol(SymbolKind::Use, "u", None, [1, 20], [1, 0]));
-        let file = file("a.py", symbols, vec![]);
-        let lines = [1, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16];
-        let alone = lines.map(|line| innermost_symbol(&file.facts, line));
-        assert_eq!(innermost_symbols(&file.facts, lines.into_iter()), alone);
-        assert_eq!(innermost_symbols(&file.facts, [8, 15].into_iter()), [Some(5), Some(9)]);
     }
 
     #[test]

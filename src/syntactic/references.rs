@@ -8,7 +8,7 @@ use super::conversion::{PositionConverter, source_markdown};
 use super::fact_source::SyntacticError;
 use super::handlers::{CursorWord, HandlerContext, symbols_named};
 use super::templates;
-use super::usages::UsageScan;
+use super::usages::{self, UsageScan};
 use codeyard_index::extract::CodeName;
 use codeyard_index::project::navigator::FileFacts;
 use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
@@ -42,7 +42,7 @@ impl HandlerContext<'_> {
         // What is read is bounded, and the file of the question comes first.
         let mut scan = UsageScan::new(self.source, &word.cursor.word);
         let own = scan.read(&word.file);
-        if let Some(places) = own.local(&word.file.facts, &word.cursor) {
+        if let Some(places) = usages::local(&own, &word.file, &word.cursor) {
             let from = usize::from(!with_declaration);
             return self.local_locations(&word, places.get(from..).unwrap_or_default());
         }

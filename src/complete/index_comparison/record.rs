@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::limits::{MAX_COMPARED_DEFINITIONS, MAX_COMPARED_FILES};
+use super::name_words::is_compound;
+use crate::limits::{MAX_COMPARED_BYTES, MAX_COMPARED_DEFINITIONS, MAX_COMPARED_FILES};
+use codeyard_index::extract::{NamePlaces, names_in_code};
 use codeyard_index::project::import_match::{import_match_length, relevant_imports};
 use codeyard_index::project::navigator::{FileFacts, Navigator};
 use codeyard_index::{Language, Project, ReferenceRole};
@@ -21,6 +23,8 @@ pub struct AskedName {
     pub languages: Vec<Language>,
     /// Those of them whose server may leave macros out.
     pub macro_languages: Vec<Language>,
+    /// Whether uses count that the facts of the index don't hold, so that files are parsed.
+    pub with_plain_uses: bool,
 }
 
 /// Why the index can't be compared with an answer.
@@ -33,7 +37,7 @@ pub enum RecordFailure {
 }
 
 /// What the index knows of one name, in the sources that share names with that of the question.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct NameRecord {
     pub(super) name: String,
     pub(super) definitions: Vec<IndexedDefinition>,
@@ -42,8 +46,8 @@ pub struct NameRecord {
     pub(super) macros: Vec<(String, IndexedDefinition)>,
     /// The only definition, if the place of the question is a use of the name in a file that reaches it.
     pub(super) reached: Option<usize>,
-    /// Whether files have changed since they were indexed. They don't count.
-    pub has_changes: bool,
+    /// Whether files don't count, because they have changed since they were indexed or weren't read in time.
+    pub is_partial: bool,
 }
 
 /// A symbol with the name.
@@ -69,16 +73,19 @@ pub(super) struct NameUser {
     pub(super) import_lines: Vec<u32>,
     /// The definitions whose files its imports may name.
     pub(super) imported: Vec<usize>,
+    /// It calls the name in a language in which only a function can be meant by that: shell scripts have no methods.
+    pub(super) is_command: bool,
 }
 
 impl NameRecord {
-    /// Reads it from the indexes of all roots. Blocks.
+    /// Reads it from the indexes of all roots, and calls `early` with what the facts have before files are parsed. Blocks.
     ///
     /// # Errors
     /// An index isn't current, can't be read, or has the name too often.
     pub fn read(
         projects: &[Arc<Project>],
         asked: &AskedName,
+        early: &dyn Fn(Self),
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Self, RecordFailure> {
         let mut record = Self { name: asked.name.clone(), ..Self::default() };
@@ -86,7 +93,7 @@ impl NameRecord {
         for project in projects {
             let navigator = project.navigate().map_err(|_| RecordFailure::Impossible)?;
             let changed = navigator.changed().ok_or(RecordFailure::NotCurrent)?;
-            record.has_changes |= !changed.is_empty();
+            record.is_partial |= !changed.is_empty();
             sources.push(RootSource { root: project.root(), navigator, changed });
         }
         let languages = languages(&sources, asked)?;
@@ -102,6 +109,12 @@ impl NameRecord {
             source.users(asked, &languages, &mut record, is_cancelled)?;
         }
         record.reached = sources.iter().find_map(|source| source.reached(asked, &record));
+        if asked.with_plain_uses {
+            early(Self { is_partial: true, ..record.clone() });
+            for source in &sources {
+                source.plain_users(asked, &languages, &mut record, is_cancelled)?;
+            }
+        }
         Ok(record)
     }
 
@@ -109,6 +122,11 @@ impl NameRecord {
     pub(super) fn defined(&self) -> impl Iterator<Item = (usize, &IndexedDefinition)> {
         let has_definition = self.definitions.iter().any(|one| one.is_definition);
         self.definitions.iter().enumerate().filter(move |(_, one)| one.is_definition || !has_definition)
+    }
+
+    /// Whether the name can hardly mean anything but its only symbol.
+    pub(super) fn is_certain(&self) -> bool {
+        is_compound(&self.name) && self.is_unique()
     }
 
     /// Whether all symbols of the name are one: definitions of the same owner in one file, and declarations of them.
@@ -221,6 +239,7 @@ impl RootSource<'_> {
             if roles.is_empty() {
                 continue;
             }
+            let is_command = file.language == Some(Language::BASH) && roles.contains(&ReferenceRole::Call);
             let imports = own.filter(|reference| reference.role == ReferenceRole::Import);
             into.users.push(NameUser {
                 file: self.root.join(&*file.path),
@@ -228,7 +247,48 @@ impl RootSource<'_> {
                 roles,
                 import_lines: imports.map(|reference| reference.line).collect(),
                 imported: imported(file, &asked.name, &into.definitions),
+                is_command,
             });
+        }
+        Ok(())
+    }
+
+    /// Adds the files that use the name, and whose facts don't have it because it is neither called, imported nor a type there. The texts are
+    /// parsed of those that may mean a symbol of the record.
+    fn plain_users(
+        &self,
+        asked: &AskedName,
+        languages: &[Language],
+        into: &mut NameRecord,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), RecordFailure> {
+        let known: BTreeSet<Arc<str>> = into.users.iter().map(|user| user.shown.clone()).collect();
+        let found = self.navigator.files_with(&asked.name, is_cancelled).map_err(|_| RecordFailure::Impossible)?;
+        let is_certain = into.is_certain();
+        let mut left = MAX_COMPARED_BYTES;
+        for file in found.iter().filter(|file| !known.contains(&file.path) && self.counts(file, languages)) {
+            if is_cancelled() {
+                into.is_partial = true;
+                break;
+            }
+            let imported = imported(file, &asked.name, &into.definitions);
+            if !is_certain && imported.is_empty() {
+                continue;
+            }
+            let text = file.language.zip(self.navigator.text(&file.path));
+            let Some((language, text)) = text.filter(|(_, text)| text.len() <= left) else { continue };
+            left -= text.len();
+            let places = NamePlaces::of(&file.facts, names_in_code(language, &text, &asked.name));
+            if places.uses().iter().any(|place| !place.binds && !place.is_label) {
+                into.users.push(NameUser {
+                    file: self.root.join(&*file.path),
+                    shown: file.path.clone(),
+                    roles: BTreeSet::from([ReferenceRole::Other]),
+                    import_lines: vec![],
+                    imported,
+                    is_command: false,
+                });
+            }
         }
         Ok(())
     }

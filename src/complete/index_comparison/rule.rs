@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::name_words::is_compound;
 use super::record::{IndexedDefinition, NameRecord, NameUser};
 use codeyard_index::ReferenceRole;
 use codeyard_model::index_disagreement::IndexDisagreement;
@@ -105,13 +104,14 @@ impl NameRecord {
         if targets.is_empty() {
             return None;
         }
-        let is_certain = self.is_unique() && is_compound(&self.name);
+        let is_certain = self.is_certain();
+        let is_unique = self.is_unique();
         let listed: BTreeSet<&PathBuf> = answer.listed.iter().map(|(file, _)| file).collect();
         let defining: BTreeSet<&PathBuf> = self.definitions.iter().map(|one| &one.file).collect();
         let counts = |user: &&NameUser| {
             let is_elsewhere = !listed.contains(&user.file) && !defining.contains(&user.file);
             let imports = !user.imported.is_empty() && user.imported.iter().all(|at| targets.contains(at));
-            is_elsewhere && user.has_role(operation) && (imports || is_certain)
+            is_elsewhere && user.has_role(operation) && (imports || is_certain || is_unique && user.is_command)
         };
         self.used_in(self.users.iter().filter(counts).collect())
     }
@@ -130,5 +130,39 @@ impl NameUser {
             ComparedOperation::Implementation => self.roles.contains(&ReferenceRole::Base),
             _ => true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(file: &str) -> IndexedDefinition {
+        IndexedDefinition { file: file.into(), shown: file.into(), line: 1, owner: None, is_definition: true }
+    }
+
+    #[test]
+    fn a_single_word_counts_where_only_a_function_can_be_called() {
+        let user = |file: &str, is_command| NameUser {
+            file: file.into(),
+            shown: file.into(),
+            roles: [ReferenceRole::Call].into(),
+            import_lines: vec![],
+            imported: vec![],
+            is_command,
+        };
+        let users = vec![user("test/run.sh", true), user("test/run.py", false)];
+        let mut record = NameRecord {
+            name: "flunk".into(),
+            definitions: vec![definition("lib.sh")],
+            users,
+            ..NameRecord::default()
+        };
+        let answer = AnswerPlaces { declared: [("lib.sh".into(), 1)].into(), ..AnswerPlaces::default() };
+        let marked = record.disagreement(ComparedOperation::References, &answer);
+        assert_eq!(marked, Some(IndexDisagreement::used_elsewhere("flunk", vec!["test/run.sh".into()])));
+        record.definitions.push(definition("other.sh"));
+        let answer = AnswerPlaces { listed: [("lib.sh".into(), 1)].into(), ..answer };
+        assert_eq!(record.disagreement(ComparedOperation::References, &answer), None, "which one isn't known");
     }
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::timeout_at;
 
 use crate::limits::{COMPARISON_END_MS, COMPARISON_WAIT_MS};
@@ -28,11 +29,11 @@ use codeyard_paging::CanonicalResult;
 
 /// Reads what the code index knows of a name.
 pub trait NameIndex: Send + Sync {
-    /// What it knows, if that is read before `end`. Blocks.
+    /// What it knows, if that is read before `end`; calls `early` with what takes little time to read. Blocks.
     ///
     /// # Errors
     /// It isn't current, or can't be read.
-    fn read(&self, asked: &AskedName, end: Instant) -> Result<NameRecord, RecordFailure>;
+    fn read(&self, asked: &AskedName, early: &dyn Fn(NameRecord), end: Instant) -> Result<NameRecord, RecordFailure>;
 }
 
 /// The code index of a workspace, as a query finds it.
@@ -90,17 +91,24 @@ fn asked_name(query: &GatedQuery, document: Option<&DocumentInput>, providers: &
         let name = codeyard_canon::last_part(name).to_owned();
         let without_macros = providers.iter().filter(|one| one.spec.quirks.macros_when_opened);
         let macro_languages = languages_of(without_macros);
-        return Some(AskedName { name, place: None, languages: served_languages(providers), macro_languages });
+        let languages = served_languages(providers);
+        return Some(AskedName { name, place: None, languages, macro_languages, with_plain_uses: false });
     }
     let position = query.position()?;
     let document = &document?.source;
     let name = name_at(&document.document, position)?;
     let place = place(&document.uri, position);
-    Some(AskedName { name, place: Some(place), languages: vec![], macro_languages: vec![] })
+    let with_plain_uses = operation(query) == Some(ComparedOperation::References);
+    Some(AskedName { name, place: Some(place), languages: vec![], macro_languages: vec![], with_plain_uses })
 }
 
 /// What the index knows of a query's name, while it is read.
-pub struct IndexReading(Option<blocking::Started<Result<NameRecord, RecordFailure>>>);
+pub struct IndexReading {
+    /// `None`: there is no index yet.
+    whole: Option<blocking::Started<Result<NameRecord, RecordFailure>>>,
+    /// What was read first.
+    early: Arc<Mutex<Option<NameRecord>>>,
+}
 
 impl ComparedIndex {
     /// Begins to read what the index knows. `None`: the result isn't compared.
@@ -114,10 +122,13 @@ impl ComparedIndex {
             return None;
         }
         let asked = asked_name(query, document, providers)?;
-        let Self::Open(index) = self else { return Some(IndexReading(None)) };
+        let early = Arc::new(Mutex::new(None));
+        let Self::Open(index) = self else { return Some(IndexReading { whole: None, early }) };
         let index = index.clone();
         let end = Instant::now() + Duration::from_millis(COMPARISON_END_MS);
-        Some(IndexReading(Some(blocking::spawn(move || index.read(&asked, end)))))
+        let slot = early.clone();
+        let read = move || index.read(&asked, &|record| *slot.lock() = Some(record), end);
+        Some(IndexReading { whole: Some(blocking::spawn(read)), early })
     }
 }
 
@@ -130,12 +141,12 @@ impl IndexReading {
             return;
         }
         let until = Instant::now() + Duration::from_millis(COMPARISON_WAIT_MS);
-        let record = match self.0 {
+        let record = match self.whole {
             None => Err(RecordFailure::NotCurrent),
             Some(reading) => match timeout_at(until, reading).await {
                 Ok(Ok(record)) => record,
                 Ok(Err(_)) => Err(RecordFailure::Impossible),
-                Err(_) => Err(RecordFailure::NotCurrent),
+                Err(_) => self.early.lock().take().ok_or(RecordFailure::NotCurrent),
             },
         };
         let notes = result.notes_mut();
@@ -145,7 +156,7 @@ impl IndexReading {
                 if let (Some(uri), Some(position)) = (query.uri(), query.position()) {
                     places.declared.insert(place(uri, position));
                 }
-                notes.may_improve |= record.has_changes;
+                notes.may_improve |= record.is_partial;
                 notes.disagreement = record.disagreement(operation, &places);
             }
             Err(RecordFailure::NotCurrent) => notes.may_improve = true,

@@ -30,6 +30,8 @@ pub struct CodeName {
     pub binds: bool,
     /// It follows a `.`, `->`, `::` or `?.`.
     pub is_member: bool,
+    /// It names an argument or a field to which a value is given there: `f(name=1)`, `{name: 1}`.
+    pub is_label: bool,
 }
 
 /// A name in code.
@@ -61,6 +63,7 @@ pub fn names_in_code(language: Language, source: &str, name: &str) -> Vec<CodeNa
                 column,
                 binds: binds(language, leaf),
                 is_member: is_member(&source[..leaf.start_byte()]),
+                is_label: is_label(leaf),
             });
         });
         found
@@ -206,6 +209,16 @@ fn field_of<'t>(parent: Node<'t>, child: Node<'t>) -> Option<&'t str> {
     parent.field_name_for_child(u32::try_from(at).ok()?)
 }
 
+fn is_label(leaf: Node<'_>) -> bool {
+    let Some(parent) = leaf.parent() else { return false };
+    match parent.kind() {
+        "keyword_argument" | "argument" => field_of(parent, leaf) == Some("name"),
+        "field_initializer" => field_of(parent, leaf) == Some("field"),
+        "pair" => matches!(leaf.kind(), "property_identifier" | "hash_key_symbol"),
+        _ => false,
+    }
+}
+
 fn is_member(before: &str) -> bool {
     let before = before.trim_end();
     before.ends_with('.') && !before.ends_with("..") || before.ends_with("->") || before.ends_with("::")
@@ -252,6 +265,16 @@ mod tests {
             assert_eq!(places(language, source, "x"), expected, "{source}");
         }
         assert!(names_in_code(Language::GO, "a.x; b->x", "x").iter().all(|place| place.is_member));
+        for (language, source) in [
+            (Language::PYTHON, "f(x=y, z=x); {x: 1}"),
+            (Language::JAVASCRIPT, "f({x: y, z: x}, x)"),
+            (Language::RUBY, "f(x: y, z: x); x"),
+            (Language::RUST, "fn f() { A { x: y, z: x }; x }"),
+            (Language::PHP, "<?php f(x: $y, z: $x, x(1));"),
+        ] {
+            let labels: Vec<bool> = names_in_code(language, source, "x").iter().map(|place| place.is_label).collect();
+            assert_eq!(labels, [true, false, false], "{source}");
+        }
         assert!(places(Language::PYTHON, "", "x").is_empty() && places(Language::PYTHON, "x", "").is_empty());
     }
 

@@ -7,7 +7,8 @@
 //! `script_sections` blanks what isn't a script. `schema_extensions`, `shell_lines` and `kotlin_syntax` do the same for what the grammars of
 //! GraphQL, of Dockerfiles and of Kotlin can't read. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `repair` empties the
 //! bodies that a grammar can't read. `syntax` only says
-//! whether a source parses, and `code_names` which names its code has, and where.
+//! whether a source parses, `code_names` which names its code has, and where, and `name_places` which of them are
+//! local to a function.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
@@ -24,6 +25,7 @@ mod doc_comments;
 mod grammar;
 mod item_macros;
 mod kotlin_syntax;
+mod name_places;
 mod names;
 mod parsing;
 mod query_run;
@@ -52,6 +54,7 @@ use super::language::Language;
 use crate::limits::MAX_PARSED_BYTES;
 use captures::Captures;
 pub use code_names::{CodeName, CodeWord, code_words, is_no_name, names_in_code};
+pub use name_places::NamePlaces;
 use query_run::QueryRunner;
 pub use syntax::first_syntax_error;
 use work_budget::WorkBudget;

@@ -95,11 +95,35 @@ fn uses_of_untyped_objects_in_python() {
         "uri": crate::bare::uri_of(&repository.root.join("shop/order.py")),
         "position": {"line": 1, "character": 8}, "pageSize": 200
     });
-    let summary = repository.summary("vscode.lsp.references", &arguments);
-    assert_eq!(summary, format!("Returned 1 reference. {mark}"));
+    let expected = format!("Returned 1 reference. {mark}");
+    assert!(until(INDEXED_MS, || repository.summary("vscode.lsp.references", &arguments) == expected));
     repository.assert_unmarked("findReferences", "shop/order.py", "load_order");
     repository.assert_unmarked("findReferences", "shop/order.py", "close");
     repository.assert_unmarked("goToDefinition", "shop/cart.py", "load_order");
+    repository.yard.stop();
+}
+
+#[test]
+fn uses_without_a_call_count_and_names_of_a_function_do_not() {
+    let others = [
+        ("shop/handed_on.py", "def handed_on(order, run):\n    run(order.compute_total)\n"),
+        (
+            "shop/caller.py",
+            "from labelled import load_labelled\n\n\ndef caller(rows):\n    return [row.label for row in rows]\n",
+        ),
+        ("shop/stranger.py", "def stranger(rows):\n    return [row.label for row in rows]\n"),
+        ("shop/local.py", "def local(rows):\n    compute_total = sum(rows)\n    return compute_total\n"),
+        ("shop/parameter.py", "def parameter(compute_total):\n    return compute_total\n"),
+        ("shop/key.py", "def key(call, row):\n    call(compute_total=1)\n    return row[\"compute_total\"]\n"),
+    ];
+    let label = "class Labelled:\n    label: str = \"\"\n\n\ndef load_labelled() -> Labelled:\n    return Labelled()\n";
+    let files = [&PYTHON[..], &others, &[("shop/labelled.py", label)]].concat();
+    let mut repository = Repository::serve(&files, "ty");
+    let mark = "2 files use the name `compute_total` and aren't in this answer: shop/handed_on.py, shop/report.py; \
+                search the name as text.";
+    repository.assert_marked("findReferences", "shop/order.py", "compute_total", mark);
+    let mark = "1 file uses the name `label` and isn't in this answer: shop/caller.py; search the name as text.";
+    repository.assert_marked("findReferences", "shop/labelled.py", "label", mark);
     repository.yard.stop();
 }
 
