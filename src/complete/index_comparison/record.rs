@@ -105,14 +105,15 @@ impl NameRecord {
                 source.macros(asked, &mut record)?;
             }
         }
+        let mut others = Vec::new();
         for source in &sources {
-            source.users(asked, &languages, &mut record, is_cancelled)?;
+            others.push(source.users(asked, &languages, &mut record, is_cancelled)?);
         }
         record.reached = sources.iter().find_map(|source| source.reached(asked, &record));
         if asked.with_plain_uses {
             early(Self { is_partial: true, ..record.clone() });
-            for source in &sources {
-                source.plain_users(asked, &languages, &mut record, is_cancelled)?;
+            for (source, files) in sources.iter().zip(others) {
+                source.plain_users(asked, files, &mut record, is_cancelled);
             }
         }
         Ok(record)
@@ -217,26 +218,29 @@ impl RootSource<'_> {
         }
     }
 
+    /// Adds the files whose facts use the name, and returns the others whose text may have it.
     fn users(
         &self,
         asked: &AskedName,
         languages: &[Language],
         into: &mut NameRecord,
         is_cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), RecordFailure> {
+    ) -> Result<Vec<FileFacts>, RecordFailure> {
         let looked = AtomicUsize::new(0);
         let ends = || looked.fetch_add(1, Relaxed) >= MAX_COMPARED_FILES || is_cancelled();
-        let found = self.navigator.files_mentioning(&asked.name, &ends).map_err(|_| RecordFailure::Impossible)?;
+        let found = self.navigator.files_with(&asked.name, &ends).map_err(|_| RecordFailure::Impossible)?;
         if looked.load(Relaxed) > MAX_COMPARED_FILES {
             return Err(RecordFailure::Impossible);
         }
         if is_cancelled() {
             return Err(RecordFailure::NotCurrent);
         }
-        for file in found.iter().filter(|file| self.counts(file, languages)) {
+        let mut others = Vec::new();
+        for file in found.into_iter().filter(|file| self.counts(file, languages)) {
             let own = file.facts.references.iter().filter(|reference| reference.name == asked.name);
             let roles: BTreeSet<ReferenceRole> = own.clone().map(|reference| reference.role).collect();
             if roles.is_empty() {
+                others.push(file);
                 continue;
             }
             let is_command = file.language == Some(Language::BASH) && roles.contains(&ReferenceRole::Call);
@@ -246,32 +250,30 @@ impl RootSource<'_> {
                 shown: file.path.clone(),
                 roles,
                 import_lines: imports.map(|reference| reference.line).collect(),
-                imported: imported(file, &asked.name, &into.definitions),
+                imported: imported(&file, &asked.name, &into.definitions),
                 is_command,
             });
         }
-        Ok(())
+        Ok(others)
     }
 
-    /// Adds the files that use the name, and whose facts don't have it because it is neither called, imported nor a type there. The texts are
-    /// parsed of those that may mean a symbol of the record.
+    /// Adds those of `files` that use the name, which is neither called, imported nor a type there. The texts are parsed of those that may mean a
+    /// symbol of the record.
     fn plain_users(
         &self,
         asked: &AskedName,
-        languages: &[Language],
+        files: Vec<FileFacts>,
         into: &mut NameRecord,
         is_cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), RecordFailure> {
-        let known: BTreeSet<Arc<str>> = into.users.iter().map(|user| user.shown.clone()).collect();
-        let found = self.navigator.files_with(&asked.name, is_cancelled).map_err(|_| RecordFailure::Impossible)?;
+    ) {
         let is_certain = into.is_certain();
         let mut left = MAX_COMPARED_BYTES;
-        for file in found.iter().filter(|file| !known.contains(&file.path) && self.counts(file, languages)) {
+        for file in files {
             if is_cancelled() {
                 into.is_partial = true;
                 break;
             }
-            let imported = imported(file, &asked.name, &into.definitions);
+            let imported = imported(&file, &asked.name, &into.definitions);
             if !is_certain && imported.is_empty() {
                 continue;
             }
@@ -290,7 +292,6 @@ impl RootSource<'_> {
                 });
             }
         }
-        Ok(())
     }
 
     /// The only definition, if the place of the question is a use of the name that may reach it.
