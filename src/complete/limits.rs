@@ -20,6 +20,3 @@ pub const MAX_COMPARED_DEFINITIONS: usize = 40;
 
 /// Files with one name in the code index with which an answer is compared. A name in more files isn't compared.
 pub const MAX_COMPARED_FILES: usize = 600;
-
-/// Bytes of sources that are parsed for one comparison, to find uses of a name that the facts of the index don't hold.
-pub const MAX_COMPARED_BYTES: usize = 512 * 1024;

@@ -356,8 +356,11 @@ pub const MAX_GROUP_THREADS: usize = 8;
 /// the walk is known to be fresh. With an older index the query doesn't wait, because its answer would be the same.
 pub const CODE_WALK_WAIT_MS: u64 = 150;
 
-/// Longest wait of a finished answer for what the code index knows of its name, in milliseconds. Then the answer isn't compared.
+/// Longest wait of a quick answer for what the code index knows of its name, in milliseconds. Then the answer isn't compared.
 pub const COMPARISON_WAIT_MS: u64 = 5;
 
-/// Longest time that the code index is read for one comparison, in milliseconds. What was read makes the next one faster.
+/// The part of its own time that another answer waits: one of that many.
+pub const COMPARISON_SHARE: u32 = 20;
+
+/// Longest time that the code index is read for one comparison, in milliseconds, and longest wait for it. What was read makes the next one faster.
 pub const COMPARISON_END_MS: u64 = 500;

@@ -13,6 +13,9 @@ pub struct Facts {
     pub symbols: Vec<Symbol>,
     /// Uses of names, sorted by position.
     pub references: Vec<Reference>,
+    /// The names that code uses in other ways, and that aren't local to a function there: constants, attributes, functions that are handed on.
+    /// Without the names of the symbols and of the references.
+    pub plain_uses: NameSet,
     /// The source has syntax errors or exceeds a limit, so symbols or references may be missing.
     pub has_errors: bool,
     /// The source costs more work or memory than one source may, so it has no symbols and no references.
@@ -76,6 +79,59 @@ pub struct Reference {
     pub within: Option<u32>,
 }
 
+/// A digest of a name. Names differ in it but for one pair in four thousand million.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NameDigest(u32);
+
+impl NameDigest {
+    /// The digest of a name, which is stored and therefore the same for ever: FNV-1a.
+    pub fn of(name: &str) -> Self {
+        const OFFSET: u32 = 0x811c_9dc5;
+        const PRIME: u32 = 0x0100_0193;
+        Self(name.bytes().fold(OFFSET, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME)))
+    }
+
+    /// What a [`NameSet`] keeps of it.
+    fn short(self) -> u32 {
+        ((self.0 >> NAME_BITS) ^ self.0) & ((1 << NAME_BITS) - 1)
+    }
+}
+
+/// Bits that a [`NameSet`] keeps of a name. A source of a thousand names seems to have one name in a thousand that it doesn't have, and each
+/// takes about two bytes of the index.
+const NAME_BITS: u32 = 20;
+
+/// A set of names that says of a few others, too, that it has them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NameSet(Vec<u32>);
+
+impl NameSet {
+    /// Whether the set has this name: certainly if it has, and seldom if it hasn't.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.binary_search(&NameDigest::of(name).short()).is_ok()
+    }
+
+    /// From what [`Self::numbers`] gave.
+    pub(crate) fn from_numbers(numbers: Vec<u32>) -> Self {
+        Self(numbers)
+    }
+
+    /// Its names as numbers, in order.
+    pub(crate) fn numbers(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+impl FromIterator<NameDigest> for NameSet {
+    fn from_iter<I: IntoIterator<Item = NameDigest>>(names: I) -> Self {
+        let mut numbers: Vec<u32> = names.into_iter().map(NameDigest::short).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.shrink_to_fit();
+        Self(numbers)
+    }
+}
+
 /// How a reference uses a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -120,7 +176,9 @@ impl Facts {
             bytes += size_of::<Symbol>() + symbol.text_bytes() + around;
         }
         let references = self.references.iter();
-        bytes + references.map(|reference| size_of::<Reference>() + reference.name.len()).sum::<usize>()
+        bytes
+            + references.map(|reference| size_of::<Reference>() + reference.name.len()).sum::<usize>()
+            + size_of_val(self.plain_uses.numbers())
     }
 
     /// The symbol at `index` and all symbols that enclose it, from the inside out.

@@ -39,6 +39,8 @@ pub struct AnswerNotes {
     pub is_partial: bool,
     /// The same question may find more at the next try although nothing changes: a provider failed, or the source lines weren't read in time.
     pub may_improve: bool,
+    /// It wasn't compared with the code index, which isn't current yet.
+    pub awaits_index: bool,
     /// Languages whose entries were found by name, without a language server. Sorted.
     pub by_name: Vec<String>,
     /// The servers that the answer stands on, and how many files each of them knows.

@@ -171,6 +171,7 @@ mod tests {
             coverage: Some(DiagnosticsCoverage { covered: 3, total: 9, by_server: vec![] }),
             is_partial: false,
             may_improve: false,
+            awaits_index: false,
             without_preview: 0,
             by_name: vec!["go".into(), "ruby".into()],
             known_files: AnswerCoverage { servers: vec![Arc::new(partial())], scope: AnswerScope::Project },

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::name_words::is_compound;
-use crate::limits::{MAX_COMPARED_BYTES, MAX_COMPARED_DEFINITIONS, MAX_COMPARED_FILES};
-use codeyard_index::extract::{NamePlaces, names_in_code};
+use crate::limits::{MAX_COMPARED_DEFINITIONS, MAX_COMPARED_FILES};
 use codeyard_index::project::import_match::{import_match_length, relevant_imports};
 use codeyard_index::project::navigator::{FileFacts, Navigator};
 use codeyard_index::{Language, Project, ReferenceRole};
@@ -23,7 +22,7 @@ pub struct AskedName {
     pub languages: Vec<Language>,
     /// Those of them whose server may leave macros out.
     pub macro_languages: Vec<Language>,
-    /// Whether uses count that the facts of the index don't hold, so that files are parsed.
+    /// Whether uses count that are no calls, imports, bases or types.
     pub with_plain_uses: bool,
 }
 
@@ -32,6 +31,8 @@ pub struct AskedName {
 pub enum RecordFailure {
     /// There is none yet, or any file may have changed since it was made.
     NotCurrent,
+    /// Reading it takes too long.
+    NotInTime,
     /// It can't be read, or the name is in too many files.
     Impossible,
 }
@@ -46,7 +47,7 @@ pub struct NameRecord {
     pub(super) macros: Vec<(String, IndexedDefinition)>,
     /// The only definition, if the place of the question is a use of the name in a file that reaches it.
     pub(super) reached: Option<usize>,
-    /// Whether files don't count, because they have changed since they were indexed or weren't read in time.
+    /// Whether files don't count, because they have changed since they were indexed.
     pub is_partial: bool,
 }
 
@@ -78,14 +79,13 @@ pub(super) struct NameUser {
 }
 
 impl NameRecord {
-    /// Reads it from the indexes of all roots, and calls `early` with what the facts have before files are parsed. Blocks.
+    /// Reads it from the indexes of all roots. Blocks.
     ///
     /// # Errors
     /// An index isn't current, can't be read, or has the name too often.
     pub fn read(
         projects: &[Arc<Project>],
         asked: &AskedName,
-        early: &dyn Fn(Self),
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Self, RecordFailure> {
         let mut record = Self { name: asked.name.clone(), ..Self::default() };
@@ -105,17 +105,10 @@ impl NameRecord {
                 source.macros(asked, &mut record)?;
             }
         }
-        let mut others = Vec::new();
         for source in &sources {
-            others.push(source.users(asked, &languages, &mut record, is_cancelled)?);
+            source.users(asked, &languages, &mut record, is_cancelled)?;
         }
         record.reached = sources.iter().find_map(|source| source.reached(asked, &record));
-        if asked.with_plain_uses {
-            early(Self { is_partial: true, ..record.clone() });
-            for (source, files) in sources.iter().zip(others) {
-                source.plain_users(asked, files, &mut record, is_cancelled);
-            }
-        }
         Ok(record)
     }
 
@@ -218,14 +211,14 @@ impl RootSource<'_> {
         }
     }
 
-    /// Adds the files whose facts use the name, and returns the others whose text may have it.
+    /// Adds the files that use the name.
     fn users(
         &self,
         asked: &AskedName,
         languages: &[Language],
         into: &mut NameRecord,
         is_cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Vec<FileFacts>, RecordFailure> {
+    ) -> Result<(), RecordFailure> {
         let looked = AtomicUsize::new(0);
         let ends = || looked.fetch_add(1, Relaxed) >= MAX_COMPARED_FILES || is_cancelled();
         let found = self.navigator.files_with(&asked.name, &ends).map_err(|_| RecordFailure::Impossible)?;
@@ -233,14 +226,15 @@ impl RootSource<'_> {
             return Err(RecordFailure::Impossible);
         }
         if is_cancelled() {
-            return Err(RecordFailure::NotCurrent);
+            return Err(RecordFailure::NotInTime);
         }
-        let mut others = Vec::new();
         for file in found.into_iter().filter(|file| self.counts(file, languages)) {
             let own = file.facts.references.iter().filter(|reference| reference.name == asked.name);
-            let roles: BTreeSet<ReferenceRole> = own.clone().map(|reference| reference.role).collect();
+            let mut roles: BTreeSet<ReferenceRole> = own.clone().map(|reference| reference.role).collect();
+            if asked.with_plain_uses && file.facts.plain_uses.has(&asked.name) {
+                roles.insert(ReferenceRole::Other);
+            }
             if roles.is_empty() {
-                others.push(file);
                 continue;
             }
             let is_command = file.language == Some(Language::BASH) && roles.contains(&ReferenceRole::Call);
@@ -254,44 +248,7 @@ impl RootSource<'_> {
                 is_command,
             });
         }
-        Ok(others)
-    }
-
-    /// Adds those of `files` that use the name, which is neither called, imported nor a type there. The texts are parsed of those that may mean a
-    /// symbol of the record.
-    fn plain_users(
-        &self,
-        asked: &AskedName,
-        files: Vec<FileFacts>,
-        into: &mut NameRecord,
-        is_cancelled: &(dyn Fn() -> bool + Sync),
-    ) {
-        let is_certain = into.is_certain();
-        let mut left = MAX_COMPARED_BYTES;
-        for file in files {
-            if is_cancelled() {
-                into.is_partial = true;
-                break;
-            }
-            let imported = imported(&file, &asked.name, &into.definitions);
-            if !is_certain && imported.is_empty() {
-                continue;
-            }
-            let text = file.language.zip(self.navigator.text(&file.path));
-            let Some((language, text)) = text.filter(|(_, text)| text.len() <= left) else { continue };
-            left -= text.len();
-            let places = NamePlaces::of(&file.facts, names_in_code(language, &text, &asked.name));
-            if places.uses().iter().any(|place| !place.binds && !place.is_label) {
-                into.users.push(NameUser {
-                    file: self.root.join(&*file.path),
-                    shown: file.path.clone(),
-                    roles: BTreeSet::from([ReferenceRole::Other]),
-                    import_lines: vec![],
-                    imported,
-                    is_command: false,
-                });
-            }
-        }
+        Ok(())
     }
 
     /// The only definition, if the place of the question is a use of the name that may reach it.

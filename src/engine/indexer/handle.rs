@@ -49,9 +49,9 @@ impl IndexHandle {
 }
 
 impl NameIndex for IndexHandle {
-    fn read(&self, asked: &AskedName, early: &dyn Fn(NameRecord), end: Instant) -> Result<NameRecord, RecordFailure> {
+    fn read(&self, asked: &AskedName, end: Instant) -> Result<NameRecord, RecordFailure> {
         let _running = self.queries.begin().ok_or(RecordFailure::Impossible)?;
-        let record = NameRecord::read(&self.projects, asked, early, &|| Instant::now() > end);
+        let record = NameRecord::read(&self.projects, asked, &|| Instant::now() > end);
         // An index that nobody keeps up to date stays as it is.
         record
             .map_err(|why| if self.state.is_watched.load(Ordering::Relaxed) { why } else { RecordFailure::Impossible })

@@ -19,7 +19,7 @@ use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::{Collected, has_nothing};
 use crate::query::file_looks::ObservedFile;
 use crate::query::gather::{self, GatherPolicy, Gathering};
-use crate::query::index_comparison::ComparedIndex;
+use crate::query::index_comparison::{self, ComparedIndex, CurrentIndex};
 use crate::query::messages::{ExecutionOutcome, Finish, SharedExecution};
 use crate::query::no_answer::NoAnswer;
 use crate::query::provider::Provider;
@@ -70,6 +70,8 @@ pub struct Execution {
     pub limits: Limits,
     /// Receives the result.
     pub workspace: Recipient<Finish>,
+    /// Has the code index as it is at the end.
+    pub current_index: Recipient<CurrentIndex>,
     /// The watcher's subscription; it reports changes on disk during the execution.
     pub slot: WatchSlot,
     /// The code index, with which the result is compared.
@@ -121,7 +123,7 @@ impl Execution {
     /// The steps from the providers' answers to the final result. Each provider's answer is completed by what servers leave out while it is
     /// asked.
     async fn run_operation<O: QueryOperation>(self, policy: GatherPolicy, operation: O) -> ExecutionOutcome {
-        let reading = self.index.read(&self.query, self.document.as_ref(), &self.providers);
+        let reading = self.index.read(&self.query, self.document.as_ref(), &self.providers, &self.current_index);
         let collected = self.gather(policy, &operation).await;
         if self.needs_fallback(O::Request::METHOD) {
             return Err(NoAnswer::Changed);
@@ -142,7 +144,7 @@ impl Execution {
             self.drop_other_components(&mut result);
         }
         if let Some(reading) = reading {
-            reading.compare(&self.query, &mut result, &declared).await;
+            reading.compare(&self.query, &mut result, &declared, self.comparison_end()).await;
         }
         self.add_previews(&mut result, &observed).await;
         self.finish(result, observed).await
@@ -203,6 +205,15 @@ impl Execution {
         if language.is_some_and(|language| companions::is_component(&self.servers.registry, language)) {
             result.drop_skipped_in_own_document(companions::UNCOVERED);
         }
+    }
+
+    /// When a result that is there now stops waiting for the code index.
+    fn comparison_end(&self) -> Instant {
+        let now = Instant::now();
+        let until = now + index_comparison::longest_wait(self.began.elapsed());
+        let cutoff = gather::linter_cutoff(self.callers.deadline());
+        // For a result that is late, nobody waits.
+        if cutoff < now { until } else { until.min(cutoff.max(now + index_comparison::longest_wait(Duration::ZERO))) }
     }
 
     /// Adds source lines to a result of the tool `lsp`.

@@ -1,17 +1,18 @@
 //! Compares the result of a query with the code index, and marks what the result lacks.
 //!
 //! What the index knows of the name is read while the language servers are asked; `codeyard_complete::index_comparison` has the rule.
-//! Invariants: a result waits for the index no longer than [`COMPARISON_WAIT_MS`]; one that is marked as incomplete already isn't compared; one that
-//! couldn't be compared because the index isn't there yet may improve, so the next question is compared again, unless the servers took long.
+//! If it isn't current by then, it is read again once there is an answer: a server that starts takes longer than an index that is opened.
+//! Invariants: a result waits for the index no longer than [`longest_wait`]; one that is marked as incomplete already isn't compared; one that
+//! couldn't be compared because the index wasn't current is asked for again once it is.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use actix::prelude::*;
 use tokio::time::timeout_at;
 
-use crate::limits::{COMPARISON_END_MS, COMPARISON_WAIT_MS};
+use crate::limits::{COMPARISON_END_MS, COMPARISON_SHARE, COMPARISON_WAIT_MS};
 use crate::query::provider::Provider;
 use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
@@ -29,11 +30,11 @@ use codeyard_paging::CanonicalResult;
 
 /// Reads what the code index knows of a name.
 pub trait NameIndex: Send + Sync {
-    /// What it knows, if that is read before `end`; calls `early` with what takes little time to read. Blocks.
+    /// What it knows, if that is read before `end`. Blocks.
     ///
     /// # Errors
-    /// It isn't current, or can't be read.
-    fn read(&self, asked: &AskedName, early: &dyn Fn(NameRecord), end: Instant) -> Result<NameRecord, RecordFailure>;
+    /// It isn't current, can't be read, or not in time.
+    fn read(&self, asked: &AskedName, end: Instant) -> Result<NameRecord, RecordFailure>;
 }
 
 /// The code index of a workspace, as a query finds it.
@@ -45,6 +46,11 @@ pub enum ComparedIndex {
     /// It can be read.
     Open(Arc<dyn NameIndex>),
 }
+
+/// Asks the workspace for its index as it is now.
+#[derive(Message)]
+#[rtype(result = "ComparedIndex")]
+pub struct CurrentIndex;
 
 /// Whether the result of a query to these providers is compared with the index, which parses some languages only.
 pub(crate) fn is_compared(query: &GatedQuery, providers: &[Provider]) -> bool {
@@ -103,11 +109,11 @@ fn asked_name(query: &GatedQuery, document: Option<&DocumentInput>, providers: &
 }
 
 /// What the index knows of a query's name, while it is read.
-pub struct IndexReading {
-    /// `None`: there is no index yet.
-    whole: Option<blocking::Started<Result<NameRecord, RecordFailure>>>,
-    /// What was read first.
-    early: Arc<Mutex<Option<NameRecord>>>,
+pub(crate) struct IndexReading {
+    asked: AskedName,
+    /// `None`: the index isn't current.
+    begun: Option<blocking::Started<Result<NameRecord, RecordFailure>>>,
+    workspace: Recipient<CurrentIndex>,
 }
 
 impl ComparedIndex {
@@ -117,38 +123,52 @@ impl ComparedIndex {
         query: &GatedQuery,
         document: Option<&DocumentInput>,
         providers: &[Provider],
+        workspace: &Recipient<CurrentIndex>,
     ) -> Option<IndexReading> {
         if matches!(self, Self::None) {
             return None;
         }
         let asked = asked_name(query, document, providers)?;
-        let early = Arc::new(Mutex::new(None));
-        let Self::Open(index) = self else { return Some(IndexReading { whole: None, early }) };
+        let begun = self.begin(&asked);
+        Some(IndexReading { asked, begun, workspace: workspace.clone() })
+    }
+
+    fn begin(&self, asked: &AskedName) -> Option<blocking::Started<Result<NameRecord, RecordFailure>>> {
+        let Self::Open(index) = self else { return None };
         let index = index.clone();
+        let asked = asked.clone();
         let end = Instant::now() + Duration::from_millis(COMPARISON_END_MS);
-        let slot = early.clone();
-        let read = move || index.read(&asked, &|record| *slot.lock() = Some(record), end);
-        Some(IndexReading { whole: Some(blocking::spawn(read)), early })
+        Some(blocking::spawn(move || index.read(&asked, end)))
     }
 }
 
 impl IndexReading {
-    /// Marks the result with what the index has that it lacks. `declared` is where its symbol is declared, as far as that is known.
-    pub(crate) async fn compare(self, query: &GatedQuery, result: &mut CanonicalResult, declared: &[Location]) {
+    async fn end(self, until: Instant) -> Result<NameRecord, RecordFailure> {
+        let first = ended(self.begun, until).await;
+        if !matches!(first, Err(RecordFailure::NotCurrent)) {
+            return first;
+        }
+        match self.workspace.send(CurrentIndex).await {
+            Ok(ComparedIndex::None) | Err(_) => Err(RecordFailure::Impossible),
+            Ok(index) => ended(index.begin(&self.asked), until).await,
+        }
+    }
+
+    /// Marks the result, which is waited for until then, with what the index has that it lacks. `declared` is where its symbol is declared, as far
+    /// as that is known.
+    pub(crate) async fn compare(
+        self,
+        query: &GatedQuery,
+        result: &mut CanonicalResult,
+        declared: &[Location],
+        until: Instant,
+    ) {
         let Some(operation) = operation(query) else { return };
         let Some(mut places) = places(result) else { return };
         if is_marked(result.notes(), places.listed.is_empty()) {
             return;
         }
-        let until = Instant::now() + Duration::from_millis(COMPARISON_WAIT_MS);
-        let record = match self.whole {
-            None => Err(RecordFailure::NotCurrent),
-            Some(reading) => match timeout_at(until, reading).await {
-                Ok(Ok(record)) => record,
-                Ok(Err(_)) => Err(RecordFailure::Impossible),
-                Err(_) => self.early.lock().take().ok_or(RecordFailure::NotCurrent),
-            },
-        };
+        let record = self.end(until).await;
         let notes = result.notes_mut();
         match record {
             Ok(record) => {
@@ -159,10 +179,31 @@ impl IndexReading {
                 notes.may_improve |= record.is_partial;
                 notes.disagreement = record.disagreement(operation, &places);
             }
-            Err(RecordFailure::NotCurrent) => notes.may_improve = true,
+            Err(RecordFailure::NotCurrent) => notes.awaits_index = true,
+            Err(RecordFailure::NotInTime) => notes.may_improve = true,
             Err(RecordFailure::Impossible) => {}
         }
     }
+}
+
+/// The record, if it is read in time.
+async fn ended(
+    begun: Option<blocking::Started<Result<NameRecord, RecordFailure>>>,
+    until: Instant,
+) -> Result<NameRecord, RecordFailure> {
+    let Some(begun) = begun else { return Err(RecordFailure::NotCurrent) };
+    match timeout_at(until, begun).await {
+        Ok(Ok(record)) => record,
+        Ok(Err(_)) => Err(RecordFailure::Impossible),
+        Err(_) => Err(RecordFailure::NotInTime),
+    }
+}
+
+/// How long an answer that took this long waits for the index. What takes long may wait longer, so that the first answers are compared
+/// although everything is read for the first time.
+pub(crate) fn longest_wait(taken: Duration) -> Duration {
+    let [least, most] = [COMPARISON_WAIT_MS, COMPARISON_END_MS].map(Duration::from_millis);
+    (taken / COMPARISON_SHARE).clamp(least, most)
 }
 
 /// Whether the answer says already that it may lack entries, or has some that aren't shown.

@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 
 use crate::query::callers::Callers;
 use crate::query::execution::Execution;
+use crate::query::index_comparison::{self, ComparedIndex};
 use crate::query::plan::{Choice, Plan};
 use crate::query::provider::Provider;
 use crate::query::{fallback, operations};
@@ -97,6 +98,7 @@ impl Workspace {
         if let Some(snapshot) = retained.filter(|_| swept) {
             if self.page_is_current(&snapshot, &query, sights, document_check, 0)?
                 && self.fallback_still_applies(&snapshot, &query)
+                && !(snapshot.result().notes().awaits_index && self.has_current_index())
             {
                 self.setup.shared.metrics.retained_hit();
                 // If a call makes several queries, one that was not retained decides.
@@ -234,7 +236,8 @@ impl Workspace {
         call.update(|record| record.cache = Some(CacheUse::Fresh));
         let servers: Vec<_> = providers.iter().map(|provider| provider.state.clone()).collect();
         let asked = providers.iter().map(|provider| provider.server.clone()).collect();
-        let index = self.compared_index(&query, &providers, ctx);
+        let is_compared = index_comparison::is_compared(&query, &providers);
+        let index = if is_compared { self.compared_index(ctx) } else { ComparedIndex::None };
         let callers = Callers::one(deadline);
         let began = Instant::now();
         let execution = Execution {
@@ -249,6 +252,7 @@ impl Workspace {
             gate: self.setup.gate.clone(),
             limits: self.policy.limits.clone(),
             workspace: ctx.address().recipient(),
+            current_index: ctx.address().recipient(),
             slot: self.slot.clone(),
             index,
             query,

@@ -14,8 +14,7 @@ use futures::future::BoxFuture;
 use crate::indexer::actor::{IndexReporting, Indexer};
 use crate::indexer::indexes::Opened;
 use crate::indexer::messages::{FirstIndex, RetuneIndex, StopIndexing, WarmUp};
-use crate::query::index_comparison::{self, ComparedIndex};
-use crate::query::provider::Provider;
+use crate::query::index_comparison::{ComparedIndex, CurrentIndex};
 use crate::status::watch_slot::FirstWalk;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::{BeginCode, BegunCode, Wake, WarmIndex};
@@ -25,7 +24,6 @@ use codeyard_base::blocking;
 use codeyard_files::watch::Changes;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::RETRY_AFTER_MS;
-use codeyard_model::query::GatedQuery;
 
 /// The projects were opened, or opening them failed.
 #[derive(Message)]
@@ -56,17 +54,9 @@ impl Workspace {
         opening
     }
 
-    /// The index that the result of a query to these providers is compared with. The first such query opens it, a later one begins to
-    /// build it if there is none.
-    pub(super) fn compared_index(
-        &mut self,
-        query: &GatedQuery,
-        providers: &[Provider],
-        ctx: &mut Context<Self>,
-    ) -> ComparedIndex {
-        if !index_comparison::is_compared(query, providers) {
-            return ComparedIndex::None;
-        }
+    /// The index that the result of a query is compared with. The first such query opens it, a later one begins to build it if there is
+    /// none.
+    pub(super) fn compared_index(&mut self, ctx: &mut Context<Self>) -> ComparedIndex {
         match &self.indexing {
             Indexing::Open(indexed) if indexed.state.is_indexed() => ComparedIndex::Open(Arc::new(indexed.clone())),
             Indexing::Open(indexed) if self.policy.index.auto => {
@@ -81,6 +71,11 @@ impl Workspace {
             }
             Indexing::Idle | Indexing::Opening(_) | Indexing::Open(_) | Indexing::Failed(_) => ComparedIndex::None,
         }
+    }
+
+    /// Whether results can be compared with the index.
+    pub(super) fn has_current_index(&self) -> bool {
+        matches!(&self.indexing, Indexing::Open(indexed) if indexed.projects.iter().all(|project| project.is_current()))
     }
 
     fn begin_code(&mut self, begin: BeginCode, ctx: &mut Context<Self>) -> Result<BegunCode, ToolError> {
@@ -180,6 +175,14 @@ impl Handler<BeginCode> for Workspace {
 
     fn handle(&mut self, begin: BeginCode, ctx: &mut Self::Context) -> Self::Result {
         MessageResult(self.begin_code(begin, ctx))
+    }
+}
+
+impl Handler<CurrentIndex> for Workspace {
+    type Result = MessageResult<CurrentIndex>;
+
+    fn handle(&mut self, _: CurrentIndex, ctx: &mut Self::Context) -> Self::Result {
+        MessageResult(if self.draining { ComparedIndex::None } else { self.compared_index(ctx) })
     }
 }
 

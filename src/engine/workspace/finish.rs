@@ -52,7 +52,7 @@ impl Workspace {
         let mut key = finish.snapshot_key;
         let notes = finish.result.notes();
         // A question that takes long would never be answered if its result were given to nobody who asks later.
-        let may_improve = notes.may_improve && finish.began.elapsed() < RETAINED_AFTER;
+        let may_improve = (notes.may_improve || notes.awaits_index) && finish.began.elapsed() < RETAINED_AFTER;
         if (notes.is_partial || may_improve) && !seeded_faults::is_on("partial_retained") {
             // A later execution may find more: a partial result answers the waiting callers, and is retained for their next pages alone.
             self.partial_results += 1;

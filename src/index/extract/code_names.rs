@@ -7,17 +7,12 @@ use std::cell::RefCell;
 
 use tree_sitter::{Node, Parser, Tree};
 
+use super::grammar::CompiledGrammar;
 use super::source_text::Utf16Columns;
 use super::work_budget::WorkBudget;
 use super::{captures, depth, grammar, parsing, readable};
 use crate::language::Language;
 use crate::limits::MAX_PARSED_BYTES;
-
-/// Nodes around a name that are looked at to see whether it is bound there.
-const MAX_BINDING_LEVELS: usize = 4;
-
-/// Children of such a node that are looked at.
-const MAX_BINDING_CHILDREN: usize = 64;
 
 /// One place of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,20 +45,20 @@ pub fn names_in_code(language: Language, source: &str, name: &str) -> Vec<CodeNa
     if name.is_empty() || memchr::memmem::find(source.as_bytes(), name.as_bytes()).is_none() {
         return Vec::new();
     }
-    let found = with_tree(language, source, |tree, text| {
+    let found = with_tree(language, source, |compiled, tree, text| {
         let mut found = Vec::new();
         let columns = Utf16Columns::new(source);
-        each_leaf(tree, |leaf| {
-            if text.get(leaf.byte_range()) != Some(name) || !is_code(language, leaf) {
+        compiled.name_context.each_leaf(tree, |leaf| {
+            if text.get(leaf.node.byte_range()) != Some(name) || !leaf.is_code(language) {
                 return;
             }
-            let (line, column) = place(leaf, &columns);
+            let (line, column) = place(leaf.node, &columns);
             found.push(CodeName {
                 line,
                 column,
-                binds: binds(language, leaf),
-                is_member: is_member(&source[..leaf.start_byte()]),
-                is_label: is_label(leaf),
+                binds: leaf.binds(language),
+                is_member: is_member(&source[..leaf.node.start_byte()]),
+                is_label: leaf.is_label(),
             });
         });
         found
@@ -73,13 +68,13 @@ pub fn names_in_code(language: Language, source: &str, name: &str) -> Vec<CodeNa
 
 /// All names in the code of `source`, in order. `None`: it can't be parsed, or costs too much.
 pub fn code_words(language: Language, source: &str) -> Option<Vec<CodeWord>> {
-    with_tree(language, source, |tree, text| {
+    with_tree(language, source, |compiled, tree, text| {
         let columns = Utf16Columns::new(source);
         let mut found = Vec::new();
-        each_leaf(tree, |leaf| {
-            let word = text.get(leaf.byte_range()).filter(|word| is_word(word) && is_code(language, leaf));
+        compiled.name_context.each_leaf(tree, |leaf| {
+            let word = text.get(leaf.node.byte_range()).filter(|word| is_word(word) && leaf.is_code(language));
             if let Some(word) = word {
-                let (line, column) = place(leaf, &columns);
+                let (line, column) = place(leaf.node, &columns);
                 found.push(CodeWord { word: word.to_owned(), line, column });
             }
         });
@@ -102,7 +97,7 @@ fn is_word(text: &str) -> bool {
 /// Whether the word at this byte is a keyword, a sign or a number for the grammar, so that nothing has it as a name. False if the grammar
 /// can't read what is around it.
 pub fn is_no_name(language: Language, source: &str, at: usize) -> bool {
-    let found = with_tree(language, source, |tree, text| {
+    let found = with_tree(language, source, |_, tree, text| {
         let leaf = tree.root_node().descendant_for_byte_range(at, (at + 1).min(text.len()))?;
         let is_readable = !leaf.is_error() && leaf.parent().is_some_and(|parent| !parent.is_error());
         let is_number = || text.as_bytes().get(leaf.start_byte()).is_some_and(u8::is_ascii_digit);
@@ -112,8 +107,8 @@ pub fn is_no_name(language: Language, source: &str, at: usize) -> bool {
     found.flatten().unwrap_or(false)
 }
 
-/// Calls `each` with the tree of a source and the text that was parsed. `None`: the source can't be parsed, or costs too much.
-fn with_tree<T>(language: Language, source: &str, each: impl FnOnce(&Tree, &str) -> T) -> Option<T> {
+/// Calls `each` with the grammar and the tree of a source, and the text that was parsed. `None`: the source can't be parsed, or costs too much.
+fn with_tree<T>(language: Language, source: &str, each: impl FnOnce(&CompiledGrammar, &Tree, &str) -> T) -> Option<T> {
     thread_local! {
         static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
     }
@@ -131,95 +126,11 @@ fn with_tree<T>(language: Language, source: &str, each: impl FnOnce(&Tree, &str)
         parser.set_language(&compiled.grammar).ok()?;
         parsing::parse(parser, text.as_bytes(), &budget)
     })?;
-    Some(each(&tree, &text))
+    Some(each(compiled, &tree, &text))
 }
 
-fn each_leaf<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>)) {
-    let mut cursor = tree.walk();
-    loop {
-        if cursor.goto_first_child() {
-            continue;
-        }
-        each(cursor.node());
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return;
-            }
-        }
-    }
-}
-
-/// Whether a leaf is a name in code.
-fn is_code(language: Language, leaf: Node<'_>) -> bool {
-    let is_data = !language.is_code();
-    let kind = leaf.kind();
-    let is_text =
-        ["comment", "string", "content", "fragment", "char", "text", "regex"].iter().any(|part| kind.contains(part));
-    let is_comment =
-        || std::iter::successors(leaf.parent(), Node::parent).take(3).any(|node| node.kind().contains("comment"));
-    !leaf.is_missing() && (is_data || leaf.is_named() && !is_text) && !is_comment()
-}
-
-/// Whether the grammar's fields and kinds around a leaf say that it is bound there.
-fn binds(language: Language, leaf: Node<'_>) -> bool {
-    let mut node = leaf;
-    for _ in 0..MAX_BINDING_LEVELS {
-        let Some(parent) = node.parent() else { return false };
-        let kind = parent.kind();
-        let has = |parts: &[&str]| parts.iter().any(|part| kind.contains(part));
-        let field = field_of(parent, node);
-        if matches!(field, Some("type" | "value" | "default_value" | "right" | "body")) {
-            return false;
-        }
-        if kind.contains("parameter") && !kind.contains("type") {
-            return true;
-        }
-        match field {
-            Some("pattern" | "declarator") => return true,
-            Some("left") => return assigning_binds(language) || has(&["short_var", "range", "for_", "pattern"]),
-            // A variable of a shell is local only if it is declared.
-            Some("name") if language == Language::BASH => {
-                return parent.parent().is_some_and(|outer| outer.kind() == "declaration_command");
-            }
-            Some("name") if has(&["declar", "variable", "spec", "binding", "let_"]) => return true,
-            None if has(&["variable_declaration"]) => return true,
-            _ => {}
-        }
-        // `a, b = f()`: the list is what is on the left side.
-        if !has(&["list", "tuple", "pattern", "variable_name", "identifier"]) || kind.contains("argument") {
-            return false;
-        }
-        node = parent;
-    }
-    false
-}
-
-/// Whether the first assignment in a function declares a local variable.
-fn assigning_binds(language: Language) -> bool {
-    matches!(
-        language,
-        Language::PYTHON | Language::RUBY | Language::PHP | Language::R | Language::JULIA | Language::ELIXIR
-    )
-}
-
-/// The field of `parent` in which `child` is.
-fn field_of<'t>(parent: Node<'t>, child: Node<'t>) -> Option<&'t str> {
-    let mut cursor = parent.walk();
-    let at = parent.children(&mut cursor).take(MAX_BINDING_CHILDREN).position(|node| node.id() == child.id())?;
-    parent.field_name_for_child(u32::try_from(at).ok()?)
-}
-
-fn is_label(leaf: Node<'_>) -> bool {
-    let Some(parent) = leaf.parent() else { return false };
-    match parent.kind() {
-        "keyword_argument" | "argument" => field_of(parent, leaf) == Some("name"),
-        "field_initializer" => field_of(parent, leaf) == Some("field"),
-        "pair" => matches!(leaf.kind(), "property_identifier" | "hash_key_symbol"),
-        _ => false,
-    }
-}
-
-fn is_member(before: &str) -> bool {
+/// Whether what stands before a name says that it is a member of something.
+pub(super) fn is_member(before: &str) -> bool {
     let before = before.trim_end();
     before.ends_with('.') && !before.ends_with("..") || before.ends_with("->") || before.ends_with("::")
 }

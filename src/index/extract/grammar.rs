@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use tree_sitter::{Node, Query, QueryProperty};
 
+use super::name_context::NameContext;
 use crate::facts::ReferenceRole;
 use crate::language::Language;
 use codeyard_model::code::SymbolKind;
@@ -62,6 +63,8 @@ pub(super) struct CompiledGrammar {
     pub(super) rest: Vec<bool>,
     /// Indexed by the number of a node's kind: its role in a C declarator. A table, because comparing names is too slow here.
     pub(super) declarator_nodes: Vec<DeclaratorNode>,
+    /// What the kinds of nodes and the fields say of the names in them.
+    pub(super) name_context: NameContext,
     /// The numbers of the kinds of nodes between the declaration of a constructor and its body.
     pub(super) initializers: Vec<u16>,
     /// The number of the field `body`.
@@ -181,11 +184,23 @@ pub(super) fn compile(language: Language) -> Result<CompiledGrammar, String> {
     let declarator_nodes =
         kinds.map(|kind| DeclaratorNode::of(kind.and_then(|kind| grammar.node_kind_for_id(kind)).unwrap_or_default()));
     let declarator_nodes = declarator_nodes.collect();
+    let name_context = NameContext::of(&grammar);
     let body = grammar.field_id_for_name("body");
     let declarator = grammar.field_id_for_name("declarator");
     let initializers = INITIALIZERS.map(|kind| grammar.id_for_node_kind(kind, true)).into_iter().filter(|id| *id != 0);
     let initializers = initializers.collect();
-    Ok(CompiledGrammar { grammar, query, capture_kinds, flat, rest, declarator_nodes, initializers, body, declarator })
+    Ok(CompiledGrammar {
+        grammar,
+        query,
+        capture_kinds,
+        flat,
+        rest,
+        declarator_nodes,
+        name_context,
+        initializers,
+        body,
+        declarator,
+    })
 }
 
 static ALL: [OnceLock<Option<CompiledGrammar>>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];

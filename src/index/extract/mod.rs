@@ -7,8 +7,8 @@
 //! `script_sections` blanks what isn't a script. `schema_extensions`, `shell_lines` and `kotlin_syntax` do the same for what the grammars of
 //! GraphQL, of Dockerfiles and of Kotlin can't read. For Rust, `item_macros` opens the macros that contain items, and the result is parsed again. `repair` empties the
 //! bodies that a grammar can't read. `syntax` only says
-//! whether a source parses, `code_names` which names its code has, and where, and `name_places` which of them are
-//! local to a function.
+//! whether a source parses, `code_names` where a name stands in its code, `name_places` which of its places are
+//! local to a function, and `plain_uses` the same of all names at once; all three ask `name_context` what the nodes around a name say.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
@@ -25,9 +25,11 @@ mod doc_comments;
 mod grammar;
 mod item_macros;
 mod kotlin_syntax;
+mod name_context;
 mod name_places;
 mod names;
 mod parsing;
+mod plain_uses;
 mod query_run;
 mod repair;
 mod schema_extensions;
@@ -55,6 +57,7 @@ use crate::limits::MAX_PARSED_BYTES;
 use captures::Captures;
 pub use code_names::{CodeName, CodeWord, code_words, is_no_name, names_in_code};
 pub use name_places::NamePlaces;
+use plain_uses::AllNames;
 use query_run::QueryRunner;
 pub use syntax::first_syntax_error;
 use work_budget::WorkBudget;
@@ -132,6 +135,7 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
         });
         let Some(mut tree) = tree.filter(|_| !budget.is_spent()) else { return Facts::too_complex() };
         let has_errors = tree.root_node().has_error();
+        let names = AllNames::read(language, compiled, &tree, &parsed_text, source);
         if has_errors && let Some((text, repaired)) = repair::repaired(parser, language, &parsed_text, &tree) {
             (parsed_text, tree) = (Cow::Owned(text), repaired);
         }
@@ -143,6 +147,7 @@ fn extract_within(language: Language, source: &str, budget: &WorkBudget) -> Fact
             return Facts::too_complex();
         };
         facts.has_errors = captures.is_cut || has_errors;
+        facts.plain_uses = names.plain_uses(&facts);
         facts
     })
 }

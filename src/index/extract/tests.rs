@@ -14,6 +14,11 @@ fn samples() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("extract/samples")
 }
 
+/// The sample of a language.
+pub(super) fn sample(language: Language) -> String {
+    std::fs::read_to_string(samples().join(format!("{}.txt", language.name()))).unwrap()
+}
+
 /// The languages whose grammars are so large that they aren't on by default. The feature `all-languages` turns them on.
 const LARGE: [&str; 3] = ["julia", "ocaml", "ocaml-interface"];
 
@@ -138,7 +143,7 @@ proptest! {
 
     #[test]
     fn cut_samples_give_stable_facts(language in any_language(), from in 0.0..0.5_f64, to in 0.0..1.0_f64) {
-        let source = std::fs::read_to_string(samples().join(format!("{}.txt", language.name()))).unwrap();
+        let source = sample(language);
         let place = |part: f64| source_text::boundary(&source, (source.len() as f64 * part) as usize);
         let from = place(from.min(to));
         let to = place(to);

@@ -175,6 +175,11 @@ impl Project {
         context.is_ok_and(|context| context.metadata.freshness != Freshness::Fresh)
     }
 
+    /// Whether it is known which files have changed since the working tree was indexed.
+    pub fn is_current(&self) -> bool {
+        self.is_indexed() && self.unindexed_changes.changed().is_some()
+    }
+
     /// Whether there is an index of this repository.
     pub fn is_indexed(&self) -> bool {
         self.index_dir.exists()

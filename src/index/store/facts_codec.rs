@@ -1,7 +1,7 @@
 //! Encodes facts as bytes and decodes them.
 
 use crate::codec::{ByteReader, DamagedBytes, put_text, put_varint};
-use crate::facts::{Facts, Reference, ReferenceRole, Symbol};
+use crate::facts::{Facts, NameSet, Reference, ReferenceRole, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 
 pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
@@ -32,6 +32,13 @@ pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
         put_varint(&mut out, u64::from(reference.column));
         put_varint(&mut out, reference.within.map_or(0, |within| u64::from(within) + 1));
     }
+    let names = facts.plain_uses.numbers();
+    put_varint(&mut out, names.len() as u64);
+    let mut last = 0;
+    for name in names {
+        put_varint(&mut out, u64::from(name - last));
+        last = *name;
+    }
     out
 }
 
@@ -44,7 +51,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Facts, DamagedBytes> {
     let symbols = (0..from.count()?).map(|_| symbol(&mut from)).collect::<Result<_, _>>()?;
     let mut line = 0;
     let references = (0..from.count()?).map(|_| reference(&mut from, &mut line)).collect::<Result<_, _>>()?;
-    if from.0.is_empty() { Ok(Facts { symbols, references, has_errors, is_too_complex }) } else { Err(DamagedBytes) }
+    let mut last = 0_u32;
+    let mut name = |from: &mut ByteReader<'_>| {
+        last = last.checked_add(from.number_u32()?).ok_or(DamagedBytes)?;
+        Ok(last)
+    };
+    let names = (0..from.count()?).map(|_| name(&mut from)).collect::<Result<_, _>>()?;
+    let plain_uses = NameSet::from_numbers(names);
+    let facts = Facts { symbols, references, plain_uses, has_errors, is_too_complex };
+    if from.0.is_empty() { Ok(facts) } else { Err(DamagedBytes) }
 }
 
 /// Encoded facts that are decoded symbol by symbol. A query about one symbol of a file doesn't decode the others.
@@ -142,6 +157,7 @@ fn reference(from: &mut ByteReader<'_>, line: &mut u32) -> Result<Reference, Dam
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::NameDigest;
 
     #[test]
     fn facts_round_trip_and_truncated_bytes_are_damaged() {
@@ -165,6 +181,7 @@ mod tests {
         let facts = Facts {
             symbols: vec![other, symbol],
             references: vec![named(9), named(4), Reference { within: None, ..named(70_000) }],
+            plain_uses: ["a", "größe", "FILE"].map(NameDigest::of).into_iter().collect(),
             has_errors: true,
             is_too_complex: false,
         };

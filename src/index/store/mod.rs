@@ -25,7 +25,7 @@ use super::codec::DamagedBytes;
 use codeyard_base::clock::Deadline;
 
 /// The format version of the database and of the segments that it names. Other versions are never read.
-pub(crate) const FORMAT: u32 = 6;
+pub(crate) const FORMAT: u32 = 7;
 /// How long a connection waits for another one.
 const BUSY: Duration = Duration::from_secs(5);
 /// Time between two attempts of an operation that SQLite itself doesn't retry.

@@ -9,6 +9,7 @@ mod code_groups;
 mod code_language;
 mod codes;
 mod companions;
+mod compared;
 mod confirm;
 mod crashes;
 mod diagnostics;

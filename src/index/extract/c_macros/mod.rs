@@ -15,7 +15,7 @@ mod words;
 use std::borrow::Cow;
 
 use super::blanked_text::BlankedText;
-use tokens::CToken;
+use tokens::{CToken, TokenKind};
 
 impl BlankedText<'_> {
     fn word(&self, token: CToken) -> &str {
@@ -30,6 +30,24 @@ pub(super) fn blank_macros(source: &str, is_cpp: bool) -> Cow<'_, str> {
     branches::blank_partial_branches(&mut buffer, &mut tokens, is_cpp);
     attribute_macros::blank_attribute_macros(&mut buffer, &tokens);
     buffer.into_text()
+}
+
+/// The words of code that `text`, made by [`blank_macros`], has blanks for: each with its line, from 1.
+pub(super) fn blanked_words<'s>(source: &'s str, text: &'s str) -> impl Iterator<Item = (u32, &'s str)> {
+    let is_blanked = text.len() == source.len() && !std::ptr::eq(text, source);
+    let tokens = if is_blanked { tokens::tokens(source) } else { Vec::new() };
+    let words = tokens.into_iter().filter(|token| {
+        token.kind == TokenKind::Word && text.as_bytes().get(token.start as usize).is_some_and(u8::is_ascii_whitespace)
+    });
+    let mut at = 0;
+    let mut line = 1_u32;
+    words.filter_map(move |token| {
+        let start = token.start as usize;
+        let breaks = source.get(at..start)?.bytes().filter(|byte| *byte == b'\n').count();
+        line = line.saturating_add(u32::try_from(breaks).ok()?);
+        at = start;
+        Some((line, source.get(start..token.end as usize)?))
+    })
 }
 
 /// Whether a header is C++: it has a line that declares a class, a namespace, a template, or the visibility of members.
