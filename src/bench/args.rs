@@ -103,6 +103,8 @@ pub enum Scenario {
     Telemetry,
     /// References in JavaScript with and without following its modules.
     Linking,
+    /// References with and without the comparison with the code index: p50 and p99.
+    Comparison,
     /// Where the answers of language servers differ from the names in the code, by cause.
     Disagree,
     /// 60 repositories of packages and 100 agents at once: right answers, deadlines, idle cost, memory, stop. Needs no repository.

@@ -32,7 +32,7 @@ use self::pair::ServerPair;
 use self::process::Scratch;
 use self::report::{Figure, Report, Target};
 use self::scenarios::{
-    disagree, fleet, freshness, latency, leak, linking, mix, operations, references, runs, sharing, start_times,
+    disagree, feature_cost, fleet, freshness, latency, leak, mix, operations, references, runs, sharing, start_times,
     telemetry,
 };
 use codeyard_base::clock::Instant;
@@ -224,7 +224,8 @@ impl Bench {
                 Scenario::Freshness => freshness::freshness(self, corpus, report).await?,
                 Scenario::Leak => leak::leak(self, corpus, report).await?,
                 Scenario::Telemetry => telemetry::telemetry(self, corpus, report).await?,
-                Scenario::Linking => linking::linking(self, corpus, report).await?,
+                Scenario::Linking => feature_cost::linking(self, corpus, report).await?,
+                Scenario::Comparison => feature_cost::comparison(self, corpus, report).await?,
                 _ => {}
             }
         }

@@ -2,11 +2,11 @@
 //! report.
 
 pub(crate) mod disagree;
+pub(crate) mod feature_cost;
 pub(crate) mod fleet;
 pub(crate) mod freshness;
 pub(crate) mod latency;
 pub(crate) mod leak;
-pub(crate) mod linking;
 pub(crate) mod mix;
 pub(crate) mod operations;
 pub(crate) mod references;
