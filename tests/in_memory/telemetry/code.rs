@@ -158,6 +158,8 @@ fn index_durations_are_recorded() {
         let yard = &watched.yard;
         ask(yard, "search_code", json!({"query": "alpha"}), None).await;
         settled(yard).await;
+        // The indexer may not know yet that its job has published. This call waits until it does.
+        ask(yard, "search_code", json!({"query": "alpha"}), None).await;
         for (tool, arguments) in [
             ("search_code", json!({"query": "alpha"})),
             ("locate_symbol", json!({"name": "alpha"})),

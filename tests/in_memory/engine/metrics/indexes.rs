@@ -31,6 +31,8 @@ fn index_jobs_and_answers_update_index_metrics() {
         let lines = json!({"query": "alpha", "mode": "text"});
         ask(yard, "search_code", lines.clone()).await;
         settled(yard).await;
+        // The indexer counts when it knows that its job has published.
+        until(yard, "index_status", json!({}), |_| measured.sum(FILES, &[]) > 0.0).await;
         let read = measured.read();
         assert_eq!((read.sum(FILES, &[]), read.sum(SYMBOLS, &[])), (2.0, 2.0));
         assert!(read.sum(SIZE, &[]) > 4_096.0);

@@ -244,7 +244,7 @@ fn overload_and_wait_times_are_exposed() {
         let calls: Vec<_> = (0..256).map(|_| yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0))).collect();
         tokio::task::yield_now().await;
         assert!(measured.sum("codeyard_queue_depth", &[]) > 0.0, "the workspace's thread is busy with this test");
-        settle().await;
+        settle_until(|| measured.sum("codeyard_queue_depth", &[]) == 0.0).await;
         assert_eq!(
             (measured.sum("codeyard_queue_depth", &[]), measured.sum("codeyard_calls_in_flight", &[])),
             (0.0, 256.0)
