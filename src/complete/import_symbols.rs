@@ -33,8 +33,8 @@ pub fn without_imports(gate: &Gate, mut symbols: Vec<RawWorkspaceSymbol>) -> Vec
 
 fn facts(gate: &Gate, uri: &str) -> Option<Facts> {
     let UriAdmission::Inside(uri) = gate.admit(uri) else { return None };
-    let language = Language::of_file(uri.to_path().to_str()?, b"")?;
     let (bytes, _) = gate.read(&uri, MAX_FILE_BYTES).ok()?;
+    let language = Language::of_file(uri.to_path().to_str()?, &bytes)?;
     Some(extract(language, &String::from_utf8_lossy(&bytes)))
 }
 

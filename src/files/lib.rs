@@ -11,6 +11,7 @@
 //! | [`gate`] | the path gate: which paths lie inside the roots |
 //! | [`git_layout`] | where a git directory lies |
 //! | [`inner_worktrees`] | which files lie in a linked worktree below a root |
+//! | [`first_line`] | what the first line of a file says |
 //! | `tracked_files` | the files that git tracks |
 //! | `rule_reader` | reading ignore files |
 //! | `ignores` | what ignore files exclude |
@@ -19,6 +20,7 @@
 //! | [`watch`] | the file watcher |
 
 mod dir_listing;
+pub mod first_line;
 pub mod gate;
 pub mod git_layout;
 mod git_patterns;

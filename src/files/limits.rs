@@ -7,6 +7,9 @@ pub const MAX_GATE_WORK: usize = 32;
 /// Files that the watcher of one workspace follows.
 pub const MAX_WATCHED_FILES: usize = 500_000;
 
+/// Files whose content the watcher of one workspace looks at in one comparison of everything, because their names don't say what they are.
+pub const MAX_LOOKS: usize = 20_000;
+
 /// Ignored directories that the watcher of one workspace follows for the sources and configuration files in them.
 pub const MAX_WATCHED_IGNORED_DIRS: usize = 2_000;
 

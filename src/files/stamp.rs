@@ -37,6 +37,8 @@ pub(crate) struct KnownFile {
     pub stamp: Stamp,
     /// Whom its changes are reported to.
     pub audience: FileAudience,
+    /// What its content makes it: the answer of `WatchSpec::look`.
+    pub content: Option<u32>,
     /// The stamp was taken so soon after a change that another change may have the same stamp.
     is_recent: bool,
 }
@@ -94,7 +96,24 @@ impl KnownFile {
 
     /// A file whose stamp was taken now.
     pub(crate) fn new(stamp: Stamp, audience: FileAudience) -> Self {
-        Self { stamp, audience, is_recent: stamp.is_fresh() }
+        Self { stamp, audience, content: None, is_recent: stamp.is_fresh() }
+    }
+
+    /// The same file with what its content makes it: as `before`, if the file is surely the same, or else what a `look` at it says. Only
+    /// files that may be sources are looked at.
+    pub(crate) fn looked_at(self, before: Option<&Self>, look: impl FnOnce() -> Option<u32>) -> Self {
+        let is_same = |before: &&Self| before.is_listed() && !before.is_recent && before.stamp == self.stamp;
+        let content = match before.filter(is_same) {
+            _ if !self.is_listed() => None,
+            Some(before) => before.content,
+            None => look(),
+        };
+        Self { content, ..self }
+    }
+
+    /// Whether it is as it was at another comparison.
+    pub(crate) fn equals(&self, before: &Self) -> bool {
+        self.stamp == before.stamp && self.content == before.content
     }
 
     /// Whether a reported write may have left the same stamp.
@@ -105,6 +124,11 @@ impl KnownFile {
     /// Whether it is in `source_files` if it is a source.
     pub(crate) fn is_listed(&self) -> bool {
         self.audience == FileAudience::Listed && !self.stamp.link
+    }
+
+    /// Whether it may be in `source_files` at only one of two comparisons.
+    pub(crate) fn lists_otherwise(&self, now: &Self) -> bool {
+        self.is_listed() != now.is_listed() || self.content != now.content
     }
 
     /// Whether it is a symbolic link.
@@ -126,7 +150,7 @@ mod tests {
     fn a_write_counts_if_the_stamp_was_fresh_when_it_was_taken() {
         let old = Stamp { size: 1, mtime_ns: 0, ctime_ns: 0, inode: 1, link: false };
         assert!(!old.is_fresh(), "the stamp is old now");
-        let known = |is_recent| KnownFile { stamp: old, audience: FileAudience::Listed, is_recent };
+        let known = |is_recent| KnownFile { stamp: old, audience: FileAudience::Listed, content: None, is_recent };
         assert!(known(true).may_hide(true), "but it was fresh when it was taken");
         assert!(!known(true).may_hide(false), "nothing was written");
         assert!(!known(false).may_hide(true), "an old stamp shows every change");

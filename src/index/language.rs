@@ -3,6 +3,8 @@
 //! Grammars are in `codeyard-grammars`. Invariant: a language's number is its position in the table. New rows are added at the end
 //! only, because the index stores numbers.
 
+use codeyard_files::first_line::interpreter;
+
 /// One language; cheap to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Language(u8);
@@ -49,7 +51,7 @@ languages! {
     JAVASCRIPT = "javascript", ["js", "jsx", "javascriptreact", "node"], ["js", "mjs", "cjs", "jsx", "es6"],
         ["Jakefile"], ["node", "nodejs", "bun"];
     PYTHON = "python", ["py", "python3"], ["py", "pyi", "pyw", "wsgi"], ["SConstruct", "SConscript", "wscript"],
-        ["python", "pypy"];
+        ["python", "pypy", "uv"];
     GO = "go", ["golang"], ["go"], [], [];
     C = "c", [], ["c", "h"], [], ["tcc"];
     CPP = "cpp", ["c++", "cxx", "cc"],
@@ -115,10 +117,19 @@ impl Language {
         self.row().name
     }
 
-    /// An extension of its files.
-    #[cfg(test)]
-    pub(crate) fn extension(self) -> &'static str {
-        self.row().extensions[0]
+    /// The extensions of its files, in lower case.
+    pub fn extensions(self) -> &'static [&'static str] {
+        self.row().extensions
+    }
+
+    /// Whole names of its files.
+    pub fn file_names(self) -> &'static [&'static str] {
+        self.row().files
+    }
+
+    /// The interpreters of its scripts, without versions.
+    pub fn interpreters(self) -> &'static [&'static str] {
+        self.row().interpreters
     }
 
     /// Whether it is a programming language. Others describe data or are prose.
@@ -204,11 +215,7 @@ impl Language {
     }
 
     fn of_first_line(line: &[u8]) -> Option<Self> {
-        let line = std::str::from_utf8(&line[..line.len().min(200)]).ok()?.strip_prefix("#!")?;
-        // `#!/usr/bin/env -S node --flag`: the first word that is neither `env` nor a flag nor a variable.
-        let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
-        let program = words.find(|word| *word != "env" && !word.starts_with('-') && !word.contains('='))?;
-        let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let program = interpreter(line)?;
         Self::ALL.iter().copied().find(|language| language.row().interpreters.contains(&program))
     }
 }

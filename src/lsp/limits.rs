@@ -95,5 +95,8 @@ pub const MAX_MARKER_BYTES: u64 = 1024 * 1024;
 /// Names read of a folder that is searched for a marker with a glob.
 pub const MAX_MARKER_ENTRIES: usize = 10_000;
 
+/// Scripts of one workspace that are known by their first lines.
+pub const MAX_SCRIPTS: usize = 10_000;
+
 /// TypeScript configurations reached by following the references of one `tsconfig.json`.
 pub const MAX_PROJECT_REFERENCES: usize = 1_000;

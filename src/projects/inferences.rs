@@ -6,13 +6,19 @@ use codeyard_lsp::registry::ProjectInference;
 
 use crate::memory::ProjectMemory;
 use crate::prepare::{PreparedProject, ProjectRequest};
-use crate::{compile_database, java, packages, python, typescript, views};
+use crate::{compile_database, java, packages, python, scripts, typescript, views};
 
 /// Prepares the project of a server. Blocks: it reads the files of the project. Servers whose entry names no inference get the default.
 ///
 /// # Errors
 /// Errors of the file system, when the cache folder can't be written.
 pub fn prepare(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject> {
+    let mut prepared = infer(request)?;
+    scripts::keep_open(request, &mut prepared);
+    Ok(prepared)
+}
+
+fn infer(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject> {
     match request.server.project {
         Some(ProjectInference::CompileDatabase) => compile_database::prepare(request),
         Some(inference @ (ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal)) => {

@@ -38,6 +38,7 @@ mod other_projects;
 mod packages;
 mod prepare;
 mod python;
+mod scripts;
 mod shown;
 mod tree;
 mod typescript;

@@ -39,6 +39,9 @@ pub const MAX_UNKNOWN_FILES: usize = 1_024;
 /// Projects of TypeScript and JavaScript that are loaded at one server.
 pub const MAX_OPENED_PROJECTS: usize = 128;
 
+/// Scripts that are kept open at one server because nothing but their first lines shows their language.
+pub const MAX_OPENED_SCRIPTS: usize = 64;
+
 /// Files of one inferred project.
 pub const MAX_INFERRED_FILES: usize = 20_000;
 

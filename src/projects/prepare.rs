@@ -8,6 +8,8 @@ use codeyard_lsp::registry::ServerSpec;
 use serde_json::Value;
 
 use crate::info::ProjectInfo;
+#[cfg(test)]
+use crate::limits::MAX_OPENED_SCRIPTS;
 use crate::memory::ProjectMemory;
 use crate::unwatched_folder::UnwatchedFolder;
 
@@ -21,6 +23,10 @@ pub struct ProjectRequest<'a> {
     pub top: &'a Path,
     /// The files below the project root that the server's languages cover and no ignore file excludes, sorted by their bytes.
     pub files: &'a [PathBuf],
+    /// Scripts of the server's languages there that only their first lines show; sorted in the same way. They are in no project.
+    pub scripts: &'a [PathBuf],
+    /// How many of them may be kept open.
+    pub scripts_max: usize,
     /// The server's cache folder. Only here and in `generated` files may be written.
     pub cache: &'a Path,
     /// The folder of the headers that are made. A confined server can't write it, so no link leads codeyard out of it.
@@ -39,8 +45,18 @@ impl<'a> ProjectRequest<'a> {
             std::sync::LazyLock::new(codeyard_lsp::registry::Registry::builtin);
         let cache = Path::new("/nowhere");
         let generated = Path::new("/nowhere");
-        let build = RunBuild::Never;
-        Self { server: &BUILTIN.servers[kind], root, top: root, files, cache, generated, build, memory }
+        Self {
+            server: &BUILTIN.servers[kind],
+            root,
+            top: root,
+            files,
+            scripts: &[],
+            scripts_max: MAX_OPENED_SCRIPTS,
+            cache,
+            generated,
+            build: RunBuild::Never,
+            memory,
+        }
     }
 }
 

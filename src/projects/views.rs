@@ -74,6 +74,8 @@ mod tests {
             root: &top.join("sub"),
             top: &top,
             files: &files,
+            scripts: &[],
+            scripts_max: 0,
             cache: &top.join("cache"),
             generated: &top.join("cache"),
             build: RunBuild::Never,

@@ -67,6 +67,8 @@ fn eclipse_project(server: &ServerSpec, root: &Path, cache: &Path) -> Value {
         root,
         top: root,
         files: &files,
+        scripts: &[],
+        scripts_max: 0,
         cache,
         generated: cache,
         build: RunBuild::Never,

@@ -122,6 +122,7 @@ impl<'a> ServerDiagnosis<'a> {
         let index = LanguageIndex::new(self.registry);
         let mut found: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
         for file in files {
+            index.look(root, file);
             if let Some(language) = index.language_of(file) {
                 found.entry(language).or_default().push(file);
             }
@@ -137,8 +138,9 @@ impl<'a> ServerDiagnosis<'a> {
     /// known.
     pub(crate) fn file(&self, file: &Path) -> Option<(String, Vec<Assessment>)> {
         let index = LanguageIndex::new(self.registry);
-        let language = index.language_of(file)?;
         let root = self.roots.root_of(file).or(self.roots.roots().first().map(PathBuf::as_path)).unwrap_or(file);
+        index.look(root, file);
+        let language = index.language_of(file)?;
         Some((language.to_owned(), self.assessments(root, language, file, &LookupCache::default())))
     }
 

@@ -209,6 +209,9 @@ impl ModuleWords {
 impl FileWords {
     fn read(gate: &Gate, path: &Path) -> Option<Self> {
         let ((_, text), stamp) = sources::stamped_text(gate, path)?;
+        if !sources::is_module_text(path, &text) {
+            return None;
+        }
         let settled = (!stamp.is_fresh(clock::wall_ns())).then_some(stamp);
         Some(Self { path: path.into(), settled, bytes: text.len(), words: Arc::new(WordSet::of(&text)) })
     }

@@ -8,6 +8,7 @@ use crate::asked_server::AskedServer;
 use codeyard_base::digest::sha256;
 use codeyard_base::ids::LanguageId;
 use codeyard_files::gate::{FileStamp, Gate};
+use codeyard_index::Language;
 use codeyard_index::commonjs::ModuleLinks;
 use codeyard_lsp::documents::document_input::{DocumentInput, DocumentSource};
 use codeyard_lsp::text::Document;
@@ -68,8 +69,10 @@ pub(super) fn is_module(path: &Path) -> bool {
     language(path).is_some()
 }
 
+/// The position of a file's language. A file without an extension may be a script of JavaScript: its text decides.
 fn language(path: &Path) -> Option<usize> {
-    let extension = path.extension()?.to_str()?;
+    let Some(extension) = path.extension() else { return Some(0) };
+    let extension = extension.to_str()?;
     LANGUAGES.iter().position(|(known, _)| *known == extension)
 }
 
@@ -95,7 +98,7 @@ pub(super) async fn mentions_modules(gate: &Gate, path: &Path) -> bool {
     let path = path.to_path_buf();
     let mentions = move |gate: &Gate| {
         let text = stamped_text(gate, &path).map(|((_, text), _)| text).unwrap_or_default();
-        text.contains("require") || (is_javascript(&path) && text.contains("exports"))
+        is_module_text(&path, &text) && (text.contains("require") || (is_javascript(&path) && text.contains("exports")))
     };
     gate.run(mentions).await.unwrap_or_default()
 }
@@ -105,6 +108,15 @@ pub(crate) fn stamped_text(gate: &Gate, path: &Path) -> Option<((CanonicalUri, S
     let uri = gate.path(path).ok()?;
     let (bytes, stamp) = gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
     Some(((uri, String::from_utf8(bytes).ok()?), stamp))
+}
+
+/// Whether the file is one of JavaScript or TypeScript, also by its text.
+pub(super) fn is_module_text(path: &Path, text: &str) -> bool {
+    let is_script = || {
+        let found = path.to_str().and_then(|path| Language::of_file(path, text.as_bytes()));
+        found.is_some_and(|language| language.shares_names_with(Language::JAVASCRIPT))
+    };
+    path.extension().is_some() || is_script()
 }
 
 /// A text with its links.

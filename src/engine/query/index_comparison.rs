@@ -55,7 +55,12 @@ pub struct CurrentIndex;
 /// Whether the result of a query to these providers is compared with the index, which parses some languages only.
 pub(crate) fn is_compared(query: &GatedQuery, providers: &[Provider]) -> bool {
     let is_parsed = match query.uri() {
-        Some(uri) => uri.to_path().to_str().and_then(|path| Language::of_file(path, b"")).is_some(),
+        Some(uri) => {
+            let path = uri.to_path();
+            let by_name = || path.to_str().and_then(|path| Language::of_file(path, b""));
+            let is_script = |one: &Provider| one.servers.index.is_script(&path);
+            by_name().is_some() || providers.iter().any(is_script)
+        }
         None => !served_languages(providers).is_empty(),
     };
     is_parsed && operation(query).is_some()

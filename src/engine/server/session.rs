@@ -62,8 +62,8 @@ pub(super) struct LiveServer {
     pub(super) announced: AnnouncedFolders,
     /// The last version of a document that exists only at the server.
     pub(super) project_versions: i32,
-    /// The settings of its projects for a process that is ready were sent.
-    pub(super) has_settings_when_ready: bool,
+    /// It was ready at some moment.
+    pub(super) was_ready: bool,
     /// Notified of registrations.
     registered: Arc<Notify>,
 }
@@ -135,7 +135,7 @@ impl LiveServer {
             watch_globs: WatchGlobs::default(),
             announced: AnnouncedFolders::at_start(folders),
             project_versions: 0,
-            has_settings_when_ready: false,
+            was_ready: false,
             registered: Arc::default(),
         }
     }

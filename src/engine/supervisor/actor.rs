@@ -201,7 +201,7 @@ impl Supervisor {
             env: config.env.clone(),
             isolation: isolation.clone(),
             build: if config.run_build { RunBuild::Allowed } else { RunBuild::Never },
-            servers,
+            servers: Arc::new(servers.for_workspace()),
             state: self.parts.state.clone(),
             cache: self.parts.cache.join(name.as_str()),
             status: status.clone(),

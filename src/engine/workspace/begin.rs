@@ -218,7 +218,11 @@ impl Workspace {
             let why = plan.unavailable.first().map(Unavailable::to_error);
             return Err(why.unwrap_or_else(no_files).into());
         }
-        let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server) || choice.server.project.is_some();
+        let servers = &self.setup.servers;
+        let has_anchors = |choice: &Choice| {
+            let server = &choice.server;
+            anchors::are_chosen_for(server) || server.project.is_some() || servers.may_open_scripts(server)
+        };
         if let Some(first_walk) = first_walk.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
             // The anchors of such a server are known only after the walk.
             return Ok(QueryStep::Wait(Wait::Preparing(first_walk)));

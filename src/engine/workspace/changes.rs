@@ -54,9 +54,15 @@ impl Workspace {
         let actor = ctx.address();
         let servers = self.setup.servers.clone();
         let waker = actor.clone();
+        let index = servers.index.clone();
+        let gate = self.setup.gate.clone();
         let spec = WatchSpec {
             roots: self.setup.gate.root_set().allowed().map(PathBuf::from).collect(),
             is_source: Arc::new(move |path| servers.is_source(path)),
+            look: Arc::new(move |path| {
+                let root = gate.root_set().allowed().find(|root| path.starts_with(root))?;
+                index.look(root, path)
+            }),
             // Servers may start during the walk.
             since_ns: wall_ns(),
             follows_index: matches!(self.indexing, Indexing::Opening(_) | Indexing::Open(_)),

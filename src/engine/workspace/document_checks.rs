@@ -45,6 +45,10 @@ impl Workspace {
         match checked {
             None => Err(Halt::Look(vec![self.known.lock().look_at_document(uri)])),
             Some(Ok(check)) => {
+                if let Some(source) = self.known.lock().text(uri) {
+                    // It may be ignored, or not listed yet.
+                    self.setup.servers.index.note(&uri.to_path(), source.document.text().as_bytes());
+                }
                 if check == FileCheck::Changed {
                     self.on_edit(uri);
                 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::queue::{AddError, EventQueue, WatchId};
 use super::routes::{Routes, WatchRole};
+use super::watcher::LookAtFile;
 use crate::ignores::is_configuration;
 
 /// What a table needs to add and remove watches.
@@ -18,6 +19,8 @@ pub(super) struct WatchContext<'a> {
     pub closed: &'a AtomicBool,
     /// `WatchSpec::is_source`.
     pub is_source: &'a (dyn Fn(&Path) -> bool + Send + Sync),
+    /// `WatchSpec::look`.
+    pub look: &'a LookAtFile,
     /// Files that only the code index lists are followed too.
     pub is_indexed: bool,
 }

@@ -142,6 +142,7 @@ mod tests {
             subscription: 1,
             closed: &closed,
             is_source: &is_source,
+            look: &|_| None,
             is_indexed: false,
         };
         let mut followed = DependencyFolders { folders_max: 5, ..DependencyFolders::default() };

@@ -45,7 +45,7 @@ use std::path::{Path, PathBuf};
 pub use changes::{ChangeKind, Changes, FileChange};
 pub use counters::WatchCounters;
 pub use subscription::Subscription;
-pub use watcher::{WatchError, WatchSpec, Watcher};
+pub use watcher::{LookAtFile, WatchError, WatchSpec, Watcher};
 
 /// The keys of a map of paths that are `path` or below it.
 fn keys_below<V>(map: &BTreeMap<PathBuf, V>, path: &Path) -> Vec<PathBuf> {

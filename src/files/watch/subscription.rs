@@ -260,6 +260,7 @@ impl Subscriber {
             subscription: self.id,
             closed: &self.closed,
             is_source: &*self.spec.is_source,
+            look: &*self.spec.look,
             is_indexed: self.is_indexed.load(Ordering::SeqCst),
         }
     }

@@ -7,6 +7,7 @@
 mod change_detection;
 mod classification;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,8 @@ pub(super) struct Table {
     /// Why some directories or files that only the code index uses aren't watched.
     index_only_degraded: Option<&'static str>,
     sources_changed: bool,
+    /// Files that were looked at since everything was last compared.
+    looks: Cell<usize>,
     /// Set only during the first walk.
     walk_changes: Option<WalkChanges>,
 }
@@ -108,6 +111,7 @@ impl Table {
             degraded: None,
             index_only_degraded: None,
             sources_changed: false,
+            looks: Cell::new(0),
             walk_changes: None,
         }
     }
@@ -123,6 +127,7 @@ impl Table {
     /// Compares everything with the disk, after events were lost or rules changed.
     pub(super) fn sync_all(&mut self, context: &WatchContext<'_>, pending: &mut PendingChanges) {
         (self.degraded, self.index_only_degraded) = (None, None);
+        self.looks.set(0);
         for root in self.roots.clone() {
             let covered = root.ancestors().skip(1).any(|above| self.roots.iter().any(|other| other == above));
             if covered && self.dirs.contains_key(&root) {
@@ -291,7 +296,7 @@ impl Table {
         for (name, now) in &classification.files {
             let before = old_files.get(name);
             record(pending, &dir, name, before, Some(now), false);
-            self.sources_changed |= before.is_none_or(|before| before.is_listed() != now.is_listed());
+            self.sources_changed |= before.is_none_or(|before| before.lists_otherwise(now));
         }
         for (name, before) in old_files.iter().filter(|(name, _)| !classification.files.contains_key(*name)) {
             self.sources_changed = true;
@@ -401,7 +406,8 @@ mod tests {
     use crate::watch::routes::Routes;
 
     fn context<'a>(queue: &'a EventQueue, routes: &'a Routes, closed: &'a AtomicBool) -> WatchContext<'a> {
-        WatchContext { queue, routes, subscription: 1, closed, is_source: &|_| true, is_indexed: false }
+        let is_source = &|_: &Path| true;
+        WatchContext { queue, routes, subscription: 1, closed, is_source, look: &|_| None, is_indexed: false }
     }
 
     #[test]

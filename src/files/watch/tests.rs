@@ -49,6 +49,7 @@ impl TestTree {
         WatchSpec {
             roots: roots.iter().map(|root| self.path(root).canonicalize().unwrap()).collect(),
             is_source: Arc::new(|path| path.extension().is_some_and(|extension| extension == "py")),
+            look: Arc::new(|_| None),
             since_ns: codeyard_base::clock::wall_ns(),
             follows_index: false,
             on_change: Arc::new(|| {}),
@@ -99,6 +100,61 @@ impl TestTree {
 
 fn git(dir: &Path, arguments: &[&str]) {
     run_git(dir, arguments).unwrap();
+}
+
+/// A subscription to a tree whose files are sources if they begin with a digit, which is their number.
+fn numbered(tree: &TestTree) -> Subscription {
+    let digit = |path: &Path| {
+        let text = std::fs::read_to_string(path).ok()?;
+        text.chars().next()?.to_digit(10)
+    };
+    let known: Arc<parking_lot::Mutex<BTreeMap<PathBuf, u32>>> = Arc::default();
+    let looked = known.clone();
+    let look = move |path: &Path| {
+        let number = digit(path);
+        match number {
+            Some(number) => drop(looked.lock().insert(path.into(), number)),
+            None => drop(looked.lock().remove(path)),
+        }
+        number
+    };
+    let is_source = move |path: &Path| known.lock().contains_key(path);
+    let spec = WatchSpec { look: Arc::new(look), is_source: Arc::new(is_source), ..tree.spec(&["."]) };
+    let subscription = tree.watcher.subscribe(spec).unwrap();
+    subscription.take();
+    subscription
+}
+
+#[tokio::test]
+async fn what_the_content_of_a_file_makes_it_follows_its_changes() {
+    let tree = TestTree::new();
+    tree.write("bin/a", "1");
+    tree.write("bin/b", "text");
+    tree.write("out/c", "3");
+    tree.write(".gitignore", "out\n");
+    let subscription = numbered(&tree);
+    assert_eq!(tree.sources(&subscription), ["bin/a"], "ignored files aren't looked at");
+    tree.write("bin/new", "2");
+    tree.expect(&subscription, &[("bin/new", Created)]).await;
+    assert_eq!(tree.sources(&subscription), ["bin/a", "bin/new"]);
+    tree.write("bin/b", "2 is its number now");
+    tree.expect(&subscription, &[("bin/b", Created)]).await;
+    assert_eq!(tree.sources(&subscription), ["bin/a", "bin/b", "bin/new"]);
+    tree.write("bin/b", "2 as before");
+    tree.expect(&subscription, &[("bin/b", Changed)]).await;
+    tree.write("bin/b", "3");
+    assert!(tree.changes(&subscription).await.incomplete, "it is another file for its consumers");
+    tree.write("bin/b", "text");
+    assert!(tree.changes(&subscription).await.incomplete);
+    assert_eq!(tree.sources(&subscription), ["bin/a", "bin/new"]);
+    tree.rename("bin/a", "bin/z");
+    tree.expect(&subscription, &[("bin/a", Deleted), ("bin/z", Created)]).await;
+    assert_eq!(tree.sources(&subscription), ["bin/new", "bin/z"]);
+    // The same after everything was compared.
+    tree.write("bin/other", "4");
+    tree.write(".gitignore", "nothing\n");
+    tree.expect_bulk(&subscription).await;
+    assert_eq!(tree.sources(&subscription), ["bin/new", "bin/other", "bin/z", "out/c"]);
 }
 
 #[tokio::test]

@@ -28,6 +28,9 @@ const WALK_WAIT_MS: u64 = 500;
 #[derive(Debug, Clone)]
 pub struct Watcher(Arc<WatcherThread>);
 
+/// What the content of a file makes it.
+pub type LookAtFile = dyn Fn(&Path) -> Option<u32> + Send + Sync;
+
 /// What to watch and how to report changes.
 #[derive(Clone)]
 pub struct WatchSpec {
@@ -36,6 +39,10 @@ pub struct WatchSpec {
     /// Whether a file is a source: in [`Subscription::source_files`] unless it is ignored. Changes of ignored sources are
     /// reported too. Called for many paths, also from the watcher's thread. Must not access the disk.
     pub is_source: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
+    /// Looks at a regular file that isn't ignored when it appears and when it changes, before it is reported: a number for what its content
+    /// makes it, or `None` if only its name counts. A file that gets a number is reported as created; one whose number changes may have any
+    /// effect, which is reported as `incomplete`. May access the disk, and changes what `is_source` says.
+    pub look: Arc<LookAtFile>,
     /// Changes from this moment on are reported, also those that happen before the first walk reaches them. In nanoseconds
     /// since 1970. A file's stamp may lag one tick of the kernel's clock (up to 10 ms), so a consumer that needs every change
     /// must read no file within that tick.

@@ -128,7 +128,10 @@ fn multi_root_rows(registry: &Registry) -> String {
 
 fn language_rows(registry: &Registry) -> String {
     let rows = registry.languages.iter();
-    rows.map(|(id, language)| row(&[id, &code(&language.extensions), &code(&language.file_names)])).collect()
+    rows.map(|(id, language)| {
+        row(&[id, &code(&language.extensions), &code(&language.file_names), &code(&language.interpreters)])
+    })
+    .collect()
 }
 
 fn group_and_priority(server: &ServerSpec) -> String {

@@ -46,6 +46,8 @@ pub struct Quirks {
     pub open_set_matters: bool,
     /// Of the documents that are opened before it is ready, it diagnoses only the last: none is opened until then.
     pub ignores_early_opens: bool,
+    /// Its references leave out scripts whose names say nothing about their language, even open ones: they count as not known.
+    pub ignores_scripts: bool,
     /// Keep one document of the project open as an anchor.
     pub anchor: bool,
     /// Keep one anchor per folder that holds one of these markers (tsconfig.json).

@@ -27,6 +27,9 @@ pub struct LanguageSpec {
     pub extensions: Vec<String>,
     /// File names, such as `Dockerfile`. One `*` stands for any text that isn't empty: `compose.*.yaml`.
     pub file_names: Vec<String>,
+    /// Programs that the first line of a script may name after `#!`, without a version: `python`, not `python3`. Read only if the file's
+    /// name says nothing.
+    pub interpreters: Vec<String>,
     /// Its name for people. Empty: the id with a capital first letter.
     pub name: String,
 }
@@ -149,6 +152,12 @@ impl ServerSpec {
     /// Whether the server is codeyard itself, which runs no code of a project and whose messages hold no text of another program.
     pub fn is_built_in(&self) -> bool {
         matches!(self.install, Some(InstallSource::Builtin {}))
+    }
+
+    /// Whether scripts whose names say nothing about their language are kept open at it: no server looks for them, and most answer from them
+    /// once they are open.
+    pub fn opens_scripts(&self) -> bool {
+        self.role == ServerRole::Primary && self.view != ProjectView::OneDocument && !self.quirks.ignores_scripts
     }
 }
 

@@ -47,6 +47,7 @@ fn name(kind: &str) -> Result<(), String> {
 
 fn languages(languages: &BTreeMap<String, LanguageSpec>) -> Result<(), RegistryError> {
     let mut extensions: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut interpreters: BTreeMap<&str, &str> = BTreeMap::new();
     let mut names: BTreeMap<&str, &str> = BTreeMap::new();
     for (id, language) in languages {
         for extension in &language.extensions {
@@ -60,6 +61,21 @@ fn languages(languages: &BTreeMap<String, LanguageSpec>) -> Result<(), RegistryE
             }
             if let Some(other) = extensions.insert(extension, id) {
                 return Err(invalid(&key, format!("`{extension}` is also an extension of `{other}`")));
+            }
+        }
+        for program in &language.interpreters {
+            let key = format!("languages.{id}.interpreters");
+            if program.is_empty()
+                || program.contains('/')
+                || program.ends_with(|c: char| c.is_ascii_digit() || c == '.')
+            {
+                return Err(invalid(
+                    &key,
+                    format!("`{program}` must be the name of a program, without its folder and version"),
+                ));
+            }
+            if let Some(other) = interpreters.insert(program, id) {
+                return Err(invalid(&key, format!("`{program}` is also an interpreter of `{other}`")));
             }
         }
         for file_name in &language.file_names {

@@ -65,6 +65,8 @@ impl Project {
             root: &self.root,
             top: &self.root,
             files: &files,
+            scripts: &[],
+            scripts_max: 0,
             cache: &self.cache,
             generated: &self.cache,
             build,

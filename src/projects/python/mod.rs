@@ -142,12 +142,13 @@ fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPath
     request.memory.with_imports(|imports| {
         let mut at_root: BTreeSet<&String> = BTreeSet::new();
         let mut in_folders: BTreeMap<&String, BTreeSet<&Path>> = BTreeMap::new();
-        for file in request.files {
+        let files = || request.files.iter().chain(request.scripts);
+        for file in files() {
             if !imports.contains_key(file) {
                 imports.insert(file.clone(), read_imports(file, request.top));
             }
         }
-        for (file, names) in request.files.iter().filter_map(|file| Some((file, imports.get(file)?))) {
+        for (file, names) in files().filter_map(|file| Some((file, imports.get(file)?))) {
             for name in names {
                 if let Some((space, part)) = name.split_once('.') {
                     if !is_standard(space) && tree.is_namespace_without(space, part) {

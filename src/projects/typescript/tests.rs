@@ -46,6 +46,8 @@ impl Tree {
             root: &root,
             top: &root,
             files: &self.files,
+            scripts: &[],
+            scripts_max: 0,
             cache: Path::new("/nowhere"),
             generated: Path::new("/nowhere"),
             build: RunBuild::Never,

@@ -150,6 +150,7 @@ fn subscribe(base: &Path, root: &Path, follows_index: bool) -> (Watcher, Subscri
     let spec = WatchSpec {
         roots: vec![root.to_owned()],
         is_source: Arc::new(|path| path.extension().is_some_and(|extension| extension == "py")),
+        look: Arc::new(|_| None),
         since_ns: i128::MAX,
         follows_index,
         on_change: Arc::new(|| {}),

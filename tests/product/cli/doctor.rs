@@ -486,3 +486,32 @@ fn the_largest_language_comes_first_and_one_line_says_what_to_do() {
     let text = doctor(&["typescript", "ty"]);
     assert!(text.contains(&format!("\ndo this now: codeyard serve --root {root}\n")), "{text}");
 }
+
+#[test]
+fn scripts_without_an_extension_are_counted_and_their_servers_offered() {
+    let sandbox = Sandbox::new();
+    for (name, text) in [
+        ("bin/deploy", "#!/usr/bin/env bash\n"),
+        ("bin/serve", "#!/usr/bin/env python3\n"),
+        ("bin/start", "#!/usr/bin/env node\n"),
+        ("Vagrantfile", "Vagrant.configure(\"2\")\n"),
+        ("LICENSE", "#! no program\n"),
+    ] {
+        let path = sandbox.path("repo").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let report = sandbox.run(&["doctor", ".", "--json"]).code(0).json();
+    let languages = report["files"]["languages"].as_array().unwrap_or_else(|| panic!("{report}"));
+    let found: Vec<&str> = languages.iter().filter_map(|language| language["language"].as_str()).collect();
+    for language in ["javascript", "python", "ruby", "shellscript"] {
+        assert!(found.contains(&language), "{language}: {report}");
+    }
+    let deploy = file(&sandbox, &["bin/deploy"]);
+    assert_eq!(deploy["language"], "shellscript", "{deploy}");
+    let offer = sandbox.run(&["servers", "install", "--for", ".", "--dry-run"]);
+    let offer = format!("{}{}", offer.stdout, offer.stderr);
+    for package in ["bash-language-server@", "ty==", "typescript@7"] {
+        assert!(offer.contains(package), "{package} in {offer}");
+    }
+}

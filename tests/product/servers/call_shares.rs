@@ -143,6 +143,8 @@ fn inferred(root: &Path, cache: &Path) -> (Vec<PathBuf>, Duration) {
         root,
         top: root,
         files: &all,
+        scripts: &[],
+        scripts_max: 0,
         cache,
         generated: cache,
         build: RunBuild::Never,

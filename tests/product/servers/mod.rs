@@ -32,6 +32,7 @@ mod positions;
 mod reader;
 mod restricted;
 mod rust;
+mod scripts;
 mod server_limits;
 mod several;
 mod starts;

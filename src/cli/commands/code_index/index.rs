@@ -144,6 +144,7 @@ fn watch(root: &Path, change_signal: Arc<Notify>) -> Result<Subscription, Failur
     let spec = WatchSpec {
         roots: vec![root.to_owned()],
         is_source: Arc::new(|_| true),
+        look: Arc::new(|_| None),
         since_ns: wall_ns(),
         follows_index: true,
         on_change: Arc::new(move || change_signal.notify_one()),

@@ -21,6 +21,7 @@ use codeyard_lsp::registry::{
 };
 use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::roots::RootSet;
+use codeyard_projects::limits::MAX_OPENED_SCRIPTS;
 use codeyard_projects::{CoverageOwner, ProjectInfo, ProjectMemory, ProjectRequest, ProjectSource, RunBuild, prepare};
 use codeyard_server::admin::documents::ProjectDocument;
 
@@ -108,6 +109,9 @@ pub(super) fn examine(
 ) -> Result<ProjectReports, Failure> {
     let KnownState { status, builds, state } = *known;
     let index = LanguageIndex::new(registry);
+    for file in files {
+        index.look(folder, file);
+    }
     let mut projects: BTreeMap<(&str, PathBuf), Vec<PathBuf>> = BTreeMap::new();
     for kind in serving(diagnosis) {
         let Some(server) = registry.servers.get(kind).filter(|server| server.view != ProjectView::OneDocument) else {
@@ -131,11 +135,15 @@ pub(super) fn examine(
         let has_builds = server.project == Some(ProjectInference::CompileDatabase);
         let build = has_builds.then(|| builds.status(&root));
         let cache = scratch.path().join(at.to_string());
+        let (scripts, named): (Vec<PathBuf>, Vec<PathBuf>) =
+            own.iter().cloned().partition(|file| index.is_script(file));
         let request = ProjectRequest {
             server,
             root: &root,
             top: folder,
-            files: &own,
+            files: &named,
+            scripts: &scripts,
+            scripts_max: MAX_OPENED_SCRIPTS,
             cache: &cache,
             generated: &cache,
             build: RunBuild::Never,

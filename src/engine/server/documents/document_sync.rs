@@ -47,9 +47,10 @@ impl LiveServer {
     /// The documents that must be read before these changes are applied by [`Self::files_changed`].
     pub(in crate::server) fn to_follow(&self, context: &ServerContext, changes: &Changes) -> Vec<WantedDocument> {
         let mut wanted = Vec::new();
+        let opens = self.was_ready || !context.server.quirks.ignores_early_opens;
         for change in changes.files.iter().filter(|change| change.kind != ChangeKind::Deleted) {
             let open = self.documents.get(&encode_path(&change.path));
-            if open.is_some() || must_be_opened(context, &change.path) {
+            if open.is_some() || opens && must_be_opened(context, &change.path) {
                 wanted.push(WantedDocument { path: change.path.clone(), sent: open.map(|state| state.hash) });
             }
         }
@@ -75,7 +76,10 @@ impl LiveServer {
             if change.kind == ChangeKind::Deleted {
                 self.close_deleted(&encode_path(&change.path))?;
             } else if let Some(loaded) = documents.text(&change.path) {
-                self.follow(loaded)?;
+                match context.servers.is_opened_script(&context.server, &change.path) {
+                    true => drop(self.open_pinned(loaded)?),
+                    false => drop(self.follow(loaded)?),
+                }
             }
         }
         if changes.bulk {

@@ -122,11 +122,14 @@ impl LanguageServer {
                 self.context.program_failures.succeeded(&self.context.program);
                 let StartedServer { client, child, initialized, folders, projects, ticket, admitted, .. } = started;
                 let mut session = LiveServer::new(&self.context, client, child, initialized, folders, incarnation);
+                let ignores_opens = self.context.server.quirks.ignores_early_opens;
+                let projects = if ignores_opens { projects.without_open() } else { projects };
                 let loaded = session.open_projects(&projects, &documents);
                 self.projects = projects;
                 let anchored = session.open_anchors(&self.context, &documents);
                 // Documents are read with the settings that it has then. Those that aren't opened here are when they are asked about.
-                let reopened: &[_] = if self.projects.have_settings_when_ready() { &[] } else { &self.reopen };
+                let reopens = !ignores_opens && !self.projects.have_settings_when_ready();
+                let reopened: &[_] = if reopens { &self.reopen } else { &[] };
                 let opened = anchored.and_then(|_| session.open_all(reopened, &documents));
                 if incarnation > 1 {
                     self.notify_workspace(NoticeKind::Replaced, ctx);
@@ -157,11 +160,12 @@ impl LanguageServer {
         let check = session.next_check(now);
         let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
         let is_ready = matches!(next, ServerState::Ready);
+        let is_first = is_ready && !std::mem::replace(&mut session.was_ready, true);
         if is_ready {
             session.document_requests.server_is_ready();
-            if let Err(error) = session.send_settings_when_ready(&self.projects) {
-                return self.on_send_error(&error, ctx);
-            }
+        }
+        if is_first && let Err(error) = session.send_settings_when_ready(&self.projects) {
+            return self.on_send_error(&error, ctx);
         }
         self.set_state(next);
         if is_ready && !was_ready {
@@ -180,6 +184,9 @@ impl LanguageServer {
                 server.timer = None;
                 server.refresh_state(ctx);
             }));
+        }
+        if is_first {
+            self.on_first_ready(ctx);
         }
     }
 

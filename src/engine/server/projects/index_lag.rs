@@ -57,9 +57,8 @@ impl PendingIndexing {
 
 /// Whether a file that changed on disk must be opened for the server to index it.
 pub(in crate::server) fn must_be_opened(context: &ServerContext, path: &Path) -> bool {
-    context.server.quirks.index_follows_open
-        && path.starts_with(&context.root)
-        && context.servers.serves(&context.server, path)
+    let is_indexed = || context.server.quirks.index_follows_open && context.servers.serves(&context.server, path);
+    path.starts_with(&context.root) && (is_indexed() || context.servers.is_opened_script(&context.server, path))
 }
 
 /// Whether more files changed than may be opened.

@@ -26,6 +26,7 @@ use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
 use codeyard_lsp::methods;
 use codeyard_lsp::registry::{CachedFiles, MultiRoot, ProjectPlacement, ProjectRoot, place_file};
 use codeyard_model::uri::{encode_path, percent_decode};
+use codeyard_projects::limits::MAX_OPENED_SCRIPTS;
 use codeyard_projects::{
     PreparedProject, ProjectDocument, ProjectInference, ProjectMemory, ProjectRequest, RunBuild, UnresolvedNames,
     UnwatchedFolder, counts_others, mark_uses_in_other_projects, modules, prepare,
@@ -62,7 +63,16 @@ pub(in crate::server) struct Preparation {
 }
 
 /// Files by the root of their project.
-type FilesByRoot = BTreeMap<PathBuf, Vec<PathBuf>>;
+type FilesByRoot = BTreeMap<PathBuf, ProjectFiles>;
+
+/// The files of one project, sorted.
+#[derive(Default)]
+struct ProjectFiles {
+    /// Those whose names show their language.
+    named: Vec<PathBuf>,
+    /// Those that only their first lines show.
+    scripts: Vec<PathBuf>,
+}
 
 /// What a process with other projects than those of its start needs.
 #[derive(Debug, PartialEq, Eq)]
@@ -105,26 +115,34 @@ impl Preparation {
         let mut projects = BTreeMap::new();
         let (by_root, others) = files_by_root(context, at);
         let generated = context.generated();
-        let request = |root, files| ProjectRequest {
+        let request = |root, files, scripts, scripts_max| ProjectRequest {
             server: &context.server,
             root,
             top: context.gate.root_set().root_of(root).unwrap_or(root),
             files,
+            scripts,
+            scripts_max,
             cache: &context.cache,
             generated: &generated,
             build: context.project.build,
             memory: &context.project.memory,
         };
-        for (root, files) in &by_root {
-            projects.insert(root.clone(), prepare(&request(root, files))?);
+        let mut scripts_max = MAX_OPENED_SCRIPTS;
+        for (root, ProjectFiles { named, scripts }) in &by_root {
+            projects.insert(root.clone(), prepare(&request(root, named, scripts, scripts_max))?);
+            scripts_max = scripts_max.saturating_sub(scripts.len());
         }
-        let of_others = others.iter().map(|(root, files)| (root.clone(), modules(&request(root, files)))).collect();
+        let of_others = others
+            .iter()
+            .map(|(root, ProjectFiles { named, scripts })| (root.clone(), modules(&request(root, named, scripts, 0))));
+        let of_others = of_others.collect();
         let top = by_root.keys().next().and_then(|root| context.gate.root_set().root_of(root));
         if let Some(inference) = context.server.project {
             mark_uses_in_other_projects(&mut projects, &of_others, top.unwrap_or(&context.root), inference);
         }
-        let of_project = |(root, files): (PathBuf, _)| {
+        let of_project = |(root, files): (PathBuf, ProjectFiles)| {
             let info = projects.get(&root).map(|project| project.info.clone()).unwrap_or_default();
+            let files = files.named.into_iter().chain(files.scripts).collect();
             PreparedCoverage { root, files, info }
         };
         let coverage = by_root.into_iter().map(of_project).collect();
@@ -211,6 +229,12 @@ impl PreparedProjects {
         all.map(|document| (document.path.as_path(), document)).collect()
     }
 
+    /// The same projects without files to keep open.
+    pub(in crate::server) fn without_open(mut self) -> Self {
+        self.0.values_mut().for_each(|project| project.open.clear());
+        self
+    }
+
     /// The files to keep open.
     pub(in crate::server) fn open(&self) -> BTreeSet<&Path> {
         self.0.values().flat_map(|project| &project.open).map(PathBuf::as_path).collect()
@@ -221,7 +245,7 @@ impl PreparedProjects {
 /// started for. Each list is sorted.
 fn files_by_root(context: &ServerContext, at: &[PathBuf]) -> (FilesByRoot, FilesByRoot) {
     let roots = context.gate.root_set();
-    let mut by_root: FilesByRoot = at.iter().map(|root| (root.clone(), vec![])).collect();
+    let mut by_root: FilesByRoot = at.iter().map(|root| (root.clone(), ProjectFiles::default())).collect();
     let mut others = FilesByRoot::new();
     let Some(watched) = context.project.watched.get() else { return (by_root, others) };
     let sees_others = context.server.project.is_some_and(ProjectInference::shares_modules);
@@ -239,11 +263,13 @@ fn files_by_root(context: &ServerContext, at: &[PathBuf]) -> (FilesByRoot, Files
             placed.insert(folder.to_path_buf(), project);
         }
         let Some(root) = placed.get(folder).and_then(Option::as_ref) else { continue };
-        match by_root.get_mut(root) {
-            Some(files) => files.push(file.clone()),
-            None if sees_others => others.entry(root.clone()).or_default().push(file.clone()),
-            None => {}
-        }
+        let files = match by_root.get_mut(root) {
+            Some(files) => files,
+            None if sees_others => others.entry(root.clone()).or_default(),
+            None => continue,
+        };
+        let of_kind = if context.servers.index.is_script(file) { &mut files.scripts } else { &mut files.named };
+        of_kind.push(file.clone());
     }
     (by_root, others)
 }
@@ -352,14 +378,11 @@ impl LiveServer {
         self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &json!({"changes": events}))
     }
 
-    /// Sends the settings that the projects have for a process that is ready; once.
+    /// Sends the settings that the projects have for a process that is ready.
     pub(in crate::server) fn send_settings_when_ready(
         &mut self,
         projects: &PreparedProjects,
     ) -> Result<(), RequestError> {
-        if std::mem::replace(&mut self.has_settings_when_ready, true) {
-            return Ok(());
-        }
         let all = projects.0.values().filter_map(|project| project.settings_when_ready.as_ref());
         match all.fold(None, |base, own| merged(base, Some(own))) {
             Some(settings) => self.client.notify("workspace/didChangeConfiguration", &json!({"settings": settings})),

@@ -78,6 +78,19 @@ impl LanguageServer {
         }
     }
 
+    /// The process is ready for the first time: what it ignored until then is sent now, and so are the scripts of a project that may have
+    /// been prepared before the files were listed.
+    pub(in crate::server) fn on_first_ready(&mut self, ctx: &mut Context<Self>) {
+        let context = self.context.clone();
+        let ignores_opens = context.server.quirks.ignores_early_opens;
+        if context.servers.may_open_scripts(&context.server) && (ignores_opens || context.server.project.is_none()) {
+            self.prepare_again(PreparationCause { is_certain: true, ..PreparationCause::default() }, ctx);
+        }
+        if ignores_opens {
+            self.replay_early_changes(ctx);
+        }
+    }
+
     /// Prepares the projects again if folders changed that no watcher follows.
     pub(in crate::server) fn look_at_unwatched(&mut self, ctx: &mut Context<Self>) {
         if !self.is_preparing() {

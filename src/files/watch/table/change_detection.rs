@@ -20,6 +20,14 @@ pub(super) fn counts<'f>(files: impl IntoIterator<Item = (&'f OsString, &'f Know
     })
 }
 
+/// Whether both states of a file are the same.
+fn are_equal(before: Option<&KnownFile>, now: Option<&KnownFile>) -> bool {
+    match (before, now) {
+        (Some(before), Some(now)) => now.equals(before),
+        (before, now) => before.is_none() && now.is_none(),
+    }
+}
+
 /// Records the difference between a file's states `before` and `now`. `is_written`: it was written without a new stamp.
 pub(super) fn record(
     pending: &mut PendingChanges,
@@ -30,10 +38,15 @@ pub(super) fn record(
     is_written: bool,
 ) {
     let reported = |known: Option<&KnownFile>| known.is_some_and(KnownFile::is_reported);
-    let has_changed = is_written || before.map(|before| before.stamp) != now.map(|now| now.stamp);
+    let has_changed = is_written || !are_equal(before, now);
     let is_deleted = now.is_none() && reported(before);
     if is_deleted || reported(now) && (has_changed || !reported(before)) {
-        pending.record(dir.join(name), reported(before), reported(now));
+        let gets_content =
+            before.is_some_and(|before| before.content.is_none()) && now.is_some_and(|now| now.content.is_some());
+        pending.record(dir.join(name), reported(before) && !gets_content, reported(now));
+    }
+    if now.is_some_and(|now| before.is_some_and(|before| before.content.is_some() && before.content != now.content)) {
+        pending.record_incomplete();
     }
     if has_changed && [before, now].into_iter().flatten().any(KnownFile::is_link) {
         pending.record_link(dir.join(name));
@@ -57,6 +70,7 @@ impl Table {
     ) {
         let Some(parent) = self.dirs.get_mut(dir) else { return };
         let before = parent.files.get(&name).copied();
+        let now = now.map(|now| now.looked_at(before.as_ref(), || (context.look)(&dir.join(&name))));
         // A second write within one tick of the clock leaves the same stamp.
         let hidden = before.is_some_and(|before| before.may_hide(flags.written));
         if before.is_none() && now.is_none() {
@@ -67,7 +81,7 @@ impl Table {
             }
             return;
         }
-        if before.map(|before| before.stamp) == now.map(|now| now.stamp) && !hidden {
+        if are_equal(before.as_ref(), now.as_ref()) && !hidden {
             return;
         }
         let (reported, index_only) = counts(now.iter().map(|known| (&name, known)));
@@ -79,7 +93,10 @@ impl Table {
             self.index_only_degraded = Some(TOO_MANY_INDEXED_FILES);
             return pending.record_index_only_rescan();
         }
-        self.sources_changed |= before.map(|before| before.is_listed()) != now.map(|now| now.is_listed());
+        self.sources_changed |= match (&before, &now) {
+            (Some(before), Some(now)) => before.lists_otherwise(now),
+            _ => true,
+        };
         let (reported_before, index_only_before) = counts(before.iter().map(|known| (&name, known)));
         self.file_count = self.file_count + reported - reported_before;
         self.index_only_count = self.index_only_count + index_only - index_only_before;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::Table;
 use crate::dir_listing::DirListing;
 use crate::ignores::{DirRule, PYTHON_ENVIRONMENT, Rules, is_environment};
+use crate::limits::MAX_LOOKS;
 use crate::stamp::{FileAudience, KnownFile};
 use crate::watch::context::WatchContext;
 use crate::watch::routes::WatchRole;
@@ -160,6 +161,16 @@ impl Table {
         (!inside.is_hidden && !rules.hides(path, false)).then_some(FileAudience::IndexOnly)
     }
 
+    /// Looks at a file, unless too many were looked at that are no sources by their names.
+    fn look(&self, path: &Path, context: &WatchContext<'_>) -> Option<u32> {
+        let is_unknown = !(context.is_source)(path);
+        if is_unknown && self.looks.get() >= MAX_LOOKS {
+            return None;
+        }
+        self.looks.set(self.looks.get() + usize::from(is_unknown));
+        (context.look)(path)
+    }
+
     fn sort_entries(
         &self,
         dir: &Path,
@@ -171,6 +182,7 @@ impl Table {
         let mut classification = FollowedEntries::default();
         let (reported, index_only) = self.dirs.get(dir).map_or((0, 0), |known| super::counts(&known.files));
         let mut room = self.files_max.saturating_sub(self.file_count - reported);
+        let before = self.dirs.get(dir).map(|known| &known.files);
         let mut index_only_room = self.files_max.saturating_sub(self.index_only_count - index_only);
         for entry in &dir_listing.entries {
             let path = dir.join(&entry.name);
@@ -193,7 +205,9 @@ impl Table {
             let left = if is_index_only { &mut index_only_room } else { &mut room };
             if *left > 0 {
                 *left -= 1;
-                classification.files.insert(name, KnownFile::new(stamp, audience));
+                let before = before.and_then(|files| files.get(&name));
+                let known = KnownFile::new(stamp, audience).looked_at(before, || self.look(&path, context));
+                classification.files.insert(name, known);
             } else if is_index_only {
                 classification.index_only_full = true;
             } else {

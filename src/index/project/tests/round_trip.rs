@@ -38,7 +38,7 @@ fn place() -> TestRoot {
     for language in Language::with_grammar() {
         let name = language.name();
         let text = fs::read_to_string(samples.join(format!("{name}.txt"))).unwrap();
-        let file = format!("sample.{}", language.extension());
+        let file = format!("sample.{}", language.extensions()[0]);
         assert_eq!(Language::of_file(&file, b""), Some(language), "{file}");
         place.write(&format!("samples/{file}"), &text);
     }

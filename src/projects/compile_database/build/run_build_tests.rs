@@ -248,6 +248,8 @@ fn a_build_that_does_not_end_is_ended_with_all_its_processes() {
         root: &project.root,
         top: &project.root,
         files: &files,
+        scripts: &[],
+        scripts_max: 0,
         cache: &project.cache,
         generated: &project.cache,
         build: RunBuild::Allowed,
