@@ -132,6 +132,11 @@ impl Language {
         self.row().interpreters
     }
 
+    /// Whether a `$` in front of a name says that it is a variable, and is no part of the name.
+    pub fn marks_variables(self) -> bool {
+        matches!(self, Self::BASH | Self::PHP | Self::MAKE | Self::DOCKERFILE)
+    }
+
     /// Whether it is a programming language. Others describe data or are prose.
     pub fn is_code(self) -> bool {
         !matches!(self, Self::JSON | Self::YAML | Self::TOML | Self::MARKDOWN)

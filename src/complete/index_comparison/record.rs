@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::name_words::is_compound;
 use crate::limits::{MAX_COMPARED_DEFINITIONS, MAX_COMPARED_FILES};
+use codeyard_ecosystems::npm;
 use codeyard_index::project::import_match::{import_match_length, relevant_imports};
 use codeyard_index::project::navigator::{FileFacts, Navigator};
-use codeyard_index::{Language, Project, ReferenceRole};
-use codeyard_model::code::SymbolKind;
+use codeyard_index::{Language, Project, ReferenceRole, Symbol};
+use codeyard_model::code::{SymbolKind, Visibility};
 
 /// The name that a question is about.
 #[derive(Debug, Clone)]
@@ -62,6 +63,8 @@ pub(super) struct IndexedDefinition {
     pub(super) owner: Option<String>,
     /// Whether it isn't a mere declaration.
     pub(super) is_definition: bool,
+    /// No other file can name it.
+    pub(super) is_file_local: bool,
 }
 
 /// A file that uses the name.
@@ -72,8 +75,8 @@ pub(super) struct NameUser {
     pub(super) roles: BTreeSet<ReferenceRole>,
     /// The lines on which it imports the name.
     pub(super) import_lines: Vec<u32>,
-    /// The definitions whose files its imports may name.
-    pub(super) imported: Vec<usize>,
+    /// The definitions whose files it may reach: its imports may name them, they describe it, or a source that includes it imports them.
+    pub(super) reached: Vec<usize>,
     /// It calls the name in a language in which only a function can be meant by that: shell scripts have no methods.
     pub(super) is_command: bool,
 }
@@ -208,6 +211,7 @@ impl RootSource<'_> {
             line: symbol.name_line,
             owner: file.facts.owning_type(at).map(str::to_owned),
             is_definition: symbol.is_definition,
+            is_file_local: is_file_local(file, symbol),
         }
     }
 
@@ -239,16 +243,63 @@ impl RootSource<'_> {
             }
             let is_command = file.language == Some(Language::BASH) && roles.contains(&ReferenceRole::Call);
             let imports = own.filter(|reference| reference.role == ReferenceRole::Import);
+            let path = self.root.join(&*file.path);
+            let reached = self.reaches(&file, &path, into);
             into.users.push(NameUser {
-                file: self.root.join(&*file.path),
+                file: path,
                 shown: file.path.clone(),
                 roles,
                 import_lines: imports.map(|reference| reference.line).collect(),
-                imported: imported(&file, &asked.name, &into.definitions),
+                reached,
                 is_command,
             });
         }
         Ok(())
+    }
+
+    /// The definitions whose files a file may reach.
+    fn reaches(&self, file: &FileFacts, path: &Path, record: &NameRecord) -> Vec<usize> {
+        let mut reached = imported(file, &record.name, &record.definitions);
+        let describes = |at: &usize| self.describes(&record.definitions[*at].file, file, path);
+        reached.extend((0..record.definitions.len()).filter(describes));
+        if reached.is_empty() && record.is_unique() {
+            let of_includer = |includer: FileFacts| imported(&includer, &record.name, &record.definitions);
+            reached.extend(self.includers(file).into_iter().flat_map(of_includer));
+        }
+        reached
+    }
+
+    /// Whether `declarations` describes a source that doesn't import it: it is a declaration file of the same package of JavaScript, or a stub
+    /// of Python around it.
+    fn describes(&self, declarations: &Path, file: &FileFacts, path: &Path) -> bool {
+        let ends = |ends: &[&str]| ends.iter().any(|end| declarations.to_string_lossy().ends_with(end));
+        match file.language {
+            Some(Language::JAVASCRIPT) if ends(&[".d.ts", ".d.mts", ".d.cts"]) => {
+                self.package(declarations).is_some_and(|package| self.package(path) == Some(package))
+            }
+            Some(Language::PYTHON) if ends(&[".pyi"]) => {
+                declarations.parent().is_some_and(|folder| path.starts_with(folder))
+            }
+            _ => false,
+        }
+    }
+
+    /// The sources that include a source of C, which is compiled as a part of them. Most include headers only.
+    fn includers(&self, file: &FileFacts) -> Vec<FileFacts> {
+        let name = file.path.rsplit('/').next().unwrap_or_default();
+        if !is_source_of_c(file) {
+            return Vec::new();
+        }
+        let mut found = self.navigator.files_with(name, &|| false).unwrap_or_default();
+        let includes = |symbol: &Symbol| symbol.kind == SymbolKind::Use && symbol.signature.contains(name);
+        found.retain(|other| other.path != file.path && other.facts.symbols.iter().any(includes));
+        found
+    }
+
+    /// The folder of the package of a file.
+    fn package<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
+        folders.into_iter().find(|folder| self.file(&folder.join(npm::MANIFEST)).is_some())
     }
 
     /// The only definition, if the place of the question is a use of the name that may reach it.
@@ -261,6 +312,17 @@ impl RootSource<'_> {
         let reaches = is_near || !imported(&file, &asked.name, std::slice::from_ref(definition)).is_empty();
         (reaches && file.facts.references.iter().any(is_use)).then_some(only)
     }
+}
+
+/// Whether a symbol is local to its file: a `static` one in a source of C. A local of Lua is often handed out under its name.
+fn is_file_local(file: &FileFacts, symbol: &Symbol) -> bool {
+    symbol.visibility == Visibility::Private && is_source_of_c(file)
+}
+
+/// Whether a file is a source of C or C++, and no header.
+fn is_source_of_c(file: &FileFacts) -> bool {
+    let is_c = matches!(file.language, Some(Language::C | Language::CPP));
+    is_c && [".c", ".cc", ".cpp", ".cxx"].iter().any(|end| file.path.ends_with(end))
 }
 
 /// The definitions whose files the imports of `file` may name: those of the imports that have the name, else all.

@@ -101,7 +101,8 @@ impl NameRecord {
         if targets.is_empty() {
             targets.extend(self.reached);
         }
-        if targets.is_empty() {
+        // Without a target, this holds, too.
+        if targets.iter().all(|at| self.definitions[*at].is_file_local) {
             return None;
         }
         let is_certain = self.is_certain();
@@ -110,8 +111,8 @@ impl NameRecord {
         let defining: BTreeSet<&PathBuf> = self.definitions.iter().map(|one| &one.file).collect();
         let counts = |user: &&NameUser| {
             let is_elsewhere = !listed.contains(&user.file) && !defining.contains(&user.file);
-            let imports = !user.imported.is_empty() && user.imported.iter().all(|at| targets.contains(at));
-            is_elsewhere && user.has_role(operation) && (imports || is_certain || is_unique && user.is_command)
+            let reaches = !user.reached.is_empty() && user.reached.iter().all(|at| targets.contains(at));
+            is_elsewhere && user.has_role(operation) && (reaches || is_certain || is_unique && user.is_command)
         };
         self.used_in(self.users.iter().filter(counts).collect())
     }
@@ -138,7 +139,14 @@ mod tests {
     use super::*;
 
     fn definition(file: &str) -> IndexedDefinition {
-        IndexedDefinition { file: file.into(), shown: file.into(), line: 1, owner: None, is_definition: true }
+        IndexedDefinition {
+            file: file.into(),
+            shown: file.into(),
+            line: 1,
+            owner: None,
+            is_definition: true,
+            is_file_local: false,
+        }
     }
 
     #[test]
@@ -148,7 +156,7 @@ mod tests {
             shown: file.into(),
             roles: [ReferenceRole::Call].into(),
             import_lines: vec![],
-            imported: vec![],
+            reached: vec![],
             is_command,
         };
         let users = vec![user("test/run.sh", true), user("test/run.py", false)];
@@ -161,6 +169,10 @@ mod tests {
         let answer = AnswerPlaces { declared: [("lib.sh".into(), 1)].into(), ..AnswerPlaces::default() };
         let marked = record.disagreement(ComparedOperation::References, &answer);
         assert_eq!(marked, Some(IndexDisagreement::used_elsewhere("flunk", vec!["test/run.sh".into()])));
+        record.definitions[0].is_file_local = true;
+        let answer = AnswerPlaces { listed: [("lib.sh".into(), 9)].into(), ..answer };
+        assert_eq!(record.disagreement(ComparedOperation::References, &answer), None, "nobody else can call it");
+        record.definitions[0].is_file_local = false;
         record.definitions.push(definition("other.sh"));
         let answer = AnswerPlaces { listed: [("lib.sh".into(), 1)].into(), ..answer };
         assert_eq!(record.disagreement(ComparedOperation::References, &answer), None, "which one isn't known");

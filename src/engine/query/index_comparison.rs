@@ -107,7 +107,12 @@ fn asked_name(query: &GatedQuery, document: Option<&DocumentInput>, providers: &
     }
     let position = query.position()?;
     let document = &document?.source;
-    let name = name_at(&document.document, position)?;
+    let mut name = name_at(&document.document, position)?;
+    let path = document.uri.to_path();
+    let language = path.to_str().and_then(|path| Language::of_file(path, document.document.text().as_bytes()));
+    if language.is_some_and(Language::marks_variables) {
+        name = name.trim_start_matches('$').to_owned();
+    }
     let place = place(&document.uri, position);
     let with_plain_uses = operation(query) == Some(ComparedOperation::References);
     Some(AskedName { name, place: Some(place), languages: vec![], macro_languages: vec![], with_plain_uses })

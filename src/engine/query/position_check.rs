@@ -47,7 +47,9 @@ pub(crate) async fn missing_identifier_error(
     }
     let first_line = text.line(0).unwrap_or_default().as_bytes();
     let language = Language::of_file(document.source.uri.as_str(), first_line).filter(|language| language.is_code())?;
-    let at = text.offset(position);
+    let mut at = text.offset(position);
+    // The sign of a variable is no name by itself.
+    at += usize::from(language.marks_variables() && text.text()[at..].starts_with('$'));
     let parse = move || is_no_name(language, text.text(), at);
     let is_keyword = blocking::spawn(parse).await.ok()?;
     is_keyword.then(|| line_error(NO_NAME, document, position).with("keyword", true))

@@ -160,6 +160,55 @@ fn a_first_answer_is_compared_with_the_index_of_an_earlier_process() {
 }
 
 #[test]
+fn scripts_that_a_declaration_file_describes() {
+    let declarations = "export class Option {\n  flags: string;\n  constructor(flags: string);\n}\n";
+    let script = "class Option {\n  constructor(text) {\n    Object.assign(this, { text });\n  }\n}\nmodule.exports = { Option };\n";
+    let use_of = "exports.show = (option) => option.flags;\n";
+    let files = [
+        ("package.json", r#"{"name": "options", "main": "lib/option.js", "types": "types/index.d.ts"}"#),
+        ("types/index.d.ts", declarations),
+        ("lib/option.js", script),
+        ("lib/show.js", use_of),
+        ("other/package.json", r#"{"name": "other", "main": "show.js"}"#),
+        ("other/show.js", use_of),
+        ("tsconfig.json", r#"{"compilerOptions": {"allowJs": true, "noEmit": true}}"#),
+    ];
+    let mut repository = Repository::serve(&files, "typescript");
+    let mark = "1 file uses the name `flags` and isn't in this answer: lib/show.js; search the name as text.";
+    repository.assert_marked("findReferences", "types/index.d.ts", "flags", mark);
+    repository.yard.stop();
+}
+
+#[test]
+fn modules_that_a_stub_describes() {
+    let files = [
+        ("shop/__init__.pyi", "class Order:\n    label: str\n"),
+        ("shop/__init__.py", "def make(cls):\n    return cls()\n"),
+        ("shop/show.py", "def show(order):\n    return order.label\n"),
+        ("other/show.py", "def show(order):\n    return order.label\n"),
+    ];
+    let mut repository = Repository::serve(&files, "ty");
+    let mark = "1 file uses the name `label` and isn't in this answer: shop/show.py; search the name as text.";
+    repository.assert_marked("findReferences", "shop/__init__.pyi", "label", mark);
+    repository.yard.stop();
+}
+
+#[test]
+fn sources_that_other_sources_include() {
+    let files = [
+        ("local.h", "#define PICK 1\n"),
+        ("double.c", "#include \"local.h\"\n#include \"basic.c\"\n"),
+        ("basic.c", "static int basic(void)\n{\n#ifdef BASIC\n  return PICK;\n#else\n  return 0;\n#endif\n}\n"),
+        ("alone.c", "int alone(int PICK)\n{\n  return PICK;\n}\n"),
+        ("compile_commands.json", "[]"),
+    ];
+    let mut repository = Repository::serve(&files, "clangd");
+    let mark = "1 file uses the name `PICK` and isn't in this answer: basic.c; search the name as text.";
+    repository.assert_marked("findReferences", "local.h", "PICK", mark);
+    repository.yard.stop();
+}
+
+#[test]
 fn an_edit_changes_what_is_compared() {
     let mut repository = Repository::serve(&PYTHON, "ty");
     let mark = |files: &str| format!("{files}; search the name as text.");

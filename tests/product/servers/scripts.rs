@@ -232,3 +232,19 @@ fn scripts_are_answered_by_name_without_a_server() {
     assert_eq!(symbols.metadata["byName"], json!(["shellscript"]), "{symbols:?}");
     served.yard.stop();
 }
+
+#[test]
+fn a_variable_that_the_server_does_not_find_is_named_by_the_index() {
+    let mut served =
+        Served::new(&[("main.sh", "#!/bin/sh\nVERSION=3\n"), ("hooks/one", "#!/bin/sh\necho \"$VERSION\"\n")]);
+    let mark = "By its name, `VERSION` is defined at main.sh:2.";
+    let mut last = None;
+    let is_marked = until(SEEN_MS, || {
+        let answer = served.ask("goToDefinition", "hooks/one", "$VERSION").expect("an answer");
+        let is_marked = answer.output.ends_with(mark);
+        last = Some(answer);
+        is_marked
+    });
+    assert!(is_marked, "{last:?}");
+    served.yard.stop();
+}
