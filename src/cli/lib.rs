@@ -13,8 +13,8 @@
 //! # Exit codes
 //!
 //! 0 success; 1 failure, the message says what to do; 2 wrong usage; 3 not found or not running. `search` has those of
-//! ripgrep: 1 nothing found, 2 failure. `runs` exits with 4 if the run has failed or needs a repair. `top` that a signal ends
-//! exits with 128 plus the number of the signal, as shells expect.
+//! ripgrep: 1 nothing found, 2 failure. `runs` exits with 4 if the run has failed or needs a repair. `top` and installations that a
+//! signal ends exit with 128 plus the number of the signal, as shells expect.
 
 pub mod args;
 mod commands;

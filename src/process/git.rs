@@ -42,7 +42,7 @@ const OPTIONS: [&str; 25] = [
     "gc.auto=0",
     "maintenance.auto=false",
     "protocol.allow=never",
-    // A server that sends nothing for a minute, so that a `git` that outlives codeyard ends too.
+    // A server that sends nothing for a minute ends the command.
     "http.lowSpeedLimit=1",
     "http.lowSpeedTime=60",
     "advice.detachedHead=false",

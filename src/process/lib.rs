@@ -3,7 +3,7 @@
 //! It knows no protocol and no workspace. All child processes of codeyard are started here: language servers by [`spawn`] and
 //! [`guard`], tools by [`tool`], confined processes by [`confined`], programs that replace this process by [`sibling`]. Invariants: every
 //! child has its own process group, and each language server a control group where one is delegated; a language server has an allow-listed
-//! environment; when codeyard ends in any way, no language server and no process that a language server started stays alive.
+//! environment; when codeyard ends in any way, no language server, no tool and no process that one of them started stays alive.
 
 mod cgroup;
 pub mod confined;
@@ -14,6 +14,7 @@ pub mod environment;
 pub mod git;
 pub mod guard;
 mod guard_process;
+pub mod interruption;
 pub mod launch;
 mod launch_sandbox;
 pub mod ledger;

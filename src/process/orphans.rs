@@ -1,11 +1,11 @@
-//! Processes that a language server leaves when it kills its guard: finds and kills them.
+//! Processes that a language server leaves when it kills its guard, and tools of a codeyard that has ended: finds and kills them.
 //!
 //! A guard is the subreaper of its server, so what the server starts stays below it. When the guard is killed, the kernel gives those
 //! processes to the next subreaper above, which is codeyard itself. Each guard begins a session of its own, and a process can't enter the
 //! session of another, so a child of codeyard that is in another session and isn't a guard was left by a server. After the death of
-//! codeyard, such processes are found by the variable [`OWNER_VARIABLE`] in their environment: by the [warden](super::warden), and by the next
-//! start. Invariants: no process in codeyard's own session is killed; no guard is killed; a process with the variable is killed only if
-//! the codeyard that it names is dead.
+//! codeyard, such processes and its tools are found by the variable [`OWNER_VARIABLE`] in their environment: by the [warden](super::warden),
+//! by the next start, and by the next installation. Invariants: while codeyard lives, no process in its own session is killed; no guard is
+//! killed before its time; a process with the variable is killed only if the codeyard that it names is dead.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -26,7 +26,7 @@ use codeyard_base::clock::Instant;
 /// Longest time in which the processes are killed that a language server left after its guard was killed, in milliseconds.
 const ORPHAN_KILL_MS: u64 = 2_000;
 
-/// The variable that names the codeyard which started a language server.
+/// The variable that names the codeyard which started a language server or a tool.
 pub const OWNER_VARIABLE: &str = "CODEYARD_OWNER";
 
 /// Pause between two passes while processes are killed.
@@ -121,7 +121,7 @@ fn reap(pid: u32) -> bool {
     !matches!(rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG), Ok(None))
 }
 
-/// The value of [`OWNER_VARIABLE`] for servers of this process.
+/// The value of [`OWNER_VARIABLE`] for children of this process.
 pub(crate) fn owner_value() -> OsString {
     let pid = std::process::id();
     value_of(proc_tree::identity(pid).unwrap_or(ProcessIdentity { pid, start: 0 }))
@@ -131,7 +131,7 @@ fn value_of(owner: ProcessIdentity) -> OsString {
     format!("{}/{}-{}", process_namespace(), owner.pid, owner.start).into()
 }
 
-/// Kills the processes whose environment names a dead codeyard. Returns how many.
+/// Kills the processes whose environment names a dead codeyard, with their descendants and the groups that they lead. Returns how many named it.
 pub fn kill_abandoned() -> usize {
     kill_abandoned_except(false)
 }
@@ -140,6 +140,7 @@ pub fn kill_abandoned() -> usize {
 pub(crate) fn kill_abandoned_except(spares_guards: bool) -> usize {
     let own = std::process::id();
     let mut found = 0;
+    let mut doomed = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()).filter(|pid| *pid != own) else {
             continue;
@@ -150,9 +151,28 @@ pub(crate) fn kill_abandoned_except(spares_guards: bool) -> usize {
             continue;
         }
         let is_spared = spares_guards && is_guard(&fs::read(entry.path().join("cmdline")).unwrap_or_default());
-        found += usize::from(is_spared || signal::to_process(pid, libc::SIGKILL));
+        found += 1;
+        if !is_spared {
+            doomed.push(before);
+        }
     }
+    kill_trees(&doomed);
     found
+}
+
+/// Kills processes, their descendants, which may have another environment, and the members of the groups that they lead.
+fn kill_trees(roots: &[ProcessIdentity]) {
+    // Read before the first one dies: then its children have another parent.
+    let table = if roots.is_empty() { None } else { ProcessTable::read() };
+    let below = |root: &ProcessIdentity| {
+        let table = table.as_ref()?;
+        Some([table.descendants(root.pid), table.group_members(root.pid)].concat())
+    };
+    let mut all = roots.to_vec();
+    all.extend(roots.iter().filter_map(below).flatten());
+    for process in all {
+        signal::to_exactly(process, libc::SIGKILL);
+    }
 }
 
 /// Whether a command line is that of a guard.

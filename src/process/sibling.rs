@@ -10,6 +10,12 @@ pub fn own() -> io::Result<PathBuf> {
     Path::new("/proc/self/exe").canonicalize().or_else(|_| env::current_exe())
 }
 
+/// A path that starts this program again, even after its file was replaced.
+pub(crate) fn running() -> io::Result<PathBuf> {
+    let link = Path::new("/proc/self/exe");
+    if link.exists() { Ok(link.to_owned()) } else { env::current_exe() }
+}
+
 /// The program `name` in this program's directory, or on the `PATH`.
 pub fn path(name: &str) -> Option<PathBuf> {
     let in_same_dir = own().ok().map(|own| own.with_file_name(name));

@@ -34,8 +34,8 @@ use super::proc_tree::{self, ProcessTable};
 use super::sandbox::Mechanism;
 use super::stderr_tail::{StderrTail, drain};
 use super::temp_dirs::{TempDir, TempDirs};
-use super::warden::{RunningWarden, Warden};
-use super::{cgroup, guard};
+use super::warden::RunningWarden;
+use super::{cgroup, guard, sibling, warden};
 use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
 
@@ -58,7 +58,6 @@ pub struct ProcessLauncher {
     meter: Arc<Mutex<MemoryMeter>>,
     sandbox: Arc<LaunchSandbox>,
     orphans: Option<Arc<OrphanCollector>>,
-    warden: Arc<Warden>,
     has_warden: bool,
     groups: Option<Arc<ControlGroups>>,
 }
@@ -66,9 +65,7 @@ pub struct ProcessLauncher {
 impl ProcessLauncher {
     /// A launcher whose guard is this program, even after its file was replaced.
     pub fn new(ledger: Option<Arc<Ledger>>) -> std::io::Result<Self> {
-        let own = Path::new("/proc/self/exe");
-        let guard = if own.exists() { own.to_path_buf() } else { std::env::current_exe()? };
-        Ok(Self::with_guard(guard, ledger))
+        Ok(Self::with_guard(sibling::running()?, ledger))
     }
 
     /// A launcher whose guard is `program`, which must support the hidden subcommand.
@@ -81,7 +78,6 @@ impl ProcessLauncher {
             meter: Arc::default(),
             sandbox: Arc::default(),
             orphans: None,
-            warden: Arc::default(),
             has_warden: false,
             groups: None,
         }
@@ -163,7 +159,7 @@ impl ProcessLauncher {
             command.envs(TEMP_VARIABLES.map(|name| (name, temp_dir.path())));
         }
         command.env(OWNER_VARIABLE, orphans::owner_value());
-        let warden = self.has_warden.then(|| self.warden.hold(&self.guard)).flatten();
+        let warden = self.has_warden.then(|| warden::hold(&self.guard)).flatten();
         let (mut child, guard) = self.spawn(&mut command)?;
         drop(death_read);
         let lost = || std::io::Error::other("the child process has no pipe");

@@ -1,9 +1,9 @@
 //! Runs a tool to its end, with bounded time and bounded output.
 //!
 //! A tool is a program that codeyard or an operator waits for: a package manager, a version probe, `git`. It has no input but what it is given at
-//! its start, runs in its own process group, and the group is killed when the tool has ended, its time is over, or its caller stops it. It isn't guarded as
-//! a language server is: when codeyard is killed, a running tool continues to its own end. It runs at a lower priority than
-//! codeyard's own threads.
+//! its start, runs in its own process group, and the group is killed when the tool has ended, its time is over, its caller stops it, or a signal asks
+//! codeyard to [end](super::interruption). It has no guard, as a language server has: when codeyard ends in another way, also by SIGKILL, the
+//! [warden](super::warden) kills the tool with its descendants. It runs at a lower priority than codeyard's own threads.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -11,14 +11,17 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 
+use crate::orphans::{self, OWNER_VARIABLE};
 use crate::tool_output::{Captured, Event, Kept, capture};
-use crate::{priority, tool_log};
+use crate::warden::{self, RunningWarden};
+use crate::{interruption, priority, subcommands, tool_log};
 use codeyard_base::clock::Instant;
 
 /// Kept end of a tool's output, in bytes.
@@ -26,7 +29,7 @@ const TOOL_OUTPUT_TAIL_BYTES: usize = 16 * 1024;
 
 /// How often `tick` is called.
 const TICK: Duration = Duration::from_secs(1);
-/// How often a caller is asked whether the tool has to stop.
+/// How often it is checked whether the tool has to stop.
 const STOP_POLL: Duration = Duration::from_millis(25);
 /// How long the end of a killed process group is awaited.
 const KILL_WAIT: Duration = Duration::from_secs(2);
@@ -54,7 +57,7 @@ pub struct Tool {
 /// How a tool ended.
 #[derive(Debug)]
 pub struct ToolOutcome {
-    /// Its exit status. `None` if its time was over.
+    /// Its exit status. `None` if its time was over, or a signal asked codeyard to end.
     pub status: Option<ExitStatus>,
     /// The last [`TOOL_OUTPUT_TAIL_BYTES`] of its output: standard output and standard error together, or standard output
     /// alone after [`Tool::separate_errors`].
@@ -68,7 +71,7 @@ pub struct ToolBounds<'b> {
     pub limit: Duration,
     /// Its standard output, in bytes.
     pub max_output_bytes: usize,
-    /// Asked at least every 50 ms; the tool is killed as soon as it says `true`.
+    /// Asked at least every 50 ms; the tool is killed as soon as it says `true`, or a signal asks codeyard to end.
     pub stop: &'b dyn Fn() -> bool,
 }
 
@@ -102,7 +105,11 @@ impl ToolOutcome {
 
     /// Its exit status in words.
     pub fn why(&self) -> String {
-        self.status.map_or_else(|| "it took too long".into(), |status| status.to_string())
+        match (self.status, interruption::received()) {
+            (Some(status), _) => status.to_string(),
+            (None, Some(signal)) => format!("{} interrupted it", signal.name()),
+            (None, None) => "it took too long".into(),
+        }
     }
 }
 
@@ -202,7 +209,7 @@ impl Tool {
             }
             false
         };
-        let status = match running.wait(limit, TICK, &poll)? {
+        let status = match running.wait(limit, &poll)? {
             ToolEnd::Exited(status) => Some(status),
             ToolEnd::TimedOut | ToolEnd::Stopped | ToolEnd::TooMuchOutput => None,
         };
@@ -239,7 +246,7 @@ impl Tool {
         let tool = if self.joins_errors { self } else { self.separate_errors() };
         let running = tool.spawn(Kept::Whole(bounds.max_output_bytes))?;
         let stop = || (bounds.stop)() || is_enough(&running.output.lock());
-        let end = running.wait(bounds.limit, STOP_POLL, &stop)?;
+        let end = running.wait(bounds.limit, &stop)?;
         let is_good = matches!(end, ToolEnd::Exited(status) if status.success());
         tool_log::record(&name, wall, began.elapsed(), is_good);
         let errors = running.errors.as_ref().map(|kept| String::from_utf8_lossy(&kept.lock()).into_owned());
@@ -254,6 +261,8 @@ impl Tool {
         let stderr = errors_writer.map_or_else(|| writer.try_clone(), Ok)?;
         let stdin = if self.input.is_some() { Stdio::piped() } else { Stdio::null() };
         self.command.stdin(stdin).stdout(writer).stderr(stderr).process_group(0);
+        self.command.env(OWNER_VARIABLE, orphans::owner_value());
+        let warden = subcommands::program().and_then(|program| warden::hold(&program));
         let mut child = start(&mut self.command)?;
         priority::lower_group(child.id(), NICENESS.max(codeyard_base::priority::own()));
         // The command holds the writing ends too. While they are open, the readers see no end.
@@ -276,7 +285,7 @@ impl Tool {
             // The receiver is gone if the tool was killed and nobody waited for it long enough.
             let _ = events.send(Event::Exited(child.wait()));
         });
-        Ok(RunningTool { group, events: received, readers, output, errors, _input: input })
+        Ok(RunningTool { group, events: received, readers, output, errors, _input: input, _warden: warden })
     }
 }
 
@@ -288,13 +297,14 @@ struct RunningTool {
     errors: Option<Captured>,
     /// Open until the end.
     _input: Option<ChildStdin>,
+    _warden: Option<Arc<RunningWarden>>,
 }
 
 impl RunningTool {
-    /// Waits for its end, and kills what is left of its group. `stop` is asked about every `poll`.
-    fn wait(&self, limit: Duration, poll: Duration, stop: &dyn Fn() -> bool) -> io::Result<ToolEnd> {
+    /// Waits for its end, and kills what is left of its group.
+    fn wait(&self, limit: Duration, stop: &dyn Fn() -> bool) -> io::Result<ToolEnd> {
         let mut open = self.readers;
-        let end = self.wait_for_end(&mut open, Instant::now() + limit, poll, stop);
+        let end = self.wait_for_end(&mut open, Instant::now() + limit, stop);
         if let Some(group) = self.group {
             // The processes that the tool left in its group, or all of them if it was stopped.
             let _ = kill_process_group(group, Signal::KILL);
@@ -306,22 +316,16 @@ impl RunningTool {
     }
 
     /// Waits for the exit and then for a moment for the end of all outputs. `open` counts the outputs that haven't ended.
-    fn wait_for_end(
-        &self,
-        open: &mut usize,
-        until: Instant,
-        poll: Duration,
-        stop: &dyn Fn() -> bool,
-    ) -> io::Result<ToolEnd> {
+    fn wait_for_end(&self, open: &mut usize, until: Instant, stop: &dyn Fn() -> bool) -> io::Result<ToolEnd> {
         loop {
-            if stop() {
+            if stop() || interruption::received().is_some() {
                 return Ok(ToolEnd::Stopped);
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(ToolEnd::TimedOut);
             }
-            match self.events.recv_timeout(left.min(poll)) {
+            match self.events.recv_timeout(left.min(STOP_POLL)) {
                 Ok(Event::Exited(status)) => return self.drain(open).map_or_else(|| status.map(ToolEnd::Exited), Ok),
                 Ok(Event::OutputEnded) => *open -= 1,
                 Ok(Event::OutputTooLong) => {

@@ -1,8 +1,8 @@
-//! The warden: a small process beside codeyard, the hidden subcommand `__warden`. When codeyard has been killed, it kills what language
-//! servers left that had killed their guards before.
+//! The warden: a small process beside codeyard, the hidden subcommand `__warden`. When codeyard has ended, it kills the tools that codeyard
+//! was running, and what language servers left that had killed their guards before.
 //!
 //! It starts nothing and sleeps until the death pipe is closed. Invariants: it ends a bounded time after codeyard, at once if nothing is
-//! left; it runs only while a language server does.
+//! left; it runs only while a language server or a tool does.
 
 use std::ffi::OsString;
 use std::io::{PipeReader, PipeWriter, Read};
@@ -30,26 +30,23 @@ const WARDEN_QUIET_PASSES: u32 = 3;
 pub(crate) const SUBCOMMAND: &str = "__warden";
 
 /// The warden of this process, which runs as long as somebody holds it.
-#[derive(Debug, Default)]
-pub(crate) struct Warden(Mutex<Weak<RunningWarden>>);
+static WARDEN: Mutex<Weak<RunningWarden>> = Mutex::new(Weak::new());
 
-impl Warden {
-    /// Holds the running one; starts it, if none runs. A failure is logged: the next start of codeyard does the same work.
-    pub(crate) fn hold(&self, program: &Path) -> Option<Arc<RunningWarden>> {
-        let mut known = self.0.lock();
-        if let Some(running) = known.upgrade().filter(|running| running.is_alive()) {
-            return Some(running);
+/// Holds the running warden; starts it from `program`, if none runs. A failure is logged: the next start of codeyard does the same work.
+pub(crate) fn hold(program: &Path) -> Option<Arc<RunningWarden>> {
+    let mut known = WARDEN.lock();
+    if let Some(running) = known.upgrade().filter(|running| running.is_alive()) {
+        return Some(running);
+    }
+    match RunningWarden::start(program) {
+        Ok(running) => {
+            let running = Arc::new(running);
+            *known = Arc::downgrade(&running);
+            Some(running)
         }
-        match RunningWarden::start(program) {
-            Ok(running) => {
-                let running = Arc::new(running);
-                *known = Arc::downgrade(&running);
-                Some(running)
-            }
-            Err(error) => {
-                tracing::warn!(%error, "cannot start the warden of language servers");
-                None
-            }
+        Err(error) => {
+            tracing::warn!(%error, "cannot start the warden of child processes");
+            None
         }
     }
 }

@@ -208,7 +208,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let store = open_store(&state)?;
     let killed = ledger::sweep(state.path()).killed + orphans::kill_abandoned();
     if killed > 0 {
-        tracing::warn!(killed, "killed language servers that a crashed codeyard process had left running");
+        tracing::warn!(killed, "killed language servers and tools that a crashed codeyard process had left running");
     }
     let own = Ledger::open(state.path()).map_err(|error| {
         Failure::new(format!("cannot write to the state directory {}: {error}", state.path().display()))

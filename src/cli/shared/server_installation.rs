@@ -11,6 +11,7 @@ use crate::args::RegistryArgs;
 use crate::shared::assemble;
 use codeyard_lsp::install::{InstallError, InstallProgress, InstallStep, Installer};
 use codeyard_lsp::registry::Registry;
+use codeyard_process::interruption::SignalWatch;
 
 /// Seconds between two progress lines where a line cannot be overwritten.
 const LINE_INTERVAL_S: u64 = 10;
@@ -46,11 +47,13 @@ impl InstallContext {
     }
 }
 
-/// Installs kinds of language servers. Prints progress on standard error.
+/// Installs kinds of language servers. Prints progress on standard error. A signal that would end this process ends the installation with
+/// [`InstallError::Interrupted`].
 pub(crate) fn install_kinds(
     context: &InstallContext,
     kinds: &[String],
 ) -> Result<Vec<codeyard_lsp::install::InstalledServer>, InstallError> {
+    let _watch = SignalWatch::begin();
     let terminal = std::io::stderr().is_terminal();
     let last_interval = Cell::new(None);
     context.installer.install(&context.registry, kinds, &|progress| {
@@ -68,6 +71,7 @@ pub fn install_failure(error: &InstallError) -> Failure {
     let message = error.to_string();
     match error {
         InstallError::UnknownKind(_) => Failure::missing(message),
+        InstallError::Interrupted { signal, .. } => Failure { message, code: signal.exit_code() },
         InstallError::Failed { kind, .. } | InstallError::Unusable { kind, .. } => {
             Failure::new(format!("{message}\nthen run `codeyard servers install {kind}` again"))
         }

@@ -3,7 +3,8 @@
 //! Each kind and specification has one folder below the servers directory: `<kind>/<version>-<hash>/`. Nothing global
 //! is changed. Kinds that need the same packages share their files by hard links. An installation is built in a folder beside its final place
 //! and then renamed, under a lock file. So an
-//! existing folder is complete, and two processes don't collide. This module runs package tools and version probes,
+//! existing folder is complete, and two processes don't collide. What an interrupted one has compiled is kept for the next; the rest is
+//! removed, at the latest by the next. This module runs package tools and version probes,
 //! and asks a program of the `PATH` in an empty folder whether it is a language server. Everything here blocks: call it where blocking is allowed.
 
 mod handshake;
@@ -16,6 +17,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -26,17 +28,25 @@ use super::registry::{InstallSource, Registry, ServerSpec};
 use codeyard_base::clock::Instant;
 use codeyard_base::digest::sha256hex;
 use codeyard_base::file_lock::FileLock;
+use codeyard_process::interruption::{self, Interruption};
+use codeyard_process::orphans;
 
 pub use program_lookup::{ProgramSource, ProgramStatus, ServerProgram};
 
 /// Longest time the installation of one language server may take, in milliseconds. A build from source takes half an
 /// hour.
 const INSTALL_TIMEOUT_MS: u64 = 3_600_000;
+/// Pause between two attempts to take the lock that another process holds, in milliseconds.
+const LOCK_POLL_MS: u64 = 100;
 
 /// The environment variable that names a shared servers directory.
 pub const SERVERS_DIR_VARIABLE: &str = "CODEYARD_SERVERS_DIR";
 /// The file that is written last into an installation.
 const RECORD: &str = "codeyard-install.json";
+/// The folder that an installation is built in, beside its final place.
+const STAGING: &str = ".new";
+/// The folder of what is compiled for an installation, beside its final place. An interrupted one keeps it for the next attempt.
+const COMPILED: &str = ".build";
 
 /// Finds, installs and removes servers.
 #[derive(Debug)]
@@ -73,6 +83,14 @@ pub enum InstallError {
         advice: String,
         /// The last lines of its output.
         tail: String,
+    },
+    /// A signal asked codeyard to end.
+    #[error("{}", interrupted_text(.kind, *.signal, *.has_compiled))]
+    Interrupted {
+        kind: String,
+        signal: Interruption,
+        /// What was compiled is kept.
+        has_compiled: bool,
     },
     /// The installed program is missing or doesn't run.
     #[error("{kind} was installed but does not run: {why}")]
@@ -228,7 +246,12 @@ impl Installer {
             report(InstallStep::AlreadyThere { version: existing.version.clone() });
             return Ok(existing);
         }
-        let staging = folder.with_file_name(".new");
+        let staging = folder.with_file_name(STAGING);
+        let compiled = folder.with_file_name(COMPILED);
+        if staging.exists() || compiled.exists() {
+            // The codeyard that left them may have been killed a moment ago: its package tool must not write to them any more.
+            orphans::kill_abandoned();
+        }
         remove_folder(&staging)?;
         fs::create_dir_all(&staging).map_err(io_error("cannot create", &staging))?;
         let built = self.build(kind, server, &folder, &staging, &report).and_then(|done| {
@@ -238,12 +261,16 @@ impl Installer {
         });
         match built {
             Ok(done) => {
+                // One that can't be removed is used or removed by the next installation.
+                let _ = fs::remove_dir_all(&compiled);
                 report(InstallStep::Done { version: done.version.clone() });
                 Ok(done)
             }
             Err(error) => {
                 // An incomplete folder is useless, and the next attempt would remove it anyway.
                 let _ = fs::remove_dir_all(&staging);
+                self.not_interrupted(kind)?;
+                let _ = fs::remove_dir_all(&compiled);
                 Err(error)
             }
         }
@@ -286,7 +313,29 @@ impl Installer {
             return Ok(lock);
         }
         report(InstallStep::Waiting);
-        FileLock::acquire(&at).map_err(io_error("cannot lock", &at))
+        loop {
+            self.not_interrupted(kind)?;
+            thread::park_timeout(Duration::from_millis(LOCK_POLL_MS));
+            if let Some(lock) = FileLock::try_acquire(&at).map_err(io_error("cannot lock", &at))? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Fails if a signal has asked codeyard to end.
+    fn not_interrupted(&self, kind: &str) -> Result<(), InstallError> {
+        let Some(signal) = interruption::received() else { return Ok(()) };
+        let has_compiled = self.servers.join(kind).join(COMPILED).is_dir();
+        Err(InstallError::Interrupted { kind: kind.into(), signal, has_compiled })
+    }
+}
+
+fn interrupted_text(kind: &str, signal: Interruption, has_compiled: bool) -> String {
+    let begin = format!("installing {kind} was interrupted by {}; `codeyard servers install {kind}`", signal.name());
+    if has_compiled {
+        format!("{begin} goes on with what is compiled so far, `codeyard servers uninstall {kind}` removes that")
+    } else {
+        format!("{begin} begins it again")
     }
 }
 

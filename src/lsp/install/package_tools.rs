@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use codeyard_ecosystems::npm::MANIFEST;
 
-use super::{InstallError, InstallStep, io_error};
+use super::{COMPILED, InstallError, InstallStep, io_error};
 use crate::registry::InstallSource;
 use codeyard_process::tool::{Tool, ToolOutcome};
 
@@ -52,6 +52,9 @@ impl FetchTool {
         })
     }
 }
+
+/// The folder of a tool's temporary files, in that of the installation.
+const TEMPORARY: &str = ".tmp";
 
 /// Texts in a tool's output that indicate a network problem.
 const OFFLINE: [&str; 12] = [
@@ -195,14 +198,21 @@ impl PackageFetch<'_> {
         step();
         // The user's pip settings must not redirect the packages.
         let overrides = [("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0"), ("PIP_TARGET", ""), ("PIP_PREFIX", "")];
+        // What a killed tool leaves must be in a folder that is removed.
+        let temporary = self.staging.join(TEMPORARY);
+        fs::create_dir_all(&temporary).map_err(io_error("cannot create", &temporary))?;
         let mut command = Tool::new(program).args(args).env("PATH", self.path).current_dir(self.staging);
+        command = command.env("TMPDIR", &temporary).env("CARGO_TARGET_DIR", self.staging.with_file_name(COMPILED));
         // Optimisation across crates takes most of a build's time and makes a server little faster.
         command = command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
         command = command.env("GOBIN", self.staging.join("bin"));
         for (name, value) in overrides {
             command = if value.is_empty() { command.env_remove(name) } else { command.env(name, value) };
         }
-        command.run(self.limit, &step).map_err(io_error("cannot start", program))
+        let ended = command.run(self.limit, &step).map_err(io_error("cannot start", program));
+        // Usually it is empty by now. After a failure it is removed with the folder of the installation.
+        let _ = fs::remove_dir_all(&temporary);
+        ended
     }
 
     fn failed(&self, ended: &ToolOutcome, advice: Option<&str>) -> InstallError {

@@ -250,7 +250,7 @@ pub(crate) fn descendants(root: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-fn is_alive(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     parent_and_state(pid).is_some_and(|(_, state)| state != "Z" && state != "X")
 }
 

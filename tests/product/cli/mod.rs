@@ -8,6 +8,7 @@ mod full_disk;
 pub(crate) mod harness;
 mod hostile_output;
 mod index;
+mod interrupted;
 mod permissions;
 mod quickstart;
 mod reload;

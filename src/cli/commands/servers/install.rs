@@ -81,17 +81,22 @@ pub(super) fn run(args: &InstallServersArgs) -> Result<(), Failure> {
     install_all(&context, kinds, args.json)
 }
 
-/// Installs the kinds, each one also if another one fails.
+/// Installs the kinds, each one also if another one fails, until a signal asks this process to end.
 fn install_all(context: &InstallContext, kinds: Vec<String>, json: bool) -> Result<(), Failure> {
     let mut done = Vec::new();
     let mut failed = Vec::new();
+    let mut interrupted = None;
     let count = kinds.len();
-    for (number, kind) in kinds.into_iter().enumerate() {
+    for (number, kind) in kinds.iter().enumerate() {
         if count > 1 {
             output::eprint_line(format_args!("{} of {count}: {kind}", number + 1));
         }
-        match install_kinds(context, std::slice::from_ref(&kind)) {
+        match install_kinds(context, std::slice::from_ref(kind)) {
             Ok(installed) => done.extend(installed),
+            Err(error @ InstallError::Interrupted { .. }) => {
+                interrupted = Some((error, &kinds[number + 1..]));
+                break;
+            }
             Err(error) => failed.push(error),
         }
     }
@@ -102,9 +107,13 @@ fn install_all(context: &InstallContext, kinds: Vec<String>, json: bool) -> Resu
             .collect();
         output::print_json(&shown)?;
     }
-    // All kinds are tried. The exit code is that of the first failure.
-    let code = failed.first().map(|error| install_failure(error).code);
-    let messages: Vec<String> = failed.iter().map(|error| install_failure(error).message).collect();
+    // The exit code is that of the interruption, or else of the first failure.
+    let ending = interrupted.as_ref().map(|(error, _)| error);
+    let code = ending.or(failed.first()).map(|error| install_failure(error).code);
+    let mut messages: Vec<String> = failed.iter().chain(ending).map(|error| install_failure(error).message).collect();
+    if let Some((_, left @ [_, ..])) = interrupted {
+        messages.push(format!("not begun: `codeyard servers install {}`", left.join(" ")));
+    }
     code.map_or(Ok(()), |code| Err(Failure { message: messages.join("\n"), code }))
 }
 
