@@ -13,7 +13,7 @@ use codeyard_canon::{
 };
 use codeyard_model::answer::{Answer, AnswerNotes};
 use codeyard_model::coverage::{
-    AnswerCoverage, AnswerScope, ProjectFileSource, ServerCoverage, UndecidedName, UnresolvedImports,
+    AnswerCoverage, AnswerScope, Hidden, ProjectFileSource, ServerCoverage, UndecidedName, UnresolvedImports,
 };
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
@@ -250,8 +250,7 @@ fn unresolved_imports_are_named_when_nothing_was_found() {
             names: 3,
             reason: "`node_modules` is missing".into(),
             command: Some("npm ci".into()),
-            hides_uses: false,
-            is_used_elsewhere: false,
+            hides: Hidden::Nothing,
         };
         let known = ServerCoverage {
             server: ServerKind::new("typescript"),

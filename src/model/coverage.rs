@@ -56,6 +56,19 @@ impl ProjectFileSource {
     }
 }
 
+/// What names that can't be resolved hide from answers that aren't empty, in ascending order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hidden {
+    /// Nothing but what they name.
+    Nothing,
+    /// Uses of members: values have their types from these names.
+    Members,
+    /// Uses of symbols of the project: its files define these names.
+    Uses,
+    /// Uses in another project, which imports these names. They aren't why something can't be resolved here.
+    UsesElsewhere,
+}
+
 /// Imports or includes of a project that can't be resolved for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnresolvedImports {
@@ -64,10 +77,7 @@ pub struct UnresolvedImports {
     pub reason: String,
     /// The command that mends it.
     pub command: Option<String>,
-    /// Whether files of the project define these names, so that uses of symbols of the project may be missing from an answer.
-    pub hides_uses: bool,
-    /// Another project uses them. They aren't why something can't be resolved here.
-    pub is_used_elsewhere: bool,
+    pub hides: Hidden,
 }
 
 /// A name with places that may be references, because the server doesn't know what the name is there.
@@ -158,10 +168,9 @@ impl ServerCoverage {
         with_reason(view, &self.reason, self.remedy.as_deref())
     }
 
-    /// The sentence about imports that can't be resolved; `None` if there are none. In an answer with entries, only those that hide uses of
-    /// the project's symbols matter.
-    pub fn unresolved_sentence(&self, is_empty: bool) -> Option<String> {
-        let unresolved: Vec<_> = self.unresolved_that_matter(is_empty).collect();
+    /// The sentence about imports that can't be resolved and hide `least` or more; `None` if there are none.
+    pub fn unresolved_sentence(&self, least: Hidden) -> Option<String> {
+        let unresolved: Vec<_> = self.unresolved_that_hide(least).collect();
         let names: usize = unresolved.iter().map(|cause| cause.names).sum();
         let imports = match names {
             0 => return None,
@@ -171,17 +180,17 @@ impl ServerCoverage {
         let view = format!("{imports} of {} {} can't be resolved by {}", self.files, self.what(), self.server);
         let command = unresolved.iter().find_map(|cause| cause.command.as_ref());
         let remedy = command.map(|command| format!("run `{command}`"));
-        Some(with_reason(view, &self.unresolved_reason(is_empty), remedy.as_deref()))
+        Some(with_reason(view, &self.unresolved_reason(least), remedy.as_deref()))
     }
 
-    /// The imports that can't be resolved and may be why an answer that `is_empty` or has entries lacks some.
-    pub fn unresolved_that_matter(&self, is_empty: bool) -> impl Iterator<Item = &UnresolvedImports> {
-        self.unresolved.iter().filter(move |cause| is_empty || cause.hides_uses)
+    /// The imports that can't be resolved and hide `least` or more.
+    pub fn unresolved_that_hide(&self, least: Hidden) -> impl Iterator<Item = &UnresolvedImports> {
+        self.unresolved.iter().filter(move |cause| cause.hides >= least)
     }
 
     /// The first reasons for them, at most two.
-    pub fn unresolved_reason(&self, is_empty: bool) -> String {
-        let reasons = self.unresolved_that_matter(is_empty).map(|cause| cause.reason.as_str());
+    pub fn unresolved_reason(&self, least: Hidden) -> String {
+        let reasons = self.unresolved_that_hide(least).map(|cause| cause.reason.as_str());
         reasons.take(MAX_UNRESOLVED_REASONS).collect::<Vec<_>>().join(", ")
     }
 
@@ -217,6 +226,8 @@ pub enum AnswerScope {
     /// All files that the servers know: a file that is missing may hold further entries.
     #[default]
     Project,
+    /// As [`Self::Project`], but the entries are uses of a symbol: those of members are missing where the types of values are unknown.
+    Uses,
     /// One document, and what it refers to.
     Document {
         /// Whether the document is one of the files that the servers know.
@@ -245,8 +256,8 @@ impl AnswerCoverage {
     pub fn new(mut servers: Vec<Arc<ServerCoverage>>, scope: AnswerScope) -> Self {
         if matches!(scope, AnswerScope::Diagnostics { .. }) {
             for server in &mut servers {
-                if server.unresolved.iter().any(|cause| cause.is_used_elsewhere) {
-                    Arc::make_mut(server).unresolved.retain(|cause| !cause.is_used_elsewhere);
+                if server.unresolved.iter().any(|cause| cause.hides == Hidden::UsesElsewhere) {
+                    Arc::make_mut(server).unresolved.retain(|cause| cause.hides != Hidden::UsesElsewhere);
                 }
             }
         }
@@ -254,14 +265,15 @@ impl AnswerCoverage {
     }
 
     /// The entries that the answer must be marked with. An answer about one document that the server knows is marked only if it
-    /// `is_empty`; imports that can't be resolved mark diagnostics, and others only if they hide uses.
+    /// `is_empty`; imports that can't be resolved mark diagnostics, and others only if they hide as much as
+    /// [`Self::least_hidden`].
     pub fn partial(&self, is_empty: bool) -> impl Iterator<Item = &ServerCoverage> {
         let is_marked = self.is_marked(is_empty);
-        let all_imports = self.all_imports_matter(is_empty);
+        let least = self.least_hidden(is_empty);
         let of_server = move |coverage: &&ServerCoverage| {
             is_marked && coverage.is_partial()
                 || coverage.undecided.is_some()
-                || (is_marked || all_imports) && coverage.unresolved_that_matter(all_imports).next().is_some()
+                || (is_marked || least == Hidden::Nothing) && coverage.unresolved_that_hide(least).next().is_some()
         };
         self.servers.iter().map(Arc::as_ref).filter(of_server)
     }
@@ -275,21 +287,26 @@ impl AnswerCoverage {
         is_empty || !is_known
     }
 
-    /// Whether every import that can't be resolved may be why the answer is as it is.
-    pub fn all_imports_matter(&self, is_empty: bool) -> bool {
-        is_empty || matches!(self.scope, AnswerScope::Diagnostics { .. } | AnswerScope::OwnDocument)
+    /// The least that imports which can't be resolved must hide to be why the answer is as it is.
+    pub fn least_hidden(&self, is_empty: bool) -> Hidden {
+        match self.scope {
+            _ if is_empty => Hidden::Nothing,
+            AnswerScope::Diagnostics { .. } | AnswerScope::OwnDocument => Hidden::Nothing,
+            AnswerScope::Uses => Hidden::Members,
+            AnswerScope::Project | AnswerScope::Document { .. } => Hidden::Uses,
+        }
     }
 
     /// The sentences of [`Self::partial`], at most [`MAX_PROVIDERS_NAMED`] of them. `None` if there are none.
     pub fn sentences(&self, is_empty: bool) -> Option<String> {
         let is_marked = self.is_marked(is_empty);
-        let all_imports = self.all_imports_matter(is_empty);
+        let least = self.least_hidden(is_empty);
         let all: Vec<String> = self
             .partial(is_empty)
             .map(|coverage| {
                 let view = match coverage.is_partial() && is_marked {
                     true => Some(coverage.sentence()),
-                    false if is_marked || all_imports => coverage.unresolved_sentence(all_imports),
+                    false if is_marked || least == Hidden::Nothing => coverage.unresolved_sentence(least),
                     false => None,
                 };
                 [view, coverage.undecided_sentence()].into_iter().flatten().collect::<Vec<_>>().join(" ")
@@ -380,8 +397,7 @@ mod tests {
             names: 3,
             reason: reason.into(),
             command: command.map(str::to_owned),
-            hides_uses: false,
-            is_used_elsewhere: false,
+            hides: Hidden::Nothing,
         };
         coverage.unresolved = vec![
             cause("`gen.h` is missing", None),
@@ -396,15 +412,19 @@ mod tests {
                 "9 imports of 9 C files can't be resolved by clangd: `gen.h` is missing, `node_modules` is missing; run `npm ci`."
             )
         );
-        coverage.unresolved[0].hides_uses = true;
+        coverage.unresolved[0].hides = Hidden::Uses;
         let hides = "3 imports of 9 C files can't be resolved by clangd: `gen.h` is missing.";
         assert_eq!(answer(vec![coverage.clone()], AnswerScope::Project).sentences(false).as_deref(), Some(hides));
+        coverage.unresolved[1].hides = Hidden::Members;
+        assert_eq!(answer(vec![coverage.clone()], AnswerScope::Project).sentences(false).as_deref(), Some(hides));
+        let of_uses = answer(vec![coverage.clone()], AnswerScope::Uses).sentences(false).unwrap();
+        assert!(of_uses.starts_with("6 imports"), "members too: {of_uses}");
         let of_document = answer(vec![coverage], AnswerScope::Document { is_known: true });
         assert_eq!(of_document.sentences(false), None, "what one document says doesn't depend on uses elsewhere");
         assert!(of_document.sentences(true).unwrap().starts_with("9 imports"));
         let of_diagnostics = [true, false].map(|is_known| AnswerScope::Diagnostics { is_known });
         let mut elsewhere = ServerCoverage::clone(&of_document.servers[0]);
-        elsewhere.unresolved.iter_mut().for_each(|cause| cause.is_used_elsewhere = true);
+        elsewhere.unresolved.iter_mut().for_each(|cause| cause.hides = Hidden::UsesElsewhere);
         let of_others = AnswerCoverage::new(vec![Arc::new(elsewhere)], AnswerScope::Diagnostics { is_known: true });
         assert_eq!(of_others.sentences(true), None, "another project's imports don't change diagnostics");
         for scope in of_diagnostics.into_iter().chain([AnswerScope::OwnDocument]) {

@@ -74,8 +74,7 @@ impl UnresolvedNames {
             names: self.count,
             reason: self.what.clone(),
             command: self.remedy.clone(),
-            hides_uses: self.hides_uses,
-            is_used_elsewhere: self.is_used_elsewhere,
+            hides: self.hides,
         }
     }
 }

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use codeyard_model::coverage::Hidden;
+
 use crate::build_report::BuildReport;
 
 /// The project of one language server: its source, and what it covers.
@@ -61,10 +63,7 @@ pub struct UnresolvedNames {
     pub examples: Vec<String>,
     /// The command that mends it, such as `npm ci`.
     pub remedy: Option<String>,
-    /// Whether files of the project define them, so that uses of its symbols may be missing from answers.
-    pub hides_uses: bool,
-    /// Another project uses them. They aren't why something can't be resolved here.
-    pub is_used_elsewhere: bool,
+    pub hides: Hidden,
 }
 
 impl ProjectInfo {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use codeyard_ecosystems::go;
 use codeyard_ecosystems::python::PACKAGE_FILES;
 use codeyard_lsp::registry::{DiskFiles, MarkerFiles, ProjectInference};
+use codeyard_model::coverage::Hidden;
 
 use crate::info::UnresolvedNames;
 use crate::limits::MAX_EXAMPLES;
@@ -85,8 +86,7 @@ pub fn mark_uses_in_other_projects(
             count: names.len(),
             examples: names.iter().take(MAX_EXAMPLES).map(|name| shown(name, top)).collect(),
             remedy,
-            hides_uses: true,
-            is_used_elsewhere: true,
+            hides: Hidden::UsesElsewhere,
         });
     }
 }

@@ -63,6 +63,8 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
+    use codeyard_model::coverage::Hidden;
+
     use super::*;
     use crate::{ProjectMemory, mark_uses_in_other_projects};
 
@@ -99,7 +101,7 @@ mod tests {
         marked
             .map(|unresolved| match &unresolved[..] {
                 [] => (String::new(), None),
-                [one] => (one.what.clone(), one.remedy.clone().filter(|_| one.hides_uses)),
+                [one] => (one.what.clone(), one.remedy.clone().filter(|_| one.hides >= Hidden::Uses)),
                 more => panic!("{more:?}"),
             })
             .collect()

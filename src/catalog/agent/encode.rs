@@ -12,7 +12,7 @@ use crate::dialect::error_reply;
 use codeyard_base::budget::{BudgetExceeded, to_json_bounded};
 use codeyard_model::answer::{Answer, AnswerNotes};
 use codeyard_model::compact;
-use codeyard_model::coverage::ServerCoverage;
+use codeyard_model::coverage::{Hidden, ServerCoverage};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::index_disagreement::IndexDisagreement;
 use codeyard_model::lsp_items::{LspAnswer, LspItems};
@@ -135,9 +135,9 @@ const FAILED: [&str; 8] =
     ["crashed", "indexing", "overloaded", "quarantined", "server_error", "starting", "timeout", "uncovered"];
 
 fn partial(notes: &AnswerNotes, is_empty: bool) -> Vec<PartialEntry<'_>> {
-    let all_imports = notes.known_files.all_imports_matter(is_empty);
+    let least = notes.known_files.least_hidden(is_empty);
     let views =
-        notes.known_files.partial(is_empty).map(|coverage| PartialEntry::View(PartialView::of(coverage, all_imports)));
+        notes.known_files.partial(is_empty).map(|coverage| PartialEntry::View(PartialView::of(coverage, least)));
     let skipped = notes.skipped_providers.iter().filter_map(|provider| provider.split_once(": "));
     let failed = skipped.filter(|(_, reason)| FAILED.contains(reason));
     let failed = failed.map(|(server, unavailable)| PartialEntry::Failed { server, unavailable });
@@ -165,15 +165,15 @@ struct PartialView<'a> {
 }
 
 impl<'a> PartialView<'a> {
-    fn of(coverage: &'a ServerCoverage, all_imports: bool) -> Self {
+    fn of(coverage: &'a ServerCoverage, least: Hidden) -> Self {
         // A complete view is listed only because of its imports.
         let (reason, remedy) = match coverage.is_partial() {
             true => (coverage.reason.clone(), coverage.remedy.clone()),
             false if coverage.undecided.is_some() => (coverage.undecided_sentence().unwrap_or_default(), None),
             false => {
-                let mut unresolved = coverage.unresolved_that_matter(all_imports);
+                let mut unresolved = coverage.unresolved_that_hide(least);
                 let command = unresolved.find_map(|cause| cause.command.as_ref());
-                (coverage.unresolved_reason(all_imports), command.map(|command| format!("run `{command}`")))
+                (coverage.unresolved_reason(least), command.map(|command| format!("run `{command}`")))
             }
         };
         Self {
@@ -182,7 +182,7 @@ impl<'a> PartialView<'a> {
             project_file: coverage.source.as_str(),
             files: coverage.files,
             known_files: coverage.known,
-            unresolved_imports: coverage.unresolved_that_matter(all_imports).map(|cause| cause.names).sum(),
+            unresolved_imports: coverage.unresolved_that_hide(least).map(|cause| cause.names).sum(),
             undecided_places: coverage.undecided.as_ref().map_or(0, |undecided| undecided.places),
             reason,
             remedy,

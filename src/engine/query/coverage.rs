@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::query::provider::Provider;
+use codeyard_complete::companions;
 use codeyard_model::coverage::{AnswerScope, ServerCoverage, UndecidedName};
 use codeyard_model::operation::{LspQuery, Operation};
 use codeyard_model::query::{GatedQuery, Query};
@@ -53,6 +54,7 @@ pub(crate) fn scope(query: &GatedQuery, providers: &[Provider]) -> AnswerScope {
     };
     match document {
         Some(uri) => AnswerScope::Document { is_known: all_know(providers, &uri.to_path()) },
+        None if companions::is_about_uses(query) => AnswerScope::Uses,
         None => AnswerScope::Project,
     }
 }

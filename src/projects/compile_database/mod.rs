@@ -38,6 +38,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use codeyard_model::coverage::Hidden;
+
 use self::build::{locate, missing_headers, run_build};
 use self::build_files::build_hints::{BuildHints, read_text};
 use self::commands::database::{self, CompileCommand};
@@ -153,8 +155,7 @@ fn unreadable(responses: &ResponseFiles, top: &Path) -> Option<UnresolvedNames> 
         what: format!("arguments of compile commands are in response files that can't be read: {first}"),
         count: responses.unreadable.len(),
         remedy: None,
-        hides_uses: true,
-        is_used_elsewhere: false,
+        hides: Hidden::Uses,
         examples,
     })
 }

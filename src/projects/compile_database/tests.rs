@@ -410,7 +410,7 @@ fn response_files_in_the_workspace_count_and_others_are_named() {
     let prepared = project.prepare();
     assert_eq!(prepared.arguments["src/a.c"], ["cc", "-DENABLE", "-I../inc", "-c", "../src/a.c"]);
     let cause = &prepared.info.unresolved[0];
-    assert_eq!((cause.count, cause.hides_uses, cause.examples.len()), (2, true, 2));
+    assert_eq!((cause.count, cause.hides >= Hidden::Uses, cause.examples.len()), (2, true, 2));
     let affects =
         |path: &Path| prepared.memory.is_affected_by_text(ProjectInference::CompileDatabase, path, &project.root);
     assert!(affects(&project.root.join("build/args.rsp")) && affects(&project.root.join("build/gone.rsp")));

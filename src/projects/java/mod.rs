@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use codeyard_base::digest::sha256;
 use codeyard_lsp::registry::{DiskFiles, MarkerFiles};
+use codeyard_model::coverage::Hidden;
 use codeyard_model::uri::encode_path;
 use serde_json::json;
 
@@ -213,8 +214,7 @@ impl<'a> Sources<'a> {
             count: self.repeated.len(),
             examples: self.repeated.iter().take(MAX_EXAMPLES).cloned().collect(),
             remedy: None,
-            hides_uses: true,
-            is_used_elsewhere: false,
+            hides: Hidden::Uses,
         })
     }
 
@@ -232,8 +232,7 @@ impl<'a> Sources<'a> {
             count: missing.len(),
             examples: missing.into_iter().take(MAX_EXAMPLES).map(str::to_owned).collect(),
             remedy: build.and_then(|(_, command)| *command).map(str::to_owned),
-            hides_uses: false,
-            is_used_elsewhere: false,
+            hides: Hidden::Nothing,
         })
     }
 

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use codeyard_ecosystems::python::PACKAGE_FILES;
 use codeyard_lsp::registry::{ConfiguredScope, DiskFiles, MarkerFiles, ProjectInference};
+use codeyard_model::coverage::Hidden;
 
 use self::environment::VirtualEnvironment;
 use self::imports::imports_of;
@@ -112,8 +113,7 @@ fn unresolved(why: &str, names: &BTreeSet<String>) -> Option<UnresolvedNames> {
         count: names.len(),
         examples: names.iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: None,
-        hides_uses: true,
-        is_used_elsewhere: false,
+        hides: Hidden::Uses,
     })
 }
 
@@ -234,8 +234,7 @@ fn not_installed(
         count: missing.len(),
         examples: missing.into_iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: Some(install_command(request.root, folder)),
-        hides_uses: false,
-        is_used_elsewhere: false,
+        hides: Hidden::Nothing,
     })
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::ProjectInference;
+use codeyard_model::coverage::Hidden;
 use serde_json::json;
 
 use crate::memory::ProjectMemory;
@@ -82,7 +83,7 @@ fn uses_in_other_projects_mark_the_project_that_they_import() {
     let mut all = projects();
     crate::mark_uses_in_other_projects(&mut all, &BTreeMap::new(), &top, ProjectInference::PythonPaths);
     let marks = |all: &BTreeMap<PathBuf, PreparedProject>, name: &str| {
-        let marking = all[&top.join(name)].info.unresolved.iter().filter(|cause| cause.hides_uses);
+        let marking = all[&top.join(name)].info.unresolved.iter().filter(|cause| cause.hides >= Hidden::Uses);
         marking.map(|cause| (cause.what.clone(), cause.remedy.clone())).collect::<Vec<_>>()
     };
     let what = "web imports them without an environment that they share".to_owned();
@@ -141,7 +142,7 @@ fn pyrefly_gets_a_configuration_and_servers_without_search_paths_are_marked() {
     let prepared = prepare_at(&root, &files, ProjectInference::PythonImports);
     assert_eq!(prepared.settings, None);
     let cause = &prepared.info.unresolved[0];
-    assert_eq!((cause.count, cause.hides_uses, cause.examples[0].as_str()), (1, true, "helper"));
+    assert_eq!((cause.count, cause.hides >= Hidden::Uses, cause.examples[0].as_str()), (1, true, "helper"));
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn a_folder_of_the_root_comes_before_the_package_of_a_project_if_it_has_the_modu
     let (prepared, paths) = prepare(&[&files[..], &[("kit/tests/util.py", ""), both]].concat());
     assert_eq!(paths, Vec::<String>::new(), "`kit` would give the tests of the root the wrong module");
     let ambiguous = &prepared.info.unresolved[0];
-    assert_eq!((ambiguous.examples[0].as_str(), ambiguous.hides_uses), ("tests", true));
+    assert_eq!((ambiguous.examples[0].as_str(), ambiguous.hides >= Hidden::Uses), ("tests", true));
     let script = ("tools/run.py", "from names import x\n");
     let (_, paths) = prepare(&[script, ("tools/names.py", ""), ("names/other.py", "")]);
     assert_eq!(paths, ["tools"], "a script's folder is searched first");

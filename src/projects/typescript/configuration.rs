@@ -25,6 +25,9 @@ pub(super) const COMPONENTS: [&str; 4] = ["vue", "svelte", "astro", "mdx"];
 /// What is excluded when a configuration says nothing.
 const EXCLUDED_BY_DEFAULT: [&str; 3] = ["node_modules", "bower_components", "jspm_packages"];
 
+/// By name pattern, where imports of such names are looked for, absolute.
+pub(super) type Aliases = BTreeMap<String, Vec<PathBuf>>;
+
 /// A configuration, with what it extends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Configuration {
@@ -34,8 +37,8 @@ pub(super) struct Configuration {
     pub references: Vec<PathBuf>,
     /// Configurations that it extends or references by their paths and that don't exist.
     pub missing: BTreeSet<PathBuf>,
-    /// By name pattern, where imports of such names are looked for, absolute: `paths` and `baseUrl`.
-    pub aliases: BTreeMap<String, Vec<PathBuf>>,
+    /// Those of `paths` and `baseUrl`.
+    pub aliases: Aliases,
     /// The conditions of `exports` that it adds: `customConditions`.
     pub conditions: Vec<String>,
     /// Where its build writes declarations.
@@ -257,8 +260,8 @@ fn outputs(settings: &Settings, folder: &Path) -> Outputs {
 }
 
 /// The names of `paths`, and with `baseUrl` all names. Patterns of `paths` are relative to `baseUrl`, else to the file that has them.
-fn aliases(settings: &Settings, folder: &Path) -> BTreeMap<String, Vec<PathBuf>> {
-    let mut aliases = BTreeMap::new();
+fn aliases(settings: &Settings, folder: &Path) -> Aliases {
+    let mut aliases = Aliases::new();
     if let Some((own, paths)) = &settings.paths {
         let base = settings.base_url.as_ref().unwrap_or(own);
         for (name, places) in paths {

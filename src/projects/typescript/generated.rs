@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::MarkerFiles;
+use codeyard_model::coverage::Hidden;
 use serde_json::json;
 
 use super::javascript_imports::read_specifiers;
@@ -125,8 +126,7 @@ pub(super) fn unresolved(
         count: names.len().max(1),
         examples: names.into_iter().take(MAX_EXAMPLES).collect(),
         remedy: tool.map(|(_, command)| (*command).to_owned()),
-        hides_uses: true,
-        is_used_elsewhere: false,
+        hides: Hidden::Uses,
     }]
 }
 

@@ -52,17 +52,16 @@ pub(super) fn find<'a>(
     }
     let leaves_javascript_out = |path: &PathBuf| !modules.is_empty() && assigned.without_javascript.contains(path);
     let read = assigned.by_configuration.iter().filter(|(path, _)| has_unlinked || leaves_javascript_out(path));
-    let files: Vec<(&'a Path, bool)> = read
-        .flat_map(|(path, files)| files.iter().map(|file| (*file, leaves_javascript_out(path))).collect::<Vec<_>>())
-        .collect();
     // By file, the files that import it.
     let mut importers: BTreeMap<&'a Path, Vec<&'a Path>> = BTreeMap::new();
     let mut listed: BTreeSet<&'a Path> = BTreeSet::new();
     memory.with_imports(|known| {
-        for (file, leaves_out) in files {
+        for (configuration, file) in read.flat_map(|(path, files)| files.iter().map(move |file| (path, *file))) {
+            let leaves_out = leaves_javascript_out(configuration);
+            let aliases = assigned.aliases_in(Some(configuration));
             let specifiers = known.entry(file.to_path_buf()).or_insert_with(|| read_specifiers(file, top));
             for specifier in specifiers.iter() {
-                let is_unlinked = has_unlinked && names.is_unlinked(file, specifier, disk);
+                let is_unlinked = has_unlinked && names.is_unlinked(file, aliases, specifier, disk);
                 for target in names.targets(file, specifier) {
                     let is_left_out = leaves_out && modules.contains(target);
                     if is_left_out {

@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 
 use codeyard_ecosystems::npm::PNPM_WORKSPACE;
 use codeyard_lsp::registry::{CachedFiles, MarkerFiles, ProjectInference};
+use codeyard_model::coverage::Hidden;
 use serde_json::{Value, json};
 
 use self::generated::WithGenerated;
@@ -163,8 +164,7 @@ fn unknown_javascript(importers: &UnknownImports<'_>, root: &Path) -> Option<Unr
         count: importers.modules.len(),
         examples: examples.collect(),
         remedy: None,
-        hides_uses: false,
-        is_used_elsewhere: false,
+        hides: Hidden::Nothing,
     })
 }
 
@@ -177,8 +177,7 @@ fn ambiguous_aliases(assigned: &AssignedFiles<'_>) -> Option<UnresolvedNames> {
         count: names.len(),
         examples: names.into_iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: None,
-        hides_uses: true,
-        is_used_elsewhere: false,
+        hides: Hidden::Uses,
     })
 }
 

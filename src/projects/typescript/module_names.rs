@@ -12,6 +12,7 @@ use codeyard_ecosystems::npm::{matched, split_package};
 use codeyard_files::gate::normal;
 use codeyard_lsp::registry::MarkerFiles;
 
+use super::configuration::Aliases;
 use super::package_entries::sources_of_built;
 use super::packages::Packages;
 
@@ -23,18 +24,14 @@ const WRITTEN_AS: [(&str, &[&str]); 3] = [("js", &["ts", "tsx", "jsx"]), ("mjs",
 /// What specifiers are looked up in.
 pub(super) struct ModuleNames<'a> {
     files: BTreeSet<&'a Path>,
-    aliases: &'a BTreeMap<String, Vec<PathBuf>>,
+    aliases: &'a Aliases,
     packages: &'a Packages,
     by_name: BTreeMap<&'a str, &'a Path>,
 }
 
 impl<'a> ModuleNames<'a> {
     /// The names of these files.
-    pub(super) fn new(
-        files: impl Iterator<Item = &'a Path>,
-        aliases: &'a BTreeMap<String, Vec<PathBuf>>,
-        packages: &'a Packages,
-    ) -> Self {
+    pub(super) fn new(files: impl Iterator<Item = &'a Path>, aliases: &'a Aliases, packages: &'a Packages) -> Self {
         Self { files: files.collect(), aliases, packages, by_name: packages.by_name() }
     }
 
@@ -59,9 +56,9 @@ impl<'a> ModuleNames<'a> {
         Some((name, self.by_name.get(name)?, rest))
     }
 
-    /// Whether a configuration gives a name a place: by a pattern for such names, or by one for all names that leads to a module.
-    pub(super) fn is_aliased(&self, specifier: &str) -> bool {
-        self.has_pattern(specifier) || aliased(self.aliases, specifier).iter().any(|place| self.module(place).is_some())
+    /// Whether aliases give a name a place: by a pattern for such names, or by one for all names that leads to a module.
+    pub(super) fn is_aliased(&self, aliases: &Aliases, specifier: &str) -> bool {
+        has_pattern(aliases, specifier) || aliased(aliases, specifier).iter().any(|place| self.module(place).is_some())
     }
 
     pub(super) fn holds(&self, file: &Path) -> bool {
@@ -73,14 +70,12 @@ impl<'a> ModuleNames<'a> {
         from.copied().take_while(move |file| file.starts_with(folder))
     }
 
-    fn has_pattern(&self, specifier: &str) -> bool {
-        self.aliases.keys().any(|pattern| pattern != "*" && matched(pattern, specifier).is_some())
-    }
-
-    /// Whether a specifier names a package of the tree that the file's configuration can't find: neither a pattern of names nor a
+    /// Whether a specifier names a package of the tree that the configuration of a file can't find: neither a pattern of its `aliases` nor a
     /// `node_modules` leads there.
-    pub(super) fn is_unlinked(&self, from: &Path, specifier: &str, disk: &dyn MarkerFiles) -> bool {
-        let Some((name, ..)) = self.package(specifier).filter(|_| !self.has_pattern(specifier)) else { return false };
+    pub(super) fn is_unlinked(&self, from: &Path, aliases: &Aliases, specifier: &str, disk: &dyn MarkerFiles) -> bool {
+        let Some((name, ..)) = self.package(specifier).filter(|_| !has_pattern(aliases, specifier)) else {
+            return false;
+        };
         from.parent().is_some_and(|folder| !self.packages.is_installed(folder, name, disk))
     }
 
@@ -121,8 +116,12 @@ impl<'a> ModuleNames<'a> {
     }
 }
 
+fn has_pattern(aliases: &Aliases, specifier: &str) -> bool {
+    aliases.keys().any(|pattern| pattern != "*" && matched(pattern, specifier).is_some())
+}
+
 /// Where the name patterns look for a name.
-fn aliased(aliases: &BTreeMap<String, Vec<PathBuf>>, name: &str) -> Vec<PathBuf> {
+fn aliased(aliases: &Aliases, name: &str) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for (pattern, targets) in aliases {
         let Some(middle) = matched(pattern, name) else { continue };

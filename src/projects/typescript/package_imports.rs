@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::MarkerFiles;
+use codeyard_model::coverage::Hidden;
 
 use super::javascript_imports::read_specifiers;
 use super::module_names::ModuleNames;
@@ -58,7 +59,7 @@ impl<'a> ImportedPackages<'a> {
                 what: "`node_modules` doesn't link packages of the workspace".into(),
                 remedy: self.packages.link_command(&folders, self.disk),
                 // The inferred project finds them, and has the files that import them.
-                hides_uses: false,
+                hides: Hidden::Nothing,
                 ..names(unlinked.values().flatten())
             });
         }
@@ -75,7 +76,7 @@ impl<'a> ImportedPackages<'a> {
             causes.push(UnresolvedNames {
                 what: format!("{subject} {} {how}", if is_one { one } else { several }),
                 remedy: if has_remedy { self.packages.build_command(&folders, self.disk) } else { None },
-                hides_uses: true,
+                hides: Hidden::Uses,
                 ..names(by_package.values().flatten())
             });
         }
@@ -124,7 +125,7 @@ impl<'a> ImportedPackages<'a> {
             return;
         };
         let is_own = || self.packages.nearest(folder).is_some_and(|(own, _)| own == package);
-        if is_own() || self.names.is_aliased(specifier) {
+        if is_own() || self.names.is_aliased(self.assigned.aliases_in(configuration), specifier) {
             return;
         }
         let link = self.packages.link(folder, name, package, self.disk);
@@ -196,7 +197,6 @@ fn names<'n>(specifiers: impl IntoIterator<Item = &'n String>) -> UnresolvedName
         count: specifiers.len(),
         examples: specifiers.into_iter().take(MAX_EXAMPLES).cloned().collect(),
         remedy: None,
-        hides_uses: false,
-        is_used_elsewhere: false,
+        hides: Hidden::Nothing,
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use codeyard_lsp::registry::ProjectInference::{self, TypescriptDocument, TypescriptExternal};
+use codeyard_model::coverage::Hidden;
 use serde_json::Value;
 
 use super::tests::Tree;
@@ -78,15 +79,20 @@ fn unresolved(tree: &Tree, inference: ProjectInference) -> Vec<UnresolvedNames> 
 }
 
 fn causes(unresolved: &[UnresolvedNames]) -> Vec<(String, usize, Option<String>, bool)> {
-    unresolved.iter().map(|cause| (cause.what.clone(), cause.count, cause.remedy.clone(), cause.hides_uses)).collect()
+    unresolved
+        .iter()
+        .map(|cause| (cause.what.clone(), cause.count, cause.remedy.clone(), cause.hides >= Hidden::Uses))
+        .collect()
 }
 
 fn cause(what: &str, count: usize, command: Option<&str>, hides_uses: bool) -> (String, usize, Option<String>, bool) {
     (what.to_owned(), count, command.map(str::to_owned), hides_uses)
 }
 
+const UNLINKED: &str = "`node_modules` doesn't link packages of the workspace";
+
 fn unlinked(count: usize, command: &str) -> (String, usize, Option<String>, bool) {
-    cause("`node_modules` doesn't link packages of the workspace", count, Some(command), false)
+    cause(UNLINKED, count, Some(command), false)
 }
 
 fn unbuilt(count: usize, command: Option<&str>) -> (String, usize, Option<String>, bool) {
@@ -163,13 +169,44 @@ fn packages_that_a_script_links_are_found_by_their_published_names() {
     let meant = files(r#"{"name": "web", "dependencies": {"core": "^3.18.0"}}"#);
     let tree = Monorepo { others: &meant, ..Monorepo::default() }.tree();
     let prepared = tree.prepare(TypescriptDocument);
-    let what = "`node_modules` doesn't link packages of the workspace";
-    assert_eq!(causes(&prepared.info.unresolved), [cause(what, 2, Some("npm run symlink"), false)]);
+    assert_eq!(causes(&prepared.info.unresolved), [cause(UNLINKED, 2, Some("npm run symlink"), false)]);
     let configuration: Value = serde_json::from_str(&prepared.documents[0].text).unwrap();
     let listed = configuration["files"].to_string();
     assert!(listed.contains("web/src/app.ts") && listed.contains("web/src/other.ts"), "{listed}");
     let other = files(r#"{"name": "web", "dependencies": {"core": "^2.0.0"}}"#);
     assert_eq!(Monorepo { others: &other, ..Monorepo::default() }.causes(), [], "another version from the registry");
+}
+
+#[test]
+fn aliases_of_another_configuration_lead_to_no_package() {
+    let files = [
+        ("package.json", r#"{"name": "state", "version": "5.0.2"}"#),
+        ("tsconfig.json", r#"{"include": ["src"], "compilerOptions": {"paths": {"state": ["./src/index.ts"]}}}"#),
+        ("src/index.ts", "export function create() {}"),
+        ("src/own.ts", "import { create } from 'state';"),
+        ("examples/a/package.json", r#"{"dependencies": {"state": "^5.0.0"}}"#),
+        ("examples/a/tsconfig.json", "{}"),
+        ("examples/a/main.ts", "import { create } from 'state';"),
+    ];
+    let tree = Tree::new(&files);
+    let prepared = tree.prepare(TypescriptDocument);
+    assert_eq!(causes(&prepared.info.unresolved), [cause(UNLINKED, 1, None, false)]);
+    let configuration: Value = serde_json::from_str(&prepared.documents[0].text).unwrap();
+    let listed = configuration["files"].to_string();
+    assert!(listed.contains("examples/a/main.ts") && !listed.contains("src/own.ts"), "{listed}");
+}
+
+#[test]
+fn packages_that_are_not_installed_hide_uses_of_members() {
+    let hides = |files: &[(&str, &str)]| {
+        let unresolved = unresolved(&Tree::new(files), TypescriptDocument);
+        unresolved.into_iter().map(|cause| cause.hides).collect::<Vec<_>>()
+    };
+    let needs = ("package.json", r#"{"devDependencies": {"left": "1"}}"#);
+    assert_eq!(hides(&[needs, ("a.ts", "")]), [Hidden::Members]);
+    assert_eq!(hides(&[needs, ("a.ts", ""), ("node_modules/right/index.js", "")]), [Hidden::Nothing]);
+    assert_eq!(hides(&[needs, ("a.ts", ""), ("node_modules/left/index.js", "")]), []);
+    assert_eq!(hides(&[("package.json", r#"{"name": "x"}"#), ("a.ts", "")]), []);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use codeyard_ecosystems::folder_globs::FolderGlobs;
 use codeyard_ecosystems::npm::{MANIFEST, PNPM_WORKSPACE, PackageJson, accepts, members};
 use codeyard_lsp::registry::{MarkerFiles, NODE_INSTALLERS};
+use codeyard_model::coverage::Hidden;
 use serde_json::{Value, json};
 
 use super::module_names::ModuleNames;
@@ -150,17 +151,15 @@ impl Packages {
         if missing.is_empty() {
             return None;
         }
+        let has_folder = self.by_folder.keys().any(|folder| disk.exists(&folder.join("node_modules")));
+        let (how, hides) =
+            if has_folder { ("lacks packages", Hidden::Nothing) } else { ("is missing", Hidden::Members) };
         Some(UnresolvedNames {
-            what: if self.by_folder.keys().any(|folder| disk.exists(&folder.join("node_modules"))) {
-                "`node_modules` lacks packages".into()
-            } else {
-                "`node_modules` is missing".into()
-            },
+            what: format!("`node_modules` {how}"),
             count: missing.len(),
             examples: missing.iter().take(MAX_EXAMPLES).map(|name| (*name).to_owned()).collect(),
             remedy: Some(self.install_command(disk)),
-            hides_uses: false,
-            is_used_elsewhere: false,
+            hides,
         })
     }
 
@@ -255,8 +254,7 @@ impl Packages {
 
     /// Whether there are several packages, and one that the `node_modules` in the root doesn't hold.
     pub(super) fn have_unlinked(&self, disk: &dyn MarkerFiles) -> bool {
-        let names = self.by_name();
-        names.len() > 1 && names.keys().any(|name| !self.is_installed(&self.top, name, disk))
+        self.import_each_other() && self.by_name().keys().any(|name| !self.is_installed(&self.top, name, disk))
     }
 
     /// Whether a `node_modules` in a folder or above holds a package.

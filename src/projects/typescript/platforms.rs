@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use codeyard_files::gate::normal;
+use codeyard_model::coverage::Hidden;
 
 use super::javascript_imports::read_specifiers;
 use super::module_names::EXTENSIONS;
@@ -71,8 +72,7 @@ impl PlatformModules {
             count: modules.len(),
             examples: modules.iter().take(MAX_EXAMPLES).map(shown).collect(),
             remedy: None,
-            hides_uses: true,
-            is_used_elsewhere: false,
+            hides: Hidden::Uses,
         })
     }
 }

@@ -1,20 +1,20 @@
 //! Assigns the files of TypeScript and JavaScript below a workspace root to configurations, by the rules of the language server.
 //!
-//! A server looks for `tsconfig.json`, else `jsconfig.json`, in the file's folder and then in the folders above, and takes the first
-//! one that lists the file itself or references one that does. Files that none of them lists belong to no project.
+//! A server looks for `tsconfig.json` and then `jsconfig.json` in the file's folder and then in the folders above, and takes the first one
+//! that lists the file itself or references one that does. Files that none of them lists belong to no project.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::MarkerFiles;
 
-use super::configuration::{Configuration, ConfigurationReader, Outputs};
+use super::configuration::{Aliases, Configuration, ConfigurationReader, Outputs};
 use super::package_entries::stem_of_declaration;
 
 /// Configurations of TypeScript and JavaScript that are read in one workspace root.
 const MAX_CONFIGURATIONS: usize = 1_000;
 
-/// The names that a server looks for, the first one wins in a folder.
+/// The names that a server looks for in a folder, in this order.
 const NAMES: [&str; 2] = ["tsconfig.json", "jsconfig.json"];
 
 /// The configurations of a tree, and the files that they list.
@@ -24,8 +24,10 @@ pub(super) struct AssignedFiles<'a> {
     pub by_configuration: BTreeMap<PathBuf, Vec<&'a Path>>,
     /// The configurations that have files and list no files of JavaScript.
     pub without_javascript: BTreeSet<PathBuf>,
-    /// By name pattern, where imports of such names are looked for: of all configurations that have files.
-    pub aliases: BTreeMap<String, Vec<PathBuf>>,
+    /// Of all configurations that have files.
+    pub aliases: Aliases,
+    /// By configuration that has files.
+    pub own_aliases: BTreeMap<PathBuf, Aliases>,
     /// The patterns that mean different places in two configurations.
     pub ambiguous_aliases: BTreeSet<String>,
     /// By configuration that has files, the others that it references, directly or not.
@@ -48,8 +50,8 @@ pub(super) struct AssignedFiles<'a> {
 struct Configurations<'a> {
     reader: ConfigurationReader<'a>,
     read: BTreeMap<PathBuf, Configuration>,
-    /// By folder, its own configuration.
-    own: BTreeMap<PathBuf, Option<PathBuf>>,
+    /// By folder, its own configurations.
+    own: BTreeMap<PathBuf, Vec<PathBuf>>,
     /// By configuration, itself and those that it references, directly or not, in the order of the search.
     reached: BTreeMap<PathBuf, Vec<PathBuf>>,
     skipped: BTreeSet<PathBuf>,
@@ -80,6 +82,7 @@ pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFile
         }
         assigned.conditions.insert(path.clone(), configuration.conditions.clone());
         assigned.outputs.insert(path.clone(), configuration.outputs.clone());
+        assigned.own_aliases.insert(path.clone(), configuration.aliases.clone());
         for (name, places) in &configuration.aliases {
             let known = assigned.aliases.entry(name.clone()).or_default();
             if !known.is_empty() && known != places {
@@ -117,6 +120,11 @@ pub(super) fn listed<'a>(
 }
 
 impl AssignedFiles<'_> {
+    /// The aliases that hold in files of a configuration; without one, those in files of the inferred project.
+    pub(super) fn aliases_in(&self, configuration: Option<&Path>) -> &Aliases {
+        configuration.and_then(|path| self.own_aliases.get(path)).unwrap_or(&self.aliases)
+    }
+
     /// The folders to which builds write declarations, each with the folder of their sources. Without `rootDir`, TypeScript takes the folder of the
     /// configuration; before version 6 (`is_older`) it took the folder that all sources are in.
     pub(super) fn written_folders(&self, is_older: bool) -> Vec<(PathBuf, PathBuf)> {
@@ -159,17 +167,14 @@ impl<'a> Configurations<'a> {
     /// The configurations that the search in a folder leads to and that list a file, in the order of the search.
     fn listing<'s>(&'s mut self, folder: &Path, file: &'s Path) -> impl Iterator<Item = PathBuf> + use<'s, 'a> {
         let own = self.own(folder);
-        let reached = own.map(|own| self.reached(&own)).unwrap_or_default();
+        let reached: Vec<PathBuf> = own.iter().flat_map(|own| self.reached(own)).collect();
         reached.into_iter().filter(|path| self.configuration(path).is_some_and(|config| config.lists(file)))
     }
 
-    fn own(&mut self, folder: &Path) -> Option<PathBuf> {
-        if let Some(known) = self.own.get(folder) {
-            return known.clone();
-        }
-        let found = NAMES.iter().map(|name| folder.join(name)).find(|path| self.reader.disk.exists(path));
-        self.own.insert(folder.into(), found.clone());
-        found
+    fn own(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let exists = |path: &PathBuf| self.reader.disk.exists(path);
+        let find = || NAMES.iter().map(|name| folder.join(name)).filter(exists).collect();
+        self.own.entry(folder.into()).or_insert_with(find).clone()
     }
 
     fn reached(&mut self, first: &Path) -> Vec<PathBuf> {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use codeyard_files::walk::is_ignored;
+use codeyard_model::coverage::Hidden;
 
 use super::components::is_script;
 use super::projects::AssignedFiles;
@@ -88,8 +89,7 @@ impl<'a> SeparateProjects<'a> {
             count: modules.len(),
             examples: modules.iter().take(MAX_EXAMPLES).map(|module| relative(module, request.top)).collect(),
             remedy: None,
-            hides_uses: true,
-            is_used_elsewhere: true,
+            hides: Hidden::UsesElsewhere,
         })
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use codeyard_lsp::registry::{ProjectInference, ServerSpec};
+use codeyard_model::coverage::Hidden;
 use serde_json::Value;
 
 use crate::info::ProjectSource;
@@ -89,11 +90,26 @@ fn without_a_configuration_all_files_are_one_project_in_the_root() {
 }
 
 #[test]
+fn files_belong_to_the_jsconfig_beside_a_tsconfig_that_leaves_them_out() {
+    let tree = Tree::new(&[
+        ("tsconfig.json", r#"{"files": [], "references": [{"path": "core"}]}"#),
+        ("jsconfig.json", r#"{"include": [".first.js", "core"]}"#),
+        ("core/tsconfig.json", "{}"),
+        ("core/a.ts", ""),
+        (".first.js", ""),
+        ("tool.js", ""),
+    ]);
+    let (files, opened, _) = tree.document();
+    assert_eq!(files, ["tool.js"]);
+    assert_eq!(opened, [".first.js", "core/a.ts", "tool.js"]);
+}
+
+#[test]
 fn what_extends_a_configuration_that_a_tool_generates_is_marked_until_it_is_there() {
     let causes = |files: &[(&str, &str)], inference| {
         let tree = Tree::new(files);
         let unresolved = tree.prepare(inference).info.unresolved;
-        let hiding = unresolved.into_iter().filter(|cause| cause.hides_uses);
+        let hiding = unresolved.into_iter().filter(|cause| cause.hides >= Hidden::Uses);
         hiding.map(|cause| (cause.what, cause.count, cause.remedy.unwrap_or_default())).collect::<Vec<_>>()
     };
     let nuxt = [
@@ -134,7 +150,7 @@ fn imports_of_modules_with_a_file_for_each_platform_are_followed_to_one_and_mark
     let configuration: Value = serde_json::from_str(&plain.documents[0].text).unwrap();
     assert_eq!(configuration["compilerOptions"]["moduleSuffixes"][0], ".native");
     let hiding = |prepared: &PreparedProject| {
-        let unresolved = prepared.info.unresolved.iter().filter(|cause| cause.hides_uses);
+        let unresolved = prepared.info.unresolved.iter().filter(|cause| cause.hides >= Hidden::Uses);
         unresolved.flat_map(|cause| cause.examples.clone()).collect::<Vec<_>>()
     };
     assert_eq!(hiding(&plain), ["ui/Nav"]);
@@ -159,7 +175,7 @@ fn the_configuration_that_svelte_kit_generates_is_known() {
     let document = prepared.documents.iter().find(|document| document.path == path).unwrap();
     assert!(document.text.contains("\"$lib/*\":[\"../src/lib/*\"]"), "{}", document.text);
     assert!(!path.exists() && prepared.unwatched.len() == 1);
-    let hiding = |prepared: &PreparedProject| prepared.info.unresolved.iter().any(|cause| cause.hides_uses);
+    let hiding = |prepared: &PreparedProject| prepared.info.unresolved.iter().any(|cause| cause.hides >= Hidden::Uses);
     assert!(!hiding(&prepared));
     assert_eq!(prepared.configurations, [tree.root().join("tsconfig.json")]);
     // `tool.ts` isn't in its list.
@@ -208,13 +224,16 @@ fn components_whose_configuration_extends_a_missing_one_are_marked() {
         ("src/A.svelte", "<script>\nimport { a } from '$lib/a';\n</script>"),
     ];
     let cause = &components(&files).unresolved[0];
-    assert_eq!((cause.count, cause.hides_uses, cause.remedy.as_deref()), (1, true, Some("npx svelte-kit sync")));
+    assert_eq!(
+        (cause.count, cause.hides >= Hidden::Uses, cause.remedy.as_deref()),
+        (1, true, Some("npx svelte-kit sync"))
+    );
 }
 
 /// The modules whose uses in other projects the answers lack, and why.
 fn used_elsewhere(files: &[(&str, &str)]) -> Option<(Vec<String>, String)> {
-    let cause = components(files).unresolved.into_iter().find(|cause| cause.is_used_elsewhere)?;
-    assert_eq!((cause.count, cause.hides_uses), (cause.examples.len(), true));
+    let cause = components(files).unresolved.into_iter().find(|cause| cause.hides == Hidden::UsesElsewhere)?;
+    assert_eq!((cause.count, cause.hides >= Hidden::Uses), (cause.examples.len(), true));
     Some((cause.examples, cause.what))
 }
 
@@ -317,7 +336,7 @@ fn projects_with_processes_of_their_own_are_marked_with_those_that_import_from_t
         let others = std::collections::BTreeMap::new();
         crate::mark_uses_in_other_projects(&mut projects, &others, &root, ProjectInference::TypescriptExternal);
         let marking = projects.into_values().map(|project| {
-            let causes = project.info.unresolved.into_iter().filter(|cause| cause.is_used_elsewhere);
+            let causes = project.info.unresolved.into_iter().filter(|cause| cause.hides == Hidden::UsesElsewhere);
             causes.map(|cause| format!("{}: {}", cause.examples.join(" "), cause.what)).collect::<Vec<_>>().join("; ")
         });
         marking.collect::<Vec<_>>()

@@ -253,6 +253,47 @@ fn packages_of_typescript_are_found_after_they_are_built() {
     served.yard.stop();
 }
 
+/// Values whose types come from a package have none without it, so uses of their members are missing.
+#[test]
+fn members_of_typescript_whose_types_come_from_packages_that_are_not_installed() {
+    let mut served = Served::new(&[
+        (".gitignore", "node_modules\n"),
+        ("package.json", r#"{"private": true, "type": "module", "devDependencies": {"runner": "1.0.0"}}"#),
+        ("package-lock.json", "{}"),
+        ("tsconfig.json", r#"{"compilerOptions": {"module": "nodenext"}}"#),
+        ("timer.ts", "export interface Timings { upload: number }\nexport const none: Timings = { upload: 0 };\n"),
+        ("use.ts", "import { none } from './timer.js';\nexport const upload = none.upload;\n"),
+        (
+            "run.ts",
+            "import run from 'runner';\nimport type { Timings } from './timer.js';\nrun<Timings>(t => t.upload);\n",
+        ),
+    ]);
+    let mark =
+        "1 import of 3 TypeScript files can't be resolved by typescript: `node_modules` is missing; run `npm ci`.";
+    let (files, summary) = served.references("timer.ts", "upload");
+    assert_eq!(files, ["timer.ts", "use.ts"]);
+    assert!(summary.ends_with(mark), "{summary}");
+    for operation in ["findReferences", "goToImplementation"] {
+        let answer = served.lsp(operation, "timer.ts", "upload");
+        assert!(answer.output.ends_with(mark), "{answer:?}");
+    }
+    for [operation, word] in [["goToDefinition", "none"], ["hover", "none"], ["workspaceSymbol", "Timings"]] {
+        let file = if operation == "workspaceSymbol" { "timer.ts" } else { "use.ts" };
+        let answer = served.lsp(operation, file, word);
+        assert!(answer.metadata.get("partial").is_none(), "{operation}: {answer:?}");
+    }
+    write(&served.root.join("node_modules/runner/package.json"), r#"{"type": "module", "types": "index.d.ts"}"#);
+    let types = "export default function run<T>(use: (t: T) => void): void;\n";
+    write(&served.root.join("node_modules/runner/index.d.ts"), types);
+    let mut last = (vec![], String::new());
+    let is_mended = until(MENDED_MS, || {
+        last = served.references("timer.ts", "upload");
+        last.0 == ["run.ts", "timer.ts", "use.ts"] && !last.1.contains("can't be resolved")
+    });
+    assert!(is_mended, "{last:?}");
+    served.yard.stop();
+}
+
 #[test]
 fn complete_projects_without_any_configuration_are_not_marked() {
     for (files, path) in [

@@ -346,6 +346,56 @@ fn typescript_packages_that_a_script_links_are_found_by_their_published_names() 
     repository.yard.stop();
 }
 
+/// The nearest file that no `tsconfig.json` lists is in the project of the `jsconfig.json` beside one.
+#[test]
+fn typescript_packages_are_found_where_a_jsconfig_is_beside_a_tsconfig() {
+    let composite = r#"{"include": ["src"], "compilerOptions": {"composite": true}}"#;
+    let mut repository = Repository::serve(
+        &[
+            ("package.json", r#"{"private": true, "scripts": {"symlink": "node link.js"}}"#),
+            ("tsconfig.json", r#"{"files": [], "references": [{"path": "core"}, {"path": "client"}]}"#),
+            ("jsconfig.json", r#"{"include": [".first.js"]}"#),
+            (".first.js", "module.exports = {};\n"),
+            ("link.js", "console.log(1);\n"),
+            ("core/package.json", r#"{"name": "the-core", "version": "3.18.2", "types": "lib/index.d.ts"}"#),
+            ("core/tsconfig.json", composite),
+            ("core/src/index.ts", "export function start() {}\n"),
+            ("client/package.json", r#"{"name": "client", "dependencies": {"the-core": "3.18.2"}}"#),
+            ("client/tsconfig.json", composite),
+            ("client/src/main.ts", "import { start } from 'the-core';\nstart();\n"),
+            ("client/src/more.ts", "import { start } from 'the-core';\nstart();\n"),
+        ],
+        "typescript",
+    );
+    let more = repository.users("client/src/main.ts", "start");
+    assert_eq!(more, ["client/src/more.ts"], "the first question, at a use");
+    let users = repository.users("core/src/index.ts", "start");
+    assert_eq!(users, ["client/src/main.ts", "client/src/more.ts"]);
+    repository.yard.stop();
+}
+
+/// Its `paths` hold in files of the root's configuration alone; the example needs what its own configuration finds.
+#[test]
+fn typescript_examples_import_the_package_of_the_root_by_its_name() {
+    let mut repository = Repository::serve(
+        &[
+            ("package.json", r#"{"name": "state", "version": "5.0.2"}"#),
+            (
+                "tsconfig.json",
+                r#"{"compilerOptions": {"paths": {"state": ["./src/index.ts"]}}, "include": ["src", "tests"]}"#,
+            ),
+            ("src/index.ts", "export function create() {}\n"),
+            ("tests/basic.ts", "import { create } from 'state';\ncreate();\n"),
+            ("examples/starter/package.json", r#"{"dependencies": {"state": "^5.0.0"}}"#),
+            ("examples/starter/tsconfig.json", r#"{"include": ["src"]}"#),
+            ("examples/starter/src/main.ts", "import { create } from 'state';\ncreate();\n"),
+        ],
+        "typescript",
+    );
+    assert_eq!(repository.users("src/index.ts", "create"), ["examples/starter/src/main.ts", "tests/basic.ts"]);
+    repository.yard.stop();
+}
+
 #[test]
 fn typescript_extends_what_svelte_kit_would_generate() {
     let mut repository = Repository::serve(

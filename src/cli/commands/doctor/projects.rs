@@ -382,6 +382,7 @@ fn imports(count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codeyard_model::coverage::Hidden;
     use codeyard_projects::UnresolvedNames;
 
     fn lines(info: &ProjectInfo, inference: Option<codeyard_projects::ProjectInference>) -> Vec<String> {
@@ -406,8 +407,7 @@ mod tests {
                 count: 2,
                 examples: vec!["config.h".into(), "version.h".into()],
                 remedy: Some("./configure".into()),
-                hides_uses: false,
-                is_used_elsewhere: false,
+                hides: Hidden::Nothing,
             }],
             remedy: Some("run `bear -- make`".into()),
             ..ProjectInfo::default()

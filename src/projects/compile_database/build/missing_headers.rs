@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use codeyard_ecosystems::cargo::MANIFEST;
+use codeyard_model::coverage::Hidden;
 
 use super::build_stamp::is_build_file;
 use crate::compile_database::build_files::build_hints::read_script;
@@ -38,8 +39,7 @@ pub(crate) fn by_cause(
         count: generated.len(),
         examples: examples(&generated),
         remedy: build.map(str::to_owned),
-        hides_uses: false,
-        is_used_elsewhere: false,
+        hides: Hidden::Nothing,
     };
     let others = UnresolvedNames {
         what: "headers that are neither in the workspace nor installed; install the packages that hold them".to_owned(),
@@ -47,8 +47,7 @@ pub(crate) fn by_cause(
         examples: examples(&absent),
         // No build finds them; which package holds a header differs between systems.
         remedy: None,
-        hides_uses: false,
-        is_used_elsewhere: false,
+        hides: Hidden::Nothing,
     };
     [of_build, others].into_iter().filter(|cause| cause.count > 0).collect()
 }
