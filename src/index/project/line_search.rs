@@ -83,7 +83,7 @@ impl Project {
         let pattern = pattern.with_conditions(line_conditions(query, context)?);
         let candidates = view.candidates(&pattern).map_err(|error| refuse_store_error(&error, context))?;
         let is_live = view.head.key.reference == LIVE;
-        let changed = if is_live { self.unindexed_changes.changed().unwrap_or_default() } else { Default::default() };
+        let changed = context.changed.clone().filter(|_| is_live).unwrap_or_default();
         let passes = |entry: &ManifestEntry| {
             language.is_none_or(|language| entry.language == Some(language)) && filter.passes(entry)
         };

@@ -30,6 +30,7 @@ mod unknown_names;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -94,6 +95,8 @@ struct QueryContext {
     view: Option<Arc<ManifestView>>,
     /// `None`: nothing is published yet.
     store: Option<PooledStore>,
+    /// The files that have changed since the published job or were changed before it; `None`: any file may have changed.
+    changed: Option<BTreeSet<String>>,
     metadata: AnswerMetadata,
     /// Why the working tree can't be indexed now, if it isn't or if its index is behind.
     failure: Option<JobError>,
@@ -266,6 +269,8 @@ impl Project {
         if is_live && git.as_ref().is_ok_and(GitRepository::is_bare) {
             return Err(Box::new(no_working_tree().with_metadata(metadata)));
         }
+        // Before the view: a job that publishes in between forgets the changes that only its own view has.
+        let changed = self.unindexed_changes.changed();
         let found = self
             .find_view(reference, git.as_ref().ok(), needs_view)
             .map_err(|error| Box::new(refusal_of_open_error(&error).with_metadata(metadata.clone())))?;
@@ -286,13 +291,14 @@ impl Project {
                     not_indexed(&metadata.reference.clone(), git.as_ref().map_err(|why| *why)).with_metadata(metadata),
                 ));
             }
-            let context = QueryContext { view: None, store: None, metadata, failure };
+            let context = QueryContext { view: None, store: None, changed, metadata, failure };
             return self.check_freshness(context, None, current, policy, requested);
         };
         metadata.indexing = if manifest.is_whole { IndexingStatus::Ready } else { IndexingStatus::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
         metadata.retry_after_ms = (is_busy && !manifest.is_whole).then_some(RETRY_AFTER_MS);
-        let is_fresh = if is_live { self.unindexed_changes.is_clean() } else { manifest.commit == current };
+        let is_clean = changed.as_ref().is_some_and(BTreeSet::is_empty);
+        let is_fresh = if is_live { is_clean } else { manifest.commit == current };
         metadata.freshness = match (is_fresh, is_busy) {
             (true, _) => Freshness::Fresh,
             (false, true) => Freshness::Syncing,
@@ -306,7 +312,7 @@ impl Project {
         } else if let Some(failure) = failure.as_ref().filter(|_| !is_fresh) {
             metadata.warnings.push(cannot_update(failure));
         }
-        let context = QueryContext { view, store: Some(store), metadata, failure };
+        let context = QueryContext { view, store: Some(store), changed, metadata, failure };
         self.check_freshness(context, manifest.commit, current, policy, requested)
     }
 

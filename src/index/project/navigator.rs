@@ -65,7 +65,7 @@ impl Navigator<'_> {
     /// working tree wasn't published as a whole.
     pub fn changed(&self) -> Option<BTreeSet<String>> {
         let is_whole = self.context.view.as_ref().is_some_and(|view| view.head.is_whole);
-        self.project.unindexed_changes.changed().filter(|_| is_whole)
+        self.context.changed.clone().filter(|_| is_whole)
     }
 
     /// Whether there are indexed files below this path.
