@@ -75,7 +75,7 @@ pub const MAX_WATCH_PATTERN_BYTES: usize = 512 * 1024;
 pub const MAX_WATCH_PATTERNS: usize = 4_096;
 
 /// The times of the same four steps when codeyard itself ends, in milliseconds: `shutdown`, `exit`, SIGTERM, SIGKILL.
-pub const PROMPT_STOP_MS: [u64; 4] = [1_000, 500, 500, 500];
+pub const PROMPT_STOP_MS: [u64; 4] = [1_000, 500, 500, 1_000];
 
 /// Largest document sent to a language server, in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
