@@ -244,7 +244,7 @@ impl RootSource<'_> {
             let is_command = file.language == Some(Language::BASH) && roles.contains(&ReferenceRole::Call);
             let imports = own.filter(|reference| reference.role == ReferenceRole::Import);
             let path = self.root.join(&*file.path);
-            let reached = self.reaches(&file, &path, into);
+            let reached = self.reaches(&file, &path, into, is_cancelled);
             into.users.push(NameUser {
                 file: path,
                 shown: file.path.clone(),
@@ -258,13 +258,20 @@ impl RootSource<'_> {
     }
 
     /// The definitions whose files a file may reach.
-    fn reaches(&self, file: &FileFacts, path: &Path, record: &NameRecord) -> Vec<usize> {
+    fn reaches(
+        &self,
+        file: &FileFacts,
+        path: &Path,
+        record: &NameRecord,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<usize> {
         let mut reached = imported(file, &record.name, &record.definitions);
         let describes = |at: &usize| self.describes(&record.definitions[*at].file, file, path);
         reached.extend((0..record.definitions.len()).filter(describes));
-        if reached.is_empty() && record.is_unique() {
+        // A certain name counts wherever it is used.
+        if reached.is_empty() && record.is_unique() && !record.is_certain() {
             let of_includer = |includer: FileFacts| imported(&includer, &record.name, &record.definitions);
-            reached.extend(self.includers(file).into_iter().flat_map(of_includer));
+            reached.extend(self.includers(file, is_cancelled).into_iter().flat_map(of_includer));
         }
         reached
     }
@@ -285,12 +292,12 @@ impl RootSource<'_> {
     }
 
     /// The sources that include a source of C, which is compiled as a part of them. Most include headers only.
-    fn includers(&self, file: &FileFacts) -> Vec<FileFacts> {
-        let name = file.path.rsplit('/').next().unwrap_or_default();
+    fn includers(&self, file: &FileFacts, is_cancelled: &(dyn Fn() -> bool + Sync)) -> Vec<FileFacts> {
         if !is_source_of_c(file) {
             return Vec::new();
         }
-        let mut found = self.navigator.files_with(name, &|| false).unwrap_or_default();
+        let name = file.path.rsplit('/').next().unwrap_or_default();
+        let mut found = self.navigator.files_with(name, is_cancelled).unwrap_or_default();
         let includes = |symbol: &Symbol| symbol.kind == SymbolKind::Use && symbol.signature.contains(name);
         found.retain(|other| other.path != file.path && other.facts.symbols.iter().any(includes));
         found

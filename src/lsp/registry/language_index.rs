@@ -252,7 +252,7 @@ mod tests {
         write("deploy", "text\n");
         assert_eq!(look("deploy"), None);
         std::fs::remove_file(root.join("serve")).unwrap();
-        assert_eq!(look("serve"), Some("python"), "its servers are told that it is gone");
+        assert_eq!(look("serve"), Some("python"), "its servers get the deletion");
         assert_eq!(index.without_scripts().language_of(&root.join("run")), None);
     }
 
