@@ -19,7 +19,6 @@ struct Repository {
     root: PathBuf,
     client: Mcp,
     yard: Yard,
-    configuration: String,
     _folder: tempfile::TempDir,
 }
 
@@ -30,19 +29,7 @@ impl Repository {
             format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\nservers = {{ prefer = [{kind:?}] }}\n");
         let yard = Yard::serve(&configuration);
         let client = agent::client(&yard, "w");
-        Self { root, client, yard, configuration, _folder: folder }
-    }
-
-    /// Serves it again, by a new process with the same state.
-    fn restarted(self) -> Self {
-        let Self { root, yard, configuration, _folder, .. } = self;
-        let state = yard.state.clone();
-        let token = yard.token.clone();
-        yard.stop();
-        let mut yard = Yard::serve_from(state, &configuration, &[], &[]);
-        yard.token = token;
-        let client = agent::client(&yard, "w");
-        Self { root, client, yard, configuration, _folder }
+        Self { root, client, yard, _folder: folder }
     }
 
     /// The answer of an operation at the first `word` of `path`.
@@ -139,24 +126,6 @@ fn uses_without_a_call_count_and_names_of_a_function_do_not() {
     let mark = "1 file uses the name `label` and isn't in this answer: shop/caller.py; search the name as text.";
     repository.assert_marked("findReferences", "shop/labelled.py", "label", mark);
     repository.yard.stop();
-}
-
-#[test]
-fn a_first_answer_is_compared_with_the_index_of_an_earlier_process() {
-    let mut repository = Repository::serve(&PYTHON, "ty");
-    let mark =
-        "1 file uses the name `compute_total` and isn't in this answer: shop/report.py; search the name as text.";
-    repository.assert_marked("findReferences", "shop/order.py", "compute_total", mark);
-    // The index may take longer than a server that starts quickly.
-    for _ in 0..10 {
-        repository = repository.restarted();
-        let first = repository.ask("findReferences", "shop/order.py", "compute_total");
-        if first.metadata["hint"].as_str().is_some_and(|hint| hint.ends_with(mark)) {
-            repository.yard.stop();
-            return;
-        }
-    }
-    panic!("no first answer was compared");
 }
 
 #[test]
