@@ -88,25 +88,26 @@ impl Subscription {
     /// nothing changed, and at most [`WATCH_BARRIER_MS`]. If that isn't enough, the next `take` has `bulk`, and a later one
     /// returns the rest. Needs a tokio runtime.
     pub async fn barrier(&self) {
-        let subscriber = &self.subscriber;
-        let comparison = async {
-            let comparison_lock = subscriber.comparison_lock.clone().lock_owned().await;
-            subscriber.shared.pump(Some(subscriber.id));
-            if !subscriber.has_work() {
-                return;
-            }
-            let subscriber = subscriber.clone();
-            let work = move || {
-                subscriber.compare_with_disk();
-                drop(comparison_lock);
-            };
-            if blocking::spawn(work).await.is_err() {
-                self.subscriber.mark_lost();
-            }
+        if tokio::time::timeout(Duration::from_millis(WATCH_BARRIER_MS), self.compare()).await.is_err() {
+            self.subscriber.timed_out.store(true, Ordering::SeqCst);
+            self.subscriber.pending.lock().record_bulk();
+        }
+    }
+
+    /// [`Subscription::barrier`] without a limit of time.
+    pub(super) async fn compare(&self) {
+        let subscriber = self.subscriber.clone();
+        let comparison_lock = subscriber.comparison_lock.clone().lock_owned().await;
+        subscriber.shared.pump(Some(subscriber.id));
+        if !subscriber.has_work() {
+            return;
+        }
+        let work = move || {
+            subscriber.compare_with_disk();
+            drop(comparison_lock);
         };
-        if tokio::time::timeout(Duration::from_millis(WATCH_BARRIER_MS), comparison).await.is_err() {
-            subscriber.timed_out.store(true, Ordering::SeqCst);
-            subscriber.pending.lock().record_bulk();
+        if blocking::spawn(work).await.is_err() {
+            self.subscriber.mark_lost();
         }
     }
 

@@ -75,9 +75,9 @@ impl TestTree {
         changes.files.iter().map(|change| (self.relative(&change.path), change.kind)).collect()
     }
 
-    /// Passes the barrier and takes what is reported.
+    /// Takes what is reported after the barrier. On a busy machine a barrier ends at its limit, before everything is compared.
     async fn changes(&self, subscription: &Subscription) -> Changes {
-        subscription.barrier().await;
+        subscription.compare().await;
         subscription.take()
     }
 
@@ -633,7 +633,8 @@ async fn paused_time_does_not_end_a_barrier_early() {
     let subscription = tree.subscribe();
     for round in 0..50 {
         tree.write(&format!("d{round}/a.py"), "");
-        tree.expect(&subscription, &[(format!("d{round}/a.py").as_str(), Created)]).await;
+        subscription.barrier().await;
+        assert_eq!(tree.reported(&subscription.take()), [(format!("d{round}/a.py"), Created)]);
     }
 }
 
@@ -650,7 +651,7 @@ async fn concurrent_barriers_each_see_their_own_write() {
                 let _no_fork = WRITES_OR_FORKS.read();
                 std::fs::write(&path, "").unwrap();
             }
-            subscription.barrier().await;
+            subscription.compare().await;
             assert!(subscription.source_files().contains(&path));
         });
     }
@@ -678,8 +679,7 @@ async fn the_first_walk_can_follow_the_files_of_the_index() {
     subscription.follow_index();
     assert_eq!(subscription.index_degraded(), None, "it is followed already");
     tree.write("__pycache__/a.pyc", "edited");
-    subscription.barrier().await;
-    let changes = subscription.take();
+    let changes = tree.changes(&subscription).await;
     let noted: Vec<String> = changes.index_only.iter().map(|path| tree.relative(path)).collect();
     assert_eq!(noted, ["__pycache__/a.pyc"]);
     assert!(!changes.index_only_rescan);
