@@ -189,8 +189,8 @@ pub const REJECTION_WORDS: &[&str] = &[
     "body_too_large", "body_too_slow", "foreign_cursor", "group_serves_code_only", "head_too_large", "header_mismatch",
     "host_not_allowed", "long_batch", "long_id", "method_not_allowed", "missing_protocol_version", "not_a_message",
     "not_acceptable", "not_json", "origin_not_allowed", "path_not_served", "session_required", "too_long",
-    "unknown_endpoint", "unknown_method", "unknown_session", "unsupported_content_type", "unsupported_version",
-    "wrong_jsonrpc", "wrong_protocol_version", "other",
+    "unknown_content", "unknown_endpoint", "unknown_method", "unknown_session", "unsupported_content_type",
+    "unsupported_version", "wrong_jsonrpc", "wrong_protocol_version", "other",
 ];
 /// How fresh a code index is.
 pub const FRESHNESS_WORDS: &[&str] = &["fresh", "stale", "syncing"];

@@ -20,6 +20,7 @@ pub(crate) fn violate(refusal: RefusalReason, ask: Ask) -> Option<Ask> {
         RefusalReason::Bearer => ask.set("authorization", "Bearer cyd_wrong"),
         RefusalReason::GroupCatalog => ask.at("/mcp/@nowhere/lsp-v1"),
         RefusalReason::Endpoint => ask.at("/mcp/nowhere"),
+        RefusalReason::Content => ask.at("/mcp?content=some"),
         RefusalReason::ContentType => ask.set("content-type", "text/plain"),
         RefusalReason::Accept => ask.set("accept", "application/json"),
         RefusalReason::BodySize => ask.body(vec![b' '; MAX_REQUEST_BYTES + 1]),

@@ -293,7 +293,7 @@ fn a_client_gets_the_copies_of_a_result_that_it_needs() {
     assert_eq!(copies("/mcp/other/agent", &local), (false, true), "of the workspace");
     assert_eq!(copies("/mcp/other/agent", &ci), (true, false), "the token wins");
     assert_eq!(copies("/mcp/other/agent/mcp?content=both", &ci), (true, true), "the address wins");
-    assert_eq!(serving.status("/mcp/repo/agent?content=some", &ci), 404);
+    assert_eq!(serving.status("/mcp/repo/agent?content=some", &ci), 400);
     // The contract of this catalog has one copy.
     let mut client = Mcp::connect(&serving.address, "/mcp/repo?content=text", Some(&local));
     assert_eq!(client.ask("vscode.lsp.documentSymbols", &uri(&sandbox)).unwrap()["symbols"][0]["name"], "repo");

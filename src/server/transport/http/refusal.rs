@@ -35,6 +35,8 @@ words! {
         GroupCatalog => "group_serves_code_only",
         /// The workspace, group or catalog doesn't exist, or this principal may not see it.
         Endpoint => "unknown_endpoint",
+        /// The query string asks for copies of a result that there aren't.
+        Content => "unknown_content",
         /// The body isn't declared as JSON.
         ContentType => "unsupported_content_type",
         /// The client doesn't accept both JSON and event streams.
@@ -102,6 +104,7 @@ impl RefusalReason {
             Self::Bearer => NO_TOKEN,
             Self::GroupCatalog => "a group serves the catalog code only; use /mcp/@{group}/code",
             Self::Endpoint => "there is no such workspace, group or catalog for this principal",
+            Self::Content => "the address asks for an unknown `content`",
             Self::ContentType => "the Content-Type must be application/json",
             Self::Accept => "the Accept header must allow application/json and text/event-stream",
             Self::BodySize => "the body is larger than the limit",
@@ -157,10 +160,10 @@ impl HttpRefusal {
         Self { advice, ..RefusalReason::Endpoint.into() }
     }
 
-    /// The refusal of a query string that asks for copies of a result that there aren't.
+    /// The refusal of an unknown `content`, with the known ones.
     pub fn of_content() -> Self {
         let modes = ContentMode::ALL.map(ContentMode::as_str).join(", ");
-        Self { advice: Some(format!("`content` is one of {modes}")), ..RefusalReason::Path.into() }
+        Self { advice: Some(format!("use one of {modes}")), ..RefusalReason::Content.into() }
     }
 
     /// The word in `error.data.reason`.
