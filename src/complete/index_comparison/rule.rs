@@ -1,7 +1,7 @@
 //! The comparison of an answer with what the index knows of its name.
 //!
-//! `docs/internals/decisions/index-comparison.md` has the reasons. Invariant: an answer that found nothing is marked if the index
-//! has the name; others only if the name can hardly mean anything else.
+//! `docs/internals/decisions/index-comparison.md` has the reasons. Invariant: an answer that found nothing although no package is missing is
+//! marked if the index has the name; others only if the name can hardly mean anything else.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -30,6 +30,8 @@ pub struct AnswerPlaces {
     pub declared: BTreeSet<(PathBuf, u32)>,
     /// The names of the entries of a list of symbols.
     pub names: BTreeSet<String>,
+    /// Imports of packages can't be resolved: a name that the server doesn't find may be one of a package.
+    pub lacks_packages: bool,
 }
 
 impl AnswerPlaces {
@@ -59,6 +61,9 @@ impl NameRecord {
 
     /// What there is of the name at all.
     fn anything(&self, answer: &AnswerPlaces) -> Option<IndexDisagreement> {
+        if answer.lacks_packages && !self.is_certain() {
+            return None;
+        }
         self.defined_elsewhere(answer).or_else(|| self.used_in(self.users.iter().collect()))
     }
 
@@ -85,7 +90,8 @@ impl NameRecord {
         }
         let is_import = |file: &PathBuf, line: u32| {
             let user = self.users.iter().find(|user| user.file == *file);
-            user.is_some_and(|user| user.import_lines.contains(&line))
+            let reaches = |user: &NameUser| !answer.lacks_packages || !user.reached.is_empty();
+            user.is_some_and(|user| user.import_lines.contains(&line) && reaches(user))
         };
         let is_declaration = |file: &PathBuf, line: u32| {
             self.definitions.iter().any(|one| one.file == *file && one.line == line && !one.is_definition)
@@ -137,6 +143,35 @@ impl NameUser {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_of_a_missing_package_is_no_symbol_of_the_repository() {
+        let import = |reached: Vec<usize>| NameUser {
+            file: "use.ts".into(),
+            shown: "use.ts".into(),
+            roles: [ReferenceRole::Import].into(),
+            import_lines: vec![1],
+            reached,
+            is_command: false,
+        };
+        let record = |name: &str, reached| NameRecord {
+            name: name.into(),
+            definitions: vec![definition("timer.ts")],
+            users: vec![import(reached)],
+            ..NameRecord::default()
+        };
+        let at_import = AnswerPlaces { listed: [("use.ts".into(), 1)].into(), ..AnswerPlaces::default() };
+        let without_packages = |answer: &AnswerPlaces| AnswerPlaces { lacks_packages: true, ..answer.clone() };
+        let is_marked = |name: &str, reached, answer: &AnswerPlaces| {
+            record(name, reached).disagreement(ComparedOperation::Definition, answer).is_some()
+        };
+        assert!(is_marked("tls", vec![], &at_import));
+        assert!(!is_marked("tls", vec![], &without_packages(&at_import)), "it may be the package's");
+        assert!(is_marked("tls", vec![0], &without_packages(&at_import)), "the import may name the file");
+        let nothing = AnswerPlaces::default();
+        assert!(is_marked("join", vec![], &nothing) && !is_marked("join", vec![], &without_packages(&nothing)));
+        assert!(is_marked("joinPaths", vec![], &without_packages(&nothing)), "the name is certain");
+    }
 
     fn definition(file: &str) -> IndexedDefinition {
         IndexedDefinition {

@@ -2,8 +2,9 @@
 //!
 //! What the index knows of the name is read while the language servers are asked; `codeyard_complete::index_comparison` has the rule.
 //! If it isn't current by then, it is read again once there is an answer: a server that starts takes longer than an index that is opened.
-//! Invariants: a result waits for the index no longer than [`longest_wait`]; one that is marked as incomplete already isn't compared; one that
-//! couldn't be compared because the index wasn't current is asked for again once it is.
+//! Invariants: a result waits for the index no longer than [`longest_wait`]; one that couldn't be compared because the index wasn't current is
+//! asked for again once it is. A server that doesn't know all files doesn't say which of them are missing; the index does, so its answers are
+//! compared as well.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use codeyard_complete::index_comparison::{AnswerPlaces, AskedName, ComparedOpera
 use codeyard_index::Language;
 use codeyard_lsp::documents::document_input::DocumentInput;
 use codeyard_model::answer::AnswerNotes;
+use codeyard_model::coverage::Hidden;
 use codeyard_model::lsp_items::LspItems;
 use codeyard_model::operation::{LspQuery, Operation};
 use codeyard_model::position::{Location, Position};
@@ -175,9 +177,10 @@ impl IndexReading {
     ) {
         let Some(operation) = operation(query) else { return };
         let Some(mut places) = places(result) else { return };
-        if is_marked(result.notes(), places.listed.is_empty()) {
+        if is_cut(result.notes()) {
             return;
         }
+        places.lacks_packages = lacks_packages(result.notes(), places.listed.is_empty());
         let record = self.end(until).await;
         let notes = result.notes_mut();
         match record {
@@ -216,14 +219,19 @@ pub(crate) fn longest_wait(taken: Duration) -> Duration {
     (taken / COMPARISON_SHARE).clamp(least, most)
 }
 
-/// Whether the answer says already that it may lack entries, or has some that aren't shown.
-fn is_marked(notes: &AnswerNotes, is_empty: bool) -> bool {
+/// Whether entries were found that the answer doesn't have, a server that had some isn't in it, or it is made of the index.
+fn is_cut(notes: &AnswerNotes) -> bool {
     notes.is_partial
         || notes.truncated
         || notes.outside > 0
         || !notes.by_name.is_empty()
         || !notes.skipped_providers.is_empty()
-        || notes.known_files.partial(is_empty).next().is_some()
+}
+
+/// Whether the answer is marked with imports that can't be resolved and that name packages, not files of the project.
+fn lacks_packages(notes: &AnswerNotes, is_empty: bool) -> bool {
+    let mut unresolved = notes.known_files.partial(is_empty).flat_map(|server| &server.unresolved);
+    unresolved.any(|cause| cause.hides < Hidden::Uses)
 }
 
 /// The entries of a result that is compared.

@@ -44,7 +44,9 @@ impl Repository {
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             fs::write(path, text.replace("{root}", root.to_str().expect("a name"))).expect("a file");
         }
-        let yard = Yard::serve(&format!("[[workspace]]\nname = \"many\"\nroots = [{root:?}]\n{extra}"));
+        // Answers would have the sentence of the code index from when it is built.
+        let index = "[index]\nauto = false\n";
+        let yard = Yard::serve(&format!("{index}[[workspace]]\nname = \"many\"\nroots = [{root:?}]\n{extra}"));
         let client = yard.client("many");
         Self { before: listing(&root), root, yard, client, _folder: folder }
     }

@@ -13,6 +13,7 @@ use crate::running_server::{Yard, codeyard};
 use crate::servers::agent;
 use crate::servers::confirm;
 use crate::servers::folder::{folder_of, write};
+use codeyard_model::index_disagreement::IndexDisagreement;
 
 /// Longest wait for the effect of a mended project, in milliseconds.
 const MENDED_MS: u64 = 60_000;
@@ -81,20 +82,31 @@ impl Served {
     }
 
     /// Asserts that every operation marks its answer with `mark`: an empty one always, others unless they are about a known document.
-    /// `used` is a name with uses in the known file `path`, `unused` one without.
-    fn assert_marked(&mut self, path: &str, used: &str, unused: &str, mark: &str) {
-        let (_, summary) = self.references(path, used);
-        assert!(summary.ends_with(mark), "{summary}");
-        for operation in
-            ["goToDefinition", "findReferences", "workspaceSymbol", "prepareCallHierarchy", "incomingCalls"]
-        {
+    /// `used` is a name with uses in the known file `path`, `unused` one without. Answers about uses also name the `unlisted` files.
+    fn assert_marked(&mut self, path: &str, used: &str, unused: &str, mark: &str, unlisted: &[String]) {
+        let unlisted = IndexDisagreement::used_elsewhere(used, unlisted.to_vec()).sentence();
+        let of_uses = format!("{mark} {unlisted}");
+        // Once the code index is built.
+        let mut summary = String::new();
+        let is_marked = until(MENDED_MS, || {
+            summary = self.references(path, used).1;
+            summary.ends_with(&of_uses)
+        });
+        assert!(is_marked, "{summary}");
+        for (operation, mark, marks) in [
+            ("goToDefinition", mark, 1),
+            ("findReferences", &of_uses, 2),
+            ("workspaceSymbol", mark, 1),
+            ("prepareCallHierarchy", mark, 1),
+            ("incomingCalls", &of_uses, 2),
+        ] {
             let answer = self.lsp(operation, path, used);
             assert!(!answer.result().as_array().unwrap().is_empty(), "{operation} finds {used}: {answer:?}");
             // Before it stands how to go on, if there are further pages.
             let (_, below) = answer.output.split_once("\n\n").expect("sentences below the list");
             assert!(below.ends_with(mark), "{operation}: {answer:?}");
             assert!(answer.metadata["hint"].as_str().unwrap_or_default().ends_with(mark), "{operation}: {answer:?}");
-            assert_eq!(answer.metadata["partial"].as_array().map(Vec::len), Some(1), "{operation}");
+            assert_eq!(answer.metadata["partial"].as_array().map(Vec::len), Some(marks), "{operation}");
         }
         for operation in ["hover", "documentSymbol"] {
             let answer = self.lsp(operation, path, used);
@@ -137,7 +149,8 @@ fn python_that_its_configuration_leaves_out() {
     let mark = "3 of 5 Python files are known to ty: `src.exclude` in pyproject.toml leaves the others out; change `src.exclude` in pyproject.toml.";
     let (files, _) = served.references("pkg/a.py", "target");
     assert_eq!(files, ["pkg/a.py", "pkg/b.py"], "the server doesn't search the excluded files");
-    served.assert_marked("pkg/a.py", "target", "unused", mark);
+    let unlisted = ["scripts/c.py", "scripts/d.py"].map(String::from);
+    served.assert_marked("pkg/a.py", "target", "unused", mark, &unlisted);
     let of_unknown = served.lsp("documentSymbol", "scripts/c.py", "target");
     assert!(of_unknown.output.contains(mark), "a document that isn't a part of the project: {of_unknown:?}");
     let rows = confirm::located(&mut confirm::client(&served.yard, "w"), json!({"name": "unused"}));
@@ -186,13 +199,14 @@ fn headers_of_c_that_no_source_includes() {
 #[test]
 fn projects_of_typescript_beyond_those_that_are_loaded() {
     let extra = 2;
+    let user = |at: usize| format!("p{at:03}/x.ts");
     let mut files = vec![
         ("lib/tsconfig.json".to_owned(), "{\"compilerOptions\": {\"composite\": true}}".to_owned()),
         ("lib/a.ts".to_owned(), "export function target() {}\nexport function unused() { target(); }\n".to_owned()),
     ];
     for at in 1..LOADED_PROJECTS + extra {
         files.push((format!("p{at:03}/tsconfig.json"), "{}".to_owned()));
-        files.push((format!("p{at:03}/x.ts"), "import { target } from \"../lib/a\";\ntarget();\n".to_owned()));
+        files.push((user(at), "import { target } from \"../lib/a\";\ntarget();\n".to_owned()));
     }
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let mut served = Served::new(&files);
@@ -201,8 +215,10 @@ fn projects_of_typescript_beyond_those_that_are_loaded() {
     let mark = format!("{known} of {} TypeScript files are known to typescript: ", known + extra);
     assert!(summary.contains(&mark), "{summary}");
     assert_eq!(found.len(), known, "the others are really missing");
-    let mark = summary[summary.find(&mark).unwrap()..].to_owned();
-    served.assert_marked("lib/a.ts", "target", "unused", &mark);
+    let view = &summary[summary.find(&mark).unwrap()..];
+    let mark = view.split_inclusive(". ").next().unwrap().trim_end();
+    let unlisted: Vec<String> = (1..known + extra).map(user).filter(|file| !found.contains(file)).collect();
+    served.assert_marked("lib/a.ts", "target", "unused", mark, &unlisted);
     for at in [1, 2] {
         fs::remove_file(served.root.join(format!("p{at:03}/tsconfig.json"))).expect("a file");
     }
@@ -231,7 +247,8 @@ fn packages_of_typescript_are_found_after_they_are_built() {
     fs::create_dir_all(served.root.join("node_modules/@x")).expect("a folder");
     std::os::unix::fs::symlink("../../packages/core", served.root.join("node_modules/@x/core")).expect("a link");
     let file = "packages/core/src/index.ts";
-    let mark = "`packages/core` isn't built; run `npm run build`.";
+    let mark = "`packages/core` isn't built; run `npm run build`. 1 file uses the name `price` and isn't in this answer: \
+                packages/web/src/use.ts; search the name as text.";
     for round in 0..2 {
         let mut last = (vec![], String::new());
         let is_marked = until(MENDED_MS, || {
@@ -270,13 +287,19 @@ fn members_of_typescript_whose_types_come_from_packages_that_are_not_installed()
     ]);
     let mark =
         "1 import of 3 TypeScript files can't be resolved by typescript: `node_modules` is missing; run `npm ci`.";
-    let (files, summary) = served.references("timer.ts", "upload");
-    assert_eq!(files, ["timer.ts", "use.ts"]);
-    assert!(summary.ends_with(mark), "{summary}");
-    for operation in ["findReferences", "goToImplementation"] {
-        let answer = served.lsp(operation, "timer.ts", "upload");
-        assert!(answer.output.ends_with(mark), "{answer:?}");
-    }
+    let unlisted = "1 file uses the name `upload` and isn't in this answer: run.ts; search the name as text.";
+    let mut last = (vec![], String::new());
+    let is_marked = until(MENDED_MS, || {
+        last = served.references("timer.ts", "upload");
+        last.1.ends_with(&format!("{mark} {unlisted}"))
+    });
+    assert!(is_marked && last.0 == ["timer.ts", "use.ts"], "{last:?}");
+    let answer = served.lsp("findReferences", "timer.ts", "upload");
+    assert!(answer.output.ends_with(unlisted), "{answer:?}");
+    let partial = json!({"name": "upload", "unlistedFiles": 1, "reason": unlisted});
+    assert_eq!(answer.metadata["partial"][1], partial, "beside the imports that can't be resolved: {answer:?}");
+    let answer = served.lsp("goToImplementation", "timer.ts", "upload");
+    assert!(answer.output.ends_with(mark), "nothing extends it: {answer:?}");
     for [operation, word] in [["goToDefinition", "none"], ["hover", "none"], ["workspaceSymbol", "Timings"]] {
         let file = if operation == "workspaceSymbol" { "timer.ts" } else { "use.ts" };
         let answer = served.lsp(operation, file, word);
