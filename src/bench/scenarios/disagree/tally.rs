@@ -78,8 +78,18 @@ pub(super) struct Disagreement {
 
 impl Disagreement {
     fn is_marked_by_index(&self) -> bool {
-        INDEX_MARKS.iter().any(|mark| self.marks.contains(mark))
+        index_sentence(&self.marks).is_some()
     }
+
+    fn is_marked_by_coverage(&self) -> bool {
+        !self.marks.is_empty() && index_sentence(&self.marks) != Some(0)
+    }
+}
+
+/// Where the sentence of the code index begins, which is the last one.
+fn index_sentence(marks: &str) -> Option<usize> {
+    let at = INDEX_MARKS.iter().filter_map(|mark| marks.find(mark)).min()?;
+    Some(marks[..at].rfind(". ").map_or(0, |end| end + 2))
 }
 
 /// The counts of one language.
@@ -89,6 +99,9 @@ struct LanguageTally {
     agree: usize,
     /// Marked by what a server doesn't know.
     marked: usize,
+    /// Those of them with a sentence of the index, which names files.
+    marked_by_both: usize,
+    /// Marked by the index alone.
     marked_by_index: usize,
     unmarked: usize,
     /// Answers that the index marks although all files with the name are listed.
@@ -127,10 +140,13 @@ impl Tally {
         match &found {
             None => {
                 tally.agree += 1;
-                tally.marked_in_vain += usize::from(INDEX_MARKS.iter().any(|mark| marks.contains(mark)));
+                tally.marked_in_vain += usize::from(index_sentence(marks).is_some());
+            }
+            Some(one) if one.is_marked_by_coverage() => {
+                tally.marked += 1;
+                tally.marked_by_both += usize::from(one.is_marked_by_index());
             }
             Some(one) if one.is_marked_by_index() => tally.marked_by_index += 1,
-            Some(one) if !one.marks.is_empty() => tally.marked += 1,
             Some(_) => tally.unmarked += 1,
         }
         self.keep(language, found);
@@ -159,10 +175,11 @@ impl Tally {
         let names = sum(|tally| tally.names);
         let agree = sum(|tally| tally.agree);
         let marked = sum(|tally| tally.marked);
+        let by_both = sum(|tally| tally.marked_by_both);
         let by_index = sum(|tally| tally.marked_by_index);
         let unmarked = sum(|tally| tally.unmarked);
         format!(
-            "so far {names} names: {agree} agree, {marked} marked, {by_index} marked by the index, {unmarked} unmarked"
+            "so far {names} names: {agree} agree, {marked} marked by coverage, {by_both} of them by the index too, {by_index} by the index alone, {unmarked} unmarked"
         )
     }
 
@@ -180,15 +197,16 @@ impl Tally {
     /// The tables, and the disagreements by cause.
     pub(super) fn text(&self) -> String {
         let mut text = String::from(
-            "| language | names | agree | marked by coverage | marked by the index | unmarked | index marks agreeing | definitions | agree | unmarked | failed | ms per name |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+            "| language | names | agree | marked by coverage | of them by the index too | by the index alone | unmarked | index marks agreeing | definitions | agree | unmarked | failed | ms per name |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         );
         for (language, tally) in &self.languages {
             let ms = tally.took.as_millis() as usize / tally.names.max(1);
-            let LanguageTally { names, agree, marked, marked_by_index, unmarked, marked_in_vain, failed, .. } = tally;
-            let LanguageTally { definitions, definitions_agree, definitions_unmarked, .. } = tally;
+            let LanguageTally { names, agree, marked, marked_by_both, marked_by_index, unmarked, .. } = tally;
+            let LanguageTally { marked_in_vain, definitions, definitions_agree, definitions_unmarked, failed, .. } =
+                tally;
             let _ = writeln!(
                 text,
-                "| {language} | {names} | {agree} | {marked} | {marked_by_index} | {unmarked} | {marked_in_vain} | {definitions} | {definitions_agree} | {definitions_unmarked} | {failed} | {ms} |"
+                "| {language} | {names} | {agree} | {marked} | {marked_by_both} | {marked_by_index} | {unmarked} | {marked_in_vain} | {definitions} | {definitions_agree} | {definitions_unmarked} | {failed} | {ms} |"
             );
         }
         for ((cause, language), found) in &self.disagreements {
@@ -205,8 +223,8 @@ impl Tally {
             for one in examples.into_iter().take(EXAMPLES) {
                 let mark = match one.marks.is_empty() {
                     true => "unmarked",
-                    false if one.is_marked_by_index() => "index",
-                    false => "coverage",
+                    false if one.is_marked_by_coverage() => "coverage",
+                    false => "index",
                 };
                 let _ = writeln!(text, "- [{mark}] {}", one.text);
             }
@@ -218,6 +236,19 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_of_the_index_may_follow_one_about_coverage() {
+        let found = |marks: &str| {
+            let one = Disagreement { cause: Cause::Other, text: String::new(), marks: marks.to_owned() };
+            (one.is_marked_by_coverage(), one.is_marked_by_index())
+        };
+        let index = "2 files use the name `run` and aren't in this answer: a.ts, b.ts; search the name as text.";
+        let coverage = "1 import of 3 TypeScript files can't be resolved by typescript: `node_modules` is missing.";
+        assert_eq!((found(""), found(index), found(coverage)), ((false, false), (false, true), (true, false)));
+        assert_eq!(found(&format!("{coverage} {index}")), (true, true));
+        assert_eq!(found(&format!("{coverage} By its name, `run` is defined at a.ts:1.")), (true, true));
+    }
 
     #[test]
     fn a_use_has_the_cause_that_its_line_shows() {
