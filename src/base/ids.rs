@@ -1,9 +1,10 @@
 //! Typed names of workspaces, groups of workspaces, tenants, principals, kinds of language servers, and languages.
 //!
-//! Invariant: a [`WorkspaceName`] and a [`GroupName`] always match `[a-z0-9][a-z0-9._-]{0,63}`.
+//! Invariants: a [`GroupName`], a [`TenantId`] and the parts of a [`WorkspaceName`] always match `[a-z0-9][a-z0-9._-]{0,63}`; two tenants never
+//! have the same [`WorkspaceName`], so whatever is kept by it is kept by tenant.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -28,7 +29,7 @@ macro_rules! text_id {
 }
 
 text_id!(
-    /// The name of a workspace, `[a-z0-9][a-z0-9._-]{0,63}`.
+    /// The name of a workspace in the service: `NAME` for one of the tenant `default`, `TENANT/NAME` for one of another tenant.
     WorkspaceName
 );
 text_id!(
@@ -36,7 +37,7 @@ text_id!(
     GroupName
 );
 text_id!(
-    /// The name of a tenant. There is one tenant, `default`.
+    /// The name of a tenant. Workspaces and tokens that name none belong to the tenant `default`.
     TenantId
 );
 text_id!(
@@ -52,22 +53,56 @@ text_id!(
     LanguageId
 );
 
+/// Whether `text` has the form of a name: 1 to 64 of `a-z`, `0-9`, `.`, `_`, `-`, the first of them a letter or digit.
+pub fn is_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let head = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let tail = |b: &u8| head(b) || matches!(b, b'.' | b'_' | b'-');
+    (1..=64).contains(&bytes.len()) && head(&bytes[0]) && bytes.iter().all(tail)
+}
+
 impl WorkspaceName {
-    /// The name, or `None` if `text` doesn't have the form of one.
+    /// The workspace that `NAME` or `TENANT/NAME` means to an operator; `None` if `text` has another form.
     pub fn new(text: &str) -> Option<Self> {
-        Self::is_well(text).then(|| Self(text.into()))
+        match text.split_once('/') {
+            Some((tenant, name)) => Self::in_tenant(&TenantId::new(tenant)?, name),
+            None => Self::in_tenant(&TenantId::default_tenant(), text),
+        }
     }
 
-    /// Whether `text` has the form of a name.
-    pub fn is_well(text: &str) -> bool {
-        let bytes = text.as_bytes();
-        let head = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-        let tail = |b: &u8| head(b) || matches!(b, b'.' | b'_' | b'-');
-        (1..=64).contains(&bytes.len()) && head(&bytes[0]) && bytes.iter().all(tail)
+    /// The workspace that `name` means to a caller of this tenant; `None` if it doesn't have the form of a name.
+    pub fn in_tenant(tenant: &TenantId, name: &str) -> Option<Self> {
+        is_name(name).then(|| match tenant.is_default() {
+            true => Self(name.into()),
+            false => Self(format!("{tenant}/{name}").into()),
+        })
+    }
+
+    /// The name inside its tenant, by which its callers know it.
+    pub fn short(&self) -> &str {
+        self.0.split_once('/').map_or(&self.0, |(_, name)| name)
+    }
+
+    /// Its tenant.
+    pub fn tenant(&self) -> TenantId {
+        self.0.split_once('/').map_or_else(TenantId::default_tenant, |(tenant, _)| TenantId(tenant.into()))
+    }
+
+    /// Whether it belongs to `tenant`.
+    pub fn is_in(&self, tenant: &TenantId) -> bool {
+        match self.0.split_once('/') {
+            Some((own, _)) => own == tenant.as_str(),
+            None => tenant.is_default(),
+        }
+    }
+
+    /// The name of a folder or file of this workspace alone. `@` is in no name.
+    pub fn file_name(&self) -> String {
+        self.0.replace('/', "@")
     }
 
     /// The valid name nearest to `text`, for a workspace that is named after its folder; `root` if no character remains.
-    pub fn from_folder(text: &str) -> Self {
+    pub fn from_folder(tenant: &TenantId, text: &str) -> Self {
         let kept: String = text
             .to_lowercase()
             .chars()
@@ -75,7 +110,8 @@ impl WorkspaceName {
             .skip_while(|c| !c.is_ascii_alphanumeric())
             .take(64)
             .collect();
-        Self::new(&kept).unwrap_or_else(|| Self("root".into()))
+        let name = Self::in_tenant(tenant, &kept).or_else(|| Self::in_tenant(tenant, "root"));
+        name.unwrap_or_else(|| Self("root".into()))
     }
 }
 
@@ -90,7 +126,7 @@ impl GroupName {
 
     /// The name, or `None` if `text` doesn't have the form of one.
     pub fn new(text: &str) -> Option<Self> {
-        WorkspaceName::is_well(text).then(|| Self(text.into()))
+        is_name(text).then(|| Self(text.into()))
     }
 
     /// The group that the name in an endpoint's path means, such as `@all`; `None` if it means a workspace.
@@ -112,9 +148,22 @@ impl std::borrow::Borrow<str> for WorkspaceName {
 }
 
 impl TenantId {
-    /// The one tenant of a service without tenancy.
+    const DEFAULT: &'static str = "default";
+
+    /// The tenant of everything that names none.
     pub fn default_tenant() -> Self {
-        Self("default".into())
+        static DEFAULT: LazyLock<TenantId> = LazyLock::new(|| TenantId(TenantId::DEFAULT.into()));
+        DEFAULT.clone()
+    }
+
+    /// The name, or `None` if `text` doesn't have the form of one.
+    pub fn new(text: &str) -> Option<Self> {
+        is_name(text).then(|| Self(text.into()))
+    }
+
+    /// Whether it is the tenant of everything that names none.
+    pub fn is_default(&self) -> bool {
+        &*self.0 == Self::DEFAULT
     }
 }
 
@@ -163,14 +212,32 @@ mod tests {
         for good in ["a", "0", "linux", "a.b_c-d", &"x".repeat(64)] {
             assert!(WorkspaceName::new(good).is_some(), "{good}");
         }
-        for bad in ["", "A", "-a", ".a", "a/b", "ä", &"x".repeat(65)] {
+        for bad in ["", "A", "-a", ".a", "a/", "/a", "a/b/c", "a/B", "ä", &"x".repeat(65)] {
             assert!(WorkspaceName::new(bad).is_none(), "{bad}");
         }
-        assert_eq!(WorkspaceName::from_folder("My Repo!").as_str(), "my-repo-");
-        assert_eq!(WorkspaceName::from_folder("__").as_str(), "root");
+        let own = TenantId::default_tenant();
+        assert_eq!(WorkspaceName::from_folder(&own, "My Repo!").as_str(), "my-repo-");
+        assert_eq!(WorkspaceName::from_folder(&own, "__").as_str(), "root");
         assert_eq!(GroupName::of_endpoint("@a.b").map(|name| name.at()).as_deref(), Some("@a.b"));
         for bad in ["a", "@", "@@a", "@A", "@-a"] {
             assert!(GroupName::of_endpoint(bad).is_none(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_workspace_belongs_to_the_tenant_before_the_slash() {
+        let team = TenantId::new("team-a").unwrap();
+        let own = TenantId::default_tenant();
+        let web = WorkspaceName::new("team-a/web").unwrap();
+        assert_eq!(WorkspaceName::in_tenant(&team, "web").as_ref(), Some(&web));
+        assert_eq!((web.as_str(), web.short(), web.tenant()), ("team-a/web", "web", team.clone()));
+        assert!(web.is_in(&team) && !web.is_in(&own));
+        let plain = WorkspaceName::new("default/web").unwrap();
+        assert_eq!((plain.as_str(), plain.short(), plain.tenant()), ("web", "web", own.clone()));
+        assert!(plain.is_in(&own) && !plain.is_in(&team));
+        assert_eq!(WorkspaceName::in_tenant(&own, "team-a/web"), None, "a caller can't name another tenant");
+        let folders = ["team-a", "team-a/web", "team-a.web"].map(|name| WorkspaceName::new(name).unwrap().file_name());
+        assert_eq!(folders, ["team-a", "team-a@web", "team-a.web"], "each has a folder of its own");
+        assert_eq!(WorkspaceName::from_folder(&team, "My Repo").as_str(), "team-a/my-repo");
     }
 }

@@ -39,6 +39,7 @@ pub const FAULTS: &[(&str, &str)] = &[
     ("snapshot_unexpired", "retained answers don't expire"),
     ("snapshot_uncounted", "retained answers aren't counted"),
     ("special_file_opened", "devices and pipes are opened as documents"),
+    ("tenant_unchecked", "a caller sees the workspaces of all tenants"),
     ("unready_asked", "a language server that is still indexing is asked"),
     ("uri_decoded_twice", "escapes of a URI are decoded twice"),
     ("uri_of_any_host", "a file URI may name another host"),

@@ -4,6 +4,7 @@
 //! A policy is data. The gateway enforces it; a catalog only declares it. Invariants: a configuration's [`Limits`] lower
 //! the values of a policy and never raise them; the declared codes are the ones that the catalog's replies carry.
 
+use codeyard_access::Operation;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::{Limits, MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES, REQUEST_TIMEOUT_MS};
 
@@ -59,6 +60,8 @@ pub struct CallPolicy {
     pub max_response_bytes: usize,
     /// The permission that a call needs: the key below `permission` in the configuration.
     pub permission: Option<&'static str>,
+    /// What a call does. The caller's credential must allow it.
+    pub operation: Operation,
     /// The error codes of the gateway's own outcomes.
     pub outcomes: OutcomeCodes,
 }
@@ -87,6 +90,7 @@ impl CallPolicy {
         max_request_bytes: MAX_REQUEST_BYTES,
         max_response_bytes: MAX_RESPONSE_BYTES,
         permission: None,
+        operation: Operation::Lsp,
         outcomes: JSON_RPC_OUTCOMES,
     };
 

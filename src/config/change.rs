@@ -32,7 +32,7 @@ pub struct ChangedParts {
     pub roots: bool,
     /// Environment, settings, choice or registry entries of language servers: the affected ones restart.
     pub servers: bool,
-    /// Limits, diagnostics, permissions, supervision, answers of `agent`, index, tenant or prewarming: applied without a restart.
+    /// Limits, diagnostics, permissions, supervision, answers of `agent`, index or prewarming: applied without a restart.
     pub policy: bool,
 }
 
@@ -97,7 +97,6 @@ fn changed_parts(old: &Config, before: &WorkspaceConfig, new: &Config, after: &W
             || old.supervision != new.supervision
             || old.agent != new.agent
             || code_settings(old) != code_settings(new)
-            || before.tenant != after.tenant
             || before.prewarm != after.prewarm,
     }
 }

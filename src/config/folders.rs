@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::{Config, WorkspaceConfig};
-use codeyard_base::ids::WorkspaceName;
+use codeyard_base::ids::{TenantId, WorkspaceName};
 
 /// Longest name of a workspace, in bytes.
 const NAME_BYTES: usize = 64;
@@ -20,7 +20,7 @@ impl Config {
         let workspaces: Vec<WorkspaceConfig> = distinct
             .map(|root| {
                 let folder = root.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-                let name = free_name(WorkspaceName::from_folder(&folder), &names);
+                let name = free_name(WorkspaceName::from_folder(&TenantId::default_tenant(), &folder), &names);
                 names.insert(name.clone());
                 WorkspaceConfig::new(name, vec![root])
             })
@@ -37,8 +37,8 @@ pub(crate) fn free_name(own: WorkspaceName, taken: &BTreeSet<WorkspaceName>) -> 
     }
     let numbered = (2..=taken.len() + 2).filter_map(|number| {
         let tail = format!("-{number}");
-        let kept = own.as_str().len().min(NAME_BYTES - tail.len());
-        WorkspaceName::new(&format!("{}{tail}", &own.as_str()[..kept]))
+        let kept = own.short().len().min(NAME_BYTES - tail.len());
+        WorkspaceName::in_tenant(&own.tenant(), &format!("{}{tail}", &own.short()[..kept]))
     });
     // More numbers are tried than names are taken, so one of them is free.
     numbered.into_iter().find(|name| !taken.contains(name)).unwrap_or(own)

@@ -32,7 +32,7 @@ pub use change::{ChangedParts, WorkspaceChange, diff, needs_restart};
 pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, WarmsetSection};
 pub use content::{ContentMode, ContentModes, TokenSection};
 pub use error::{ConfigError, TextPosition};
-pub use group::{GroupSection, NamePatterns};
+pub use group::GroupSection;
 pub use parse::{CheckedText, Source, parse, parse_all, parse_source};
 pub use permission::{LAUNCH, LSP, PermissionRule, PermissionSection, PrincipalPermission};
 pub use runs::{RewriteRule, RunsSection, ServiceRule};
@@ -47,7 +47,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use codeyard_base::ids::WorkspaceName;
+use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_model::code::{ExplainLevel, Weights};
 use codeyard_model::limits::Limits;
 
@@ -56,14 +56,14 @@ use codeyard_model::limits::Limits;
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "codeyard configuration")]
 pub struct Config {
-    /// Name of the workspace that `/mcp` serves. Default: the first workspace.
+    /// Name of the workspace that `/mcp` serves to the callers of its tenant. Default: the first workspace of the tenant.
     #[serde(deserialize_with = "workspace::optional_name", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "workspace::name_schema")]
     pub default_workspace: Option<WorkspaceName>,
     /// Which copies of a result clients get from the catalogs `agent`, `code` and `launch`: `both`, the `text` alone, or the `structured`
     /// content alone. A host that shows a model both copies needs one only. `?content=` in the address wins over all of these.
     pub content: ContentMode,
-    /// Callers, each a table `[tokens.NAME]` for the token of this name.
+    /// Callers, each a table `[tokens.NAME]` for the token of this name, `[tokens."TENANT/NAME"]` for one of a tenant.
     pub tokens: BTreeMap<String, TokenSection>,
     /// The address of the service, and who may call it.
     pub server: ServerSection,
@@ -122,6 +122,16 @@ impl Config {
         self.default_workspace.as_ref().or_else(|| self.workspaces.first().map(|workspace| &workspace.name))
     }
 
+    /// The workspaces of endpoints without a name: for each tenant the configured one, else its first.
+    pub fn default_names(&self) -> BTreeMap<TenantId, WorkspaceName> {
+        let names = self.default_workspace.iter().chain(self.workspaces.iter().map(|workspace| &workspace.name));
+        let mut defaults = BTreeMap::new();
+        for name in names {
+            defaults.entry(name.tenant()).or_insert_with(|| name.clone());
+        }
+        defaults
+    }
+
     /// The workspace of this name.
     pub fn workspace(&self, name: &str) -> Option<&WorkspaceConfig> {
         self.workspaces.iter().find(|workspace| workspace.name.as_str() == name)
@@ -148,23 +158,52 @@ impl Config {
 
     /// The copies of a result that callers get from `workspace`.
     pub fn content_of(&self, workspace: &WorkspaceConfig) -> ContentModes {
-        let tokens = self.tokens.iter().filter_map(|(name, token)| Some((name.clone(), token.content?)));
+        let tenant = workspace.name.tenant();
+        let modes = self.tokens.iter().filter_map(|(name, token)| Some((name, token.content?)));
+        let tokens = modes
+            .filter_map(|(name, mode)| Some((in_tenant(&tenant, &TenantId::default_tenant(), name)?.to_owned(), mode)));
         ContentModes { default: workspace.content.unwrap_or(self.content), tokens: tokens.collect() }
     }
 
     /// The permissions in `workspace`: its own rules, and the service's where it has none.
     pub fn permission_of(&self, workspace: &WorkspaceConfig) -> PermissionSection {
-        workspace.permission.clone().unwrap_or_default().over(&self.permission)
+        let tenant = workspace.name.tenant();
+        let common = self.permission.in_tenant(&tenant, &TenantId::default_tenant());
+        let own = workspace.permission.clone().unwrap_or_default();
+        own.in_tenant(&tenant, &tenant).over(&common)
     }
 
-    /// The principals that rules of permission name.
-    pub fn principals(&self) -> impl Iterator<Item = &str> {
-        let own = self.workspaces.iter().filter_map(|workspace| workspace.permission.as_ref());
-        own.chain([&self.permission]).flat_map(|section| section.principals.keys().map(String::as_str))
+    /// The principals that rules of permission name, `TENANT/NAME` for those of another tenant than `default`.
+    pub fn principals(&self) -> impl Iterator<Item = String> {
+        let own = self.workspaces.iter().flat_map(|workspace| {
+            let tenant = workspace.name.tenant();
+            let names = workspace.permission.iter().flat_map(|section| section.principals.keys());
+            let own = names.filter_map(|name| Some(of_tenant(&tenant, in_tenant(&tenant, &tenant, name)?)));
+            own.collect::<Vec<_>>()
+        });
+        let of_service = self.permission.principals.keys();
+        own.chain(of_service.map(|name| name.strip_prefix("default/").unwrap_or(name).to_owned()))
     }
 
     /// How much a call of the catalog `code` explains the order of its rows, unless it asks for more or less.
     pub fn explain_level(&self) -> ExplainLevel {
         code::explain_level(&self.query, &self.debug)
+    }
+}
+
+/// How tables of the service write the principal `name` of a tenant: `TENANT/NAME`, or the name alone in the tenant `default`.
+fn of_tenant(tenant: &TenantId, name: &str) -> String {
+    if tenant.is_default() { name.to_owned() } else { format!("{tenant}/{name}") }
+}
+
+/// The name in its tenant of the principal that a table writes as `NAME` or `TENANT/NAME`; `None` if that is of another tenant. `NAME` alone is
+/// one of the tenant `of_name`.
+fn in_tenant<'n>(tenant: &TenantId, of_name: &TenantId, name: &'n str) -> Option<&'n str> {
+    match name.split_once('/') {
+        Some((named, rest)) if named == tenant.as_str() => Some(rest),
+        // Names of the tenant `default` could once have a `/`.
+        Some(_) if tenant.is_default() => Some(name),
+        Some(_) => None,
+        None => Some(name).filter(|_| tenant == of_name),
     }
 }

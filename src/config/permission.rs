@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
-use crate::locate;
-use codeyard_base::ids::PrincipalId;
+use crate::{in_tenant, locate};
+use codeyard_base::ids::{PrincipalId, TenantId};
 
 /// Principals of one `[permission]` section.
 const MAX_PERMISSION_PRINCIPALS: usize = 1_024;
@@ -43,7 +43,8 @@ pub struct PermissionSection {
     /// Using the tools of launch runs: `allow`, `ask` or `deny`. Default: `allow`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launch: Option<PermissionRule>,
-    /// Rules for single principals, by the name of their token; `local` is a caller without one. They win.
+    /// Rules for single principals, by the name of their token; `local` is a caller without one. They win. The service's own section writes
+    /// those of another tenant than `default` as `TENANT/NAME`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub principals: BTreeMap<String, PrincipalPermission>,
 }
@@ -74,6 +75,14 @@ impl PermissionSection {
         Self { lsp, launch, principals }
     }
 
+    /// The section as it holds in a tenant: with the rules for principals of this tenant alone, by their names in it. A name without a tenant
+    /// is of the tenant `of_name`.
+    pub(crate) fn in_tenant(&self, tenant: &TenantId, of_name: &TenantId) -> Self {
+        let own = self.principals.iter().filter_map(|(name, rules)| Some((in_tenant(tenant, of_name, name)?, rules)));
+        let principals = own.map(|(name, rules)| (name.to_owned(), rules.clone())).collect();
+        Self { principals, ..self.clone() }
+    }
+
     /// The rule for `principal` and the permission of this name.
     pub fn rule(&self, permission: &str, principal: &PrincipalId) -> PermissionRule {
         let own = self.principals.get(principal.as_str());
@@ -85,6 +94,24 @@ impl PermissionSection {
         rule.unwrap_or_default()
     }
 
+    /// Refuses a rule of a workspace of `tenant` for a principal of another one, who never calls there. `key` is the section's path.
+    pub(super) fn check_tenant(&self, key: &str, tenant: &TenantId) -> Result<(), ConfigError> {
+        match self.principals.keys().find(|name| in_tenant(tenant, tenant, name).is_none()) {
+            Some(name) => {
+                let problem = format!(
+                    "the workspace belongs to the tenant `{tenant}`, and the rule is for a principal of another one"
+                );
+                let key = locate::join(&locate::join(key, "principals"), name);
+                Err(ConfigError::at(
+                    key,
+                    problem,
+                    "write the name alone, or move the rule to a workspace of that tenant",
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Checks the names of the principals and their number. `key` is the section's path.
     pub(super) fn check(&self, key: &str) -> Result<(), ConfigError> {
         let key = locate::join(key, "principals");
@@ -93,7 +120,11 @@ impl PermissionSection {
                 format!("{} principals, but at most {MAX_PERMISSION_PRINCIPALS} are allowed", self.principals.len());
             return Err(ConfigError::at(key, problem, "remove some; the rules of [permission] apply to all others"));
         }
-        match self.principals.keys().find(|name| !PrincipalId::is_well(name)) {
+        let is_well = |name: &str| match name.split_once('/') {
+            Some((tenant, name)) if TenantId::new(tenant).is_some() => PrincipalId::is_well(name),
+            _ => PrincipalId::is_well(name),
+        };
+        match self.principals.keys().find(|name| !is_well(name)) {
             Some(name) => {
                 let problem = "not a principal's name, which has 1 to 64 printable ASCII characters and no space";
                 let remedy = "correct the name; `codeyard token list` prints the names";
@@ -112,6 +143,34 @@ mod tests {
         let own = |rule: &PermissionRule| PrincipalPermission { lsp: Some(*rule), launch: None };
         let principals = principals.iter().map(|(name, rule)| ((*name).to_owned(), own(rule))).collect();
         PermissionSection { lsp, launch: None, principals }
+    }
+
+    #[test]
+    fn rules_of_the_service_name_principals_by_their_tenant() {
+        use PermissionRule::{Allow, Deny};
+        let common = section(None, &[("default/ci", Deny), ("team-a/bob", Deny)]);
+        let rules = |tenant: &str| {
+            let section = PermissionSection::default()
+                .over(&common.in_tenant(&TenantId::new(tenant).unwrap(), &TenantId::default_tenant()));
+            ["ci", "bob", "team-a/bob"].map(|name| section.rule(LSP, &PrincipalId::new(name)))
+        };
+        assert_eq!(rules("default"), [Deny, Allow, Deny]);
+        assert_eq!(rules("team-a"), [Allow, Deny, Allow]);
+        assert_eq!(rules("team"), [Allow, Allow, Allow]);
+    }
+
+    #[test]
+    fn a_workspace_has_rules_for_principals_of_its_tenant_only() {
+        use PermissionRule::Deny;
+        let team = TenantId::new("team-a").unwrap();
+        let own = section(None, &[("ann", Deny), ("team-a/bob", Deny)]);
+        assert!(own.check_tenant("permission", &team).is_ok());
+        let rules = own.in_tenant(&team, &team);
+        assert_eq!(["ann", "bob"].map(|name| rules.rule(LSP, &PrincipalId::new(name))), [Deny, Deny]);
+        let foreign = section(None, &[("team-b/ann", Deny)]).check_tenant("permission", &team).unwrap_err();
+        assert_eq!(foreign.key, "permission.principals.\"team-b/ann\"");
+        let long = format!("{}/{}", "t".repeat(64), "p".repeat(64));
+        assert!(section(None, &[(&long, Deny)]).check("permission").is_ok());
     }
 
     #[test]

@@ -220,8 +220,8 @@ fn errors_name_position_key_problem_and_remedy() {
             "yard.toml:3:1: workspace[0].roots: 65 roots and extra roots, but at most 64 are allowed together; remove some",
         ),
         (
-            &with("tenant = \"x\""),
-            "yard.toml:4:10: workspace[0].tenant: tenant `x` does not exist; the only tenant is `default`; correct the value; ",
+            "[[workspace]]\nname = \"a/b/c\"\nroots = [\"/a\"]\n",
+            "yard.toml:2:8: workspace[0].name: `a/b/c` is not a workspace name",
         ),
         (
             &with("prewarm = 3"),

@@ -15,8 +15,7 @@ use crate::{
     AdminSection, AgentSection, Config, ProbesSection, ServerSection, SupervisionSection, WorkspaceConfig,
     WorkspaceTemplate, locate,
 };
-use codeyard_base::ids::GroupName;
-use codeyard_base::ids::WorkspaceName;
+use codeyard_base::ids::{GroupName, WorkspaceName};
 use codeyard_model::code::{BadWeight, Weights};
 use codeyard_model::limits::{
     MAX_PAGE_CHARS, MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET, MIN_PAGE_CHARS,
@@ -305,14 +304,16 @@ fn check_workspace(workspace: &WorkspaceConfig, key: &str) -> Validity {
         return Err(ConfigError::at(locate::join(&format!("{key}.settings"), kind), problem, remedy));
     }
     if let Some(permission) = &workspace.permission {
-        permission.check(&format!("{key}.permission"))?;
+        let key = format!("{key}.permission");
+        permission.check(&key)?;
+        permission.check_tenant(&key, &workspace.name.tenant())?;
     }
     check_choice(workspace, key)
 }
 
 fn check_template(template: &WorkspaceTemplate, key: &str) -> Validity {
     template.check(key)?;
-    check_workspace(&template.workspace(WorkspaceName::from_folder("any"), PathBuf::from("/")), key)
+    check_workspace(&template.workspace(WorkspaceName::from_folder(&template.tenant(), "any"), PathBuf::from("/")), key)
 }
 
 fn check_choice(workspace: &WorkspaceConfig, key: &str) -> Validity {

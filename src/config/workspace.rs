@@ -1,6 +1,6 @@
 //! One workspace of a configuration: its name, roots, and the choice and settings of its language servers.
 //!
-//! Invariants: a parsed name is valid; its tenant exists.
+//! Invariant: a parsed name is valid.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,21 +12,18 @@ use serde_json::Value;
 use crate::content::ContentMode;
 use crate::permission::PermissionSection;
 use crate::sections::{DiagnosticsSection, SyntacticSection};
-use codeyard_base::ids::{TenantId, WorkspaceName};
+use codeyard_base::ids::WorkspaceName;
 use codeyard_model::limits::Limits;
 
 /// `[[workspace]]`: a named root set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceConfig {
-    /// Name in the endpoint's path: 1 to 64 of `a-z`, `0-9`, `.`, `_`, `-`. The first character is a letter or digit.
+    /// Name in the endpoint's path: 1 to 64 of `a-z`, `0-9`, `.`, `_`, `-`. The first character is a letter or digit. `TENANT/NAME` is a workspace
+    /// of another tenant than `default`; its endpoint is `/mcp/NAME` for that tenant's callers, and nothing for others.
     #[serde(deserialize_with = "name")]
     #[schemars(schema_with = "name_schema")]
     pub name: WorkspaceName,
-    /// Tenant of the workspace. There is one tenant, `default`.
-    #[serde(default = "TenantId::default_tenant", deserialize_with = "tenant")]
-    #[schemars(with = "String")]
-    pub tenant: TenantId,
     /// Folders in which servers are started. Relative paths start at the folder of the configuration file. `~/` is the home folder.
     pub roots: Vec<PathBuf>,
     /// Further folders that are readable and appear in results. No server is started in them.
@@ -138,7 +135,6 @@ impl WorkspaceConfig {
     pub fn new(name: WorkspaceName, roots: Vec<PathBuf>) -> Self {
         Self {
             name,
-            tenant: TenantId::default_tenant(),
             roots,
             extra_roots: Vec::new(),
             prewarm: Prewarm::default(),
@@ -157,8 +153,7 @@ impl WorkspaceConfig {
 }
 
 /// The error for an invalid workspace name, for both keys that take one.
-const NAME_FORM: &str =
-    "is not a workspace name, which has 1 to 64 of a-z, 0-9, '.', '_', '-' and starts with a letter or digit";
+const NAME_FORM: &str = "is not a workspace name, which has 1 to 64 of a-z, 0-9, '.', '_', '-' and starts with a letter or digit; TENANT/NAME is one of a tenant";
 
 fn name<'de, D: Deserializer<'de>>(from: D) -> Result<WorkspaceName, D::Error> {
     let text = String::deserialize(from)?;
@@ -172,15 +167,5 @@ pub(super) fn optional_name<'de, D: Deserializer<'de>>(from: D) -> Result<Option
 
 /// The schema of a workspace name.
 pub(super) fn name_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$" })
-}
-
-pub(super) fn tenant<'de, D: Deserializer<'de>>(from: D) -> Result<TenantId, D::Error> {
-    let text = String::deserialize(from)?;
-    let only = TenantId::default_tenant();
-    if text == only.as_str() {
-        Ok(only)
-    } else {
-        Err(D::Error::custom(format!("tenant `{text}` does not exist; the only tenant is `{only}`")))
-    }
+    json_schema!({ "type": "string", "pattern": "^([a-z0-9][a-z0-9._-]{0,63}/)?[a-z0-9][a-z0-9._-]{0,63}$" })
 }

@@ -2,7 +2,7 @@
 //!
 //! It does not read the disk: the caller lists folders. Invariants: the same folders and the same earlier workspaces give the same
 //! workspaces, whatever the order of the listing; a workspace that exists keeps its name; a folder that cannot be listed removes no
-//! workspace; a folder is the root of one workspace, however many links lead to it.
+//! workspace; a folder is the root of one workspace of a tenant, however many links lead to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -38,13 +38,10 @@ pub struct WorkspaceTemplate {
     #[serde(default)]
     pub exclude: Vec<String>,
     /// The name of each workspace. `{folder}` is the name of its folder, `{parent}` that of the folder above. Characters that a name can't
-    /// have become `-`. Later folders of the same name get the suffix `-2`, `-3` and so on.
+    /// have become `-`. Later folders of the same name get the suffix `-2`, `-3` and so on. `TENANT/{folder}` makes them workspaces of this
+    /// tenant.
     #[serde(default = "default_name")]
     pub name: String,
-    /// Tenant of the workspaces. There is one tenant, `default`.
-    #[serde(default = "TenantId::default_tenant", deserialize_with = "crate::workspace::tenant")]
-    #[schemars(with = "String")]
-    pub tenant: TenantId,
     /// Further folders that are readable and appear in results, the same for each workspace.
     #[serde(default)]
     pub extra_roots: Vec<PathBuf>,
@@ -115,7 +112,6 @@ impl WorkspaceTemplate {
     pub(crate) fn workspace(&self, name: WorkspaceName, root: PathBuf) -> WorkspaceConfig {
         WorkspaceConfig {
             name,
-            tenant: self.tenant.clone(),
             roots: vec![root],
             extra_roots: self.extra_roots.clone(),
             prewarm: self.prewarm.clone(),
@@ -145,7 +141,13 @@ impl WorkspaceTemplate {
                 })?;
             }
         }
-        if !self.name.contains("{folder}") {
+        let (tenant, name) = self.split_name();
+        if tenant.is_some_and(|tenant| TenantId::new(tenant).is_none()) || name.contains('/') {
+            let problem = format!("what `{}` has before the last `/` is not the name of a tenant", self.name);
+            let remedy = "write the name of one tenant there, such as `team-a/{folder}`, or remove the `/`";
+            return Err(ConfigError::at(format!("{key}.name"), problem, remedy));
+        }
+        if !name.contains("{folder}") {
             let problem = format!("`{}` does not contain `{{folder}}`, so all folders would get one name", self.name);
             let remedy = "write a name such as `{folder}` or `{parent}-{folder}`";
             return Err(ConfigError::at(format!("{key}.name"), problem, remedy));
@@ -158,8 +160,20 @@ impl WorkspaceTemplate {
             let name = path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
             name.unwrap_or_default()
         };
-        let name = self.name.replace("{folder}", &text(Some(root))).replace("{parent}", &text(root.parent()));
-        WorkspaceName::from_folder(&name)
+        let (_, name) = self.split_name();
+        let name = name.replace("{folder}", &text(Some(root))).replace("{parent}", &text(root.parent()));
+        WorkspaceName::from_folder(&self.tenant(), &name)
+    }
+
+    /// The tenant of the workspaces of a checked table.
+    pub(crate) fn tenant(&self) -> TenantId {
+        let (tenant, _) = self.split_name();
+        tenant.and_then(TenantId::new).unwrap_or_else(TenantId::default_tenant)
+    }
+
+    /// The name of the tenant, if there is one, and the name in the tenant.
+    fn split_name(&self) -> (Option<&str>, &str) {
+        self.name.split_once('/').map_or((None, &self.name), |(tenant, name)| (Some(tenant), name))
     }
 }
 
@@ -168,8 +182,9 @@ impl Config {
     /// and they stay if the folder above them can't be listed.
     pub fn expanded(&self, folders: &dyn FolderSource, before: &[WorkspaceConfig]) -> ExpandedConfig {
         let mut problems = Vec::new();
-        let mut roots: BTreeSet<PathBuf> = self.workspaces.iter().flat_map(|own| own.roots.iter().cloned()).collect();
-        let own: BTreeSet<PathBuf> = roots.iter().map(|root| folders.real_path(root)).collect();
+        let mut roots: BTreeSet<TenantRoot> = self.workspaces.iter().flat_map(roots_of).collect();
+        let own: BTreeSet<TenantRoot> =
+            roots.iter().map(|(tenant, root)| (tenant.clone(), folders.real_path(root))).collect();
         let mut matched: Vec<(&WorkspaceTemplate, PathBuf)> = Vec::new();
         for template in &self.workspaces_from {
             let excluded = Exclusion::of(template);
@@ -179,7 +194,9 @@ impl Config {
                 let found = walk.run();
                 problems.extend(walk.problem);
                 let new = found.into_iter().filter(|folder| !excluded.covers(folder));
-                matched.extend(new.filter(|folder| roots.insert(folder.clone())).map(|folder| (template, folder)));
+                let tenant = template.tenant();
+                let new = new.filter(|folder| roots.insert((tenant.clone(), folder.clone())));
+                matched.extend(new.map(|folder| (template, folder)));
             }
         }
         let mut matched = without_links(matched, &own, folders, before);
@@ -196,23 +213,33 @@ impl Config {
     }
 }
 
+/// A folder as the root of a workspace of a tenant: several tenants may have the same one.
+type TenantRoot = (TenantId, PathBuf);
+
+fn roots_of(workspace: &WorkspaceConfig) -> impl Iterator<Item = TenantRoot> {
+    workspace.roots.iter().map(|root| (workspace.name.tenant(), root.clone()))
+}
+
 /// The folders of `matched` by different real paths, without those of `own`. Of several paths to one folder, that of the first table counts,
 /// then that of a running workspace, then the one that is no link, then the first.
 fn without_links<'a>(
     matched: Vec<(&'a WorkspaceTemplate, PathBuf)>,
-    own: &BTreeSet<PathBuf>,
+    own: &BTreeSet<TenantRoot>,
     folders: &dyn FolderSource,
     before: &[WorkspaceConfig],
 ) -> Vec<(&'a WorkspaceTemplate, PathBuf)> {
-    let running: BTreeSet<&PathBuf> = before.iter().flat_map(|workspace| &workspace.roots).collect();
-    let mut chosen: BTreeMap<PathBuf, (usize, bool, bool, usize)> = BTreeMap::new();
+    let running: BTreeSet<TenantRoot> = before.iter().flat_map(roots_of).collect();
+    let mut chosen: BTreeMap<TenantRoot, (usize, bool, bool, usize)> = BTreeMap::new();
     let mut table = 0;
     for (at, (template, folder)) in matched.iter().enumerate() {
         if at > 0 && !std::ptr::eq(matched[at - 1].0, *template) {
             table = at;
         }
         let real = folders.real_path(folder);
-        let rank = (table, !running.contains(folder), real.file_name() != folder.file_name(), at);
+        let is_link = real.file_name() != folder.file_name();
+        let tenant = template.tenant();
+        let rank = (table, !running.contains(&(tenant.clone(), folder.clone())), is_link, at);
+        let real = (tenant, real);
         if !own.contains(&real) {
             let best = chosen.entry(real).or_insert(rank);
             *best = rank.min(*best);
@@ -229,15 +256,16 @@ fn named(
     before: &[WorkspaceConfig],
 ) -> Vec<WorkspaceConfig> {
     let mut taken: BTreeSet<WorkspaceName> = own.iter().map(|workspace| workspace.name.clone()).collect();
-    let mut earlier: BTreeMap<&Path, &WorkspaceName> = BTreeMap::new();
+    let mut earlier: BTreeMap<TenantRoot, &WorkspaceName> = BTreeMap::new();
     for workspace in before {
-        if let [root] = workspace.roots.as_slice() {
-            earlier.insert(root, &workspace.name);
+        if let [_] = workspace.roots.as_slice() {
+            earlier.extend(roots_of(workspace).map(|root| (root, &workspace.name)));
         }
     }
     let kept: Vec<Option<WorkspaceName>> = matched
         .iter()
-        .map(|(_, root)| earlier.get(root.as_path()).filter(|name| taken.insert((**name).clone())).copied().cloned())
+        .map(|(template, root)| earlier.get(&(template.tenant(), root.clone())))
+        .map(|name| name.filter(|name| taken.insert((**name).clone())).copied().cloned())
         .collect();
     let each = matched.into_iter().zip(kept);
     each.map(|((template, root), kept)| {

@@ -15,8 +15,8 @@ use super::request::{CallJob, CallResult, CallWork, RequestActor};
 use super::service::ProgressSink;
 use super::workspace_checks::check_roots;
 use crate::limits::STUCK_ANSWER_MS;
+use codeyard_access::Principal;
 use codeyard_base::clock::Deadline;
-use codeyard_base::ids::PrincipalId;
 use codeyard_catalog::CallPolicy;
 use codeyard_engine::answer::wait_status::WaitStatus;
 use codeyard_engine::answer::{CodeIndexQuery, EngineQuery, MemberAdmission};
@@ -37,7 +37,7 @@ pub(super) struct PendingCall {
     /// The policy of the tool, already tightened to the limits of the workspace.
     pub(super) policy: CallPolicy,
     /// What calls about runs need, and who calls.
-    pub(super) launch: (Option<Arc<LaunchCalls>>, PrincipalId),
+    pub(super) launch: (Option<Arc<LaunchCalls>>, Principal),
     pub(super) progress: Option<ProgressSink>,
     pub(super) trace: CallTrace,
 }

@@ -9,6 +9,7 @@ use parking_lot::RwLock;
 use serde_json::value::RawValue;
 
 use super::content;
+use codeyard_access::OperationSet;
 use codeyard_catalog::{Catalog, CatalogSet};
 use codeyard_config::ContentMode;
 
@@ -24,18 +25,22 @@ pub(super) struct CachedSet {
     pub(super) set: CatalogSet,
     pub(super) catalogs: Arc<[String]>,
     tools: HashMap<String, Arc<str>>,
-    list: Arc<RawValue>,
-    /// The same for clients that get no structured content.
-    list_of_texts: Arc<RawValue>,
+    /// The lists of tools that were asked for, for clients with or without structured content, by the operations that the caller may do.
+    lists: RwLock<HashMap<(bool, OperationSet), Arc<RawValue>>>,
 }
 
 impl CachedSet {
-    /// The JSON array of the tools for clients that get these copies of a result.
-    pub(super) fn list(&self, content: ContentMode) -> Arc<RawValue> {
-        match content {
-            ContentMode::Text => self.list_of_texts.clone(),
-            ContentMode::Both | ContentMode::Structured => self.list.clone(),
+    /// The JSON array of the tools that do these operations, for clients that get these copies of a result.
+    pub(super) fn list(&self, content: ContentMode, operations: OperationSet) -> Option<Arc<RawValue>> {
+        let is_structured = content != ContentMode::Text;
+        let operations = operations.intersection(OperationSet::CALLS);
+        let key = (is_structured, operations);
+        if let Some(list) = self.lists.read().get(&key) {
+            return Some(list.clone());
         }
+        let list: Arc<RawValue> = Arc::from(content::tool_list(&self.set, is_structured, operations)?);
+        self.lists.write().insert(key, list.clone());
+        Some(list)
     }
 
     /// The catalog that has `tool`, and the shared copy of the tool's name.
@@ -51,21 +56,13 @@ impl CatalogSets {
             return Some(served.clone());
         }
         let set = CatalogSet::parse(name).ok()?;
-        let list = RawValue::from_string(set.tools_json().to_owned()).ok()?;
-        let list_of_texts = content::without_output_schemas(&set)?;
         let tools = set
             .ids()
             .iter()
             .flat_map(|id| id.catalog().tool_names().into_iter().chain(id.catalog().unlisted_tool_names()));
         let tools = tools.map(|name| (name.clone(), Arc::from(name))).collect();
         let catalogs = set.ids().iter().map(|id| id.as_str().to_owned()).collect();
-        let served = Arc::new(CachedSet {
-            set,
-            catalogs,
-            tools,
-            list: Arc::from(list),
-            list_of_texts: Arc::from(list_of_texts),
-        });
+        let served = Arc::new(CachedSet { set, catalogs, tools, lists: RwLock::default() });
         let mut sets = self.0.write();
         if sets.len() < MAX_CACHED_SETS {
             sets.insert(name.to_owned(), served.clone());

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::service::{Principal, ToolReply};
+use codeyard_access::OperationSet;
 use codeyard_catalog::{CatalogId, CatalogSet};
 use codeyard_config::ContentMode;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
@@ -73,18 +74,21 @@ fn rewritten<'a>(json: &'a [u8], change: impl FnOnce(&mut Members<'a>) -> bool) 
     serde_json::to_vec(&members).ok().map(Bytes::from)
 }
 
-/// The JSON array of the set's tools for clients that get no structured content.
-pub(super) fn without_output_schemas(set: &CatalogSet) -> Option<Box<RawValue>> {
-    let tools: Vec<BTreeMap<&str, &RawValue>> = serde_json::from_str(set.tools_json()).ok()?;
-    let bare = tools.into_iter().map(|mut tool| {
-        let name: Option<&str> = tool.get("name").and_then(|name| serde_json::from_str(name.get()).ok());
-        let catalog = name.and_then(|name| set.find(name)).map(|catalog| catalog.id());
-        if catalog.is_some_and(|catalog| !has_one_copy(catalog)) {
+/// The JSON array of the set's tools that do one of these operations, for clients that get structured content or none.
+pub(super) fn tool_list(set: &CatalogSet, is_structured: bool, operations: OperationSet) -> Option<Box<RawValue>> {
+    if is_structured && operations == OperationSet::CALLS {
+        return RawValue::from_string(set.tools_json().to_owned()).ok();
+    }
+    let tools: Vec<Members<'_>> = serde_json::from_str(set.tools_json()).ok()?;
+    let listed = tools.into_iter().filter_map(|mut tool| {
+        let name: &str = serde_json::from_str(tool.get("name")?.get()).ok()?;
+        let catalog = set.find(name).filter(|catalog| operations.contains(catalog.policy(name).operation))?;
+        if !is_structured && !has_one_copy(catalog.id()) {
             tool.remove(OUTPUT_SCHEMA);
         }
-        tool
+        Some(tool)
     });
-    serde_json::value::to_raw_value(&bare.collect::<Vec<_>>()).ok()
+    serde_json::value::to_raw_value(&listed.collect::<Vec<_>>()).ok()
 }
 
 #[cfg(test)]
@@ -121,9 +125,27 @@ mod tests {
     }
 
     #[test]
+    fn a_list_has_the_tools_whose_operations_are_allowed() {
+        let set = CatalogSet::parse("agent+code+launch").unwrap();
+        let names = |words: &[&str]| -> Vec<String> {
+            let operations = OperationSet::parse(words.iter().copied()).unwrap();
+            let list = tool_list(&set, true, operations).unwrap();
+            let tools: Vec<Value> = serde_json::from_str(list.get()).unwrap();
+            tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&["lsp"]), ["lsp"]);
+        assert_eq!(names(&["index"]), ["index_repo", "sync_repo"]);
+        let search = ["search_code", "locate_symbol", "get_file_outline", "health_check", "index_status"];
+        assert_eq!(names(&["search"]), search);
+        assert!(names(&["launch"]).iter().all(|name| !search.contains(&name.as_str()) && name != "lsp"));
+        assert_eq!(names(&["edit", "admin:write"]), Vec::<String>::new());
+    }
+
+    #[test]
     fn tools_without_structured_content_list_no_schema_of_it() {
         let set = CatalogSet::parse("agent+code+lsp-v1").unwrap();
-        let bare: Vec<Value> = serde_json::from_str(without_output_schemas(&set).unwrap().get()).unwrap();
+        let bare: Vec<Value> =
+            serde_json::from_str(tool_list(&set, false, OperationSet::CALLS).unwrap().get()).unwrap();
         let whole: Vec<Value> = serde_json::from_str(set.tools_json()).unwrap();
         assert_eq!(bare.len(), whole.len());
         for (bare, mut whole) in bare.into_iter().zip(whole) {

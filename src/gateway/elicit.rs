@@ -14,10 +14,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout_at;
 
 use crate::limits::{MAX_OPEN_PROMPTS, MAX_OVERDUE_PROMPTS};
+use codeyard_access::Principal;
 use codeyard_base::base64url;
 use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
-use codeyard_base::ids::{PrincipalId, WorkspaceName};
+use codeyard_base::ids::WorkspaceName;
 use codeyard_protocol::elicit::{self, Choice, Form, FormAnswer};
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::revision::Revision;
@@ -29,7 +30,7 @@ const PROMPT_QUEUE_MESSAGES: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptSubject {
     /// The caller.
-    pub principal: PrincipalId,
+    pub principal: Principal,
     /// The workspace that is called.
     pub workspace: WorkspaceName,
     /// The key of the workspace's root set.
@@ -323,7 +324,7 @@ mod tests {
         fn prompt(&self, roots: usize) -> Prompt {
             let remembered = self.remembered.clone();
             let subject = PromptSubject {
-                principal: PrincipalId::local(),
+                principal: Principal::local(),
                 workspace: WorkspaceName::new("w").unwrap(),
                 roots: roots.to_string(),
                 permission: "lsp",

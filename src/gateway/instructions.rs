@@ -24,7 +24,12 @@ impl Gateway {
             ids if ids.contains(&CatalogId::Launch) => "Code intelligence from real language servers, and launch runs,",
             _ => "Read-only code intelligence from real language servers",
         };
-        Some(format!("{what} for workspace '{}'. Its roots: {}. {}", handle.name, roots.join(", "), guides.join(" ")))
+        Some(format!(
+            "{what} for workspace '{}'. Its roots: {}. {}",
+            handle.name.short(),
+            roots.join(", "),
+            guides.join(" ")
+        ))
     }
 
     fn group_instructions(&self, group: &GroupName, endpoint: &Endpoint) -> String {

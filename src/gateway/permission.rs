@@ -15,10 +15,11 @@ use super::elicit::{NoAnswer, Prompt, PromptSender, PromptSubject};
 use super::request_state::{RequestStates, StateCheck, Subject};
 use super::service::{Progress, ProgressSink};
 use crate::limits::PERMISSION_WAIT_MS;
+use codeyard_access::Principal;
 use codeyard_base::clock::Deadline;
-use codeyard_base::ids::{PrincipalId, WorkspaceName};
+use codeyard_base::ids::WorkspaceName;
 use codeyard_base::{blocking, seeded_faults, stable_json};
-use codeyard_catalog::OutcomeCodes;
+use codeyard_catalog::{CallPolicy, OutcomeCodes};
 use codeyard_config::{LSP, PermissionRule};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::RETRY_AFTER_MS;
@@ -57,7 +58,7 @@ pub struct PermissionRequest<'a> {
     /// The error codes of a call that is not permitted, or not asked because too many prompts are open.
     pub outcomes: OutcomeCodes,
     /// The caller.
-    pub principal: &'a PrincipalId,
+    pub principal: &'a Principal,
     /// The workspace that is called.
     pub workspace: &'a WorkspaceName,
     /// The key of the workspace's root set. A grant for other roots doesn't apply.
@@ -110,11 +111,11 @@ impl Permissions {
         &self,
         permission: &str,
         rule: PermissionRule,
-        principal: &PrincipalId,
+        principal: &Principal,
         workspace: &WorkspaceName,
         roots: &str,
     ) -> bool {
-        let grant = || Grant::new(principal, workspace, roots, permission);
+        let grant = || Grant::new(&principal.id, workspace, roots, permission);
         match rule {
             PermissionRule::Allow => true,
             PermissionRule::Ask => self.store.as_ref().is_some_and(|store| store.contains(&grant())),
@@ -143,7 +144,7 @@ impl Permissions {
             PermissionRule::Deny => return denied(PermissionOutcome::Denied),
             PermissionRule::Ask => {}
         }
-        let grant = Grant::new(request.principal, request.workspace, request.roots, permission);
+        let grant = Grant::new(&request.principal.id, request.workspace, request.roots, permission);
         if self.store.as_ref().is_some_and(|store| store.contains(&grant)) {
             request.call.permission(PermissionOutcome::Remembered);
             return PermissionCheck::Granted;
@@ -184,7 +185,7 @@ impl Permissions {
     ) -> PermissionCheck {
         let arguments = canonical_arguments(request.arguments);
         let subject: Subject<'_> = [
-            request.principal.as_str(),
+            &request.principal.key(),
             request.workspace.as_str(),
             request.roots,
             request.permission,
@@ -233,7 +234,7 @@ impl Permissions {
     }
 
     fn prompt(&self, request: &PermissionRequest<'_>, grant: Grant) -> Prompt {
-        let store = self.store.clone();
+        let store = self.store.clone().filter(|_| !request.principal.is_minted);
         let remember = move || {
             let remembered = store.as_ref().map(|store| store.remember(&grant));
             if let Some(Err(error)) = remembered {
@@ -249,9 +250,9 @@ impl Permissions {
             },
             text: format!(
                 "May `{}` use {} in the workspace `{}`? It reads code there and changes nothing.",
-                request.principal,
+                request.principal.id,
                 operations(request.permission),
-                request.workspace
+                request.workspace.short()
             ),
             title: "Decision",
             choices: CHOICES,
@@ -293,6 +294,22 @@ fn outcome(answer: Result<FormAnswer, NoAnswer>) -> PermissionOutcome {
         Err(NoAnswer::TooMany) => PermissionOutcome::TooMany,
         Err(NoAnswer::TimedOut) => PermissionOutcome::Unanswered,
     }
+}
+
+/// Refuses a call whose tool does what the caller's credential doesn't allow. A call of a tool is no secret, so the error says what is missing.
+pub(super) fn check_operation(principal: &Principal, policy: &CallPolicy) -> Result<(), ToolError> {
+    let operation = policy.operation;
+    if principal.may(operation) {
+        return Ok(());
+    }
+    let message = format!(
+        "the token of this call doesn't allow the operation `{operation}` (to {what}); `codeyard token show ID` says what a token allows, and \
+         `codeyard token add NAME --operation {operation}` makes one that allows it",
+        operation = operation.as_str(),
+        what = operation.meaning()
+    );
+    let error = ToolError::new(policy.outcomes.denied.code, message);
+    Err(error.with("reason", "operation_not_allowed").with("operation", operation.as_str()))
 }
 
 /// The error of a call that is not permitted.

@@ -20,7 +20,7 @@ use super::service::{Endpoint, GROUP_CATALOG, Principal, Service, ToolCall, Tool
 use super::workspace_checks::{endpoint_advice, no_workspace, other_workspace};
 use super::workspace_thread::WorkspaceThread;
 use codeyard_base::clock::Deadline;
-use codeyard_base::ids::{GroupName, WorkspaceName};
+use codeyard_base::ids::GroupName;
 use codeyard_catalog::{CallPolicy, Catalog, CatalogId, PageSizes};
 use codeyard_config::PermissionRule;
 use codeyard_engine::supervisor::directory::Directory;
@@ -91,7 +91,7 @@ impl Gateway {
             tool,
             catalog,
             workspace: call.endpoint.workspace.clone(),
-            principal: &call.principal.id,
+            principal: &call.principal,
             transport: call.transport,
             request_id: &call.request_id_text,
             session: call.session.clone(),
@@ -108,11 +108,13 @@ impl Gateway {
         if let Some(group) = &call.endpoint.group {
             return self.start_group(group, call, catalog, open);
         }
-        let workspace = call.endpoint.workspace.as_ref().and_then(|name| self.directory.get(name));
+        let named = call.endpoint.workspace.as_ref().filter(|name| call.principal.sees(name));
+        let workspace = named.and_then(|name| self.directory.get(name));
         let limits = workspace.as_ref().map(|workspace| workspace.limits.clone()).unwrap_or_default();
         let policy = catalog.policy(&call.tool).tightened(&limits);
         let fail = |error: ToolError| Box::new(RejectedCall { error, policy });
         let arguments = call.arguments.as_deref();
+        permission::check_operation(&call.principal, &policy).map_err(fail)?;
         if arguments.is_some_and(|json| json.get().len() > policy.max_request_bytes) {
             return Err(fail(arguments_too_large(&policy)));
         }
@@ -136,7 +138,7 @@ impl Gateway {
             PermissionCheck::Granted | PermissionCheck::Pending(_) => {}
         }
         if let Query::Code(request) = &query
-            && let Some(refusal) = other_workspace(&self.directory, &workspace, request)
+            && let Some(refusal) = other_workspace(&self.directory, &call.principal, &workspace, request)
         {
             let answer = Answer::Code(CodeAnswer::Refused(Box::new(refusal)));
             return Ok(StartedCall::Running(CallPath::Answered(Box::new(answer)), policy));
@@ -147,7 +149,7 @@ impl Gateway {
             workspace,
             query,
             policy,
-            launch: (self.launch.clone(), call.principal.id.clone()),
+            launch: (self.launch.clone(), call.principal.clone()),
             progress: call.progress.clone(),
             trace: open.trace().clone(),
         };
@@ -173,11 +175,12 @@ impl Gateway {
         catalog: &dyn Catalog,
         open: &OpenCall,
     ) -> Result<StartedCall, Box<RejectedCall>> {
-        let members = self.directory.group(group, &call.principal.tenant).unwrap_or_default();
+        let members = self.directory.group(group, &call.principal).unwrap_or_default();
         let limits = members.iter().fold(Limits::default(), |limits, member| limits.tightest(&member.limits));
         let policy = catalog.policy(&call.tool).tightened(&limits);
         let fail = |error: ToolError| Box::new(RejectedCall { error, policy });
         let arguments = call.arguments.as_deref();
+        permission::check_operation(&call.principal, &policy).map_err(fail)?;
         if arguments.is_some_and(|json| json.get().len() > policy.max_request_bytes) {
             return Err(fail(arguments_too_large(&policy)));
         }
@@ -212,16 +215,17 @@ impl Gateway {
         if *served.catalogs != [GROUP_CATALOG] {
             return None;
         }
-        let members = self.directory.group(&name, &principal.tenant)?;
+        let members = self.directory.group(&name, principal)?;
         let content = content_for_group(&members, principal);
-        Some(Endpoint { workspace: None, group: Some(name), catalogs: served.catalogs.clone(), content })
+        let catalogs = served.catalogs.clone();
+        Some(Endpoint { tenant: principal.tenant.clone(), workspace: None, group: Some(name), catalogs, content })
     }
 
     /// Whether a call to a group includes this workspace.
     fn includes(&self, call: &ToolCall, policy: &CallPolicy, member: &WorkspaceHandle) -> bool {
-        let principal = &call.principal.id;
+        let principal = &call.principal;
         policy.permission.is_none_or(|permission| {
-            let rule = member.permission.rule(permission, principal);
+            let rule = member.permission.rule(permission, &principal.id);
             self.permissions.includes(permission, rule, principal, &member.name, member.gate.root_set().key())
         })
     }
@@ -238,7 +242,7 @@ impl Gateway {
         let request = PermissionRequest {
             permission,
             outcomes: policy.outcomes,
-            principal: &call.principal.id,
+            principal: &call.principal,
             workspace: &at.name,
             roots: at.gate.root_set().key(),
             prompts: call.prompts.as_ref(),
@@ -273,31 +277,23 @@ struct RejectedCall {
 }
 
 impl Service for Gateway {
-    fn default_workspace(&self) -> Option<WorkspaceName> {
-        self.directory.default_name()
-    }
-
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
         let served = self.sets.get(catalogs.unwrap_or(CatalogId::LspV1.as_str()))?;
         if let Some(group) = workspace.and_then(GroupName::of_endpoint) {
             return self.group_endpoint(group, principal, &served);
         }
-        let handle = match (workspace, self.directory.default_name()) {
-            (Some(text), _) => Some(self.directory.find(text)?),
-            (None, Some(name)) => Some(self.directory.get(&name)?),
-            (None, None) => None,
+        let handle = match workspace {
+            Some(name) => Some(self.directory.seen(principal, name)?),
+            None => self.directory.default_of(principal),
         };
-        if handle.as_ref().is_some_and(|handle| handle.tenant != principal.tenant) {
-            return None;
-        }
         let content = content_for(handle.as_deref(), principal);
         let name = handle.map(|handle| handle.name.clone());
-        Some(Endpoint { workspace: name, group: None, catalogs: served.catalogs.clone(), content })
+        let catalogs = served.catalogs.clone();
+        Some(Endpoint { tenant: principal.tenant.clone(), workspace: name, group: None, catalogs, content })
     }
 
     fn endpoint_advice(&self, principal: &Principal) -> Option<String> {
-        let all = self.directory.all();
-        endpoint_advice(all.iter().filter(|handle| handle.tenant == principal.tenant).map(|handle| &handle.name))
+        endpoint_advice(self.directory.all_seen(principal).iter().map(|handle| &handle.name))
     }
 
     fn workspace_thread(&self, endpoint: &Endpoint) -> Option<WorkspaceThread> {
@@ -305,9 +301,10 @@ impl Service for Gateway {
         workspace.status.heartbeat().stalled().is_none().then(|| WorkspaceThread::of(&workspace))
     }
 
-    fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue> {
+    fn tools(&self, principal: &Principal, endpoint: &Endpoint) -> Arc<RawValue> {
         let served = self.catalog_set_at(endpoint);
-        served.map(|served| served.list(endpoint.content)).unwrap_or_else(|| Arc::from(empty_list()))
+        let list = served.and_then(|served| served.list(endpoint.content, principal.scope.operations()));
+        list.unwrap_or_else(|| Arc::from(empty_list()))
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'static, ToolReply> {

@@ -3,7 +3,7 @@
 //! The gateway itself is in [`router`](super::router). Invariants: dropping a call's future is the client's departure, whose
 //! meaning the tool's policy declares; a [`ProgressSink`] never blocks and holds one value; a reply's bytes are one JSON text.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::elicit::PromptSender;
 use super::workspace_thread::WorkspaceThread;
 use crate::limits::MAX_PROGRESS_MESSAGE_BYTES;
-use codeyard_base::ids::{GroupName, PrincipalId, TenantId, WorkspaceName};
+use codeyard_base::ids::{GroupName, TenantId, WorkspaceName};
 use codeyard_catalog::CatalogId;
 use codeyard_config::ContentMode;
 use codeyard_model::error::ToolError;
@@ -23,13 +23,11 @@ use codeyard_protocol::stateless::InputRound;
 
 use codeyard_telemetry::{Metrics, NoMetrics};
 
+pub use codeyard_access::Principal;
 pub use codeyard_telemetry::{TraceContext, TransportKind};
 
 /// The gateway as transports see it. Held as `Arc<dyn Service>`.
 pub trait Service: Send + Sync + 'static {
-    /// The workspace of endpoints that name none; `None` if none is configured.
-    fn default_workspace(&self) -> Option<WorkspaceName>;
-
     /// The endpoint with these names. Without `workspace` it is the default workspace, without `catalogs` it is `lsp-v1`. A
     /// `workspace` that begins with `@` is a group.
     ///
@@ -44,8 +42,8 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
-    /// The JSON array of `tools/list`.
-    fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue>;
+    /// The JSON array of `tools/list`, with the tools that `principal` may call.
+    fn tools(&self, principal: &Principal, endpoint: &Endpoint) -> Arc<RawValue>;
 
     /// The thread on which connections to `endpoint` are served best, if there is one.
     fn workspace_thread(&self, _endpoint: &Endpoint) -> Option<WorkspaceThread> {
@@ -79,19 +77,6 @@ pub trait Service: Send + Sync + 'static {
     fn record_malformed(&self, _call: &ToolCall) {}
 }
 
-/// The caller and its tenant.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Principal {
-    /// The name that the token belongs to, or `local`.
-    pub id: PrincipalId,
-    /// The tenant of the principal.
-    pub tenant: TenantId,
-}
-
-/// The principal of every request without a token.
-static LOCAL: LazyLock<Principal> =
-    LazyLock::new(|| Principal { id: PrincipalId::local(), tenant: TenantId::default_tenant() });
-
 /// The revisions that an endpoint with these catalogs speaks. `of_lsp_v1` are those of the catalogs `lsp-v1` and `lsp-v1-safe`.
 pub fn revisions_of(catalogs: &[String], of_lsp_v1: RevisionSet) -> RevisionSet {
     let is_lsp_v1 = |name: &String| [CatalogId::LspV1, CatalogId::LspV1Safe].iter().any(|id| id.as_str() == name);
@@ -104,6 +89,8 @@ pub const GROUP_CATALOG: &str = "code";
 /// A workspace, or a group of workspaces, and the catalogs that one address serves for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
+    /// The tenant of the caller that it was found for.
+    pub tenant: TenantId,
     /// The workspace; `None` for a group, and if the service has none. Then every call is denied.
     pub workspace: Option<WorkspaceName>,
     /// The group, if the address names one.
@@ -197,18 +184,6 @@ pub struct ProgressFeed(watch::Receiver<Option<Progress>>);
 pub fn progress_channel() -> (ProgressSink, ProgressFeed) {
     let (sender, receiver) = watch::channel(None);
     (ProgressSink(sender), ProgressFeed(receiver))
-}
-
-impl Principal {
-    /// The principal of stdio, and of loopback connections without tokens.
-    pub fn local() -> Self {
-        LOCAL.clone()
-    }
-
-    /// The principal that a token belongs to, in the default tenant.
-    pub fn of_token(id: PrincipalId) -> Self {
-        Self { id, tenant: LOCAL.tenant.clone() }
-    }
 }
 
 impl ToolReply {

@@ -3,6 +3,7 @@
 //!
 //! Pure. Paths are compared as text, so an error reveals nothing about files outside the roots.
 
+use codeyard_access::Principal;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_catalog::CatalogId;
 use codeyard_engine::supervisor::directory::Directory;
@@ -16,7 +17,7 @@ const MAX_ADVISED_WORKSPACES: usize = 10;
 /// Which endpoints there are, for a client that has asked for one that there isn't; `None` without a workspace.
 pub(super) fn endpoint_advice<'w>(workspaces: impl Iterator<Item = &'w WorkspaceName>) -> Option<String> {
     let mut paths: Vec<String> =
-        workspaces.take(MAX_ADVISED_WORKSPACES + 1).map(|name| format!("/mcp/{name}")).collect();
+        workspaces.take(MAX_ADVISED_WORKSPACES + 1).map(|name| format!("/mcp/{}", name.short())).collect();
     let first = paths.first()?.clone();
     if let Some(beyond) = paths.get_mut(MAX_ADVISED_WORKSPACES) {
         *beyond = "others".to_owned();
@@ -28,13 +29,14 @@ pub(super) fn endpoint_advice<'w>(workspaces: impl Iterator<Item = &'w Workspace
 /// The error of a call whose `workspace` is neither the name nor a root of the workspace `here` (`docs/internals/reference/contract-code.md#errors`).
 pub(super) fn other_workspace(
     directory: &Directory,
+    principal: &Principal,
     here: &WorkspaceHandle,
     request: &CodeRequest,
 ) -> Option<CodeRefusal> {
-    if request.workspace.as_ref().is_some_and(|name| *name != here.name.as_str()) {
+    if request.workspace.as_ref().is_some_and(|name| *name != here.name.short()) {
         let message = format!(
             "This endpoint serves the workspace '{}' only. Ask without `workspace`, or at /mcp/@all/code.",
-            here.name
+            here.name.short()
         );
         return Some(CodeRefusal::new(CodeError::WorkspaceNotAllowed, message));
     }
@@ -42,8 +44,7 @@ pub(super) fn other_workspace(
     if has_root(here, path) {
         return None;
     }
-    let all = directory.all();
-    let is_elsewhere = all.iter().any(|other| other.tenant == here.tenant && has_root(other, path));
+    let is_elsewhere = directory.all_seen(principal).iter().any(|other| has_root(other, path));
     Some(if is_elsewhere {
         let message =
             "This endpoint serves another workspace. Ask without `workspace`, or at that workspace's endpoint.";

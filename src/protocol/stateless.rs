@@ -41,15 +41,6 @@ pub struct InputRound {
     pub responses: Option<Box<RawValue>>,
 }
 
-/// Who may keep a result, and so answer a request with it that another client sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CacheScope {
-    /// Everybody.
-    Public,
-    /// Clients with the same credentials.
-    Private,
-}
-
 #[derive(Deserialize)]
 struct Params<'a> {
     #[serde(borrow, default, rename = "_meta")]
@@ -122,16 +113,12 @@ pub fn discovery(revisions: RevisionSet, instructions: Option<&str>) -> Vec<u8> 
     if let (Some(instructions), Some(members)) = (instructions, result.as_object_mut()) {
         members.insert("instructions".to_owned(), instructions.into());
     }
-    cacheable(result.to_string().as_bytes(), CacheScope::Private)
+    cacheable(result.to_string().as_bytes())
 }
 
-/// `result`, which a client may keep for [`CACHE_TTL_MS`].
-pub fn cacheable(result: &[u8], scope: CacheScope) -> Vec<u8> {
-    let scope = match scope {
-        CacheScope::Public => "public",
-        CacheScope::Private => "private",
-    };
-    insert(result, &format!("\"ttlMs\":{CACHE_TTL_MS},\"cacheScope\":\"{scope}\""))
+/// `result`, which a client may keep for [`CACHE_TTL_MS`]. It isn't for clients with other credentials, which may see less.
+pub fn cacheable(result: &[u8]) -> Vec<u8> {
+    insert(result, &format!("\"ttlMs\":{CACHE_TTL_MS},\"cacheScope\":\"private\""))
 }
 
 /// `result` as a complete result, with the server's name.
@@ -254,8 +241,8 @@ mod tests {
         assert_eq!(done["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "codeyard");
         assert_eq!(value(&complete(b"{}"))["resultType"], "complete");
         assert_eq!(value(&input_required(b"{\"requestState\":\"s\"}"))["resultType"], "input_required");
-        let tools = value(&complete(&cacheable(b"{\"tools\":[]}", CacheScope::Public)));
-        assert_eq!((&tools["cacheScope"], &tools["tools"]), (&json!("public"), &json!([])));
+        let tools = value(&complete(&cacheable(b"{\"tools\":[]}")));
+        assert_eq!((&tools["cacheScope"], &tools["tools"]), (&json!("private"), &json!([])));
         assert!(tools["ttlMs"].is_u64());
     }
 

@@ -1,22 +1,23 @@
-//! The decoded records of one namespace, read again when the store's stamp changes.
+//! The decoded records of one namespace, read again when it has changed. As long as the store's stamp is the same, nothing has.
 //!
 //! Invariant: if the store can't be read, the value is empty, so that nobody gets in by an old value.
 
-use crate::state_store::{ChangeStamp, Namespace, Record, StateError, StateStore};
+use crate::state_store::{ChangeStamp, Namespace, Record, Snapshot, StateError, StateStore};
 
 /// A value that follows a namespace.
 #[derive(Debug)]
 pub(crate) struct CachedRecords<T> {
     namespace: Namespace,
     value: T,
-    stamp: Option<ChangeStamp>,
+    /// When the value was current, and the version of the namespace that it was read from.
+    read: Option<(ChangeStamp, u64)>,
     is_failing: bool,
 }
 
 impl<T: Default> CachedRecords<T> {
     /// An empty value that is read at the first [`Self::refresh`].
     pub(crate) fn new(namespace: Namespace) -> Self {
-        Self { namespace, value: T::default(), stamp: None, is_failing: false }
+        Self { namespace, value: T::default(), read: None, is_failing: false }
     }
 
     /// The value of the last refresh.
@@ -24,7 +25,7 @@ impl<T: Default> CachedRecords<T> {
         &self.value
     }
 
-    /// Reads the records again if the store has changed. `decode` says what is wrong with a record of another form.
+    /// Reads the records again if the namespace has changed. `decode` says what is wrong with a record of another form.
     ///
     /// # Errors
     /// If they can't be read; the value is empty then.
@@ -36,22 +37,31 @@ impl<T: Default> CachedRecords<T> {
         let load = || {
             // The stamp comes first: a change in between is read again the next time.
             let stamp = store.stamp()?;
-            if self.stamp == Some(stamp) {
-                return Ok(None);
+            let unchanged = match self.read {
+                Some((at, version)) if at == stamp => Some(version),
+                Some((at, version)) if at.connection == stamp.connection => {
+                    Some(store.version(self.namespace)?).filter(|present| *present == version)
+                }
+                _ => None,
+            };
+            if let Some(version) = unchanged {
+                return Ok((stamp, version, None));
             }
-            let records = store.list(self.namespace)?.records;
+            let Snapshot { version, records } = store.list(self.namespace)?;
             let value =
                 decode(&records).map_err(|reason| StateError::Damaged { file: store.location().to_owned(), reason })?;
-            Ok(Some((stamp, value)))
+            Ok((stamp, version, Some(value)))
         };
         match load() {
-            Ok(None) => Ok(()),
-            Ok(Some((stamp, value))) => {
-                (self.value, self.stamp, self.is_failing) = (value, Some(stamp), false);
+            Ok((stamp, version, value)) => {
+                self.read = Some((stamp, version));
+                if let Some(value) = value {
+                    (self.value, self.is_failing) = (value, false);
+                }
                 Ok(())
             }
             Err(error) => {
-                (self.value, self.stamp) = (T::default(), None);
+                (self.value, self.read) = (T::default(), None);
                 Err(error)
             }
         }

@@ -5,6 +5,7 @@
 //! Invariants: only the owner can read the directory and its files; two serving processes never share one directory.
 
 mod cached_records;
+mod known_tokens;
 pub mod limits;
 mod permission_store;
 mod roots_epochs;
@@ -22,9 +23,9 @@ pub use permission_store::{Grant, PermissionStore};
 pub use roots_epochs::RootsEpochs;
 pub use serve_lock::{LockHolder, LockState, ServeLock, ServeLockError};
 pub use sqlite::{STATE_FILE, SqliteStore};
-pub use state_dir::{INDEX_FOLDER, StateDir, StateDirError};
+pub use state_dir::{INDEX_FOLDER, StateDir, StateDirError, index_folder};
 pub use state_store::{ChangeStamp, Namespace, Record, Snapshot, StateError, StateStore, StoreHandle, Write};
 pub use token::{Token, TokenId};
-pub use token_record::TokenInfo;
+pub use token_record::{TokenGrant, TokenInfo};
 pub use token_store::{TokenAudience, TokenError, TokenStore};
-pub use warmset::Warmset;
+pub use warmset::{WarmWorkspace, Warmset};

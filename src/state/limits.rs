@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// Bearer tokens of one audience.
-pub const MAX_TOKENS: usize = 1_024;
+/// Bearer tokens of one audience, those of all tenants together.
+pub const MAX_TOKENS: usize = 4_096;
 
-/// A running server notices a removed token within this time, in milliseconds.
-pub const TOKEN_RELOAD_MS: u64 = 1_000;
+/// Tokens that are valid at a time and were minted from one token.
+pub const MAX_MINTED: usize = 64;
 
 /// The last use of a token is stored at most once in this time, in seconds.
 pub const TOKEN_USE_INTERVAL_S: u64 = 60;

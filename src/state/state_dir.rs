@@ -14,9 +14,13 @@ use parking_lot::Mutex;
 use crate::serve_lock::{RUN_FOLDER, SERVE_LOCK_FILE, ServeLock, ServeLockError};
 use crate::sqlite::SqliteStore;
 use crate::state_store::{StateError, StoreHandle};
+use codeyard_base::ids::TenantId;
 
-/// The folder of the code indexes.
+/// The folder of the code indexes of the tenant `default`, and that of another tenant in its own folder.
 pub const INDEX_FOLDER: &str = "index";
+
+/// The folders of the other tenants.
+const TENANTS_FOLDER: &str = "tenants";
 
 /// A disk with less free space than this is full, in bytes: the log's index of the database alone needs 32 KiB.
 const MIN_DISK_BYTES: u64 = 64 * 1024;
@@ -28,6 +32,12 @@ const MIN_DISK_BYTES: u64 = 64 * 1024;
 pub struct StateDir {
     path: PathBuf,
     store: Arc<Mutex<Option<StoreHandle>>>,
+}
+
+/// The folder of the code indexes of a tenant in the state directory at `state`. Tenants share no index, also not of the same root.
+pub fn index_folder(state: &Path, tenant: &TenantId) -> PathBuf {
+    let own = if tenant.is_default() { state.to_owned() } else { state.join(TENANTS_FOLDER).join(tenant.as_str()) };
+    own.join(INDEX_FOLDER)
 }
 
 /// Why a state directory can't be used.
@@ -110,9 +120,9 @@ impl StateDir {
         }
     }
 
-    /// The folder of the code indexes, with one folder for each repository.
-    pub fn index(&self) -> PathBuf {
-        self.path.join(INDEX_FOLDER)
+    /// The folder of the code indexes of a tenant, with one folder for each repository.
+    pub fn index(&self, tenant: &TenantId) -> PathBuf {
+        index_folder(&self.path, tenant)
     }
 
     /// The folder of sockets and other files of a running process.

@@ -54,7 +54,7 @@ pub enum Write {
 /// Differs from an earlier stamp if any record changed meanwhile, through whichever process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeStamp {
-    /// Counts the times that the store was opened.
+    /// Counts the times that the store was opened. Versions are those of one opened store.
     pub(crate) connection: u64,
     /// The store's own number, meaningful within one connection.
     pub(crate) data_version: i64,
@@ -78,6 +78,12 @@ pub trait StateStore: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the store can't be read.
     fn get(&self, namespace: Namespace, key: &str) -> Result<Option<Record>, StateError>;
+
+    /// The version of the last change of a namespace; 0 if it was never written.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    fn version(&self, namespace: Namespace) -> Result<u64, StateError>;
 
     /// All records of a small namespace.
     ///

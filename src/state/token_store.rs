@@ -1,23 +1,24 @@
 //! The bearer tokens that are valid now, and the principals that they name.
 //!
-//! Other processes add and remove tokens (`codeyard token`); a running server follows. Invariants: an offered token is compared with
-//! every known hash; a removed token is refused after `TOKEN_RELOAD_MS` at the latest, and one with an end from that second on; a
-//! store that can't be read accepts no token; a check writes nothing itself.
+//! Other processes add and remove tokens (`codeyard token`); a running server follows. Invariants: a removed token is refused from the next
+//! request on, and one with an end from that second on; a minted token allows no more than the one that it was minted from, and ends with it;
+//! a store that can't be read accepts no token; a check writes nothing itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::cached_records::CachedRecords;
-use crate::limits::{MAX_TOKENS, TOKEN_RELOAD_MS, TOKEN_USE_INTERVAL_S};
+use crate::known_tokens::{KnownTokens, infos};
+use crate::limits::{MAX_MINTED, MAX_TOKENS, TOKEN_USE_INTERVAL_S};
 use crate::state_store::{Namespace, Record, Snapshot, StateError, StoreHandle, Write};
 use crate::token::{Token, TokenHash, TokenId};
-use crate::token_record::{TokenInfo, TokenValue};
+use crate::token_record::{TokenGrant, TokenInfo, TokenValue};
 use crate::token_uses::TokenUses;
-use codeyard_base::clock::{Instant, wall_s};
+use codeyard_access::{OperationSet, Principal, Scope};
+use codeyard_base::clock::wall_s;
 use codeyard_base::ids::PrincipalId;
 use codeyard_base::words;
 
@@ -52,6 +53,15 @@ impl TokenAudience {
             Self::Probes => PROBE_TOKENS,
         }
     }
+
+    /// What a token may that names no operations.
+    pub fn operations(self) -> OperationSet {
+        match self {
+            Self::Mcp => OperationSet::CALLS,
+            Self::Admin => OperationSet::ADMIN,
+            Self::Probes => OperationSet::NONE,
+        }
+    }
 }
 
 /// Why the tokens can't be read or changed.
@@ -69,32 +79,35 @@ pub enum TokenError {
     /// There are as many tokens as there may be.
     #[error("there are {MAX_TOKENS} tokens already; remove one first")]
     Full,
-    /// The name is empty, overlong or not printable ASCII.
-    #[error("a principal's name is 1 to 64 printable ascii characters without spaces")]
+    /// The name is empty, overlong, not printable ASCII, or looks like one of a tenant.
+    #[error(
+        "a principal's name is 1 to 64 printable ascii characters without spaces and `/`; a tenant is named with --tenant"
+    )]
     Name,
+    /// The token may not mint, or has minted as many as it may.
+    #[error(
+        "a minted token makes no tokens, and another one has at most {MAX_MINTED}; remove some, or wait until they end"
+    )]
+    Minted,
+    /// A pattern of workspaces is wrong.
+    #[error("{0}; write names of workspaces, or patterns such as `svc-*` or `!svc-old`")]
+    Workspaces(String),
 }
 
 /// The valid tokens of one audience.
 #[derive(Debug)]
 pub struct TokenStore {
     store: StoreHandle,
-    namespace: Namespace,
+    audience: TokenAudience,
     known: Mutex<Known>,
     uses: Arc<TokenUses>,
 }
 
 #[derive(Debug)]
 struct Known {
-    tokens: CachedRecords<Vec<KnownToken>>,
-    refreshed: Instant,
+    tokens: CachedRecords<KnownTokens>,
     /// When the use of a token was last noted, in seconds since 1970. No larger than the number of tokens.
     noted: HashMap<TokenId, u64>,
-}
-
-#[derive(Debug)]
-struct KnownToken {
-    hash: TokenHash,
-    info: TokenInfo,
 }
 
 impl TokenStore {
@@ -104,9 +117,9 @@ impl TokenStore {
     /// [`TokenError::Store`].
     pub fn open(store: StoreHandle, audience: TokenAudience) -> Result<Self, TokenError> {
         let namespace = audience.namespace();
-        let known = Known { tokens: CachedRecords::new(namespace), refreshed: Instant::now(), noted: HashMap::new() };
+        let known = Known { tokens: CachedRecords::new(namespace), noted: HashMap::new() };
         let uses = Arc::new(TokenUses::new(store.clone(), namespace));
-        let tokens = Self { store, namespace, known: Mutex::new(known), uses };
+        let tokens = Self { store, audience, known: Mutex::new(known), uses };
         tokens.try_refresh()?;
         Ok(tokens)
     }
@@ -144,7 +157,7 @@ impl TokenStore {
                     return Vec::new();
                 }
                 shown = show(&token);
-                shown.iter().map(|()| put(PrincipalId::local().as_str(), &token)).collect()
+                shown.iter().map(|()| put(&TokenGrant::of(PrincipalId::local()), &token)).collect()
             })?;
             shown.map_err(TokenError::NotShown)?;
         }
@@ -152,20 +165,12 @@ impl TokenStore {
     }
 
     /// The principal that `offered` names, if it is valid now. The use is noted in the background.
-    pub fn principal(&self, offered: &str) -> Option<PrincipalId> {
+    pub fn principal(&self, offered: &str) -> Option<Principal> {
         let hash = TokenHash::of(offered);
         let now = wall_s();
         let mut known = self.known.lock();
-        if known.refreshed.elapsed() >= Duration::from_millis(TOKEN_RELOAD_MS) {
-            self.refresh(&mut known);
-        }
-        let mut found = known.find(&hash, now);
-        if found.is_none() {
-            // It may have been added a moment ago.
-            self.refresh(&mut known);
-            found = known.find(&hash, now);
-        }
-        let (principal, is_first_use) = found?;
+        self.refresh(&mut known);
+        let (principal, is_first_use) = known.find(&hash, now)?;
         drop(known);
         if is_first_use {
             self.uses.note(hash.to_hex(), now);
@@ -173,29 +178,51 @@ impl TokenStore {
         Some(principal)
     }
 
-    /// Makes one more token for `principal`. It can't be read again.
-    ///
-    /// # Errors
-    /// [`TokenError::Name`], [`TokenError::Full`], [`TokenError::Store`], [`TokenError::Random`].
-    pub fn add(&self, principal: &str) -> Result<Token, TokenError> {
-        if !PrincipalId::is_well(principal) {
-            return Err(TokenError::Name);
-        }
-        let token = Token::generate().map_err(TokenError::Random)?;
-        let mut is_full = false;
-        self.change(|before| {
-            is_full = before.len() >= MAX_TOKENS;
-            if is_full { Vec::new() } else { vec![put(principal, &token)] }
-        })?;
-        if is_full { Err(TokenError::Full) } else { Ok(token) }
+    /// Whether the credential of a principal is still valid.
+    pub fn is_valid(&self, principal: &Principal) -> bool {
+        let Some(id) = &principal.credential else { return true };
+        let now = wall_s();
+        let mut known = self.known.lock();
+        self.refresh(&mut known);
+        let mut own = known.tokens.value().0.values().filter(|token| token.info.id.as_str() == &**id);
+        own.any(|token| token.holder.is_some() && !token.info.has_ended(now))
     }
 
-    /// Removes all tokens of `principal`. Returns how many there were.
+    /// Makes one more token. It can't be read again.
+    ///
+    /// # Errors
+    /// [`TokenError::Name`], [`TokenError::Workspaces`], [`TokenError::Minted`], [`TokenError::Full`], [`TokenError::Store`], [`TokenError::Random`].
+    pub fn add(&self, grant: &TokenGrant) -> Result<Token, TokenError> {
+        let name = grant.principal.as_str();
+        if !PrincipalId::is_well(name) || name.contains('/') {
+            return Err(TokenError::Name);
+        }
+        Scope::new(&grant.workspaces, OperationSet::NONE).map_err(TokenError::Workspaces)?;
+        let token = Token::generate().map_err(TokenError::Random)?;
+        let mut is_full = false;
+        let mut may_mint = true;
+        self.change(|before| {
+            is_full = before.len() >= MAX_TOKENS;
+            may_mint = grant.minter.as_ref().is_none_or(|minter| {
+                let may_mint = before.iter().any(|info| info.id == *minter && info.grant.minter.is_none());
+                let minted = before.iter().filter(|info| info.grant.minter.as_ref() == Some(minter)).count();
+                may_mint && minted < MAX_MINTED
+            });
+            if is_full || !may_mint { Vec::new() } else { vec![put(grant, &token)] }
+        })?;
+        match (is_full, may_mint) {
+            (true, _) => Err(TokenError::Full),
+            (_, false) => Err(TokenError::Minted),
+            _ => Ok(token),
+        }
+    }
+
+    /// Removes all tokens of the principal `name` of the tenant `default`. Returns how many there were.
     ///
     /// # Errors
     /// [`TokenError::Store`].
-    pub fn remove(&self, principal: &str) -> Result<usize, TokenError> {
-        self.remove_matching(|info| info.principal.as_str() == principal)
+    pub fn remove(&self, name: &str) -> Result<usize, TokenError> {
+        self.remove_matching(|info| info.grant.tenant.is_default() && info.grant.principal.as_str() == name)
     }
 
     /// Removes the token `id`. Returns whether there was one.
@@ -206,8 +233,8 @@ impl TokenStore {
         Ok(self.remove_matching(|info| info.id == *id)? > 0)
     }
 
-    /// Makes a new token for the principal of the token `id`. With `ends`, the old one is refused from that second since 1970 on;
-    /// an earlier end that it has already stays. `None` if there is no token `id`.
+    /// Makes a new token that allows what the token `id` does, to the same end. With `ends`, the old one is refused from that second since
+    /// 1970 on; an earlier end that it has already stays. `None` if there is no token `id`.
     ///
     /// # Errors
     /// [`TokenError::Full`], [`TokenError::Store`], [`TokenError::Random`].
@@ -222,10 +249,11 @@ impl TokenStore {
                 return Vec::new();
             }
             is_done = true;
-            let ending = TokenInfo { ends: old.ends.into_iter().chain(ends).min(), ..old.clone() };
+            let mut ending = old.clone();
+            ending.grant.ends = old.grant.ends.into_iter().chain(ends).min();
             let end_old =
                 (ending != *old).then(|| Write::Put { key: old.key.clone(), value: TokenValue::of(&ending).encode() });
-            end_old.into_iter().chain([put(old.principal.as_str(), &token)]).collect()
+            end_old.into_iter().chain([put(&old.grant, &token)]).collect()
         })?;
         match (is_full, is_done) {
             (true, _) => Err(TokenError::Full),
@@ -237,15 +265,19 @@ impl TokenStore {
     pub fn list(&self) -> Vec<TokenInfo> {
         let now = wall_s();
         let known = self.known.lock();
-        let infos = known.tokens.value().iter().map(|token| token.info.clone());
+        let valid = known.tokens.value().0.values().filter(|token| token.holder.is_some());
+        let infos = valid.map(|token| token.info.clone());
         let mut infos: Vec<TokenInfo> = infos.filter(|info| !info.has_ended(now)).collect();
         infos.sort_by(|one, other| (one.created, one.id.as_str()).cmp(&(other.created, other.id.as_str())));
         infos
     }
 
-    /// The principals with a valid token, in the order the tokens were made; one with several tokens comes several times.
-    pub fn principals(&self) -> Vec<PrincipalId> {
-        self.list().into_iter().map(|info| info.principal).collect()
+    /// The principals with a valid token.
+    pub fn principals(&self) -> HashSet<Principal> {
+        let now = wall_s();
+        let known = self.known.lock();
+        let valid = known.tokens.value().0.values().filter(|token| !token.info.has_ended(now));
+        valid.filter_map(|token| token.holder.clone()).collect()
     }
 
     fn remove_matching(&self, is_wanted: impl Fn(&TokenInfo) -> bool) -> Result<usize, TokenError> {
@@ -259,16 +291,25 @@ impl TokenStore {
         Ok(removed)
     }
 
-    /// Applies the writes that `change` decides on, and removes the tokens that have ended. `change` sees the others.
+    /// Applies the writes that `change` decides on, and removes the tokens that have ended and those whose minter is gone. `change` sees the
+    /// tokens that haven't ended.
     fn change(&self, mut change: impl FnMut(&[TokenInfo]) -> Vec<Write>) -> Result<(), TokenError> {
         let now = wall_s();
         let mut damage = None;
-        self.store.update(self.namespace, &mut |before: &Snapshot| match decode(&before.records) {
+        self.store.update(self.audience.namespace(), &mut |before: &Snapshot| match infos(&before.records) {
             Ok(tokens) => {
-                let (ended, valid): (Vec<_>, Vec<_>) =
-                    tokens.into_iter().map(|token| token.info).partition(|info| info.has_ended(now));
+                let (ended, valid): (Vec<_>, Vec<_>) = tokens.into_values().partition(|info| info.has_ended(now));
                 let gone = ended.iter().map(|info| Write::Remove { key: info.key.clone() });
-                gone.chain(change(&valid)).collect()
+                let changed = change(&valid);
+                let is_removed = |info: &TokenInfo| {
+                    changed.iter().any(|write| matches!(write, Write::Remove { key } if *key == info.key))
+                };
+                let minters: HashSet<&TokenId> =
+                    valid.iter().filter(|info| !is_removed(info)).map(|info| &info.id).collect();
+                let is_orphan = |info: &&TokenInfo| info.grant.minter.as_ref().is_some_and(|id| !minters.contains(id));
+                let orphans = valid.iter().filter(is_orphan).map(|info| Write::Remove { key: info.key.clone() });
+                let orphans: Vec<Write> = orphans.collect();
+                gone.chain(changed).chain(orphans).collect()
             }
             Err(reason) => {
                 damage = Some(reason);
@@ -282,31 +323,24 @@ impl TokenStore {
     }
 
     fn try_refresh(&self) -> Result<(), TokenError> {
+        let decode = |records: &[Record]| KnownTokens::decode(records, self.audience.operations());
         Ok(self.known.lock().tokens.try_refresh(&*self.store, decode)?)
     }
 
     fn refresh(&self, known: &mut Known) {
-        known.refreshed = Instant::now();
+        let decode = |records: &[Record]| KnownTokens::decode(records, self.audience.operations());
         known.tokens.refresh(&*self.store, "all tokens are refused", decode);
     }
 }
 
 impl Known {
     /// The principal of the token, and whether its use is to be noted.
-    fn find(&mut self, hash: &TokenHash, now: u64) -> Option<(PrincipalId, bool)> {
-        // No early end: the time that this takes says nothing about which one matched.
-        let found = self
-            .tokens
-            .value()
-            .iter()
-            .fold(None, |found, token| if token.hash.matches(hash) { Some(&token.info) } else { found })?;
-        if found.has_ended(now) {
-            return None;
-        }
-        let id = &found.id;
-        let principal = found.principal.clone();
+    fn find(&mut self, hash: &TokenHash, now: u64) -> Option<(Principal, bool)> {
+        let found = self.tokens.value().0.get(hash).filter(|token| !token.info.has_ended(now))?;
+        let principal = found.holder.clone()?;
+        let id = &found.info.id;
         let is_recent = |at: &u64| at.abs_diff(now) < TOKEN_USE_INTERVAL_S;
-        if found.last_used.as_ref().is_some_and(is_recent) || self.noted.get(id).is_some_and(is_recent) {
+        if found.info.last_used.as_ref().is_some_and(is_recent) || self.noted.get(id).is_some_and(is_recent) {
             return Some((principal, false));
         }
         if self.noted.len() >= MAX_TOKENS {
@@ -317,17 +351,8 @@ impl Known {
     }
 }
 
-fn put(principal: &str, token: &Token) -> Write {
-    Write::Put { key: token.hash().to_hex(), value: TokenValue::new(principal, wall_s()).encode() }
-}
-
-fn decode(records: &[Record]) -> Result<Vec<KnownToken>, String> {
-    let token = |record: &Record| {
-        let hash = TokenHash::from_hex(&record.key)?;
-        Some(KnownToken { hash, info: TokenInfo::of(record, hash)? })
-    };
-    let tokens: Option<_> = records.iter().map(token).collect();
-    tokens.ok_or_else(|| "a record of a token is not of the expected form".to_owned())
+fn put(grant: &TokenGrant, token: &Token) -> Write {
+    Write::Put { key: token.hash().to_hex(), value: TokenValue::new(grant, wall_s()).encode() }
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! The workspaces whose code indexes were used last. The service reads those indexes into memory when it starts.
 //!
 //! Invariants: a record that can't be read counts as empty; the number of workspaces is bounded, and the one that was unused for
-//! longest is dropped first. Workspaces are known by their roots, because a name may later stand for other folders.
+//! longest is dropped first. Workspaces are known by their tenant and their roots, because a name may later stand for other folders.
 
 use std::path::PathBuf;
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
+use codeyard_base::ids::TenantId;
 use codeyard_model::limits::MAX_WARMSET;
 
 use crate::state_store::{Namespace, StateError, StoreHandle, Write};
@@ -23,10 +25,21 @@ pub struct Warmset {
     state: Mutex<State>,
 }
 
+/// A workspace of the warm set: its tenant and its roots.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WarmWorkspace(String, Vec<PathBuf>);
+
+impl WarmWorkspace {
+    /// The tenant's workspace with these roots.
+    pub fn new(tenant: &TenantId, roots: &[PathBuf]) -> Self {
+        Self(tenant.to_string(), roots.to_vec())
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
-    /// Roots, the last used first.
-    recent: Vec<Vec<PathBuf>>,
+    /// The last used first.
+    recent: Vec<WarmWorkspace>,
     is_enabled: bool,
     capacity: usize,
 }
@@ -34,7 +47,7 @@ struct State {
 impl State {
     /// The members: those that are read at the start, in the order of their paths. Which of them was used last changes with every
     /// call.
-    fn members(&self) -> Vec<&Vec<PathBuf>> {
+    fn members(&self) -> Vec<&WarmWorkspace> {
         let mut members: Vec<_> = self.recent.iter().take(self.capacity).collect();
         members.sort_unstable();
         members
@@ -45,7 +58,7 @@ impl Warmset {
     /// Reads the warm set. Blocks. It has no members until [`Self::configure`] sets a capacity.
     pub fn open(store: StoreHandle) -> Self {
         let recent = match store.get(WARMSET, RECENT) {
-            Ok(record) => record.and_then(|record| record.decode::<Vec<Vec<PathBuf>>>()).unwrap_or_default(),
+            Ok(record) => record.and_then(|record| record.decode::<Vec<WarmWorkspace>>()).unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(%error, "the warm set can't be read; it starts empty");
                 Vec::new()
@@ -67,21 +80,21 @@ impl Warmset {
         (state.is_enabled, state.capacity)
     }
 
-    /// Whether the workspace with these roots is a member.
-    pub fn contains(&self, roots: &[PathBuf]) -> bool {
+    /// Whether the workspace is a member.
+    pub fn contains(&self, workspace: &WarmWorkspace) -> bool {
         let state = self.state.lock();
-        state.is_enabled && state.recent.iter().take(state.capacity).any(|known| known == roots)
+        state.is_enabled && state.recent.iter().take(state.capacity).any(|known| known == workspace)
     }
 
-    /// Records that the index of the workspace with these roots is used. Returns whether [`Self::save`] is due.
-    pub fn record_use(&self, roots: &[PathBuf]) -> bool {
+    /// Records that the index of the workspace is used. Returns whether [`Self::save`] is due.
+    pub fn record_use(&self, workspace: &WarmWorkspace) -> bool {
         let mut state = self.state.lock();
-        if state.recent.first().is_some_and(|last| last == roots) {
+        if state.recent.first().is_some_and(|last| last == workspace) {
             return false;
         }
-        let before: Vec<Vec<PathBuf>> = state.members().into_iter().cloned().collect();
-        state.recent.retain(|known| known != roots);
-        state.recent.insert(0, roots.to_vec());
+        let before: Vec<WarmWorkspace> = state.members().into_iter().cloned().collect();
+        state.recent.retain(|known| known != workspace);
+        state.recent.insert(0, workspace.clone());
         state.recent.truncate(MAX_WARMSET);
         state.members().into_iter().ne(&before)
     }
@@ -100,7 +113,7 @@ impl Warmset {
 }
 
 /// The record's value.
-pub(crate) fn encode(recent: &[Vec<PathBuf>]) -> serde_json::Result<String> {
+pub(crate) fn encode(recent: &[WarmWorkspace]) -> serde_json::Result<String> {
     serde_json::to_string(recent)
 }
 
@@ -111,8 +124,19 @@ mod tests {
     use super::*;
     use crate::SqliteStore;
 
-    fn roots(name: &str) -> Vec<PathBuf> {
-        vec![PathBuf::from("/").join(name)]
+    fn of(tenant: &str, name: &str) -> WarmWorkspace {
+        WarmWorkspace::new(&TenantId::new(tenant).unwrap(), &[PathBuf::from("/").join(name)])
+    }
+
+    #[test]
+    fn workspaces_of_two_tenants_with_the_same_roots_are_two() {
+        let dir = tempfile::tempdir().unwrap();
+        let set = Warmset::open(Arc::new(SqliteStore::open(dir.path()).unwrap()));
+        set.configure(true, 2);
+        assert!(set.record_use(&of("default", "a")));
+        assert!(!set.contains(&of("team-a", "a")));
+        assert!(set.record_use(&of("team-a", "a")));
+        assert!(set.contains(&of("team-a", "a")) && set.contains(&of("default", "a")));
     }
 
     #[test]
@@ -121,23 +145,23 @@ mod tests {
         let store: StoreHandle = Arc::new(SqliteStore::open(dir.path()).unwrap());
         let set = Warmset::open(store.clone());
         set.configure(true, 2);
-        assert!(!set.contains(&roots("a")));
-        assert!(set.record_use(&roots("a")) && set.record_use(&roots("b")));
-        assert!(!set.record_use(&roots("b")), "nothing changes");
-        assert!(!set.record_use(&roots("a")), "the same two are read");
-        assert!(set.record_use(&roots("c")));
-        assert_eq!(["a", "b", "c"].map(|name| set.contains(&roots(name))), [true, false, true]);
+        assert!(!set.contains(&of("default", "a")));
+        assert!(set.record_use(&of("default", "a")) && set.record_use(&of("default", "b")));
+        assert!(!set.record_use(&of("default", "b")), "nothing changes");
+        assert!(!set.record_use(&of("default", "a")), "the same two are read");
+        assert!(set.record_use(&of("default", "c")));
+        assert_eq!(["a", "b", "c"].map(|name| set.contains(&of("default", name))), [true, false, true]);
         set.save().unwrap();
         let again = Warmset::open(store.clone());
-        assert!(!again.contains(&roots("a")), "no capacity yet");
+        assert!(!again.contains(&of("default", "a")), "no capacity yet");
         again.configure(true, 1);
-        assert_eq!(["a", "b", "c"].map(|name| again.contains(&roots(name))), [false, false, true]);
+        assert_eq!(["a", "b", "c"].map(|name| again.contains(&of("default", name))), [false, false, true]);
         again.configure(false, 3);
-        assert!(!again.contains(&roots("c")));
+        assert!(!again.contains(&of("default", "c")));
         store.update(WARMSET, &mut |_| vec![Write::Put { key: RECENT.into(), value: "{".into() }]).unwrap();
         let damaged = Warmset::open(store);
         damaged.configure(true, 3);
-        assert!(!damaged.contains(&roots("c")));
-        assert!(damaged.record_use(&roots("c")));
+        assert!(!damaged.contains(&of("default", "c")));
+        assert!(damaged.record_use(&of("default", "c")));
     }
 }

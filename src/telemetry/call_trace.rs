@@ -20,8 +20,9 @@ use super::record::{
 use super::trace_context::{SpanIdentity, TraceContext};
 use super::{Telemetry, names};
 use crate::limits;
+use codeyard_access::Principal;
 use codeyard_base::clock::Instant;
-use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
+use codeyard_base::ids::{ServerKind, WorkspaceName};
 use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 
 pub use work::{LspCall, PermissionWait, RequestOrigin, SharedWait, WorkTimer};
@@ -36,7 +37,7 @@ pub struct CallStart<'a> {
     pub catalog: &'static str,
     /// The workspace that the call names.
     pub workspace: Option<WorkspaceName>,
-    pub principal: &'a PrincipalId,
+    pub principal: &'a Principal,
     /// The transport of the request.
     pub transport: TransportKind,
     /// The JSON text of the request's id.
@@ -134,6 +135,7 @@ impl OpenCall {
             workspace: start.workspace,
             group: None,
             principal: PrincipalHash::of(start.principal),
+            tenant: start.principal.tenant.clone(),
             transport: start.transport,
             request_id: truncated_id(start.request_id),
             session: start.session,
@@ -373,7 +375,7 @@ pub(super) mod samples {
             tool: None,
             catalog: "",
             workspace: None,
-            principal: &PrincipalId::new("p"),
+            principal: &Principal::local(),
             transport: TransportKind::Pipe,
             request_id: &format!("\"{}\"", "é".repeat(limits::MAX_REQUEST_ID_BYTES)),
             session: Some("s".repeat(bytes)),

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use opentelemetry::trace::{SpanId, TraceId};
 
+use codeyard_access::Principal;
 use codeyard_base::digest;
-use codeyard_base::ids::{GroupName, LanguageId, PrincipalId, ServerKind, WorkspaceName};
+use codeyard_base::ids::{GroupName, LanguageId, ServerKind, TenantId, WorkspaceName};
 use codeyard_base::words;
 use codeyard_model::epoch::Epochs;
 use codeyard_model::error::{CallPhase, ErrorCode};
@@ -119,6 +120,8 @@ pub struct CallRecord {
     /// The group of workspaces that the call is for.
     pub group: Option<GroupName>,
     pub principal: PrincipalHash,
+    /// The tenant of the principal.
+    pub tenant: TenantId,
     /// The transport of the request.
     pub transport: TransportKind,
     /// The JSON-RPC id as text, a string without its quotes.
@@ -250,10 +253,10 @@ impl RpcOutcome {
 }
 
 impl PrincipalHash {
-    /// The hash of a principal's name.
-    pub fn of(principal: &PrincipalId) -> Self {
+    /// The hash of a principal's name in the service.
+    pub fn of(principal: &Principal) -> Self {
         let mut short = [0; 8];
-        short.copy_from_slice(&digest::sha256(principal.as_str())[..8]);
+        short.copy_from_slice(&digest::sha256(principal.key())[..8]);
         Self(short)
     }
 }
@@ -265,9 +268,12 @@ impl fmt::Display for PrincipalHash {
 }
 
 impl CallRecord {
-    /// The workspace's name, or `@` and the group's name.
+    /// The workspace's name, or `@` and the group's name. It begins with the tenant, if that isn't `default`.
     pub fn workspace_name(&self) -> Option<Cow<'_, str>> {
-        let group = self.group.as_ref().map(|group| Cow::Owned(group.at()));
+        let group = self.group.as_ref().map(|group| match self.tenant.is_default() {
+            true => Cow::Owned(group.at()),
+            false => Cow::Owned(format!("{}/{}", self.tenant, group.at())),
+        });
         group.or_else(|| self.workspace.as_ref().map(|name| Cow::Borrowed(name.as_str())))
     }
 

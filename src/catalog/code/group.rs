@@ -57,7 +57,7 @@ pub(super) fn jobs<'a>(begun: &'a GroupJobs, shown: usize, metadata: &'a AnswerM
     let entry =
         |job: &'a BegunJob| BegunShape { job_id: &job.job_id, status: job.status.as_str(), mode: job.mode.as_str() };
     let entries = begun.jobs.iter().take(shown);
-    let jobs = entries.map(|(name, job)| of_workspace(name.as_str(), job.as_ref().map(entry))).collect();
+    let jobs = entries.map(|(name, job)| of_workspace(name.short(), job.as_ref().map(entry))).collect();
     JobsShape { jobs, metadata: shape::metadata(metadata, 0) }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn statuses<'a>(found: &'a GroupStatus, shown: usize, metadata: &'a A
         active_job: status.active_job.as_ref().map(state::active_job),
     };
     let entries = found.workspaces.iter().take(shown);
-    let workspaces = entries.map(|(name, status)| of_workspace(name.as_str(), status.as_deref().map(entry))).collect();
+    let workspaces = entries.map(|(name, status)| of_workspace(name.short(), status.as_deref().map(entry))).collect();
     StatusesShape { workspaces, metadata: shape::metadata(metadata, 0) }
 }
 

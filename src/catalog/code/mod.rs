@@ -14,6 +14,7 @@ mod tests;
 
 use serde_json::value::RawValue;
 
+use codeyard_access::Operation;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::tools;
 use codeyard_model::error::ToolError;
@@ -34,7 +35,10 @@ const SHOWS_CODE: CallPolicy = CallPolicy { permission: Some(CODE_INTELLIGENCE),
 
 /// The policy of the tools about the index itself, which show no code: `index_repo` and `sync_repo` only start a job, so they are
 /// interactive too.
-const ABOUT_THE_INDEX: CallPolicy = CallPolicy::INTERACTIVE_TOOL_RESULT;
+const ABOUT_THE_INDEX: CallPolicy = CallPolicy { operation: Operation::Search, ..CallPolicy::INTERACTIVE_TOOL_RESULT };
+
+/// The policy of the tools that build the index.
+const BUILDS_THE_INDEX: CallPolicy = CallPolicy { operation: Operation::Index, ..ABOUT_THE_INDEX };
 
 /// All tools, in the contract's order.
 const TOOLS: [ToolDecl; 7] = [
@@ -83,7 +87,8 @@ impl Catalog for Code {
 
     fn policy(&self, tool: &str) -> CallPolicy {
         match tool {
-            tools::HEALTH | tools::INDEX | tools::SYNC | tools::STATUS => ABOUT_THE_INDEX,
+            tools::HEALTH | tools::STATUS => ABOUT_THE_INDEX,
+            tools::INDEX | tools::SYNC => BUILDS_THE_INDEX,
             _ => SHOWS_CODE,
         }
     }

@@ -15,7 +15,9 @@ pub(super) fn refusal(error: &ToolError) -> CodeRefusal {
         (ErrorCode::InvalidParams, _) => (CodeError::InvalidInput, argument(error, reason)),
         (ErrorCode::CapExceeded, "overloaded") => (CodeError::Overloaded, "Too much is going on here.".to_owned()),
         (ErrorCode::CapExceeded, "timeout") => (CodeError::Timeout, timeout(error)),
-        (ErrorCode::WorkspaceDenied, _) if error.details.contains_key("setting") => {
+        (ErrorCode::WorkspaceDenied, _)
+            if ["setting", "operation"].iter().any(|key| error.details.contains_key(*key)) =>
+        {
             (CodeError::WorkspaceNotAllowed, sentence(&error.message))
         }
         (code, _) => (code_of(code), sentence(&error.message)),

@@ -102,7 +102,7 @@ pub(super) fn metadata(metadata: &AnswerMetadata, rows: usize) -> MetadataShape<
 }
 
 fn incomplete(of: &IncompleteWorkspace) -> IncompleteShape<'_> {
-    IncompleteShape { workspace: of.workspace.as_str(), reason: of.reason, message: &of.message }
+    IncompleteShape { workspace: of.workspace.short(), reason: of.reason, message: &of.message }
 }
 
 fn reasons_of(result_index: usize, of: &RankingReasons, is_full: bool) -> ReasonsShape {
@@ -211,7 +211,7 @@ pub(super) fn row(row: &ResultRow, detail: DetailLevel, compact: bool) -> RowSha
         return RowShape::Line(line(row, row.text.as_deref().unwrap_or_default(), compact));
     }
     let mut shown = NamedShape {
-        workspace: row.workspace.as_ref().map(|name| name.as_str()),
+        workspace: row.workspace.as_ref().map(|name| name.short()),
         path: &row.path,
         root: row.root.as_deref(),
         line_start: row.line_start,
@@ -247,7 +247,7 @@ pub(super) fn row(row: &ResultRow, detail: DetailLevel, compact: bool) -> RowSha
 pub(super) fn line<'a>(row: &'a ResultRow, text: &'a str, compact: bool) -> LineShape<'a> {
     LineShape {
         result_type: row.result_type.as_str(),
-        workspace: row.workspace.as_ref().map(|name| name.as_str()),
+        workspace: row.workspace.as_ref().map(|name| name.short()),
         path: &row.path,
         root: row.root.as_deref(),
         line_start: row.line_start,
@@ -314,7 +314,7 @@ pub(super) fn outline<'a>(
 ) -> OutlineShape<'a> {
     let file_path = &*outline.path;
     let root = outline.root.as_deref();
-    let workspace = outline.workspace.as_ref().map(|name| name.as_str());
+    let workspace = outline.workspace.as_ref().map(|name| name.short());
     OutlineShape { workspace, file_path, root, language: outline.language, symbols, metadata }
 }
 

@@ -230,7 +230,7 @@ fn checks(check: &StartupCheck) -> ChecksShape<'_> {
 
 pub(super) fn project(project: &ProjectHealth) -> ProjectShape<'_> {
     ProjectShape {
-        workspace: project.workspace.as_ref().map(|name| name.as_str()),
+        workspace: project.workspace.as_ref().map(|name| name.short()),
         project_id: &project.project_id,
         repo_root: &project.repo_root,
         index_status: project.index_status.as_str(),

@@ -21,6 +21,7 @@ use codeyard_model::query::Query;
 use super::schema::{ToolDecl, tool};
 use super::{CallPolicy, Catalog, CatalogId, EncodedReply, OnDeparture, PageSizes};
 use crate::limits::MAX_LAUNCH_CALL_MS;
+use codeyard_access::Operation;
 
 /// The catalog.
 pub(super) static LAUNCH: Launch = Launch;
@@ -32,7 +33,8 @@ pub(super) struct Launch;
 const PERMISSION: &str = "launch";
 
 /// The policy of tools that answer at once.
-const SHORT: CallPolicy = CallPolicy { permission: Some(PERMISSION), ..CallPolicy::INTERACTIVE_TOOL_RESULT };
+const SHORT: CallPolicy =
+    CallPolicy { permission: Some(PERMISSION), operation: Operation::Launch, ..CallPolicy::INTERACTIVE_TOOL_RESULT };
 
 /// The policy of tools that wait for a run. The run goes on without them.
 const LONG: CallPolicy = CallPolicy { deadline_ms: MAX_LAUNCH_CALL_MS, on_departure: OnDeparture::Continue, ..SHORT };

@@ -121,10 +121,25 @@ pub struct HealthArgs {
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
     /// Create a token and print it; it cannot be shown again.
-    #[command(after_help = "Example:\n  export CODEYARD_TOKEN=$(codeyard token add ci)")]
+    #[command(
+        after_help = "Examples:\n  export CODEYARD_TOKEN=$(codeyard token add ci)\n  codeyard token add bot --tenant team-a --workspace 'web*' --operation lsp,search --expires 90d"
+    )]
     Add {
         /// Name of the principal.
         name: String,
+        /// Tenant of the principal. Default: `default`.
+        #[arg(long, value_name = "NAME")]
+        tenant: Option<String>,
+        /// Open only the workspaces that match, by their names in the tenant: names, `*` and `?`; one with `!` in front leaves out. May be
+        /// repeated. Default: all.
+        #[arg(long = "workspace", value_name = "PATTERN", value_delimiter = ',')]
+        workspaces: Vec<String>,
+        /// Allow only these operations: lsp, search, index, launch, edit; with --admin: admin:read, admin:write. Default: all.
+        #[arg(long = "operation", value_name = "OPERATION", value_delimiter = ',')]
+        operations: Vec<String>,
+        /// Refuse the token after this time, such as 12h or 90d. Default: never.
+        #[arg(long, value_name = "DURATION", value_parser = seconds)]
+        expires: Option<u64>,
         /// Create a token for the admin API (`[admin] listen`) instead of /mcp.
         #[arg(long)]
         admin: bool,
@@ -135,7 +150,16 @@ pub enum TokenCommand {
         #[command(flatten)]
         state: StateArgs,
     },
-    /// List the tokens: id, name, kind, creation, last use, end.
+    /// Say what a token may do.
+    #[command(after_help = "Example:\n  codeyard token show 2d711642b7")]
+    Show {
+        /// Id of the token.
+        id: String,
+        /// The state directory.
+        #[command(flatten)]
+        state: StateArgs,
+    },
+    /// List the tokens: id, name, kind, what they open if that isn't all, creation, last use, end.
     #[command(after_help = "Example:\n  codeyard token list --json | jq -r '.[] | select(.last_used == null) | .id'")]
     List {
         /// List only the tokens of the admin API.

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::StateArgs;
 use crate::terminal_style::When;
-use codeyard_base::ids::GroupName;
+use codeyard_base::ids::{GroupName, TenantId};
 use codeyard_catalog::limits::MAX_CODE_CONTEXT_LINES;
 
 /// The location of an index, and the output format.
@@ -176,6 +176,15 @@ impl SearchScope {
     /// Whether workspaces are selected by name.
     pub fn is_group(&self) -> bool {
         self.all || self.group.is_some() || self.workspace.is_some()
+    }
+
+    /// The tenant whose workspaces are searched, and the pattern of their names: `--workspace` may be `TENANT/PATTERN`.
+    pub fn tenant_and_pattern(&self) -> (TenantId, Option<&str>) {
+        let named = self.workspace.as_deref().and_then(|text| text.split_once('/'));
+        match named.and_then(|(tenant, pattern)| Some((TenantId::new(tenant)?, pattern))) {
+            Some((tenant, pattern)) => (tenant, Some(pattern)),
+            None => (TenantId::default_tenant(), self.workspace.as_deref()),
+        }
     }
 
     /// The group to search: that of `--group`, else all workspaces. `None` if no group can have the name of `--group`.

@@ -80,7 +80,8 @@ async fn serve(args: StdioArgs, config: Config, only_attaches: bool) -> Result<(
     }
     let service = assemble::assemble(state, config, args.source.server.clone()).await?;
     assemble::report_failures(&service.configured)?;
-    let endpoint = service.gateway.endpoint(&Principal::local(), args.workspace.as_deref(), Some(&args.catalog));
+    let (caller, name) = Principal::local_for(args.workspace.as_deref());
+    let endpoint = service.gateway.endpoint(&caller, name, Some(&args.catalog));
     let Some(endpoint) = endpoint else {
         service.shut_down().await;
         return Err(Failure::new(format!(

@@ -30,7 +30,8 @@ pub(crate) fn run(args: WorkspacesArgs) -> Result<(), Failure> {
         _ => None,
     };
     if let Some(name) = name.filter(|name| WorkspaceName::new(name).is_none()) {
-        let form = "use 1 to 64 of a-z, 0-9, '.', '_', '-', and start with a letter or digit";
+        let form =
+            "use 1 to 64 of a-z, 0-9, '.', '_', '-', and start with a letter or digit; TENANT/NAME is one of a tenant";
         return Err(Failure::usage(format!("`{name}` is not a valid workspace name; {form}")));
     }
     let client = admin_client(state.state_dir.as_deref())?;
@@ -91,9 +92,14 @@ pub(crate) fn state_text(state: WorkspaceState) -> &'static str {
     }
 }
 
+/// The path of a workspace. The `/` after a tenant is a part of its name.
+fn workspace_path(name: &str) -> String {
+    format!("/admin/v1/workspaces/{}", name.replace('/', "%2F"))
+}
+
 async fn put(client: &AdminClient, args: &PutWorkspaceArgs) -> Result<(), Failure> {
     let body = body(args)?;
-    let path = format!("/admin/v1/workspaces/{}", args.name);
+    let path = workspace_path(&args.name);
     let done: PutDocument = client.send(Method::PUT, &path, Some(&body)).await.map_err(request_failure)?;
     output::print_json_or(args.json, &done, || {
         let change = match done.change {
@@ -138,7 +144,7 @@ fn read(file: &Path) -> Result<Map<String, Value>, Failure> {
 }
 
 async fn delete(client: &AdminClient, name: &str, json: bool) -> Result<(), Failure> {
-    let path = format!("/admin/v1/workspaces/{name}");
+    let path = workspace_path(name);
     let done: RemovalDocument = client.send(Method::DELETE, &path, None).await.map_err(request_failure)?;
     output::print_json_or(json, &done, || match done.finished {
         true => {

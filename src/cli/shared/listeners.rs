@@ -163,7 +163,8 @@ fn endpoint_resolver(service: &Arc<AssembledService>) -> ResolveEndpoint {
             (None, []) => None,
             (None, roots) => Some(workspace_with_roots(&directory, roots)?),
         };
-        let mut endpoint = gateway.endpoint(&Principal::local(), workspace.as_deref(), hello.catalogs.as_deref())?;
+        let (caller, name) = Principal::local_for(workspace.as_deref());
+        let mut endpoint = gateway.endpoint(&caller, name, hello.catalogs.as_deref())?;
         endpoint.content = hello.content.unwrap_or(endpoint.content);
         Some(endpoint)
     })

@@ -117,7 +117,8 @@ impl ToolServer {
         let service = assemble::assemble(state, config, source.server.clone()).await?;
         let catalogs = (target.catalogs)(target.workspace);
         let opened = assemble::report_failures(&service.configured);
-        let endpoint = service.gateway.endpoint(&Principal::local(), target.workspace, Some(catalogs));
+        let (caller, name) = Principal::local_for(target.workspace);
+        let endpoint = service.gateway.endpoint(&caller, name, Some(catalogs));
         let missing = "there is no such workspace; omit --workspace, or see `codeyard workspaces`";
         if let Err(failure) = opened.and(endpoint.map(drop).ok_or_else(|| Failure::missing(missing))) {
             service.shut_down().await;
@@ -166,7 +167,8 @@ impl TemporaryServer {
     /// A stream to a new session.
     fn stream(&self) -> Result<tokio::io::DuplexStream, Failure> {
         let gateway = self.service.gateway.clone();
-        let endpoint = gateway.endpoint(&Principal::local(), self.workspace.as_deref(), Some(self.catalogs));
+        let (caller, name) = Principal::local_for(self.workspace.as_deref());
+        let endpoint = gateway.endpoint(&caller, name, Some(self.catalogs));
         let mut endpoint = endpoint.ok_or_else(|| Failure::missing("the workspace was closed; call again"))?;
         endpoint.content = ContentMode::Both;
         let (here, there) = tokio::io::duplex(MAX_RESPONSE_BYTES);

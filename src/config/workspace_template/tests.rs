@@ -103,7 +103,7 @@ fn a_folder_is_one_workspace_however_many_links_lead_to_it() {
     let both = expand_tree(ALL, &tree(&links), &[]);
     assert_eq!(names_and_roots(&both), [("m", "/srv/m"), ("repo", "/srv/repo")]);
     // One that runs stays.
-    let running = |root: &str, name: &str| WorkspaceConfig::new(WorkspaceName::from_folder(name), vec![root.into()]);
+    let running = |root: &str, name: &str| WorkspaceConfig::new(WorkspaceName::new(name).unwrap(), vec![root.into()]);
     let before = [running("/srv/a-link", "a-link"), running("/srv/z", "z")];
     assert_eq!(
         names_and_roots(&expand_tree(ALL, &tree(&links), &before)),

@@ -31,8 +31,8 @@ use crate::indexer::repo_filter::{self, RepoFilter};
 use crate::limits;
 use crate::workspace::handle::WorkspaceHandle;
 use crate::workspace::messages::{BeginCode, BegunCode};
+use codeyard_access::NamePatterns;
 use codeyard_base::clock::{Deadline, Instant};
-use codeyard_config::NamePatterns;
 use codeyard_index::Project;
 use codeyard_model::code::{
     AnswerMetadata, CodeAnswer, CodeError, CodeQuery, CodeRefusal, CodeRequest, IncompleteWorkspace,
@@ -119,7 +119,7 @@ impl CodeIndexQuery {
 
     /// The workspaces that the call selects.
     fn selected(&self) -> Result<Vec<&Member>, Box<CodeRefusal>> {
-        let names: Vec<&str> = self.members.iter().map(|(workspace, _)| workspace.name.as_str()).collect();
+        let names: Vec<&str> = self.members.iter().map(|(workspace, _)| workspace.name.short()).collect();
         if let CodeQuery::Health { workspace: Some(root) } = &self.request.query {
             let has_root = |(workspace, _): &&Member| workspace.gate.root_set().position(root).is_some();
             let found: Vec<_> = self.members.iter().filter(has_root).collect();
@@ -129,7 +129,7 @@ impl CodeIndexQuery {
         let filter = RepoFilter::of(&self.request.query)?;
         let is_covered = |workspace: &WorkspaceHandle| {
             let roots = workspace.gate.root_set().roots();
-            filter.as_ref().is_none_or(|filter| !filter.roots(workspace.name.as_str(), roots).is_empty())
+            filter.as_ref().is_none_or(|filter| !filter.roots(workspace.name.short(), roots).is_empty())
         };
         let covered: Vec<_> = self.members.iter().filter(|(workspace, _)| is_covered(workspace)).collect();
         if covered.is_empty() {
@@ -138,7 +138,7 @@ impl CodeIndexQuery {
         let Some(pattern) = &self.request.workspace else { return Ok(covered) };
         let patterns = NamePatterns::new(&[pattern]).map_err(|_| refusals::wrong_pattern(pattern))?;
         let found: Vec<_> =
-            covered.into_iter().filter(|(workspace, _)| patterns.matches(workspace.name.as_str())).collect();
+            covered.into_iter().filter(|(workspace, _)| patterns.matches(workspace.name.short())).collect();
         if found.is_empty() { Err(refusals::no_such_workspace(pattern, &names)) } else { Ok(found) }
     }
 }
@@ -353,7 +353,7 @@ impl OpenIndexes<'_> {
     pub(super) fn selected_roots(&self, member: &OpenMember<'_>) -> Option<Vec<usize>> {
         // A wrong filter was refused before.
         let filter = RepoFilter::of(&self.asked.request.query).ok()??;
-        Some(filter.roots(member.workspace.name.as_str(), member.workspace.gate.root_set().roots()))
+        Some(filter.roots(member.workspace.name.short(), member.workspace.gate.root_set().roots()))
     }
 }
 

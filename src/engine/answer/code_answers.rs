@@ -134,8 +134,8 @@ impl OpenIndexes<'_> {
     /// Records that the indexes were used. The next start preloads such indexes.
     fn record_use(&self) {
         for member in &self.open {
-            let roots = member.workspace.gate.root_set().roots();
-            if member.indexed.state.is_indexed() && self.indexes().warmset.record_use(roots) {
+            let state = &member.indexed.state;
+            if state.is_indexed() && self.indexes().warmset.record_use(&state.warm) {
                 self.indexes().store_warmset();
             }
         }

@@ -12,7 +12,7 @@ use codeyard_model::code::{
 /// Adds the argument `workspace` to the suggested calls: that of the first row to calls about it, `asked` to those that repeat the
 /// search.
 pub(super) fn name_workspace_in_actions(rows: &mut ResultRows, asked: Option<&str>) {
-    let first = rows.rows.first().and_then(|row| row.workspace.as_ref()).map(|name| name.as_str().to_owned());
+    let first = rows.rows.first().and_then(|row| row.workspace.as_ref()).map(|name| name.short().to_owned());
     for action in &mut rows.next {
         let name = match action.tool {
             tools::LOCATE | tools::OUTLINE => first.as_deref(),
@@ -50,7 +50,7 @@ pub(super) fn one_outline(
         }
     }
     if found.len() > 1 {
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.short()).collect();
         let message = format!(
             "{} workspaces of this group have the file '{}': {}. Name one with `workspace`.",
             names.len(),
@@ -70,7 +70,7 @@ pub(super) fn one_outline(
         });
     };
     outline.asked = asked;
-    outline.asked.arguments.insert("workspace".to_owned(), Value::from(name.as_str()));
+    outline.asked.arguments.insert("workspace".to_owned(), Value::from(name.short()));
     outline.workspace = Some(name);
     outline.metadata.incomplete = Vec::new();
     // These may have the file, too.
@@ -127,7 +127,7 @@ mod tests {
         let outlines = vec![(name("a"), refusal(CodeError::IndexStale)), (name("b"), Ok(outline()))];
         match one_outline("a.rs", outlines, CallArguments::default(), vec![group_report::late(name("c"))]) {
             CodeAnswer::Outline(found) => {
-                let left_out: Vec<&str> = found.metadata.incomplete.iter().map(|one| one.workspace.as_str()).collect();
+                let left_out: Vec<&str> = found.metadata.incomplete.iter().map(|one| one.workspace.short()).collect();
                 assert_eq!((left_out, found.metadata.warnings.len()), (vec!["a", "c"], 2), "they may have it, too");
             }
             other => panic!("{other:?}"),

@@ -5,7 +5,6 @@
 //! job; long jobs that no caller requested take at most about half of the time; after the stop no thread runs and nothing is written.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -25,6 +24,7 @@ use crate::status::registry::WorkspaceStatus;
 use codeyard_base::clock::Instant;
 use codeyard_index::Project;
 use codeyard_model::code::{ActiveJob, PrewarmStatus};
+use codeyard_state::WarmWorkspace;
 use codeyard_telemetry::Metrics;
 
 /// One root.
@@ -58,7 +58,6 @@ pub struct Indexer {
     pub(super) units: Vec<IndexedRoot>,
     pub(super) policy: IndexPolicy,
     pub(super) indexes: Arc<Indexes>,
-    pub(super) roots: Vec<PathBuf>,
     pub(super) state: Arc<IndexState>,
     pub(super) reporting: IndexReporting,
     /// The queries of the workspace that run. Preparing a job reads the same files.
@@ -75,7 +74,7 @@ impl Indexer {
     /// Starts one on the present thread. `is_wanted_warm`: it is going to be asked to [`WarmUp`].
     pub fn begin(
         opened: Opened,
-        roots: &[PathBuf],
+        warm: WarmWorkspace,
         policy: IndexPolicy,
         indexes: Arc<Indexes>,
         reporting: IndexReporting,
@@ -83,6 +82,7 @@ impl Indexer {
     ) -> IndexHandle {
         let prewarm = if is_wanted_warm { PrewarmStatus::Pending } else { PrewarmStatus::Skipped };
         let state = Arc::new(IndexState {
+            warm,
             indexed: opened.indexed.into_iter().map(AtomicBool::new).collect(),
             is_watched: AtomicBool::new(false),
             prewarm: Mutex::new(prewarm),
@@ -102,14 +102,12 @@ impl Indexer {
             edit: None,
         };
         let units = projects.iter().map(unit).collect();
-        let roots = roots.to_vec();
         let stopped = watch::Sender::new(false);
         let queries = Arc::new(RunningQueries::new(indexes.queries.clone()));
         let indexer = Self {
             units,
             policy,
             indexes,
-            roots,
             state: state.clone(),
             reporting,
             queries: queries.clone(),

@@ -124,8 +124,8 @@ pub fn report(metadata: &mut AnswerMetadata, mut problems: Vec<IncompleteWorkspa
     let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
     for problem in &problems {
         match sentences.iter_mut().find(|(message, _)| *message == problem.message) {
-            Some((_, names)) => names.push(problem.workspace.as_str()),
-            None => sentences.push((&problem.message, vec![problem.workspace.as_str()])),
+            Some((_, names)) => names.push(problem.workspace.short()),
+            None => sentences.push((&problem.message, vec![problem.workspace.short()])),
         }
     }
     let written: Vec<String> = sentences

@@ -30,7 +30,7 @@ pub fn health(indexed: &IndexHandle, indexes: &Indexes, only: Option<usize>) -> 
     let projects: Vec<ProjectHealth> = asked.iter().map(|project| project.health(None)).collect();
     let roots: Vec<_> = indexed.projects.iter().map(|project| project.root().to_owned()).collect();
     let (enabled, capacity) = indexes.warmset.settings();
-    let is_member = indexes.warmset.contains(&roots);
+    let is_member = indexes.warmset.contains(&indexed.state.warm);
     let members = roots.iter().filter(|_| is_member).map(|root| root.to_string_lossy().into_owned()).collect();
     let prewarm = indexed.state.prewarm();
     Some(HealthReport {

@@ -16,11 +16,13 @@ use crate::status::index_status::IndexHealth;
 use crate::status::registry::IndexSize;
 use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
+use codeyard_base::ids::TenantId;
 use codeyard_index::Project;
-use codeyard_state::{INDEX_FOLDER, StoreHandle, Warmset};
+use codeyard_state::{StoreHandle, Warmset, index_folder};
 
 /// The resources that the code indexes of all workspaces of a process share.
 pub struct Indexes {
+    /// The state directory.
     folder: PathBuf,
     /// The workspaces that used their index most recently.
     pub warmset: Warmset,
@@ -56,7 +58,7 @@ impl Indexes {
     /// Those in the state directory at `state`.
     pub fn in_state(state: &Path, store: StoreHandle) -> Self {
         Self {
-            folder: state.join(INDEX_FOLDER),
+            folder: state.to_owned(),
             warmset: Warmset::open(store),
             places: Arc::new(Semaphore::new(limits::MAX_CODE_QUERIES)),
             group_places: Arc::new(Semaphore::new(limits::MAX_WORKSPACE_CODE_QUERIES)),
@@ -125,10 +127,11 @@ impl Indexes {
     ///
     /// # Errors
     /// The folder can't be made.
-    pub fn open(&self, roots: &[PathBuf], policy: &IndexPolicy) -> io::Result<Opened> {
+    pub fn open(&self, tenant: &TenantId, roots: &[PathBuf], policy: &IndexPolicy) -> io::Result<Opened> {
+        let folder = index_folder(&self.folder, tenant);
         let mut opened = Opened { projects: Vec::new(), indexed: Vec::new(), sizes: Vec::new(), healths: Vec::new() };
         for root in roots {
-            let project = Project::new(&self.folder, root, roots.len() > 1, policy.settings.clone())?;
+            let project = Project::new(&folder, root, roots.len() > 1, policy.settings.clone())?;
             if let Err(error) = project.reconcile() {
                 tracing::warn!(%error, project = project.id(), "interrupted jobs of the code index can't be saved");
             }
@@ -171,7 +174,7 @@ pub(super) fn size(project: &Project, health: &IndexHealth) -> IndexSize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codeyard_state::SqliteStore;
+    use codeyard_state::{SqliteStore, WarmWorkspace};
 
     #[tokio::test(start_paused = true)]
     async fn who_wants_several_permits_holds_up_nobody() {
@@ -190,7 +193,8 @@ mod tests {
         let store: StoreHandle = Arc::new(SqliteStore::open(dir.path()).unwrap());
         let indexes = Arc::new(Indexes::in_state(dir.path(), store.clone()));
         indexes.warmset.configure(true, 1);
-        let root = |number: usize| vec![PathBuf::from(format!("/w{number}"))];
+        let root =
+            |number: usize| WarmWorkspace::new(&TenantId::default_tenant(), &[PathBuf::from(format!("/w{number}"))]);
         let is_stored = |number: usize| {
             let stored = Warmset::open(store.clone());
             stored.configure(true, 1);

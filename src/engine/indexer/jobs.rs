@@ -256,7 +256,7 @@ impl Indexer {
         self.working += 1;
         let projects: Vec<_> = self.units.iter().map(|unit| unit.project.clone()).collect();
         let indexes = self.indexes.clone();
-        let roots = self.roots.clone();
+        let state = self.state.clone();
         let warmed = low_priority::run("codeyard-warm", move || {
             if !projects.iter().any(|project| project.is_indexed()) {
                 return PrewarmStatus::Skipped;
@@ -268,7 +268,7 @@ impl Indexer {
                     outcome = PrewarmStatus::Failed;
                 }
             }
-            if indexes.warmset.record_use(&roots) {
+            if indexes.warmset.record_use(&state.warm) {
                 indexes.write_warmset();
             }
             outcome

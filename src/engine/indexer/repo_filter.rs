@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use codeyard_config::NamePatterns;
+use codeyard_access::NamePatterns;
 use codeyard_model::code::{CodeError, CodeQuery, CodeRefusal, FilterName, SearchQuery};
 
 /// The filter of one query.

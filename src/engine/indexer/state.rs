@@ -6,9 +6,12 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use codeyard_model::code::PrewarmStatus;
+use codeyard_state::WarmWorkspace;
 
 /// The state of an indexer.
 pub struct IndexState {
+    /// The workspace, as the warm set knows it.
+    pub warm: WarmWorkspace,
     /// Whether the working tree of each root was ever indexed.
     pub(super) indexed: Box<[AtomicBool]>,
     pub(super) is_watched: AtomicBool,

@@ -43,7 +43,7 @@ use codeyard_files::gate::Gate;
 use codeyard_lsp::client::lifecycle::StopPace;
 use codeyard_lsp::registry::Registry;
 use codeyard_projects::RunBuild;
-use codeyard_state::{RootsEpochs, StoreHandle};
+use codeyard_state::{RootsEpochs, StoreHandle, WarmWorkspace};
 
 /// The inputs of a supervisor.
 pub struct SupervisorParts {
@@ -193,7 +193,6 @@ impl Supervisor {
         let known = SharedKnownFiles::default();
         let setup = Arc::new(WorkspaceSetup {
             name: name.clone(),
-            tenant: config.tenant.clone(),
             gate: gate.clone(),
             roots_epoch,
             selection: server_selection_check::selection(config, &self.config.syntactic_of(config), &self.parts.chosen),
@@ -203,7 +202,7 @@ impl Supervisor {
             build: if config.run_build { RunBuild::Allowed } else { RunBuild::Never },
             servers: Arc::new(servers.for_workspace()),
             state: self.parts.state.clone(),
-            cache: self.parts.cache.join(name.as_str()),
+            cache: self.parts.cache.join(name.file_name()),
             status: status.clone(),
             start_locks: self.start_locks.clone(),
             program_failures: self.program_failures.clone(),
@@ -227,10 +226,9 @@ impl Supervisor {
             }
         };
         let actor = Workspace::start_in_arbiter(&arbiter, move |_| Workspace::new(setup, slot, on_exit));
-        self.begin_work(&actor, &gate, &policy);
+        self.begin_work(name, &actor, &gate, &policy);
         let handle = WorkspaceHandle {
             name: name.clone(),
-            tenant: config.tenant.clone(),
             gate,
             payload_bytes: policy.index.payload_bytes,
             page_chars: self.config.agent.page_chars,
@@ -255,9 +253,9 @@ impl Supervisor {
     }
 
     /// What a workspace does without being asked.
-    fn begin_work(&self, actor: &Addr<Workspace>, gate: &Gate, policy: &Policy) {
+    fn begin_work(&self, name: &WorkspaceName, actor: &Addr<Workspace>, gate: &Gate, policy: &Policy) {
         // The index comes first: then the watcher's first walk follows its files too.
-        if self.indexes.warmset.contains(gate.root_set().roots()) {
+        if self.indexes.warmset.contains(&WarmWorkspace::new(&name.tenant(), gate.root_set().roots())) {
             drop(actor.try_send(WarmIndex));
         }
         if !matches!(&policy.prewarm, codeyard_config::Prewarm::All(false)) {

@@ -106,7 +106,7 @@ impl Supervisor {
                 }
             }
         }
-        self.parts.directory.set_default(self.config.default_name().cloned());
+        self.parts.directory.set_defaults(self.config.default_names());
         self.parts.directory.set_groups(&self.config.groups);
         self.parts.directory.status_registry().set_memory_budget(self.memory_budget());
         self.parts.directory.memory().check_again();

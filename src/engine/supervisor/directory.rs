@@ -1,6 +1,6 @@
 //! The tables of running workspaces and of their groups: every transport thread reads them, and only the supervisor writes them.
 //!
-//! Invariant: a group names only workspaces of the asking tenant, in the order of their names; the group `all` has all of these.
+//! Invariant: a group names only workspaces that the asking principal sees, in the order of their names; the group `all` has all of these.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,8 +13,9 @@ use crate::status::memory_gate::MemoryGate;
 use crate::status::registry::StatusRegistry;
 use crate::supervisor::messages::WorkspaceListing;
 use crate::workspace::handle::WorkspaceHandle;
+use codeyard_access::{NamePatterns, Principal};
 use codeyard_base::ids::{GroupName, TenantId, WorkspaceName};
-use codeyard_config::{GroupSection, NamePatterns};
+use codeyard_config::GroupSection;
 
 /// The table of running workspaces.
 pub struct Directory {
@@ -38,7 +39,7 @@ impl Default for Directory {
 #[derive(Default)]
 struct Table {
     workspaces: BTreeMap<WorkspaceName, Arc<WorkspaceHandle>>,
-    default: Option<WorkspaceName>,
+    defaults: BTreeMap<TenantId, WorkspaceName>,
     groups: BTreeMap<GroupName, NamePatterns>,
 }
 
@@ -48,14 +49,26 @@ impl Directory {
         self.table.read().workspaces.get(name).cloned()
     }
 
-    /// The workspace of this name, given as text.
-    pub fn find(&self, name: &str) -> Option<Arc<WorkspaceHandle>> {
-        self.table.read().workspaces.get(name).cloned()
+    /// The workspace that this text names for `principal`; `None` if there is none, or none that it sees.
+    pub fn seen(&self, principal: &Principal, name: &str) -> Option<Arc<WorkspaceHandle>> {
+        let name = WorkspaceName::in_tenant(&principal.tenant, name).filter(|name| principal.sees(name))?;
+        self.get(&name)
     }
 
-    /// The workspace that an endpoint without a name refers to.
-    pub fn default_name(&self) -> Option<WorkspaceName> {
-        self.table.read().default.clone()
+    /// The workspace that an endpoint without a name refers to: the default of the tenant if `principal` sees it, else the first that it sees.
+    pub fn default_of(&self, principal: &Principal) -> Option<Arc<WorkspaceHandle>> {
+        let table = self.table.read();
+        let default = table.defaults.get(&principal.tenant).filter(|name| principal.sees(name));
+        let found = match default {
+            Some(name) => table.workspaces.get(name),
+            None => table.workspaces.values().find(|handle| principal.sees(&handle.name)),
+        };
+        found.cloned()
+    }
+
+    /// The workspaces that `principal` sees.
+    pub fn all_seen(&self, principal: &Principal) -> Vec<Arc<WorkspaceHandle>> {
+        self.table.read().workspaces.values().filter(|handle| principal.sees(&handle.name)).cloned().collect()
     }
 
     /// All workspaces.
@@ -63,16 +76,16 @@ impl Directory {
         self.table.read().workspaces.values().cloned().collect()
     }
 
-    /// The workspaces of the group `name` that `tenant` may see. `None` if there is no such group, or if it has no such workspace:
+    /// The workspaces of the group `name` that `principal` sees. `None` if there is no such group, or if it has no such workspace:
     /// callers can't tell these cases apart.
-    pub fn group(&self, name: &GroupName, tenant: &TenantId) -> Option<Vec<Arc<WorkspaceHandle>>> {
+    pub fn group(&self, name: &GroupName, principal: &Principal) -> Option<Vec<Arc<WorkspaceHandle>>> {
         let table = self.table.read();
         let patterns = match name.as_str() {
             GroupName::ALL => None,
             _ => Some(table.groups.get(name)?),
         };
         let is_member = |handle: &&Arc<WorkspaceHandle>| {
-            handle.tenant == *tenant && patterns.is_none_or(|patterns| patterns.matches(handle.name.as_str()))
+            principal.sees(&handle.name) && patterns.is_none_or(|patterns| patterns.matches(handle.name.short()))
         };
         let members: Vec<_> = table.workspaces.values().filter(is_member).cloned().collect();
         (!members.is_empty()).then_some(members)
@@ -116,8 +129,8 @@ impl Directory {
         self.table.write().workspaces.remove(name)
     }
 
-    pub(super) fn set_default(&self, name: Option<WorkspaceName>) {
-        self.table.write().default = name;
+    pub(super) fn set_defaults(&self, names: BTreeMap<TenantId, WorkspaceName>) {
+        self.table.write().defaults = names;
     }
 
     /// Replaces the groups. A group whose patterns don't compile, which a checked configuration excludes, is left out.

@@ -1,12 +1,13 @@
 //! Messages of the supervisor and the answers to them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actix::prelude::*;
 
 use crate::supervisor::drain_state::{Draining, PendingDrain};
 use crate::workspace::handle::WorkspaceHandle;
-use codeyard_base::ids::WorkspaceName;
+use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_config::{Config, ConfigError, WorkspaceConfig};
 
 /// Applies a configuration: the first one, or a reloaded one.
@@ -164,8 +165,8 @@ pub struct WorkspaceListing {
     /// The workspaces of the current configuration, in its order.
     pub entries: Vec<WorkspaceEntry>,
     pub draining: Vec<Draining>,
-    /// The workspace that an endpoint without a name refers to.
-    pub default: Option<WorkspaceName>,
+    /// The workspaces that an endpoint without a name refers to, by tenant.
+    pub defaults: BTreeMap<TenantId, WorkspaceName>,
     /// The whole service is stopping.
     pub stopping: bool,
     /// What the configuration changes in the registry of language servers, without secrets.

@@ -12,6 +12,7 @@ use actix::prelude::*;
 use crate::limits::OPEN_AGAIN_MS;
 use crate::server::program::isolation::WorkspaceIsolation;
 use crate::supervisor::actor::Supervisor;
+use codeyard_access::Principal;
 use codeyard_base::clock::Instant;
 use codeyard_config::{Config, IsolationLevel, WorkspaceConfig};
 use codeyard_state::{StoreHandle, TokenAudience, TokenStore};
@@ -31,13 +32,12 @@ impl PrincipalCount {
     /// The level of workspaces that name none; `before` is the present one. While the tokens can't be read, no token is accepted, and no
     /// workspace starts again because of that.
     pub(super) fn default_level(&self, config: &Config, before: Option<IsolationLevel>) -> IsolationLevel {
-        let mut names: BTreeSet<&str> = config.principals().collect();
+        let mut names: BTreeSet<String> = config.principals().collect();
         let by_config = IsolationLevel::by_principals(names.len());
         let Ok(tokens) = TokenStore::open(self.store.clone(), TokenAudience::Mcp) else {
             return before.filter(|_| by_config == IsolationLevel::Trusted).unwrap_or(IsolationLevel::Restricted);
         };
-        let tokens = tokens.principals();
-        names.extend(tokens.iter().map(|principal| principal.as_str()));
+        names.extend(tokens.principals().iter().map(Principal::name));
         IsolationLevel::by_principals(names.len())
     }
 }

@@ -148,7 +148,7 @@ impl Supervisor {
         self.parts.directory.publish_listing(WorkspaceListing {
             entries: entries.collect(),
             draining: self.draining.clone(),
-            default: self.config.default_name().cloned(),
+            defaults: self.config.default_names(),
             stopping: self.stopping,
             registry: Arc::new(self.config.registry_entries()),
         });

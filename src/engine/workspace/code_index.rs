@@ -24,6 +24,7 @@ use codeyard_base::blocking;
 use codeyard_files::watch::Changes;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::RETRY_AFTER_MS;
+use codeyard_state::WarmWorkspace;
 
 /// The projects were opened, or opening them failed.
 #[derive(Message)]
@@ -41,9 +42,10 @@ impl Workspace {
         }
         let indexes = self.setup.indexes.clone();
         let policy = self.policy.index.clone();
+        let tenant = self.setup.name.tenant();
         let roots = self.setup.gate.root_set().roots().to_vec();
         let actor = ctx.address();
-        let work = blocking::spawn(move || indexes.open(&roots, &policy));
+        let work = blocking::spawn(move || indexes.open(&tenant, &roots, &policy));
         let task = tokio::spawn(async move {
             let opened = work.await.unwrap_or_else(|_| Err(std::io::Error::other("opening it failed")));
             // A workspace actor that ended needs no index.
@@ -196,12 +198,12 @@ impl Handler<IndexOpened> for Workspace {
         let IndexOpened { opened, is_wanted_warm } = message;
         self.indexing = match opened {
             Ok(opened) => {
-                let roots = self.setup.gate.root_set().roots();
+                let warm = WarmWorkspace::new(&self.setup.name.tenant(), self.setup.gate.root_set().roots());
                 let policy = self.policy.index.clone();
                 let reporting =
                     IndexReporting { status: self.setup.status.clone(), metrics: self.setup.shared.metrics.clone() };
                 let indexed =
-                    Indexer::begin(opened, roots, policy, self.setup.indexes.clone(), reporting, is_wanted_warm);
+                    Indexer::begin(opened, warm, policy, self.setup.indexes.clone(), reporting, is_wanted_warm);
                 if is_wanted_warm {
                     drop(indexed.indexer.try_send(WarmUp));
                 }

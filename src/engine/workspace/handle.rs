@@ -19,7 +19,7 @@ use crate::workspace::activity;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::{WorkspaceHealth, WorkspaceProblem};
 use codeyard_base::clock::Instant;
-use codeyard_base::ids::{TenantId, WorkspaceName};
+use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{ContentModes, PermissionSection};
 use codeyard_files::gate::Gate;
 use codeyard_model::epoch::Epochs;
@@ -31,8 +31,6 @@ use codeyard_paging::{SnapshotStats, SnapshotStore};
 pub struct WorkspaceHandle {
     /// Its name.
     pub name: WorkspaceName,
-    /// Its tenant.
-    pub tenant: TenantId,
     /// The path gate of its roots.
     pub gate: Gate,
     /// The limits of its answers.

@@ -24,7 +24,7 @@ use crate::server::program::programs::Programs;
 use crate::server::registry::IndexedRegistry;
 use crate::status::memory_gate::MemoryGate;
 use crate::status::registry::WorkspaceStatus;
-use codeyard_base::ids::{TenantId, WorkspaceName};
+use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Prewarm, Sweep};
 use codeyard_files::gate::Gate;
 use codeyard_files::watch::Watcher;
@@ -76,8 +76,6 @@ pub struct Policy {
 pub struct WorkspaceSetup {
     /// Its name.
     pub name: WorkspaceName,
-    /// Its tenant.
-    pub tenant: TenantId,
     /// The path gate of its roots.
     pub gate: Gate,
     /// The first value of its `rootsEpoch`.

@@ -10,8 +10,8 @@ mod starts;
 
 use std::sync::Arc;
 
+use codeyard_access::Principal;
 use codeyard_base::blocking;
-use codeyard_base::ids::PrincipalId;
 use codeyard_engine::answer::wait_status::WaitStatus;
 use codeyard_engine::run::{RunHandle, RunService};
 use codeyard_engine::workspace::handle::WorkspaceHandle;
@@ -42,7 +42,7 @@ pub(crate) struct LaunchCall {
     pub(crate) calls: Arc<LaunchCalls>,
     pub(crate) workspace: Arc<WorkspaceHandle>,
     pub(crate) request: LaunchRequest,
-    pub(crate) principal: PrincipalId,
+    pub(crate) principal: Principal,
 }
 
 /// The outcome of a call.

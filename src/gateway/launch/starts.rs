@@ -54,7 +54,7 @@ pub(super) async fn start(call: &LaunchCall, source: &LaunchSource, key: Option<
 
 /// The key of a principal for a tool. Workspaces are apart.
 fn keyed(call: &LaunchCall, tool: &str, key: Option<&str>) -> Option<IdempotencyKey> {
-    key.map(|key| IdempotencyKey::new(&format!("{}/{}", call.workspace.name, call.principal.as_str()), tool, key))
+    key.map(|key| IdempotencyKey::new(&format!("{}/{}", call.workspace.name, call.principal.key()), tool, key))
 }
 
 /// Waits for the start from this repository that is in progress, or begins one.
@@ -65,7 +65,7 @@ async fn from_repository(call: &LaunchCall, url: &str, key: Option<&str>, trace:
     })?;
     let place = [
         call.workspace.name.to_string(),
-        call.principal.as_str().to_owned(),
+        call.principal.key(),
         repository.url(),
         key.map(|key| format!("={key}")).unwrap_or_default(),
     ];

@@ -17,13 +17,14 @@ use tokio::time::timeout;
 
 use super::api::Api;
 use super::problem::{Kind, Problem};
-use super::route::{Route, RouteRequest};
+use super::route::{AdminCaller, Route, RouteAccess, RouteRequest};
 use super::routes::ROUTES;
 use crate::limits::{ADMIN_REQUEST_TIMEOUT_MS, HTTP_BODY_TIMEOUT_MS};
-use crate::transport::http::handler::bearer;
+use crate::transport::http::credentials::bearer;
 use crate::transport::http::host::only;
 use crate::transport::http::refusal::RefusalReason;
 use crate::transport::http::{AllowedHosts, AllowedOrigins, body, media};
+use codeyard_access::Operation;
 use codeyard_model::limits::MAX_REQUEST_BYTES;
 use codeyard_state::TokenStore;
 
@@ -68,9 +69,10 @@ async fn handle(State(service): State<Arc<AdminService>>, request: Request) -> R
 impl AdminService {
     async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Problem> {
         let found = find(parts.uri.path(), &parts.method);
-        let open = matches!(&found, Ok((route, _)) if route.open);
-        self.access.check(parts, open)?;
+        let is_open = matches!(&found, Ok((route, _)) if route.access == RouteAccess::Open);
+        let caller = self.access.caller(parts, is_open)?;
         let (route, captures) = found?;
+        caller.check(route)?;
         let body = match route.body {
             Some(_) => {
                 media::content_type(&parts.headers)?;
@@ -78,22 +80,43 @@ impl AdminService {
             }
             None => Bytes::new(),
         };
-        let request = RouteRequest { routes: ROUTES, captures, headers: parts.headers.clone(), body };
+        let request = RouteRequest { routes: ROUTES, captures, headers: parts.headers.clone(), caller, body };
         (route.run)(self.api.clone(), request).await
     }
 }
 
 impl Access {
-    fn check(&self, parts: &Parts, open: bool) -> Result<(), RefusalReason> {
-        let Self::Tcp { tokens, hosts, origins } = self else { return Ok(()) };
+    /// Who sends a request.
+    fn caller(&self, parts: &Parts, is_open: bool) -> Result<AdminCaller, RefusalReason> {
+        let Self::Tcp { tokens, hosts, origins } = self else { return Ok(AdminCaller(None)) };
         hosts.check(parts)?;
         origins.check(&parts.headers)?;
-        if open {
-            return Ok(());
+        if is_open {
+            return Ok(AdminCaller(None));
         }
         let sent = only(&parts.headers, header::AUTHORIZATION).and_then(|value| bearer(tokens, value));
-        sent.map(drop).ok_or(RefusalReason::Bearer)
+        sent.map(|principal| AdminCaller(Some(principal))).ok_or(RefusalReason::Bearer)
     }
+}
+
+impl AdminCaller {
+    /// Refuses a route that isn't for the caller.
+    fn check(&self, route: &Route) -> Result<(), Problem> {
+        if route.access == RouteAccess::Operators && !self.is_operator() {
+            return Err(no_path());
+        }
+        let operation = if route.method == "GET" { Operation::AdminRead } else { Operation::AdminWrite };
+        if self.may(operation) {
+            return Ok(());
+        }
+        let word = operation.as_str();
+        let remedy = format!("ask with a token that allows it; `codeyard token add --operation {word}` makes one");
+        Err(Problem::new(Kind::Forbidden, format!("the token doesn't allow the operation {word}"), remedy))
+    }
+}
+
+fn no_path() -> Problem {
+    Problem::new(Kind::NotFound, "there is no such path", "GET /admin/v1/openapi.json lists all paths")
 }
 
 /// The route of a request, and the values of the parameters in its path. `HEAD` is routed as `GET`.
@@ -108,8 +131,7 @@ fn find(path: &str, method: &Method) -> Result<(&'static Route, Vec<String>), Pr
         others.push(route.method);
     }
     if others.is_empty() {
-        let remedy = "GET /admin/v1/openapi.json lists all paths";
-        return Err(Problem::new(Kind::NotFound, "there is no such path", remedy));
+        return Err(no_path());
     }
     if others.contains(&"GET") {
         others.push("HEAD");

@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::problem::{Kind, ProblemDocument};
-use super::route::{ResponseContent, Route, RouteResponse};
+use super::route::{ResponseContent, Route, RouteAccess, RouteResponse};
 use codeyard_protocol::names::SERVER_VERSION;
 
 /// The problems of all routes.
@@ -55,7 +55,7 @@ fn describe(route: &Route, generator: &mut SchemaGenerator) -> Value {
         let schema = body(generator);
         described["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema}}});
     }
-    if route.open {
+    if route.access == RouteAccess::Open {
         described["security"] = json!([]);
     }
     let mut responses = Map::new();

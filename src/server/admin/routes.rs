@@ -9,7 +9,7 @@ use super::documents::{
 };
 use super::operations::{servers, service, workspaces};
 use super::problem::Kind;
-use super::route::{ResponseContent, Route, RouteResponse, RunOperation, SchemaOf};
+use super::route::{ResponseContent, Route, RouteAccess, RouteResponse, RunOperation, SchemaOf};
 use crate::transport::http::probes::{Liveness, Readiness};
 use codeyard_config::WorkspaceConfig;
 
@@ -29,18 +29,32 @@ const fn get(
     run: RunOperation,
 ) -> Route {
     let conditional = false;
-    Route { method: "GET", path, id, summary, body: None, conditional, open: false, answers, problems: &[], run }
+    Route {
+        method: "GET",
+        path,
+        id,
+        summary,
+        body: None,
+        conditional,
+        access: RouteAccess::Administrators,
+        answers,
+        problems: &[],
+        run,
+    }
 }
 
 /// All routes.
 pub static ROUTES: &[Route] = &[
-    get(
-        "/admin/v1/service",
-        "getService",
-        "The service as a whole: process, addresses, calls so far.",
-        &[answer(200, "The service.", of::<ServiceDocument>)],
-        |api, call| service::get(api, call).boxed(),
-    ),
+    Route {
+        access: RouteAccess::Operators,
+        ..get(
+            "/admin/v1/service",
+            "getService",
+            "The service as a whole: process, addresses, calls so far.",
+            &[answer(200, "The service.", of::<ServiceDocument>)],
+            |api, call| service::get(api, call).boxed(),
+        )
+    },
     get(
         "/admin/v1/workspaces",
         "listWorkspaces",
@@ -66,7 +80,7 @@ pub static ROUTES: &[Route] = &[
                   stays until the service ends, or until a reloaded file defines the same name.",
         body: Some(WorkspaceConfig::body_schema),
         conditional: true,
-        open: false,
+        access: RouteAccess::Operators,
         answers: &[
             answer(200, "The workspace existed; `change` says what was done.", of::<PutDocument>),
             answer(201, "The workspace was created.", of::<PutDocument>),
@@ -90,7 +104,7 @@ pub static ROUTES: &[Route] = &[
                   response is sent. A repeated request reports the same removal.",
         body: None,
         conditional: true,
-        open: false,
+        access: RouteAccess::Operators,
         answers: &[
             answer(200, "The workspace was removed.", of::<RemovalDocument>),
             answer(202, "The workspace is draining; calls in flight will finish.", of::<RemovalDocument>),
@@ -152,7 +166,7 @@ pub static ROUTES: &[Route] = &[
         |api, call| service::openapi(api, call).boxed(),
     ),
     Route {
-        open: true,
+        access: RouteAccess::Open,
         ..get(
             "/livez",
             "getLiveness",
@@ -161,18 +175,24 @@ pub static ROUTES: &[Route] = &[
             |api, call| service::live(api, call).boxed(),
         )
     },
-    get(
-        "/readyz",
-        "getReadiness",
-        "Whether the service is ready.",
-        &[answer(200, "The service is ready.", of::<Readiness>), answer(503, "A check fails.", of::<Readiness>)],
-        |api, call| service::ready(api, call).boxed(),
-    ),
-    get(
-        "/metrics",
-        "getMetrics",
-        "The metrics in Prometheus' text format.",
-        &[RouteResponse { status: 200, about: "The metrics.", content: ResponseContent::Text }],
-        |api, call| service::metrics(api, call).boxed(),
-    ),
+    Route {
+        access: RouteAccess::Operators,
+        ..get(
+            "/readyz",
+            "getReadiness",
+            "Whether the service is ready.",
+            &[answer(200, "The service is ready.", of::<Readiness>), answer(503, "A check fails.", of::<Readiness>)],
+            |api, call| service::ready(api, call).boxed(),
+        )
+    },
+    Route {
+        access: RouteAccess::Operators,
+        ..get(
+            "/metrics",
+            "getMetrics",
+            "The metrics in Prometheus' text format.",
+            &[RouteResponse { status: 200, about: "The metrics.", content: ResponseContent::Text }],
+            |api, call| service::metrics(api, call).boxed(),
+        )
+    },
 ];

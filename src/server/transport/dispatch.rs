@@ -14,7 +14,7 @@ use codeyard_protocol::id::RequestId;
 use codeyard_protocol::message::{Request, Response};
 use codeyard_protocol::names::Method;
 use codeyard_protocol::revision::Revision;
-use codeyard_protocol::stateless::{CacheScope, InputRound, RequestMeta};
+use codeyard_protocol::stateless::{InputRound, RequestMeta};
 use codeyard_protocol::{initialize, stateless, tools, write};
 use codeyard_telemetry::RequestRecord;
 use codeyard_telemetry::names::instruments::OTHER_METHOD;
@@ -188,7 +188,7 @@ pub fn reply(id: &RequestId, reply: &ToolReply, form: AnswerForm) -> FinalAnswer
 impl Caller<'_> {
     /// The result of `tools/list` in the caller's revision.
     fn tool_list(&self) -> Vec<u8> {
-        let list = self.service.tools(self.endpoint);
+        let list = self.service.tools(self.principal, self.endpoint);
         let list = match self.revision.has_structured_results() {
             true => list.get().to_owned(),
             false => tools::without_output_schemas(&list),
@@ -197,8 +197,8 @@ impl Caller<'_> {
         if !self.revision.is_stateless() {
             return result;
         }
-        // The list depends on the catalogs alone.
-        stateless::complete(&stateless::cacheable(&result, CacheScope::Public))
+        // The list depends on what the caller's credential allows.
+        stateless::complete(&stateless::cacheable(&result))
     }
 
     /// A call of `tool` by this caller, without arguments.

@@ -120,11 +120,12 @@ struct OutgoingMessages {
 
 impl Connection {
     fn new(service: Arc<dyn Service>, endpoint: Endpoint, limits: &Limits) -> Self {
+        let tenant = endpoint.tenant.clone();
         Self {
             _timer: SessionTimer::start(service.metrics(), TransportKind::Pipe),
             service,
             endpoint,
-            principal: Principal::local(),
+            principal: Principal::local_in(tenant),
             in_flight: InFlightCalls::new(MAX_STDIO_IN_FLIGHT),
             client: Arc::default(),
             revision: Revision::DEFAULT,

@@ -111,6 +111,10 @@ impl StateStore for SqliteStore {
         self.read(|connection| record(connection, namespace, key))
     }
 
+    fn version(&self, namespace: Namespace) -> Result<u64, StateError> {
+        self.read(|connection| version(connection, namespace))
+    }
+
     fn list(&self, namespace: Namespace) -> Result<Snapshot, StateError> {
         self.read(|connection| snapshot(connection, namespace))
     }
@@ -167,9 +171,13 @@ fn snapshot(connection: &Connection, namespace: Namespace) -> rusqlite::Result<S
     let select = "SELECT key, version, value FROM record WHERE namespace = ? ORDER BY version";
     let mut statement = connection.prepare_cached(select)?;
     let records = statement.query_map([namespace.as_str()], to_record)?.collect::<rusqlite::Result<_>>()?;
+    Ok(Snapshot { version: version(connection, namespace)?, records })
+}
+
+fn version(connection: &Connection, namespace: Namespace) -> rusqlite::Result<u64> {
     let select = "SELECT version FROM namespace WHERE name = ?";
     let version = connection.prepare_cached(select)?.query_row([namespace.as_str()], to_number).optional()?;
-    Ok(Snapshot { version: version.unwrap_or(0), records })
+    Ok(version.unwrap_or(0))
 }
 
 fn to_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<Record> {

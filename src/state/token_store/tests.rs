@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{STATE_FILE, SqliteStore};
+use codeyard_base::ids::{TenantId, WorkspaceName};
 
 fn store(folder: &std::path::Path) -> StoreHandle {
     Arc::new(SqliteStore::open(folder).unwrap())
@@ -12,7 +13,11 @@ fn open_or_create(folder: &std::path::Path) -> (TokenStore, Option<Token>) {
 }
 
 fn named(store: &TokenStore, token: &str) -> Option<String> {
-    store.principal(token).map(|principal| principal.as_str().to_owned())
+    store.principal(token).map(|principal| principal.key())
+}
+
+fn grant(name: &str) -> TokenGrant {
+    TokenGrant::of(PrincipalId::new(name))
 }
 
 #[tokio::test]
@@ -49,29 +54,25 @@ async fn a_token_that_is_not_shown_is_not_stored() {
     assert!(open_or_create(dir.path()).1.is_none(), "once its owner has removed it, it stays away");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn changes_by_another_process_are_followed() {
     let dir = tempfile::tempdir().unwrap();
     let (server, first) = open_or_create(dir.path());
     let (tool, _) = open_or_create(dir.path());
-    let second = tool.add("ci").unwrap();
+    let second = tool.add(&grant("ci")).unwrap();
     assert_eq!(named(&server, second.reveal()).as_deref(), Some("ci"), "an unknown token is looked up at once");
     assert_eq!(tool.remove("local").unwrap(), 1);
-    tokio::time::advance(Duration::from_millis(TOKEN_RELOAD_MS)).await;
     assert_eq!(named(&server, first.unwrap().reveal()), None);
     assert_eq!(named(&server, second.reveal()).as_deref(), Some("ci"));
     let not_a_token = &mut |_: &crate::Snapshot| vec![Write::Put { key: "x".into(), value: "{}".into() }];
     tool.store.update(TOKENS, not_a_token).unwrap();
-    tokio::time::advance(Duration::from_millis(TOKEN_RELOAD_MS)).await;
     assert_eq!(named(&server, second.reveal()), None, "fails closed");
     assert!(matches!(TokenStore::open(tool.store.clone(), TokenAudience::Mcp), Err(TokenError::Store(_))));
     tool.store.update(TOKENS, &mut |_| vec![Write::Remove { key: "x".into() }]).unwrap();
-    tokio::time::advance(Duration::from_millis(TOKEN_RELOAD_MS)).await;
     assert_eq!(named(&server, second.reveal()).as_deref(), Some("ci"));
     for file in ["", "-wal", "-shm"] {
         std::fs::remove_file(dir.path().join(format!("{STATE_FILE}{file}"))).unwrap();
     }
-    tokio::time::advance(Duration::from_millis(TOKEN_RELOAD_MS)).await;
     assert_eq!(named(&server, second.reveal()), None, "without the database nobody gets in");
     let (_, third) = open_or_create(dir.path());
     assert_eq!(named(&server, third.unwrap().reveal()).as_deref(), Some("local"), "the new database is followed");
@@ -81,20 +82,23 @@ async fn changes_by_another_process_are_followed() {
 async fn bad_names_and_too_many_tokens_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open_or_create(dir.path());
-    for bad in ["", "a b", "ä", &"x".repeat(65)] {
-        assert!(matches!(store.add(bad), Err(TokenError::Name)), "{bad}");
+    for bad in ["", "a b", "ä", "team-a/ci", &"x".repeat(65)] {
+        assert!(matches!(store.add(&grant(bad)), Err(TokenError::Name)), "{bad}");
     }
     let token = Token::generate().unwrap().hash().to_hex();
     let many = &mut |before: &crate::Snapshot| {
         let free = MAX_TOKENS - before.records.len();
         (0..free)
-            .map(|n| Write::Put { key: format!("{n:04}{}", &token[4..]), value: TokenValue::new("ci", 1).encode() })
+            .map(|n| Write::Put {
+                key: format!("{n:05}{}", &token[5..]),
+                value: TokenValue::new(&grant("ci"), 1).encode(),
+            })
             .collect()
     };
     store.store.update(TOKENS, many).unwrap();
-    assert!(matches!(store.add("ci"), Err(TokenError::Full)));
+    assert!(matches!(store.add(&grant("ci")), Err(TokenError::Full)));
     assert_eq!(store.remove("ci").unwrap(), MAX_TOKENS - 1);
-    assert!(store.add("ci").is_ok());
+    assert!(store.add(&grant("ci")).is_ok());
 }
 
 /// A database as the version with schema 1 left it: two tokens of `ci` and one of an operator.
@@ -123,10 +127,10 @@ async fn a_database_of_schema_1_is_migrated_and_its_tokens_stay_valid() {
     let dir = tempfile::tempdir().unwrap();
     let tokens = database_of_schema_1(dir.path());
     let (ci, none) = open_or_create(dir.path());
-    assert!(none.is_none() && schema_of(dir.path()) == 2);
+    assert!(none.is_none() && schema_of(dir.path()) == 3);
     assert!(tokens.iter().all(|token| named(&ci, token.reveal()).as_deref() == Some("ci")));
     let listed = ci.list();
-    assert!(listed.iter().all(|info| info.created.is_none() && info.ends.is_none()), "{listed:?}");
+    assert!(listed.iter().all(|info| info.created.is_none() && info.grant == grant("ci")), "{listed:?}");
     let admin = TokenStore::open(ci.store.clone(), TokenAudience::Admin).unwrap();
     assert_eq!(admin.list()[0].id, tokens[0].id());
     assert!(ci.remove_one(&tokens[0].id()).unwrap() && !ci.remove_one(&tokens[0].id()).unwrap());
@@ -165,7 +169,7 @@ fn a_database_that_a_server_of_an_earlier_version_reads_is_not_migrated() {
     assert_eq!(schema_of(dir.path()), 1);
     drop(child.stdin.take());
     child.wait().unwrap();
-    assert!(SqliteStore::open(dir.path()).is_ok() && schema_of(dir.path()) == 2);
+    assert!(SqliteStore::open(dir.path()).is_ok() && schema_of(dir.path()) == 3);
 }
 
 /// The use that another process sees of the token `id`, as soon as it is another one than `than`.
@@ -225,7 +229,7 @@ async fn the_last_use_is_stored_once_in_a_minute_and_never_by_the_call() {
 async fn a_rotated_token_has_the_same_principal_and_the_old_one_ends_when_it_was_said() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open_or_create(dir.path());
-    let old = store.add("ci").unwrap();
+    let old = store.add(&grant("ci")).unwrap();
     let unknown = TokenId::parse("0123456789").unwrap();
     assert!(store.rotate(&unknown, None).unwrap().is_none() && !store.remove_one(&unknown).unwrap());
     let new = store.rotate(&old.id(), None).unwrap().unwrap();
@@ -235,12 +239,80 @@ async fn a_rotated_token_has_the_same_principal_and_the_old_one_ends_when_it_was
     let third = store.rotate(&old.id(), Some(later)).unwrap().unwrap();
     assert!(named(&store, old.reveal()).is_some(), "it has not ended yet");
     assert!(store.rotate(&old.id(), Some(later + 9)).unwrap().is_some());
-    let ends = store.list().into_iter().find(|info| info.id == old.id()).unwrap().ends;
+    let ends = store.list().into_iter().find(|info| info.id == old.id()).unwrap().grant.ends;
     assert_eq!(ends, Some(later), "an end is never put off");
     assert!(store.rotate(&old.id(), Some(wall_s())).unwrap().is_some());
     assert_eq!(named(&store, old.reveal()), None);
     assert!(store.list().iter().all(|info| info.id != old.id()) && named(&store, third.reveal()).is_some());
     let count = store.store.list(TOKENS).unwrap().records.len();
-    store.add("ann").unwrap();
+    store.add(&grant("ann")).unwrap();
     assert_eq!(store.store.list(TOKENS).unwrap().records.len(), count, "the next change removes one that has ended");
+}
+
+/// A token of `ann` in the tenant `team-a`.
+fn of_team(patterns: &[&str], operations: &[&str]) -> TokenGrant {
+    TokenGrant {
+        tenant: TenantId::new("team-a").unwrap(),
+        workspaces: patterns.iter().map(|pattern| (*pattern).to_owned()).collect(),
+        operations: Some(OperationSet::parse(operations.iter().copied()).unwrap()),
+        ..grant("ann")
+    }
+}
+
+/// Which of four workspaces a token opens, and for what.
+fn opened(store: &TokenStore, token: &Token) -> Option<(Vec<&'static str>, String)> {
+    let principal = store.principal(token.reveal())?;
+    let names = ["web", "team-a/web", "team-a/api", "team-b/web"];
+    let seen = names.into_iter().filter(|name| principal.sees(&WorkspaceName::new(name).unwrap()));
+    Some((seen.collect(), principal.scope.operations().to_words()))
+}
+
+#[tokio::test]
+async fn a_token_opens_the_workspaces_of_its_tenant_and_scope_for_its_operations() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, first) = open_or_create(dir.path());
+    let words = |text: &str| text.to_owned();
+    let of_all = words("lsp, search, index, launch, edit");
+    assert_eq!(opened(&store, &first.unwrap()), Some((vec!["web"], of_all.clone())), "one without a tenant");
+    let narrow = store.add(&of_team(&["w*"], &["lsp", "admin:read"])).unwrap();
+    let wide = store.add(&TokenGrant { operations: None, ..of_team(&[], &[]) }).unwrap();
+    let (again, _) = open_or_create(dir.path());
+    assert_eq!(opened(&again, &narrow), Some((vec!["team-a/web"], words("lsp, admin:read"))));
+    assert_eq!(opened(&again, &wide), Some((vec!["team-a/web", "team-a/api"], of_all)));
+    assert_eq!(named(&again, narrow.reveal()).as_deref(), Some("team-a ann"));
+    let rotated = again.rotate(&narrow.id(), None).unwrap().unwrap();
+    assert_eq!(opened(&again, &rotated), opened(&again, &narrow));
+    assert_eq!(again.remove("ann").unwrap(), 0, "the name is one of a tenant");
+    assert!(matches!(store.add(&of_team(&["a/*"], &["lsp"])), Err(TokenError::Workspaces(_))));
+    let principals = again.principals().iter().map(Principal::key).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(principals, ["local", "team-a ann"].map(words).into());
+    let held = again.principal(wide.reveal()).unwrap();
+    assert!(store.is_valid(&held) && store.is_valid(&Principal::local()));
+    store.remove_one(&wide.id()).unwrap();
+    assert!(!again.is_valid(&held) && again.principal(wide.reveal()).is_none(), "at once, in another process too");
+}
+
+#[tokio::test]
+async fn a_minted_token_allows_no_more_than_its_minter_and_ends_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open_or_create(dir.path());
+    let minter = store.add(&of_team(&["w*"], &["lsp", "search"])).unwrap();
+    let mint = |patterns: &[&str], operations: &[&str], from: &Token| {
+        store.add(&TokenGrant { minter: Some(from.id()), ..of_team(patterns, operations) }).unwrap()
+    };
+    let minted = mint(&["*"], &["search", "launch"], &minter);
+    assert_eq!(opened(&store, &minted), Some((vec!["team-a/web"], "search".to_owned())));
+    assert_eq!(opened(&store, &mint(&["api"], &["search"], &minter)).unwrap().0, Vec::<&str>::new());
+    let by_minted = TokenGrant { minter: Some(minted.id()), ..of_team(&["w*"], &["search"]) };
+    assert!(matches!(store.add(&by_minted), Err(TokenError::Minted)));
+    store.rotate(&minter.id(), Some(wall_s())).unwrap();
+    assert_eq!(opened(&store, &minted), None, "its minter has ended");
+    assert_eq!(store.store.list(TOKENS).unwrap().records.len(), 5, "records of the ended ones go with the next change");
+    let other = store.add(&of_team(&[], &["lsp"])).unwrap();
+    assert_eq!(store.store.list(TOKENS).unwrap().records.len(), 3);
+    let minted = mint(&[], &["lsp"], &other);
+    assert!(opened(&store, &minted).is_some());
+    store.remove_one(&other.id()).unwrap();
+    assert_eq!(opened(&store, &minted), None, "its minter is gone");
+    assert_eq!(store.store.list(TOKENS).unwrap().records.len(), 2, "and so is its record");
 }

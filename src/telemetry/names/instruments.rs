@@ -187,9 +187,10 @@ pub const EVICTION_WORDS: &[&str] = &["expired", "outdated", "reconfigured", "ro
 pub const REJECTION_WORDS: &[&str] = &[
     "bad_id", "bad_meta", "bad_params", "batch", "batched_initialize", "bearer_required", "body_incomplete",
     "body_too_large", "body_too_slow", "foreign_cursor", "group_serves_code_only", "head_too_large", "header_mismatch",
-    "host_not_allowed", "long_batch", "long_id", "method_not_allowed", "missing_protocol_version", "not_a_message",
-    "not_acceptable", "not_json", "origin_not_allowed", "path_not_served", "session_required", "too_long",
-    "unknown_content", "unknown_endpoint", "unknown_method", "unknown_session", "unsupported_content_type",
+    "host_not_allowed", "invalid_token_request", "long_batch", "long_id", "method_not_allowed",
+    "missing_protocol_version", "not_a_message", "not_acceptable", "not_json", "origin_not_allowed", "path_not_served",
+    "session_required", "token_method_not_allowed", "tokens_unavailable", "too_long", "unknown_content",
+    "unknown_endpoint", "unknown_method", "unknown_session", "unknown_token", "unsupported_content_type",
     "unsupported_version", "wrong_jsonrpc", "wrong_protocol_version", "other",
 ];
 /// How fresh a code index is.

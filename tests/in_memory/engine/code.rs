@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codeyard_base::ids::TenantId;
 use codeyard_gateway::service::{ToolCall, ToolReply};
-use codeyard_state::{INDEX_FOLDER, StateDir, Warmset};
+use codeyard_state::{INDEX_FOLDER, StateDir, WarmWorkspace, Warmset};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -392,7 +393,7 @@ fn recently_used_workspaces_are_loaded_at_start_if_configured() {
         let is_stored = || {
             let stored = Warmset::open(state.store().unwrap());
             stored.configure(true, 1);
-            stored.contains(std::slice::from_ref(&root))
+            stored.contains(&WarmWorkspace::new(&TenantId::default_tenant(), std::slice::from_ref(&root)))
         };
         while !is_stored() {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::ids::{GroupName, WorkspaceName};
+use codeyard_base::ids::{GroupName, TenantId, WorkspaceName};
 use codeyard_config::{Config, ContentMode, WorkspaceConfig};
 use codeyard_engine::server::program::programs::Program;
 use codeyard_engine::server::program::programs::{Locate, Programs};
@@ -633,6 +633,7 @@ where
 pub(crate) fn tool_call(workspace: &str, catalog: &str, tool: &str, arguments: Value) -> ToolCall {
     ToolCall {
         endpoint: Endpoint {
+            tenant: TenantId::default_tenant(),
             workspace: WorkspaceName::new(workspace),
             group: GroupName::of_endpoint(workspace),
             catalogs: Arc::from([catalog.to_owned()]),

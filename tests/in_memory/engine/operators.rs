@@ -149,7 +149,11 @@ fn a_reload_keeps_put_workspaces_unless_it_defines_the_same_name() {
         };
         let listing = control.list(None).await.unwrap();
         assert_eq!(names(&listing), [("w1".into(), true), ("mine".into(), true)]);
-        assert_eq!(listing.default, Some(name("w0")), "an endpoint without a name means no other one");
+        assert_eq!(
+            listing.defaults.values().collect::<Vec<_>>(),
+            [&name("w0")],
+            "an endpoint without a name means no other one"
+        );
         yard.reconfigure(|_| {}).await;
         let listing = control.list(None).await.unwrap();
         assert_eq!(names(&listing), [("w0".into(), false), ("w1".into(), false), ("mine".into(), true)]);

@@ -47,7 +47,7 @@ fn call(yard: &Yard, path: &str) -> ToolCall {
 }
 
 fn named(call: ToolCall, principal: &str) -> ToolCall {
-    ToolCall { principal: Principal::of_token(PrincipalId::new(principal)), ..call }
+    ToolCall { principal: Principal::named(PrincipalId::new(principal)), ..call }
 }
 
 /// A client that accepts prompts, and a call that can prompt it.

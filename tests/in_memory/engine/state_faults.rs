@@ -38,6 +38,10 @@ impl StateStore for OnFullDisk {
         self.0.get(namespace, key)
     }
 
+    fn version(&self, namespace: Namespace) -> Result<u64, StateError> {
+        self.0.version(namespace)
+    }
+
     fn list(&self, namespace: Namespace) -> Result<Snapshot, StateError> {
         // Also reading fails where a database must write its log first.
         self.write()?.list(namespace)

@@ -71,7 +71,7 @@ fn spans_and_log_lines_contain_no_secret() {
         ];
         for (tool, arguments) in asks {
             let mut call = yard.tool_call("w0", tool, arguments);
-            call.principal = Principal::of_token(PrincipalId::new(SECRET));
+            call.principal = Principal::named(PrincipalId::new(SECRET));
             call.trace = TraceContext {
                 traceparent: Some(SECRET.into()),
                 tracestate: Some(format!("a={SECRET}")),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use codeyard_base::ids::PrincipalId;
+use codeyard_access::Principal;
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{
     CallReply, CallStart, NoMetrics, OpenCall, Pipeline, SpanPart, Telemetry, TraceContext, TransportKind, WorkSpan,
@@ -40,7 +40,7 @@ impl Exported {
             tool: Some("launch_validate".into()),
             catalog: "launch",
             workspace: None,
-            principal: &PrincipalId::new("p"),
+            principal: &Principal::local(),
             transport: TransportKind::Pipe,
             request_id: "1",
             session: None,

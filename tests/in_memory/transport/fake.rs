@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use codeyard_base::ids::WorkspaceName;
+use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_config::{ContentMode, PermissionRule};
 use codeyard_gateway::permission::{PermissionCheck, PermissionRequest, Permissions};
 use codeyard_gateway::service::{Endpoint, Principal, Progress, Service, ToolCall, ToolReply};
@@ -114,14 +114,11 @@ pub(crate) async fn until(condition: impl Fn() -> bool) {
 pub(crate) fn endpoint(workspace: &str, catalogs: &str) -> Endpoint {
     let catalogs: Vec<String> = catalogs.split('+').map(str::to_owned).collect();
     let content = ContentMode::default();
-    Endpoint { workspace: WorkspaceName::new(workspace), group: None, catalogs: catalogs.into(), content }
+    let tenant = TenantId::default_tenant();
+    Endpoint { tenant, workspace: WorkspaceName::new(workspace), group: None, catalogs: catalogs.into(), content }
 }
 
 impl Service for Fake {
-    fn default_workspace(&self) -> Option<WorkspaceName> {
-        WorkspaceName::new("main")
-    }
-
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
         let workspace = workspace.unwrap_or("main");
         let catalogs = catalogs.unwrap_or("lsp-v1");
@@ -130,7 +127,7 @@ impl Service for Fake {
         (visible && known).then(|| endpoint(workspace, catalogs))
     }
 
-    fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue> {
+    fn tools(&self, _: &Principal, endpoint: &Endpoint) -> Arc<RawValue> {
         let list: Vec<Value> = endpoint
             .catalogs
             .iter()
@@ -181,7 +178,7 @@ impl Fake {
             tool: Some("guarded".into()),
             catalog: "agent",
             workspace: Some(workspace.clone()),
-            principal: &call.principal.id,
+            principal: &call.principal,
             transport: call.transport,
             request_id: &call.request_id_text,
             session: None,
@@ -192,7 +189,7 @@ impl Fake {
         let request = PermissionRequest {
             permission: "lsp",
             outcomes: codeyard_catalog::CatalogId::Agent.catalog().policy("lsp").outcomes,
-            principal: &call.principal.id,
+            principal: &call.principal,
             workspace: &workspace,
             roots: if *self.distinct.lock() { &call.request_id_text } else { "roots" },
             prompts: call.prompts.as_ref(),

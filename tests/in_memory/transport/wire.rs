@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use codeyard_base::ids::PrincipalId;
 use codeyard_gateway::service::Service;
 use codeyard_server::transport::http::{self, HttpOptions};
-use codeyard_state::{StateDir, TokenAudience, TokenStore};
+use codeyard_state::{StateDir, TokenAudience, TokenGrant, TokenStore};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -40,7 +41,7 @@ pub(crate) async fn server_with(change: impl FnOnce(&mut HttpOptions)) -> Server
     let dir = tempfile::tempdir().unwrap();
     let state = StateDir::open(&dir.path().join("state")).unwrap();
     let (tokens, first) = TokenStore::open_or_create(state.store().unwrap(), TokenAudience::Mcp).unwrap();
-    let bob = tokens.add("bob").unwrap().reveal().to_owned();
+    let bob = tokens.add(&TokenGrant::of(PrincipalId::new("bob"))).unwrap().reveal().to_owned();
     let mut options = HttpOptions::new(Some(Arc::new(tokens)));
     change(&mut options);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use codeyard_state::{StateDir, Warmset};
+use codeyard_base::ids::TenantId;
+use codeyard_state::{StateDir, WarmWorkspace, Warmset};
 use serde_json::{Value, json};
 
 use crate::mcp::{Mcp, until};
@@ -59,7 +60,7 @@ fn the_first_query_builds_the_index_and_the_next_start_reads_it() {
         let is_stored = || {
             let stored = Warmset::open(store.clone());
             stored.configure(true, 1);
-            stored.contains(std::slice::from_ref(&root))
+            stored.contains(&WarmWorkspace::new(&TenantId::default_tenant(), std::slice::from_ref(&root)))
         };
         assert!(until(PATIENCE_MS, is_stored));
         client.end();

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
+use codeyard_access::Principal;
+use codeyard_base::ids::{ServerKind, TenantId, WorkspaceName};
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{
     CallReply, CallStart, CallTrace, LineFormat, LogQueue, NoMetrics, OpenCall, Pipeline, RequestOrigin, RpcOutcome,
@@ -47,7 +48,7 @@ pub(crate) fn all(criterion: &mut Criterion) {
 struct Call {
     tool: Arc<str>,
     workspace: WorkspaceName,
-    principal: PrincipalId,
+    principal: Principal,
     server: ServerKind,
     context: TraceContext,
 }
@@ -56,8 +57,8 @@ impl Call {
     fn new() -> Self {
         Self {
             tool: Arc::from("vscode.lsp.hover"),
-            workspace: WorkspaceName::from_folder("repo"),
-            principal: PrincipalId::local(),
+            workspace: WorkspaceName::from_folder(&TenantId::default_tenant(), "repo"),
+            principal: Principal::local(),
             server: ServerKind::new("ty"),
             context: TraceContext::default(),
         }

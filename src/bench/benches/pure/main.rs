@@ -9,6 +9,7 @@ mod call_recording;
 mod place;
 mod requests;
 mod texts;
+mod tokens;
 
 use std::time::Duration;
 
@@ -23,5 +24,6 @@ fn main() {
     texts::all(&mut criterion);
     answers::all(&mut criterion);
     call_recording::all(&mut criterion);
+    tokens::all(&mut criterion);
     criterion.final_summary();
 }

@@ -20,9 +20,10 @@ use crate::args::{SearchArgs, SearchScope};
 use crate::shared::mcp_client::{Client, ClientError};
 use crate::shared::signals::ignore_file_size_signal;
 use crate::shared::{assemble, output};
+use codeyard_access::NamePatterns;
 use codeyard_base::clock::Instant;
-use codeyard_base::ids::GroupName;
-use codeyard_config::{Config, ContentMode, GroupSection, NamePatterns, WorkspaceConfig};
+use codeyard_base::ids::{GroupName, TenantId, WorkspaceName};
+use codeyard_config::{Config, ContentMode, GroupSection, WorkspaceConfig};
 use codeyard_engine::indexer::group_members::MemberProjects;
 use codeyard_engine::indexer::group_query::GroupProjects;
 use codeyard_engine::indexer::group_report;
@@ -55,8 +56,9 @@ pub(super) fn search(args: &SearchArgs, query: &SearchQuery) -> Result<SearchAns
 async fn ask_server(state: &StateDir, args: &SearchArgs, query: &SearchQuery) -> Result<Option<SearchAnswer>, Failure> {
     let Some(mut client) = attach_to_group(state, &args.scope).await? else { return Ok(None) };
     let mut arguments = CallArguments::of(&CodeQuery::Search(query.clone())).arguments;
-    if let Some(workspace) = &args.scope.workspace {
-        arguments.insert("workspace".to_owned(), Value::from(workspace.as_str()));
+    let (tenant, pattern) = args.scope.tenant_and_pattern();
+    if let Some(pattern) = pattern {
+        arguments.insert("workspace".to_owned(), Value::from(pattern));
     }
     let arguments = Value::from(arguments);
     let until = Instant::now() + Duration::from_secs(args.wait);
@@ -71,10 +73,11 @@ async fn ask_server(state: &StateDir, args: &SearchArgs, query: &SearchQuery) ->
     };
     client.close().await;
     let roots = server_roots(state).await;
-    let root_of = |workspace: &str| match roots.get(workspace).map(Vec::as_slice) {
-        Some([root]) => Some(root.clone()),
-        _ => None,
-    };
+    let root_of =
+        |workspace: &str| match roots.get(WorkspaceName::in_tenant(&tenant, workspace)?.as_str()).map(Vec::as_slice) {
+            Some([root]) => Some(root.clone()),
+            _ => None,
+        };
     let rows = PrintedRows::of_json(&answer, root_of);
     Ok(Some(SearchAnswer { rows, json: args.location.json.then_some(answer) }))
 }
@@ -85,7 +88,7 @@ async fn attach_to_group(state: &StateDir, scope: &SearchScope) -> Result<Option
     let hello = Hello {
         version: attach::VERSION,
         roots: Vec::new(),
-        workspace: Some(group.at()),
+        workspace: Some(format!("{}/{}", scope.tenant_and_pattern().0, group.at())),
         catalogs: Some(GROUP_CATALOG.to_owned()),
         content: Some(ContentMode::Both),
     };
@@ -114,10 +117,9 @@ async fn server_roots(state: &StateDir) -> BTreeMap<String, Vec<PathBuf>> {
 fn search_directly(state: &StateDir, args: &SearchArgs, query: &SearchQuery) -> Result<SearchAnswer, Failure> {
     let (config, policy) = configuration(state, args)?;
     let selected = covered(selected(&config, &args.scope)?, query)?;
-    let folder = index_folder(&args.location.state)?;
     let mut members = Vec::new();
     for workspace in &selected {
-        members.push(member(&folder, workspace, &policy)?);
+        members.push(member(state, workspace, &policy)?);
     }
     update(&members, query.shape.reference.as_deref(), args.no_sync);
     let group = GroupProjects { members: &members, threads: policy.settings.threads, is_group: true };
@@ -143,7 +145,7 @@ fn configuration(state: &StateDir, args: &SearchArgs) -> Result<(Config, IndexPo
     let served = runtime.block_on(server_roots(state));
     let mut config = Config::default();
     if served.is_empty() {
-        let roots = indexed_roots(&state.index()).map_err(|error| {
+        let roots = indexed_roots(&state.index(&TenantId::default_tenant())).map_err(|error| {
             Failure::new(format!("cannot list the indexes of the state directory: {error}; see `codeyard doctor`"))
         })?;
         if roots.is_empty() {
@@ -153,9 +155,8 @@ fn configuration(state: &StateDir, args: &SearchArgs) -> Result<(Config, IndexPo
         }
         config = Config::from_roots(&roots);
     } else {
-        let named = |(name, roots): (String, Vec<PathBuf>)| {
-            Some(WorkspaceConfig::new(codeyard_base::ids::WorkspaceName::new(&name)?, roots))
-        };
+        let named =
+            |(name, roots): (String, Vec<PathBuf>)| Some(WorkspaceConfig::new(WorkspaceName::new(&name)?, roots));
         config.workspaces = served.into_iter().filter_map(named).collect();
         if let Some(group) = args.scope.group_name().filter(|group| group.as_str() != GroupName::ALL)
             && let Some(workspaces) = runtime.block_on(server_members(state, &args.scope))?
@@ -182,17 +183,22 @@ fn selected<'c>(config: &'c Config, scope: &SearchScope) -> Result<Vec<&'c Works
         }
         _ => None,
     };
-    let named = scope.workspace.as_ref().map(|name| NamePatterns::new(&[name])).transpose();
+    let (tenant, pattern) = scope.tenant_and_pattern();
+    let named = pattern.map(|name| NamePatterns::new(&[name])).transpose();
     let named = named.map_err(|why| Failure::usage(format!("--workspace: {why}; use a name, `*` and `?`")))?;
     let passes = |workspace: &&WorkspaceConfig| {
-        let name = workspace.name.as_str();
-        [&patterns, &named].into_iter().flatten().all(|patterns| patterns.matches(name))
+        let name = workspace.name.short();
+        let is_named = [&patterns, &named].into_iter().flatten().all(|patterns| patterns.matches(name));
+        is_named && workspace.name.is_in(&tenant)
     };
     let mut found: Vec<&WorkspaceConfig> = config.workspaces.iter().filter(passes).collect();
     found.sort_by(|one, other| one.name.cmp(&other.name));
     if found.is_empty() {
         let names: Vec<&str> = config.workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
-        return Err(Failure::missing(format!("no workspace is selected; there are {}", names.join(", "))));
+        return Err(Failure::missing(format!(
+            "no workspace of the tenant `{tenant}` is selected; there are {}; `--workspace 'TENANT/*'` searches those of another tenant",
+            names.join(", ")
+        )));
     }
     Ok(found)
 }
@@ -206,7 +212,7 @@ fn covered(workspaces: Vec<&WorkspaceConfig>, query: &SearchQuery) -> Result<Vec
     let names: Vec<&str> = all.iter().map(|workspace| workspace.name.as_str()).collect();
     let none = repo_filter::selects_nothing(&asked, &group_report::listed(&names));
     let selected = |workspace: &WorkspaceConfig| {
-        let roots = filter.roots(workspace.name.as_str(), &workspace.roots);
+        let roots = filter.roots(workspace.name.short(), &workspace.roots);
         let roots: Vec<PathBuf> = roots.into_iter().filter_map(|at| workspace.roots.get(at).cloned()).collect();
         (!roots.is_empty()).then(|| WorkspaceConfig { roots, ..workspace.clone() })
     };
@@ -214,11 +220,12 @@ fn covered(workspaces: Vec<&WorkspaceConfig>, query: &SearchQuery) -> Result<Vec
     if covered.is_empty() { Err(refusal_failure(&none)) } else { Ok(covered) }
 }
 
-fn member(folder: &Path, workspace: &WorkspaceConfig, policy: &IndexPolicy) -> Result<MemberProjects, Failure> {
+fn member(state: &StateDir, workspace: &WorkspaceConfig, policy: &IndexPolicy) -> Result<MemberProjects, Failure> {
+    let folder = index_folder(state, &workspace.name.tenant())?;
     let mut projects = Vec::new();
     for root in &workspace.roots {
         let real = root.canonicalize().unwrap_or_else(|_| root.clone());
-        let project = Project::new(folder, &real, workspace.roots.len() > 1, policy.settings.clone());
+        let project = Project::new(&folder, &real, workspace.roots.len() > 1, policy.settings.clone());
         let project = project.map_err(|error| {
             Failure::new(format!("cannot create the folder of the index: {error}; see `codeyard doctor`"))
         })?;

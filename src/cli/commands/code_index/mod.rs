@@ -13,9 +13,10 @@ mod search_rows;
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
-use crate::args::{IndexLocationArgs, StateArgs};
+use crate::args::IndexLocationArgs;
 use crate::shared::signals::ignore_file_size_signal;
 use crate::shared::{assemble, index_extent, open_files, shell};
+use codeyard_base::ids::TenantId;
 use codeyard_catalog::{CatalogId, EncodedReply};
 use codeyard_engine::indexer::policy::IndexPolicy;
 use codeyard_files::git_layout::top_of;
@@ -23,6 +24,7 @@ use codeyard_index::settings::IndexSettings;
 use codeyard_index::{JobError, JobSummary, Project};
 use codeyard_model::answer::Answer;
 use codeyard_model::code::{CodeAnswer, CodeRefusal};
+use codeyard_state::StateDir;
 
 pub(crate) use index::run as run_index;
 pub(crate) use search::{outline as run_outline, search as run_search};
@@ -41,7 +43,8 @@ fn open(location: &IndexLocationArgs, file: Option<&Path>, extent: Extent<'_>) -
     open_files::check()?;
     ignore_file_size_signal()?;
     let root = root_of(location.root.as_deref(), file)?;
-    let folder = index_folder(&location.state)?;
+    let state = assemble::open_state(location.state.state_dir.as_deref())?;
+    let folder = index_folder(&state, &TenantId::default_tenant())?;
     let project = Project::new(&folder, &root, false, settings(location.config.as_deref())?);
     let project = project.map_err(|error| {
         Failure::new(format!("cannot create the folder of the index: {error}; see `codeyard doctor`"))
@@ -62,9 +65,9 @@ fn settings(config: Option<&Path>) -> Result<IndexSettings, Failure> {
     Ok(IndexPolicy::of(&config).settings)
 }
 
-fn index_folder(state: &StateArgs) -> Result<PathBuf, Failure> {
-    let state = assemble::open_state(state.state_dir.as_deref())?;
-    let folder = state.index();
+/// The folder of the indexes of a tenant, which exists then.
+fn index_folder(state: &StateDir, tenant: &TenantId) -> Result<PathBuf, Failure> {
+    let folder = state.index(tenant);
     state.make(&folder).map_err(|error| Failure::new(error.to_string()))?;
     Ok(folder)
 }

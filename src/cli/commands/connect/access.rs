@@ -11,7 +11,8 @@ use crate::Failure;
 use crate::args::ConnectArgs;
 use crate::shared::assemble;
 use crate::shared::mcp_client::Client;
-use codeyard_state::{Token, TokenAudience, TokenStore};
+use codeyard_base::ids::PrincipalId;
+use codeyard_state::{Token, TokenAudience, TokenGrant, TokenStore};
 
 /// The environment variable that hosts read.
 const VARIABLE: &str = "CODEYARD_TOKEN";
@@ -70,7 +71,7 @@ impl Access {
         let state = assemble::open_state(args.state.state_dir.as_deref())?;
         let store = assemble::open_store(&state)?;
         let made = TokenStore::open(store, TokenAudience::Mcp).and_then(|tokens| {
-            let token = tokens.add(host.name)?;
+            let token = tokens.add(&TokenGrant::of(PrincipalId::new(host.name)))?;
             Ok(Self::Made { tokens: Box::new(tokens), token })
         });
         made.map_err(|error| Failure::new(format!("no token was created: {error}")))

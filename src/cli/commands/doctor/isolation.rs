@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::Failure;
 use crate::args::DoctorArgs;
 use crate::shared::assemble;
+use codeyard_access::Principal;
 use codeyard_config::IsolationLevel;
 use codeyard_process::sandbox_report::{self, MechanismReport};
 use codeyard_state::{StateDir, TokenAudience, TokenStore};
@@ -44,7 +45,7 @@ impl IsolationReport {
             let tokens = TokenStore::open(store, TokenAudience::Mcp).map(|tokens| tokens.principals());
             let default = match &tokens {
                 Ok(tokens) => {
-                    let mut names: BTreeSet<&str> = tokens.iter().map(|principal| principal.as_str()).collect();
+                    let mut names: BTreeSet<String> = tokens.iter().map(Principal::name).collect();
                     names.extend(config.principals());
                     IsolationLevel::by_principals(names.len())
                 }

@@ -22,12 +22,13 @@ use crate::shared::render::Renderer;
 use crate::shared::server_installation::{InstallContext, install_failure, install_kinds};
 use crate::shared::signals::{ControlSignal, ControlSignals};
 use codeyard_base::clock::Instant;
+use codeyard_base::ids::PrincipalId;
 use codeyard_config::{Config, LogFormat, LogLevel, LogSection, Prewarm, Sweep};
 use codeyard_lsp::install::{InstallError, ProgramStatus};
 use codeyard_lsp::registry::Registry;
 use codeyard_model::limits::RETRY_AFTER_MS;
 use codeyard_server::transport::http::HttpOptions;
-use codeyard_state::{StateDir, Token, TokenAudience, TokenError, TokenStore};
+use codeyard_state::{StateDir, Token, TokenAudience, TokenError, TokenGrant, TokenStore};
 
 /// The sample workspaces, each with the language server it needs.
 const WORKSPACES: [(&str, &str); 3] = [("python", "ty"), ("typescript", "typescript"), ("c", "clangd")];
@@ -238,7 +239,7 @@ fn tokens(state: &StateDir) -> Result<(HttpOptions, Token), Failure> {
         Some(token) => token,
         None => {
             store.remove(PRINCIPAL).map_err(failed)?;
-            store.add(PRINCIPAL).map_err(failed)?
+            store.add(&TokenGrant::of(PrincipalId::new(PRINCIPAL))).map_err(failed)?
         }
     };
     Ok((HttpOptions::new(Some(Arc::new(store))), token))

@@ -21,7 +21,8 @@ fn json(status: StatusCode, document: &impl Serialize) -> Response {
     response
 }
 
-/// The workspace name in the first parameter of the path.
+/// The workspace name in the first parameter of the path, if the caller sees such a workspace.
 fn workspace_name(request: &RouteRequest) -> Result<WorkspaceName, Problem> {
-    request.captures.first().and_then(|text| WorkspaceName::new(text)).ok_or_else(Problem::no_workspace)
+    let name = request.captures.first().and_then(|text| WorkspaceName::new(text));
+    name.filter(|name| request.caller.sees(name)).ok_or_else(Problem::no_workspace)
 }

@@ -22,10 +22,11 @@ use codeyard_engine::status::server_status::ServerHealth;
 /// Standard error of each language server in a list of all, in bytes.
 const MAX_LISTED_STDERR_BYTES: usize = 2 * 1024;
 
-pub(crate) async fn list(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
+pub(crate) async fn list(api: Arc<Api>, request: RouteRequest) -> Result<Response, Problem> {
     let overview = api.control.overview(None).await?;
     let mut list = ServerList::default();
-    for (entry, health) in overview.list.entries.iter().zip(overview.healths) {
+    let all = overview.list.entries.iter().zip(overview.healths);
+    for (entry, health) in all.filter(|(entry, _)| request.caller.sees(&entry.config.name)) {
         let (servers, stopped) = health.map_or_else(Default::default, |health| (health.servers, health.stopped));
         let workspace = entry.config.name.to_string();
         list.stopped.extend(stopped.into_iter().map(|server| StoppedServerDocument {

@@ -12,6 +12,7 @@ use crate::admin::openapi;
 use crate::admin::problem::Problem;
 use crate::admin::route::RouteRequest;
 use crate::transport::http::probes::Probe;
+use codeyard_base::ids::TenantId;
 use codeyard_base::proc_status;
 use codeyard_engine::supervisor::messages::WorkspaceEntry;
 use codeyard_paging::SnapshotStats;
@@ -25,7 +26,7 @@ pub(crate) async fn get(api: Arc<Api>, _: RouteRequest) -> Result<Response, Prob
         uptime_s: facts.started.elapsed().as_secs(),
         listen: facts.listen.clone(),
         admin_listen: facts.admin_listen.clone(),
-        default_workspace: listing.default.map(|name| name.to_string()),
+        default_workspace: listing.defaults.get(&TenantId::default_tenant()).map(ToString::to_string),
         draining: listing.stopping,
         memory_bytes: resident_bytes(),
         calls: (facts.calls)(),
@@ -34,10 +35,11 @@ pub(crate) async fn get(api: Arc<Api>, _: RouteRequest) -> Result<Response, Prob
     Ok(json(StatusCode::OK, &document))
 }
 
-pub(crate) async fn snapshots(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
+pub(crate) async fn snapshots(api: Arc<Api>, request: RouteRequest) -> Result<Response, Problem> {
     let (listing, stats) = api.control.snapshots().await?;
     let mut list = SnapshotList::default();
-    for (entry, stats) in listing.entries.iter().zip(stats) {
+    let all = listing.entries.iter().zip(stats);
+    for (entry, stats) in all.filter(|(entry, _)| request.caller.sees(&entry.config.name)) {
         list.workspaces.extend(stats.map(|stats| snapshot(entry, stats)));
     }
     Ok(json(StatusCode::OK, &list))

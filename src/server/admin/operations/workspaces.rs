@@ -27,8 +27,9 @@ use codeyard_engine::workspace::messages::WorkspaceHealth;
 /// Longest wait of a DELETE for the end of the workspace, in milliseconds. Then it is answered with 202 and the removal continues.
 const ADMIN_REMOVAL_WAIT_MS: u64 = 12_000;
 
-pub(crate) async fn list(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
-    Ok(json(StatusCode::OK, &WorkspaceList { workspaces: documents(api.control.overview(None).await?) }))
+pub(crate) async fn list(api: Arc<Api>, request: RouteRequest) -> Result<Response, Problem> {
+    let workspaces = documents(api.control.overview(None).await?, |name| request.caller.sees(name));
+    Ok(json(StatusCode::OK, &WorkspaceList { workspaces }))
 }
 
 pub(crate) async fn get(api: Arc<Api>, request: RouteRequest) -> Result<Response, Problem> {
@@ -91,16 +92,17 @@ pub(crate) async fn delete(api: Arc<Api>, request: RouteRequest) -> Result<Respo
 }
 
 async fn current(api: &Api, name: &WorkspaceName) -> Result<WorkspaceDocument, Problem> {
-    let found = documents(api.control.overview(Some(name)).await?);
+    let found = documents(api.control.overview(Some(name)).await?, |_| true);
     found.into_iter().next().ok_or_else(Problem::no_workspace)
 }
 
-fn documents(overview: Overview) -> Vec<WorkspaceDocument> {
+fn documents(overview: Overview, is_seen: impl Fn(&WorkspaceName) -> bool) -> Vec<WorkspaceDocument> {
     let listing = overview.list;
-    let is_default = |name: &WorkspaceName| listing.default.as_ref() == Some(name);
-    let open = listing.entries.iter().zip(overview.healths);
+    let is_default = |name: &WorkspaceName| listing.defaults.values().any(|default| default == name);
+    let open = listing.entries.iter().zip(overview.healths).filter(|(entry, _)| is_seen(&entry.config.name));
     let open = open.map(|(entry, health)| document(entry, health, is_default(&entry.config.name)));
-    open.chain(listing.draining.iter().map(draining)).collect()
+    let draining = listing.draining.iter().filter(|one| is_seen(&one.name)).map(draining);
+    open.chain(draining).collect()
 }
 
 fn document(entry: &WorkspaceEntry, health: Option<WorkspaceHealth>, default: bool) -> WorkspaceDocument {

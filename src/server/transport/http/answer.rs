@@ -2,7 +2,7 @@
 //!
 //! A response is JSON, or an event stream if the call's first step is a message (progress or a prompt). Invariants: a JSON-RPC error
 //! that answers a valid request of a session has status 200, overload has 503 with `Retry-After`; an event stream ends with the answer,
-//! or without one if the request was cancelled.
+//! or without one if the request was cancelled or its credential has ended.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use futures::{Stream, StreamExt, stream};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::credentials::Revocation;
 use super::refusal::NO_TOKEN;
 use super::subscriptions::SubscriptionPlace;
 use crate::transport::pending::{AnswerStep, FinalAnswer, PendingAnswer};
@@ -73,13 +74,19 @@ pub fn reply(answer: FinalAnswer) -> Response {
 }
 
 /// Waits for the first step of an answer, then responds with JSON or an event stream. A cancelled request gets no answer: its response
-/// is an event stream without events.
-pub async fn pending(mut answer: PendingAnswer) -> Response {
-    match answer.next().await {
+/// is an event stream without events. `None` if the credential of the request has ended before.
+pub(super) async fn pending(mut answer: PendingAnswer, revocation: Revocation) -> Option<Response> {
+    let mut revoked = Box::pin(revocation.wait());
+    let first = tokio::select! {
+        biased;
+        first = answer.next() => first,
+        () = &mut revoked => return None,
+    };
+    Some(match first {
         AnswerStep::Done(done) => reply(done),
         AnswerStep::Cancelled => event_stream(stream::empty()),
-        AnswerStep::Message(first) => events(first, answer),
-    }
+        AnswerStep::Message(first) => events(first, answer, revoked),
+    })
 }
 
 /// The event stream of a subscription: its acknowledgement, comments that keep the connection open, and the result when the server stops.
@@ -88,6 +95,7 @@ pub(super) fn subscription(
     place: SubscriptionPlace,
     keep_alive: Duration,
     shutdown: CancellationToken,
+    revocation: Revocation,
 ) -> Response {
     let first = stream::iter([event(stateless::acknowledgement(&id))]);
     let rest = stream::unfold(Some((id, place, shutdown)), move |state| async move {
@@ -100,10 +108,10 @@ pub(super) fn subscription(
             () = sleep(keep_alive) => Some((Bytes::from_static(b": keep-alive\n\n"), Some((id, place, shutdown)))),
         }
     });
-    event_stream(first.chain(rest))
+    event_stream(first.chain(rest).take_until(Box::pin(revocation.wait())))
 }
 
-fn events(first: Vec<u8>, answer: PendingAnswer) -> Response {
+fn events(first: Vec<u8>, answer: PendingAnswer, revoked: impl Future<Output = ()> + Send + 'static) -> Response {
     let rest = stream::unfold(Some(answer), |state| async move {
         let mut answer = state?;
         match answer.next().await {
@@ -112,7 +120,7 @@ fn events(first: Vec<u8>, answer: PendingAnswer) -> Response {
             AnswerStep::Cancelled => None,
         }
     });
-    event_stream(stream::iter([event(first)]).chain(rest))
+    event_stream(stream::iter([event(first)]).chain(rest).take_until(revoked))
 }
 
 fn event_stream(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {

@@ -35,7 +35,7 @@ impl McpEndpoint {
         if batch.is_empty() {
             return Ok(HandledRequest::Answered(answer::empty(StatusCode::ACCEPTED)));
         }
-        Ok(HandledRequest::Pending(PendingAnswer::Batch(batch)))
+        Ok(HandledRequest::Pending(PendingAnswer::Batch(batch), self.revocation(&authorized.principal)))
     }
 
     fn batched_request(

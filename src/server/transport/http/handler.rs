@@ -11,16 +11,18 @@ use std::time::Duration;
 
 use axum::body::HttpBody;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, StatusCode};
 use axum::response::Response;
 use futures::future::BoxFuture;
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
 use super::connection_shares::ConnectionPlace;
+use super::credentials::Revocation;
 use super::host::{AllowedHosts, AllowedOrigins, only};
+use super::minting::MAX_TOKEN_REQUEST_BYTES;
 use super::options::HttpOptions;
-use super::path::{self, EndpointPath};
+use super::path::{self, Target};
 use super::probes::{Probe, Probes};
 use super::refusal::{HttpRefusal, RefusalReason};
 use super::request_head::head_bytes;
@@ -83,7 +85,7 @@ struct Client {
 pub(super) enum HandledRequest {
     Answered(Response),
     /// An answer that is being worked on.
-    Pending(PendingAnswer),
+    Pending(PendingAnswer, Revocation),
 }
 
 pub(super) struct ConnectionService {
@@ -140,7 +142,9 @@ impl McpEndpoint {
     async fn answer(&self, parts: Parts, body: Incoming, client: &Client) -> Result<Response, HttpRefusal> {
         match self.handle(parts, body, client).await? {
             HandledRequest::Answered(response) => Ok(response),
-            HandledRequest::Pending(pending) => Ok(answer::pending(pending).await),
+            HandledRequest::Pending(pending, revocation) => {
+                answer::pending(pending, revocation).await.ok_or_else(|| RefusalReason::Bearer.into())
+            }
         }
     }
 
@@ -160,12 +164,7 @@ impl McpEndpoint {
         if parts.method == HttpMethod::POST && parts.uri.path() == OAUTH_REGISTRATION {
             return Ok(HandledRequest::Answered(answer::no_oauth()));
         }
-        let target = parts.uri.path();
-        let path = EndpointPath::parse(target).ok_or_else(|| HttpRefusal::of_path(target))?;
-        let is_delete = parts.method == HttpMethod::DELETE;
-        if !is_delete && parts.method != HttpMethod::POST {
-            return Err(RefusalReason::Method.into());
-        }
+        let target = Target::of(parts)?;
         self.hosts.check(parts)?;
         self.origins.check(&parts.headers)?;
         let principal = self.principal(&parts.headers)?;
@@ -173,6 +172,14 @@ impl McpEndpoint {
             self.service.metrics().shed("connection");
             return Ok(HandledRequest::Answered(answer::too_many_connections()));
         }
+        let path = match target {
+            Target::Endpoint(path) => path,
+            Target::Tokens(request) => {
+                let body = body::read(body, MAX_TOKEN_REQUEST_BYTES, self.body_timeout);
+                return Ok(HandledRequest::Answered(self.tokens(request, principal, parts, body).await?));
+            }
+        };
+        let is_delete = parts.method == HttpMethod::DELETE;
         if path.is_group_without_code() {
             return Err(RefusalReason::GroupCatalog.into());
         }
@@ -216,14 +223,6 @@ impl McpEndpoint {
         }
     }
 
-    fn principal(&self, headers: &HeaderMap) -> Result<Principal, RefusalReason> {
-        let Some(tokens) = &self.auth else {
-            return Ok(Principal::local());
-        };
-        let value = only(headers, header::AUTHORIZATION).ok_or(RefusalReason::Bearer)?;
-        bearer(tokens, value).ok_or(RefusalReason::Bearer)
-    }
-
     fn request(
         &self,
         authorized: &AuthorizedRequest<'_>,
@@ -264,7 +263,9 @@ impl McpEndpoint {
     ) -> Result<HandledRequest, MessageError> {
         Ok(match dispatch::serve(caller, method, request, self.form(caller.revision))? {
             Answered::Now(answer) => HandledRequest::Answered(answer::reply(answer)),
-            Answered::Later(reply) => HandledRequest::Pending(PendingAnswer::Call(reply)),
+            Answered::Later(reply) => {
+                HandledRequest::Pending(PendingAnswer::Call(reply), self.revocation(caller.principal))
+            }
         })
     }
 
@@ -380,11 +381,4 @@ impl McpEndpoint {
         // A client whose session has ended must read that, whatever it sends.
         Ok(Some(self.session(authorized)?).filter(|session| session.revision.has_batches()))
     }
-}
-
-/// The principal of the bearer token in the value of an `Authorization` header.
-pub(crate) fn bearer(tokens: &TokenStore, value: &str) -> Option<Principal> {
-    let (scheme, token) = value.split_once(' ')?;
-    let named = scheme.eq_ignore_ascii_case("bearer").then(|| tokens.principal(token.trim_matches(' ')));
-    named.flatten().map(Principal::of_token)
 }

@@ -6,7 +6,12 @@
 
 use std::borrow::Cow;
 
-use codeyard_base::ids::WorkspaceName;
+use axum::http::Method;
+use axum::http::request::Parts;
+
+use super::minting::TokenRequest;
+use super::refusal::{HttpRefusal, RefusalReason};
+use codeyard_base::ids::is_name;
 use codeyard_gateway::service::GROUP_CATALOG;
 
 /// Longest list of catalogs in a path, in bytes.
@@ -27,6 +32,28 @@ pub struct EndpointPath<'a> {
     pub catalogs: Option<Cow<'a, str>>,
 }
 
+/// What a request is addressed to.
+pub(super) enum Target<'a> {
+    Endpoint(EndpointPath<'a>),
+    /// A request for tokens, or why it is none. That is told to authenticated callers.
+    Tokens(Result<TokenRequest, RefusalReason>),
+}
+
+impl<'a> Target<'a> {
+    /// The target of a request, whose path and method fit each other.
+    pub(super) fn of(parts: &'a Parts) -> Result<Self, HttpRefusal> {
+        if let Some(request) = TokenRequest::of(parts) {
+            return Ok(Self::Tokens(request));
+        }
+        let path = parts.uri.path();
+        let endpoint = EndpointPath::parse(path).ok_or_else(|| HttpRefusal::of_path(path))?;
+        match parts.method {
+            Method::POST | Method::DELETE => Ok(Self::Endpoint(endpoint)),
+            _ => Err(RefusalReason::Method.into()),
+        }
+    }
+}
+
 impl<'a> EndpointPath<'a> {
     /// Parses a path; `None` if it doesn't have the form of an endpoint path.
     pub fn parse(path: &'a str) -> Option<Self> {
@@ -44,7 +71,7 @@ impl<'a> EndpointPath<'a> {
             Some(group) => Cow::Owned(format!("@{group}")),
             None => Cow::Borrowed(workspace),
         };
-        WorkspaceName::is_well(workspace.strip_prefix('@').unwrap_or(&workspace)).then_some(())?;
+        is_name(workspace.strip_prefix('@').unwrap_or(&workspace)).then_some(())?;
         Some(Self { workspace: Some(workspace), catalogs })
     }
 

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use super::handler::bearer;
+use super::credentials::bearer;
 use super::host::{AllowedHosts, AllowedOrigins, is_address, only};
 use codeyard_state::TokenStore;
 

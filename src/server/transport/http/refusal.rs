@@ -56,6 +56,14 @@ words! {
         MissingSession => "session_required",
         /// No such session.
         UnknownSession => "unknown_session",
+        /// The path of tokens doesn't take the method.
+        TokenMethod => "token_method_not_allowed",
+        /// The caller's token has minted no such token.
+        UnknownToken => "unknown_token",
+        /// The token that is asked for can't be made.
+        TokenRequest => "invalid_token_request",
+        /// The tokens can't be read or written.
+        TokenStore => "tokens_unavailable",
     }
     /// The word in `error.data.reason`; a malformed message has a more exact one.
     fn reason;
@@ -79,9 +87,13 @@ impl RefusalReason {
     /// The HTTP status.
     pub fn status(self) -> StatusCode {
         match self {
-            Self::Path | Self::GroupCatalog | Self::Endpoint | Self::UnknownSession => StatusCode::NOT_FOUND,
+            Self::Path | Self::GroupCatalog | Self::Endpoint | Self::UnknownSession | Self::UnknownToken => {
+                StatusCode::NOT_FOUND
+            }
             Self::HeadSize => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Method | Self::TokenMethod => StatusCode::METHOD_NOT_ALLOWED,
+            Self::TokenRequest => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::TokenStore => StatusCode::SERVICE_UNAVAILABLE,
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
             Self::Bearer => StatusCode::UNAUTHORIZED,
             Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -117,6 +129,14 @@ impl RefusalReason {
             Self::MissingVersion => "outside a session the MCP-Protocol-Version header is required",
             Self::MissingSession => "the Mcp-Session-Id header is required; `initialize` issues one",
             Self::UnknownSession => "there is no such session; start a new one with `initialize`",
+            Self::TokenMethod => {
+                "/tokens takes POST, which makes a token, and GET, which lists them; /tokens/{id} takes DELETE"
+            }
+            Self::UnknownToken => {
+                "the token of this request has made no such token; GET /tokens lists those that it has"
+            }
+            Self::TokenRequest => "no token is made",
+            Self::TokenStore => "the tokens can't be changed now",
         }
     }
 
@@ -131,7 +151,13 @@ impl RefusalReason {
     fn comes_before_the_body_is_read(self) -> bool {
         !matches!(
             self,
-            Self::Message | Self::WrongVersion | Self::MissingVersion | Self::MissingSession | Self::UnknownSession
+            Self::Message
+                | Self::WrongVersion
+                | Self::MissingVersion
+                | Self::MissingSession
+                | Self::UnknownSession
+                | Self::TokenRequest
+                | Self::TokenStore
         )
     }
 }
@@ -158,6 +184,17 @@ impl HttpRefusal {
     /// The refusal of an endpoint, with what the principal can use instead. It is the same for every endpoint.
     pub fn of_endpoint(advice: Option<String>) -> Self {
         Self { advice, ..RefusalReason::Endpoint.into() }
+    }
+
+    /// The refusal of a request for a token.
+    pub fn of_token(problem: String) -> Self {
+        Self { advice: Some(problem), ..RefusalReason::TokenRequest.into() }
+    }
+
+    /// The refusal of a change of the tokens, which failed.
+    pub fn of_store(error: &impl std::fmt::Display) -> Self {
+        tracing::warn!(%error, "the tokens can't be changed");
+        Self { advice: Some("the log has the reason; try again".to_owned()), ..RefusalReason::TokenStore.into() }
     }
 
     /// The refusal of an unknown `content`, with the known ones.
@@ -188,6 +225,7 @@ impl HttpRefusal {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         match self.reason {
             RefusalReason::Method => headers.insert(header::ALLOW, HeaderValue::from_static("POST, DELETE")),
+            RefusalReason::TokenMethod => headers.insert(header::ALLOW, HeaderValue::from_static("POST, GET, DELETE")),
             RefusalReason::Bearer => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"codeyard\""))
             }

@@ -94,7 +94,7 @@ impl Sessions {
             return Some(starting.clone());
         }
         let largest = counts.into_iter().filter(|(_, count)| *count == most).map(|(principal, _)| principal);
-        largest.min_by(|one, other| one.id.as_str().cmp(other.id.as_str())).cloned()
+        largest.min_by_key(|principal| principal.key()).cloned()
     }
 
     /// The session `id` of `principal`.
@@ -148,7 +148,7 @@ mod tests {
     fn the_least_recently_used_session_is_removed_and_sessions_are_private() {
         let sessions = Sessions::new(3, 3, Arc::new(NoMetrics));
         let ann = Principal::local();
-        let bob = Principal::of_token(PrincipalId::new("bob"));
+        let bob = Principal::named(PrincipalId::new("bob"));
         let made: Vec<_> = (0..3).map(|_| sessions.start(&ann, Arc::default(), Revision::DEFAULT)).collect();
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&made[0].id, &bob).is_none());
         let newest = sessions.start(&bob, Arc::default(), Revision::DEFAULT);
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_principal_ends_only_its_own_sessions_and_those_of_larger_ones() {
-        let principal = |name: &str| Principal::of_token(PrincipalId::new(name));
+        let principal = |name: &str| Principal::named(PrincipalId::new(name));
         let start =
             |sessions: &Sessions, of: &Principal| sessions.start(of, Arc::default(), Revision::DEFAULT).id.clone();
         let flood = principal("flood");

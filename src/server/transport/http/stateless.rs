@@ -108,7 +108,8 @@ impl McpEndpoint {
             return answer::reply(dispatch::reply(&request.id, &ToolReply::overloaded(), self.form(Revision::DEFAULT)));
         };
         let keep_alive = Duration::from_millis(SUBSCRIPTION_KEEP_ALIVE_MS);
-        answer::subscription(request.id.clone(), place, keep_alive, self.shutdown.clone())
+        let revocation = self.revocation(&authorized.principal);
+        answer::subscription(request.id.clone(), place, keep_alive, self.shutdown.clone(), revocation)
     }
 }
 

@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_principal_uses_up_its_own_share_only() {
         let all = Arc::new(Subscriptions::default());
-        let principal = |name: &str| Principal::of_token(PrincipalId::new(name));
+        let principal = |name: &str| Principal::named(PrincipalId::new(name));
         let ann = principal("ann");
         let bob = principal("bob");
         let mut of_ann: Vec<_> = std::iter::from_fn(|| all.open(&ann)).collect();

@@ -10,7 +10,8 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::serve_connection;
-use super::handler::{ConnectionService, McpEndpoint, bearer};
+use super::credentials::bearer;
+use super::handler::{ConnectionService, McpEndpoint};
 use super::options::ConnectionLimits;
 use super::path::EndpointPath;
 use codeyard_gateway::service::Principal;
@@ -92,7 +93,6 @@ mod tests {
 
     use super::*;
     use crate::transport::http::HttpOptions;
-    use codeyard_base::ids::WorkspaceName;
     use codeyard_gateway::service::{Endpoint, Service, ToolCall, ToolReply};
     use codeyard_state::{StateDir, TokenAudience, TokenStore};
 
@@ -101,16 +101,12 @@ mod tests {
     struct RecordingService(Mutex<Vec<Option<String>>>);
 
     impl Service for RecordingService {
-        fn default_workspace(&self) -> Option<WorkspaceName> {
-            None
-        }
-
         fn endpoint(&self, _: &Principal, workspace: Option<&str>, _: Option<&str>) -> Option<Endpoint> {
             self.0.lock().push(workspace.map(str::to_owned));
             None
         }
 
-        fn tools(&self, _: &Endpoint) -> Arc<RawValue> {
+        fn tools(&self, _: &Principal, _: &Endpoint) -> Arc<RawValue> {
             Arc::from(RawValue::NULL.to_owned())
         }
 

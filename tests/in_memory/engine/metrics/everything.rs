@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
+use codeyard_access::Principal;
+use codeyard_base::ids::{ServerKind, TenantId, WorkspaceName};
 use codeyard_config::WorkspaceConfig;
 use codeyard_engine::status::registry::WorkspaceStatus;
 use codeyard_engine::status::server_state::ServerState;
@@ -139,7 +140,8 @@ pub(super) fn record(tool: &str, outcome: Outcome) -> CallRecord {
         catalog: "lsp-v1",
         workspace: WorkspaceName::new("w"),
         group: None,
-        principal: PrincipalHash::of(&PrincipalId::local()),
+        principal: PrincipalHash::of(&Principal::local()),
+        tenant: TenantId::default_tenant(),
         transport: TransportKind::Pipe,
         request_id: "1".into(),
         session: None,
