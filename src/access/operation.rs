@@ -95,11 +95,6 @@ impl OperationSet {
         self.0 & operation.bit() != 0
     }
 
-    /// Whether the set has none.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
     /// Those that both sets have.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {

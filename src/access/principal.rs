@@ -47,11 +47,8 @@ impl Principal {
     /// The local principal in the tenant of the workspace that it names, as it names it, and the name in that tenant. Who may connect locally is
     /// an operator of the service.
     pub fn local_for(workspace: Option<&str>) -> (Self, Option<&str>) {
-        let named = workspace.and_then(|text| text.split_once('/'));
-        match named.and_then(|(tenant, name)| Some((TenantId::new(tenant)?, name))) {
-            Some((tenant, name)) => (Self::local_in(tenant), Some(name)),
-            None => (Self::local(), workspace),
-        }
+        let (tenant, name) = workspace.map(TenantId::split).unzip();
+        (tenant.map_or_else(Self::local, Self::local_in), name)
     }
 
     /// The local principal in a tenant.
@@ -77,19 +74,12 @@ impl Principal {
 
     /// How operators know it, in the configuration too: its name, `TENANT/NAME` in another tenant than `default`.
     pub fn name(&self) -> String {
-        self.after_tenant('/')
+        self.tenant.qualified(self.id.as_str())
     }
 
     /// A text that no other principal has: the name of one of the tenant `default` may have a `/`, but none has a blank.
     pub fn key(&self) -> String {
-        self.after_tenant(' ')
-    }
-
-    fn after_tenant(&self, separator: char) -> String {
-        match self.tenant.is_default() {
-            true => self.id.to_string(),
-            false => format!("{}{separator}{}", self.tenant, self.id),
-        }
+        if self.tenant.is_default() { self.id.to_string() } else { format!("{} {}", self.tenant, self.id) }
     }
 }
 

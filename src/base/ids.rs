@@ -72,10 +72,7 @@ impl WorkspaceName {
 
     /// The workspace that `name` means to a caller of this tenant; `None` if it doesn't have the form of a name.
     pub fn in_tenant(tenant: &TenantId, name: &str) -> Option<Self> {
-        is_name(name).then(|| match tenant.is_default() {
-            true => Self(name.into()),
-            false => Self(format!("{tenant}/{name}").into()),
-        })
+        is_name(name).then(|| Self(tenant.qualified(name).into()))
     }
 
     /// The name inside its tenant, by which its callers know it.
@@ -159,6 +156,17 @@ impl TenantId {
     /// The name, or `None` if `text` doesn't have the form of one.
     pub fn new(text: &str) -> Option<Self> {
         is_name(text).then(|| Self(text.into()))
+    }
+
+    /// The tenant that `TENANT/NAME` names, and the name in it; for a text of another form the tenant `default` and the text.
+    pub fn split(text: &str) -> (Self, &str) {
+        let named = text.split_once('/').and_then(|(tenant, name)| Some((Self::new(tenant)?, name)));
+        named.unwrap_or_else(|| (Self::default_tenant(), text))
+    }
+
+    /// How operators write a name of this tenant: `TENANT/NAME`, or the name alone in the tenant `default`.
+    pub fn qualified(&self, name: &str) -> String {
+        if self.is_default() { name.to_owned() } else { format!("{self}/{name}") }
     }
 
     /// Whether it is the tenant of everything that names none.

@@ -178,7 +178,7 @@ impl Config {
         let own = self.workspaces.iter().flat_map(|workspace| {
             let tenant = workspace.name.tenant();
             let names = workspace.permission.iter().flat_map(|section| section.principals.keys());
-            let own = names.filter_map(|name| Some(of_tenant(&tenant, in_tenant(&tenant, &tenant, name)?)));
+            let own = names.filter_map(|name| Some(tenant.qualified(in_tenant(&tenant, &tenant, name)?)));
             own.collect::<Vec<_>>()
         });
         let of_service = self.permission.principals.keys();
@@ -189,11 +189,6 @@ impl Config {
     pub fn explain_level(&self) -> ExplainLevel {
         code::explain_level(&self.query, &self.debug)
     }
-}
-
-/// How tables of the service write the principal `name` of a tenant: `TENANT/NAME`, or the name alone in the tenant `default`.
-fn of_tenant(tenant: &TenantId, name: &str) -> String {
-    if tenant.is_default() { name.to_owned() } else { format!("{tenant}/{name}") }
 }
 
 /// The name in its tenant of the principal that a table writes as `NAME` or `TENANT/NAME`; `None` if that is of another tenant. `NAME` alone is

@@ -5,10 +5,11 @@
 
 use std::fmt;
 
-use codeyard_base::base64url;
-use codeyard_base::digest::{hex, sha256};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
+
+use codeyard_base::base64url;
+use codeyard_base::digest::{hex, sha256};
 
 /// The prefix of every token, by which secret scanners recognise a leaked one.
 const PREFIX: &str = "cyd_";

@@ -270,10 +270,7 @@ impl fmt::Display for PrincipalHash {
 impl CallRecord {
     /// The workspace's name, or `@` and the group's name. It begins with the tenant, if that isn't `default`.
     pub fn workspace_name(&self) -> Option<Cow<'_, str>> {
-        let group = self.group.as_ref().map(|group| match self.tenant.is_default() {
-            true => Cow::Owned(group.at()),
-            false => Cow::Owned(format!("{}/{}", self.tenant, group.at())),
-        });
+        let group = self.group.as_ref().map(|group| Cow::Owned(self.tenant.qualified(&group.at())));
         group.or_else(|| self.workspace.as_ref().map(|name| Cow::Borrowed(name.as_str())))
     }
 

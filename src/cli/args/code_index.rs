@@ -180,11 +180,8 @@ impl SearchScope {
 
     /// The tenant whose workspaces are searched, and the pattern of their names: `--workspace` may be `TENANT/PATTERN`.
     pub fn tenant_and_pattern(&self) -> (TenantId, Option<&str>) {
-        let named = self.workspace.as_deref().and_then(|text| text.split_once('/'));
-        match named.and_then(|(tenant, pattern)| Some((TenantId::new(tenant)?, pattern))) {
-            Some((tenant, pattern)) => (tenant, Some(pattern)),
-            None => (TenantId::default_tenant(), self.workspace.as_deref()),
-        }
+        let (tenant, pattern) = self.workspace.as_deref().map(TenantId::split).unzip();
+        (tenant.unwrap_or_else(TenantId::default_tenant), pattern)
     }
 
     /// The group to search: that of `--group`, else all workspaces. `None` if no group can have the name of `--group`.

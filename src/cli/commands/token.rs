@@ -260,7 +260,7 @@ fn row(token: &StoredToken<'_>) -> TokenRow {
 /// The name of a token's principal: `TENANT/NAME` in another tenant than `default`.
 fn name(info: &TokenInfo) -> String {
     let TokenGrant { tenant, principal, .. } = &info.grant;
-    if tenant.is_default() { principal.to_string() } else { format!("{tenant}/{principal}") }
+    tenant.qualified(principal.as_str())
 }
 
 fn cells(row: &TokenRow) -> Vec<String> {

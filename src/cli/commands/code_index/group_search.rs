@@ -88,7 +88,7 @@ async fn attach_to_group(state: &StateDir, scope: &SearchScope) -> Result<Option
     let hello = Hello {
         version: attach::VERSION,
         roots: Vec::new(),
-        workspace: Some(format!("{}/{}", scope.tenant_and_pattern().0, group.at())),
+        workspace: Some(scope.tenant_and_pattern().0.qualified(&group.at())),
         catalogs: Some(GROUP_CATALOG.to_owned()),
         content: Some(ContentMode::Both),
     };

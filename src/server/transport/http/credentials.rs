@@ -31,8 +31,12 @@ impl Revocation {
 
     pub(super) async fn wait(self) {
         let Some(tokens) = &self.tokens else { return std::future::pending().await };
-        while tokens.is_valid(&self.principal) {
+        loop {
+            // It was valid when the request came.
             sleep(Duration::from_millis(CHECK_MS)).await;
+            if !tokens.is_valid(&self.principal) {
+                return;
+            }
         }
     }
 }

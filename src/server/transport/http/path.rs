@@ -35,7 +35,7 @@ pub struct EndpointPath<'a> {
 /// What a request is addressed to.
 pub(super) enum Target<'a> {
     Endpoint(EndpointPath<'a>),
-    /// A request for tokens, or why it is none. That is told to authenticated callers.
+    /// A request for tokens, or its refusal, which only an authenticated caller receives.
     Tokens(Result<TokenRequest, RefusalReason>),
 }
 
