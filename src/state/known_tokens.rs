@@ -33,7 +33,7 @@ impl KnownTokens {
                 None => scope(&info, operations),
                 // A minted token mints none.
                 Some(id) => minters.get(id).filter(|minter| minter.grant.minter.is_none()).and_then(|minter| {
-                    info.grant.ends = info.grant.ends.into_iter().chain(minter.grant.ends).min();
+                    info.grant.ends = info.grant.ends.into_iter().chain(minter.ends()).min();
                     Some(scope(&info, operations)?.intersection(&scope(minter, operations)?))
                 }),
             };

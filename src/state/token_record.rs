@@ -39,6 +39,8 @@ pub struct TokenInfo {
     pub created: Option<u64>,
     /// When it was last used, at most `TOKEN_USE_INTERVAL_S` too early; `None` if it never was since this is stored.
     pub last_used: Option<u64>,
+    /// From when on it is refused because another one was made in its place.
+    pub replaced: Option<u64>,
     /// The key of its record.
     pub(crate) key: String,
 }
@@ -59,6 +61,8 @@ pub(crate) struct TokenValue {
     used: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ends: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replaced: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     minter: Option<String>,
 }
@@ -94,12 +98,24 @@ impl TokenInfo {
             ends: value.ends,
             minter: value.minter.as_deref().map_or(Some(None), |id| TokenId::parse(id).map(Some))?,
         };
-        Some(Self { id: hash.id(), grant, created: value.created, last_used: value.used, key: record.key.clone() })
+        Some(Self {
+            id: hash.id(),
+            grant,
+            created: value.created,
+            last_used: value.used,
+            replaced: value.replaced,
+            key: record.key.clone(),
+        })
+    }
+
+    /// From when on it is refused; `None` if it has no end.
+    pub fn ends(&self) -> Option<u64> {
+        self.grant.ends.into_iter().chain(self.replaced).min()
     }
 
     /// Whether it is refused at `now`.
     pub(crate) fn has_ended(&self, now: u64) -> bool {
-        self.grant.ends.is_some_and(|ends| ends <= now)
+        self.ends().is_some_and(|ends| ends <= now)
     }
 }
 
@@ -115,13 +131,14 @@ impl TokenValue {
             created: Some(now),
             used: None,
             ends: grant.ends,
+            replaced: None,
             minter: grant.minter.as_ref().map(ToString::to_string),
         }
     }
 
     /// The value that says `info`.
     pub(crate) fn of(info: &TokenInfo) -> Self {
-        Self { created: info.created, used: info.last_used, ..Self::new(&info.grant, 0) }
+        Self { created: info.created, used: info.last_used, replaced: info.replaced, ..Self::new(&info.grant, 0) }
     }
 
     /// The value with a use at `now`.

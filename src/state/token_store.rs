@@ -250,7 +250,7 @@ impl TokenStore {
             }
             is_done = true;
             let mut ending = old.clone();
-            ending.grant.ends = old.grant.ends.into_iter().chain(ends).min();
+            ending.replaced = old.replaced.into_iter().chain(ends).min();
             let end_old =
                 (ending != *old).then(|| Write::Put { key: old.key.clone(), value: TokenValue::of(&ending).encode() });
             end_old.into_iter().chain([put(&old.grant, &token)]).collect()

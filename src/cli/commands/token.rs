@@ -234,7 +234,7 @@ fn show(stores: &Stores, id: &str) -> Result<(), Failure> {
             "It was minted from the token {minter}: it allows no more than that one, and ends with it.\n"
         ));
     }
-    match grant.ends {
+    match token.info.ends() {
         Some(ends) => text.push_str(&format!("It is refused from {} on.\n", utc(ends))),
         None => text.push_str("It has no end.\n"),
     }
@@ -253,7 +253,7 @@ fn row(token: &StoredToken<'_>) -> TokenRow {
         minted_from: grant.minter.as_ref().map(ToString::to_string),
         created: info.created.map(utc),
         last_used: info.last_used.map(utc),
-        ends: info.grant.ends.map(utc),
+        ends: info.ends().map(utc),
     }
 }
 
@@ -326,7 +326,7 @@ fn rotate(stores: &Stores, id: &str, remove_after: Option<u64>) -> Result<(), Fa
     output::print(format_args!("{}\n", token.reveal()))?;
     let name = name(&old.info);
     let kind = old.audience.as_str();
-    let ends = old.info.grant.ends.into_iter().chain(ends).min();
+    let ends = old.info.ends().into_iter().chain(ends).min();
     output::eprint_line(match ends {
         None => format!(
             "new token {} ({name}, {kind}); the old one stays valid: move the clients, then run `codeyard token remove {id}`",

@@ -25,7 +25,7 @@ const MIGRATIONS: &[&str] = &["
     -- The records of tokens may have the fields created, used and ends. The tables and the records stay as they are: a version that
     -- knows one migration only would take these fields for damage, and refuses the database as a newer one instead.
 ", "
-    -- The same for the fields tenant, workspaces, operations and minter. A version that ignored them would open more than they do.
+    -- The same for the fields tenant, workspaces, operations, minter and replaced. A version that ignored them would open more than they do.
 "];
 
 /// The schema that this version writes.

@@ -239,8 +239,12 @@ async fn a_rotated_token_has_the_same_principal_and_the_old_one_ends_when_it_was
     let third = store.rotate(&old.id(), Some(later)).unwrap().unwrap();
     assert!(named(&store, old.reveal()).is_some(), "it has not ended yet");
     assert!(store.rotate(&old.id(), Some(later + 9)).unwrap().is_some());
-    let ends = store.list().into_iter().find(|info| info.id == old.id()).unwrap().grant.ends;
+    let ends = store.list().into_iter().find(|info| info.id == old.id()).unwrap().ends();
     assert_eq!(ends, Some(later), "an end is never put off");
+    assert!(
+        store.list().iter().filter(|info| info.id != old.id()).all(|info| info.ends().is_none()),
+        "of the old one alone"
+    );
     assert!(store.rotate(&old.id(), Some(wall_s())).unwrap().is_some());
     assert_eq!(named(&store, old.reveal()), None);
     assert!(store.list().iter().all(|info| info.id != old.id()) && named(&store, third.reveal()).is_some());
