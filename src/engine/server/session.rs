@@ -217,7 +217,7 @@ impl LiveServer {
             SyncOutcome::Opened => self.readiness.on_opened(Instant::now()),
         }
         if let Some(version) = self.documents.version(uri.as_str()) {
-            self.diagnostics.synced(uri, version);
+            self.diagnostics.synced(uri, version, Instant::now());
             if !self.capabilities.supports(methods::DOCUMENT_DIAGNOSTIC) {
                 self.pending_indexing.sent(uri, version, Instant::now());
             }

@@ -14,6 +14,9 @@ use codeyard_model::diagnostic::RawDiagnostic;
 /// After a document was closed and reopened, an empty push without a version may belong to the close. It counts only if no other push
 /// follows within this time.
 const CLOSE_QUIET: Duration = Duration::from_millis(300);
+/// Most by which a slow server's time to settle grows. typescript-language-server pushes an empty list before the full one, and on a machine with
+/// other work on each core the second came later after the first than its usual time to settle.
+const MAX_SETTLE_GROWTH: u32 = 4;
 /// What a file's entry costs besides its URI and its list.
 pub(super) const ENTRY_BYTES: usize = 2 * size_of::<FileDiagnostics>() + 64;
 /// What the allocator adds to each text.
@@ -34,6 +37,8 @@ pub(super) struct SyncPoint {
     pub(super) content: u64,
     /// The event counter at that time.
     pub(super) event: u64,
+    /// When it was sent.
+    pub(super) at: Instant,
 }
 
 #[derive(Debug)]
@@ -95,10 +100,12 @@ impl FileDiagnostics {
         (of_present && quiet).then(|| push.diagnostics.clone())
     }
 
-    /// When the last push counts as settled.
+    /// When the last push counts as settled. A server that took long for it may take as long for the next one.
     pub(super) fn quiet_at(&self, settle: Duration) -> Option<Instant> {
-        let wait = if self.just_closed { settle.max(CLOSE_QUIET) } else { settle };
-        self.push.as_ref().map(|push| push.at + wait)
+        let push = self.push.as_ref()?;
+        let taken = self.synced.map_or(Duration::ZERO, |synced| push.at.saturating_duration_since(synced.at));
+        let wait = taken.clamp(settle, settle * MAX_SETTLE_GROWTH);
+        Some(push.at + if self.just_closed { wait.max(CLOSE_QUIET) } else { wait })
     }
 }
 

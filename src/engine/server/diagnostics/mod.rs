@@ -88,13 +88,13 @@ impl Diagnostics {
     }
 
     /// A document was opened or changed at the server, as `version`.
-    pub(in crate::server) fn synced(&mut self, uri: &CanonicalUri, version: i32) {
+    pub(in crate::server) fn synced(&mut self, uri: &CanonicalUri, version: i32, now: Instant) {
         self.event += 1;
         let content = self.content;
         let event = self.event;
         self.silent.remove(uri);
         let file = self.file(uri);
-        file.synced = Some(SyncPoint { version, content, event });
+        file.synced = Some(SyncPoint { version, content, event, at: now });
         file.is_push_gone = false;
     }
 
@@ -187,7 +187,7 @@ impl Diagnostics {
         self.report(uri, Ok(raw)).0
     }
 
-    /// The push for a document's current content, once no other push came for `settle`.
+    /// The push for a document's current content, once no other push came for `settle`, or longer from a slow server.
     pub(in crate::server) fn push_of(
         &mut self,
         uri: &CanonicalUri,

@@ -28,7 +28,7 @@ fn finding(message: &str) -> RawDiagnostic {
 fn an_older_versions_push_is_not_taken() {
     let mut known = known_by(false);
     let now = Instant::now();
-    known.synced(&uri(), 2);
+    known.synced(&uri(), 2, now);
     assert!(!known.pushed(&uri(), Some(1), Ok(vec![finding("old")]), now), "late word is no news");
     let PushState::Awaited(mut waits) = known.push_of(&uri(), Duration::ZERO, now) else { panic!("must wait") };
     assert!(known.pushed(&uri(), Some(2), Ok(vec![finding("new")]), now));
@@ -42,7 +42,7 @@ fn unversioned_pushes_must_follow_the_sync_and_be_quiet() {
     let now = Instant::now();
     let settle = Duration::from_millis(100);
     known.pushed(&uri(), None, Ok(vec![finding("before")]), now);
-    known.synced(&uri(), 1);
+    known.synced(&uri(), 1, now);
     let PushState::Awaited(mut waits) = known.push_of(&uri(), settle, now) else { panic!("must wait") };
     known.pushed(&uri(), None, Ok(vec![finding("after")]), now);
     assert_eq!(known.settle(settle, now), Some(now + settle));
@@ -52,14 +52,33 @@ fn unversioned_pushes_must_follow_the_sync_and_be_quiet() {
 }
 
 #[test]
+fn a_push_of_a_slow_server_settles_later_up_to_a_limit() {
+    let settle = Duration::from_millis(100);
+    for (taken_ms, wait_ms) in [(0, 100), (60, 100), (250, 250), (9_000, 400)] {
+        let mut known = known_by(false);
+        let sent = Instant::now();
+        known.synced(&uri(), 1, sent);
+        let PushState::Awaited(_) = known.push_of(&uri(), settle, sent) else { panic!("must wait") };
+        let pushed = sent + Duration::from_millis(taken_ms);
+        known.pushed(&uri(), None, Ok(vec![]), pushed);
+        let waits = known.push_of(&uri(), settle, pushed);
+        assert!(matches!(waits, PushState::Awaited(_)), "{taken_ms}");
+        assert_eq!(known.settle(settle, pushed), Some(pushed + Duration::from_millis(wait_ms)), "{taken_ms}");
+        known.pushed(&uri(), None, Ok(vec![finding("late")]), pushed + Duration::from_millis(wait_ms / 2));
+        let PushState::Awaited(mut last) = waits else { continue };
+        assert!(last.try_recv().is_err(), "{taken_ms}: the empty list isn't taken");
+    }
+}
+
+#[test]
 fn tidying_up_after_our_close_is_not_taken_for_an_empty_result() {
     let now = Instant::now();
     for (versioned, held_ms) in [(false, Some(300)), (true, None)] {
         let mut known = known_by(versioned);
-        known.synced(&uri(), 1);
+        known.synced(&uri(), 1, now);
         known.pushed(&uri(), Some(1), Ok(vec![finding("a")]), now);
         known.closed(uri().as_str());
-        known.synced(&uri(), 2);
+        known.synced(&uri(), 2, now);
         let PushState::Awaited(mut waits) = known.push_of(&uri(), Duration::ZERO, now) else { panic!("must wait") };
         known.pushed(&uri(), None, Ok(vec![]), now);
         let held = known.settle(Duration::ZERO, now);
@@ -75,7 +94,7 @@ fn tidying_up_after_our_close_is_not_taken_for_an_empty_result() {
 fn changed_surroundings_outdate_a_push() {
     let mut known = known_by(false);
     let now = Instant::now();
-    known.synced(&uri(), 1);
+    known.synced(&uri(), 1, now);
     known.pushed(&uri(), Some(1), Ok(vec![]), now);
     assert!(matches!(known.push_of(&uri(), Duration::ZERO, now), PushState::Current(_)));
     known.surroundings_changed();
@@ -86,7 +105,7 @@ fn changed_surroundings_outdate_a_push() {
 fn only_a_different_canonical_list_is_news() {
     let mut known = known_by(false);
     let now = Instant::now();
-    known.synced(&uri(), 1);
+    known.synced(&uri(), 1, now);
     assert!(!known.pushed(&uri(), None, Ok(vec![]), now), "nothing before, nothing now");
     assert!(known.pushed(&uri(), None, Ok(vec![finding("a"), finding("b")]), now));
     assert!(!known.pushed(&uri(), None, Ok(vec![finding("b"), finding("a"), finding("a")]), now));
@@ -112,7 +131,7 @@ fn over_the_budget_the_oldest_lists_of_closed_files_go_first_and_are_remembered(
     let budget = Arc::<DiagnosticsBudget>::default();
     let mut known = Diagnostics::of_server(false, budget.clone());
     let now = Instant::now();
-    known.synced(&numbered(0), 1);
+    known.synced(&numbered(0), 1, now);
     let count = 200;
     for number in 0..count {
         known.pushed(&numbered(number), None, Ok(megabyte()), now);
@@ -135,15 +154,15 @@ fn over_the_budget_the_oldest_lists_of_closed_files_go_first_and_are_remembered(
 fn a_dropped_list_of_an_open_file_is_asked_for_again_and_one_that_is_too_large_is_an_error() {
     let mut known = known_by(false);
     let now = Instant::now();
-    known.synced(&numbered(0), 1);
+    known.synced(&numbered(0), 1, now);
     known.pushed(&numbered(0), None, Ok(megabyte()), now);
     assert!(matches!(known.push_of(&numbered(0), Duration::ZERO, now), PushState::Current(Ok(_))));
     for number in 1..100 {
-        known.synced(&numbered(number), 1);
+        known.synced(&numbered(number), 1, now);
         known.pushed(&numbered(number), None, Ok(megabyte()), now);
     }
     assert!(matches!(known.push_of(&numbered(0), Duration::ZERO, now), PushState::Outdated));
-    known.synced(&numbered(0), 2);
+    known.synced(&numbered(0), 2, now);
     assert!(matches!(known.push_of(&numbered(0), Duration::ZERO, now), PushState::Awaited(_)));
     known.pushed(&numbered(0), None, Ok(vec![finding("again")]), now);
     assert!(matches!(known.push_of(&numbered(0), Duration::ZERO, now), PushState::Current(Ok(_))));
@@ -188,7 +207,7 @@ fn documents_that_were_open_once_take_no_places() {
     let mut known = known_by(false);
     let now = Instant::now();
     for number in 0..=limits::MAX_DIAGNOSTIC_FILES {
-        known.synced(&numbered(number), 1);
+        known.synced(&numbered(number), 1, now);
         known.closed(numbered(number).as_str());
     }
     for number in 1..=limits::MAX_DIAGNOSTIC_FILES {
@@ -216,7 +235,7 @@ fn lost_events_leave_no_list_that_may_be_out_of_date() {
     let budget = Arc::<DiagnosticsBudget>::default();
     let mut known = Diagnostics::of_server(false, budget.clone());
     let now = Instant::now();
-    known.synced(&uri(), 1);
+    known.synced(&uri(), 1, now);
     known.pushed(&uri(), None, Ok(vec![finding("a")]), now);
     known.pushed(&numbered(1), None, Ok(vec![finding("b")]), now);
     known.events_lost();
