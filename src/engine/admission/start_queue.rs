@@ -1,7 +1,7 @@
 //! Admits the starts of language servers: at most a fixed number at once, so that each start has a processor.
 //!
-//! Starts that a call needs come before those that none needs. Among equals, the workspaces take turns, and the starts of one workspace
-//! keep the order in which calls needed them. A start counts until its ticket is dropped: the actor holds the ticket while its server loads. The queue also
+//! Starts that a call needs come before those that none needs. Among equals, the tenants take turns, and so do the workspaces of each; the starts
+//! of one workspace keep the order in which calls needed them. A start counts until its ticket is dropped: the actor holds the ticket while its server loads. The queue also
 //! measures how long starts of each kind take, and estimates from that when a waiting one is through. It starts nothing itself.
 //! Invariants: no more than `max` tickets are admitted at once; a dropped ticket leaves the queue; the queue is as long as there are
 //! waiting tickets.
@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use codeyard_base::clock::Instant;
-use codeyard_base::ids::{ServerKind, WorkspaceName};
+use codeyard_base::ids::{ServerKind, TenantId, WorkspaceName};
 
 /// Expected time of a start while none has been measured.
 const UNMEASURED: Duration = Duration::from_millis(500);
@@ -47,13 +47,38 @@ struct QueueState {
     next_id: u64,
     waiting: Vec<WaitingStart>,
     running: Vec<RunningStart>,
-    /// The number of the last grant to each workspace; cleared when nothing waits or runs.
-    turns: BTreeMap<WorkspaceName, u64>,
+    turns: Turns,
     grants: u64,
     measured: BTreeMap<ServerKind, KindTimes>,
     /// The ids of the waiting starts in the order of their admission, until a start joins, leaves or overtakes. Every call that waits for a
     /// server reads it when its deadline passes, and hundreds may do so at once.
     order: Option<Arc<[(u64, ServerKind)]>>,
+}
+
+/// The numbers of the last grants; cleared when nothing waits or runs.
+#[derive(Debug, Default, Clone)]
+struct Turns {
+    by_workspace: BTreeMap<WorkspaceName, u64>,
+    by_tenant: BTreeMap<TenantId, u64>,
+}
+
+/// A workspace whose first start waits: the smallest turn comes first, then the one that was needed first.
+type Head<'w> = (Reverse<(u64, Option<u64>, u64)>, &'w WorkspaceName);
+
+impl Turns {
+    fn record(&mut self, workspace: &WorkspaceName, grant: u64) {
+        self.by_workspace.insert(workspace.clone(), grant);
+        self.by_tenant.insert(workspace.tenant(), grant);
+    }
+
+    fn of_tenant(&self, tenant: &TenantId) -> u64 {
+        self.by_tenant.get(tenant).copied().unwrap_or_default()
+    }
+
+    fn head<'w>(&self, workspace: &'w WorkspaceName, first: &WaitingStart) -> Head<'w> {
+        let turn = self.by_workspace.get(workspace).copied().unwrap_or_default();
+        (Reverse((turn, first.needed, first.id)), workspace)
+    }
 }
 
 #[derive(Debug)]
@@ -96,7 +121,7 @@ impl StartQueue {
             next_id: 0,
             waiting: Vec::new(),
             running: Vec::new(),
-            turns: BTreeMap::new(),
+            turns: Turns::default(),
             grants: 0,
             measured: BTreeMap::new(),
             order: None,
@@ -229,13 +254,13 @@ impl QueueState {
             let start = self.waiting.remove(at);
             self.order = None;
             self.grants += 1;
-            self.turns.insert(start.workspace, self.grants);
+            self.turns.record(&start.workspace, self.grants);
             self.running.push(RunningStart { id: start.id, kind: start.kind, since: Instant::now() });
             // A ticket that was dropped meanwhile leaves at once.
             start.grant.send(()).ok();
         }
         if self.waiting.is_empty() && self.running.is_empty() {
-            self.turns.clear();
+            self.turns = Turns::default();
         }
     }
 
@@ -245,33 +270,39 @@ impl QueueState {
             return order.clone();
         }
         let mut order = Vec::with_capacity(self.waiting.len());
-        let mut turns = HashMap::new();
+        let mut turns = self.turns.clone();
         let mut grants = self.grants;
-        // Those that a call needs, then the others; each workspace has its own in their order, and the workspaces take turns.
+        // Those that a call needs, then the others; each workspace has its own in their order, the workspaces of a tenant take turns, and the
+        // tenants do.
         for is_needed in [true, false] {
-            let mut own: HashMap<&WorkspaceName, VecDeque<&WaitingStart>> = HashMap::new();
             let mut sorted: Vec<&WaitingStart> =
                 self.waiting.iter().filter(|start| start.needed.is_some() == is_needed).collect();
             sorted.sort_unstable_by_key(|start| (start.needed, start.id));
+            let mut own: HashMap<&WorkspaceName, VecDeque<&WaitingStart>> = HashMap::new();
             for start in sorted {
                 own.entry(&start.workspace).or_default().push_back(start);
             }
-            let turn_of = |turns: &HashMap<&WorkspaceName, u64>, start: &WaitingStart| {
-                let granted = || self.turns.get(&start.workspace).copied().unwrap_or_default();
-                (turns.get(&start.workspace).copied().unwrap_or_else(granted), start.needed, start.id)
+            let mut tenants: HashMap<TenantId, BinaryHeap<Head<'_>>> = HashMap::new();
+            for (workspace, starts) in &own {
+                let head = starts.front().map(|first| turns.head(workspace, first));
+                tenants.entry(workspace.tenant()).or_default().extend(head);
+            }
+            let of_tenant = |turns: &Turns, tenant: &TenantId, heads: &BinaryHeap<Head<'_>>| {
+                let Reverse((_, needed, id)) = heads.peek()?.0;
+                Some((Reverse((turns.of_tenant(tenant), needed, id)), tenant.clone()))
             };
-            let first = own.values().filter_map(VecDeque::front);
-            let mut heads: BinaryHeap<_> =
-                first.map(|start| (Reverse(turn_of(&turns, start)), &start.workspace)).collect();
-            while let Some((_, workspace)) = heads.pop() {
+            let mut first: BinaryHeap<_> =
+                tenants.iter().filter_map(|(tenant, heads)| of_tenant(&turns, tenant, heads)).collect();
+            while let Some((_, tenant)) = first.pop() {
+                let Some(heads) = tenants.get_mut(&tenant) else { continue };
+                let Some((_, workspace)) = heads.pop() else { continue };
                 let Some(starts) = own.get_mut(workspace) else { continue };
                 let Some(start) = starts.pop_front() else { continue };
                 grants += 1;
-                turns.insert(workspace, grants);
+                turns.record(workspace, grants);
                 order.push((start.id, start.kind.clone()));
-                if let Some(next) = starts.front() {
-                    heads.push((Reverse(turn_of(&turns, next)), workspace));
-                }
+                heads.extend(starts.front().map(|next| turns.head(workspace, next)));
+                first.extend(of_tenant(&turns, &tenant, heads));
             }
         }
         let order: Arc<[(u64, ServerKind)]> = order.into();
@@ -330,7 +361,8 @@ mod tests {
 
         /// A start whose name begins with its workspace's letter.
         fn join(&mut self, name: &'static str, is_needed: bool) {
-            let workspace = WorkspaceName::new(&name[..1]).unwrap();
+            // `team-a/x` is a workspace of a tenant.
+            let workspace = WorkspaceName::new(&name[..name.len() - 1]).unwrap();
             self.tickets.insert(name, self.queue.join(&workspace, &ServerKind::new("ty"), is_needed));
         }
 
@@ -379,18 +411,37 @@ mod tests {
     }
 
     #[test]
+    fn a_tenant_with_many_workspaces_gets_no_more_turns_than_one_with_few() {
+        paused(async {
+            let mut starts = Starts::new(1);
+            let first = ["team-a/v1", "team-a/w1", "team-a/x1", "team-a/x2", "team-a/y1"];
+            for name in [&first[..], &["team-b/w1", "team-b/w2", "c1"]].concat() {
+                starts.join(name, true);
+            }
+            starts.join("team-b/z1", false);
+            assert_eq!(
+                starts.run_all(),
+                [
+                    "team-a/v1", "team-b/w1", "c1", "team-a/w1", "team-b/w2", "team-a/x1", "team-a/y1", "team-a/x2",
+                    "team-b/z1"
+                ]
+            );
+        });
+    }
+
+    #[test]
     fn no_more_than_the_maximum_run_and_dropped_tickets_free_their_place() {
         paused(async {
             let mut starts = Starts::new(2);
-            for name in ["a", "b", "c", "d", "e"] {
+            for name in ["a1", "b1", "c1", "d1", "e1"] {
                 starts.join(name, true);
             }
-            assert_eq!(starts.admitted(), ["a", "b"]);
-            drop(starts.tickets.remove("d"));
-            drop(starts.tickets.remove("a"));
-            assert_eq!((starts.admitted(), starts.queue.counts()), (vec!["c"], (1, 2)));
+            assert_eq!(starts.admitted(), ["a1", "b1"]);
+            drop(starts.tickets.remove("d1"));
+            drop(starts.tickets.remove("a1"));
+            assert_eq!((starts.admitted(), starts.queue.counts()), (vec!["c1"], (1, 2)));
             starts.queue.set_max(3);
-            assert_eq!(starts.admitted(), ["e"]);
+            assert_eq!(starts.admitted(), ["e1"]);
         });
     }
 
@@ -398,32 +449,33 @@ mod tests {
     fn waits_are_estimated_from_the_place_and_measured_times() {
         paused(async {
             let mut starts = Starts::new(2);
-            for name in ["a", "b", "c", "d", "e", "f"] {
+            for name in ["a1", "b1", "c1", "d1", "e1", "f1"] {
                 starts.join(name, true);
             }
             let wait = |starts: &Starts, name: &str| starts.tickets[name].place().expected_wait(Instant::now());
-            assert_eq!(wait(&starts, "a"), None, "it doesn't wait");
-            assert_eq!([wait(&starts, "c"), wait(&starts, "e")], [Some(UNMEASURED), Some(UNMEASURED * 2)]);
+            assert_eq!(wait(&starts, "a1"), None, "it doesn't wait");
+            assert_eq!([wait(&starts, "c1"), wait(&starts, "e1")], [Some(UNMEASURED), Some(UNMEASURED * 2)]);
             tokio::time::sleep(Duration::from_secs(6)).await;
-            let first = starts.tickets.remove("a").unwrap();
+            let first = starts.tickets.remove("a1").unwrap();
             first.place().record_ready(Duration::from_secs(7));
             first.release();
-            assert_eq!(starts.admitted(), ["b", "c"]);
-            let place = starts.tickets["d"].place();
+            assert_eq!(starts.admitted(), ["b1", "c1"]);
+            let place = starts.tickets["d1"].place();
             assert_eq!(place.expected_ready(), Duration::from_secs(7));
             assert_eq!(place.ahead(), Some(0));
-            assert_eq!(wait(&starts, "d"), Some(Duration::ZERO), "`b` has taken as long as the first one");
-            assert_eq!(wait(&starts, "e"), Some(Duration::from_secs(6)));
+            assert_eq!(wait(&starts, "d1"), Some(Duration::ZERO), "`b` has taken as long as the first one");
+            assert_eq!(wait(&starts, "e1"), Some(Duration::from_secs(6)));
             tokio::time::sleep(Duration::from_secs(2)).await;
-            assert_eq!(wait(&starts, "d"), Some(Duration::from_secs(2)), "`b` is late, and is expected to end soon");
-            assert_eq!(wait(&starts, "f"), Some(Duration::from_secs(8)));
-            assert_eq!(starts.tickets["f"].place().ahead(), Some(2));
+            assert_eq!(wait(&starts, "d1"), Some(Duration::from_secs(2)), "`b` is late, and is expected to end soon");
+            assert_eq!(wait(&starts, "f1"), Some(Duration::from_secs(8)));
+            assert_eq!(starts.tickets["f1"].place().ahead(), Some(2));
         });
     }
 
     #[test]
     fn the_predicted_order_is_the_order_of_admission() {
-        let names = ["a0", "a1", "a2", "a3", "b0", "b1", "b2", "c0", "c1", "d0", "e0", "e1", "e2", "e3"];
+        let names =
+            ["a0", "a1", "a2", "a3", "t/b0", "t/b1", "t/b2", "t/c0", "t/c1", "t/d0", "u/e0", "u/e1", "u/f2", "e3"];
         for seed in 0..200_usize {
             paused(async {
                 let mut starts = Starts::new(1);

@@ -19,7 +19,7 @@ use crate::limits::{
 use crate::status::registry::{ServerPhase, StatusRegistry};
 use crate::status::server_status::LanguageServerStatus;
 use codeyard_base::clock::Instant;
-use codeyard_base::ids::{ServerKind, WorkspaceName};
+use codeyard_base::ids::{ServerKind, TenantId, WorkspaceName};
 use codeyard_process::launch::{FleetFigures, Launcher, Process};
 
 /// Bytes of a mebibyte, the unit in which limits of memory are configured and logged.
@@ -191,8 +191,8 @@ impl MemoryGate {
         self.check_again();
     }
 
-    /// The servers that must be stopped now, so that the budget holds and the first waiting start gets its room: the longest unused
-    /// first. A server with a request in flight is chosen only if the budget is exceeded by more than the tolerance.
+    /// The servers that must be stopped now, so that the budget holds and the first waiting start gets its room: those of tenants over their
+    /// share first, and of each part the longest unused first. A server with a request in flight is chosen only if the budget is exceeded by more than the tolerance.
     pub fn evictions(&self) -> Vec<Arc<LanguageServerStatus>> {
         let budget = self.registry.memory_budget();
         if budget == 0 {
@@ -205,6 +205,7 @@ impl MemoryGate {
         let leaving: u64 = leaving.iter().map(|server| server.bytes).sum();
         let measured: u64 = staying.iter().map(|server| server.bytes).sum();
         let used = state.group_bytes.map_or(measured, |group| group.saturating_sub(leaving));
+        let first = state.waiting.front().map(|waiting| waiting.server.identity().workspace.tenant());
         let wanted = state.waiting.front().map_or(0, |waiting| expected(&state, &waiting.server));
         let committed: u64 = staying.iter().map(|server| server.committed).sum();
         drop(state);
@@ -214,7 +215,7 @@ impl MemoryGate {
             tolerated: budget / 100 * BUDGET_TOLERANCE_PERCENT,
         };
         staying.sort_by_key(|server| last_use(&server.status));
-        choose(staying, over)
+        choose(over_share_first(staying, first.map(|tenant| (tenant, wanted)), budget), over)
     }
 
     fn try_admit(&self, ticket: u64, server: &Arc<LanguageServerStatus>) -> bool {
@@ -267,7 +268,27 @@ struct Shortage {
     tolerated: u64,
 }
 
-/// Chooses servers, given the longest unused first.
+/// Puts those first by which a tenant uses more than its equal share of the budget, among the tenants that have servers. `next` is the tenant of
+/// the start that waits for room, and what it needs. Both parts keep their order.
+fn over_share_first(servers: Vec<Measured>, next: Option<(TenantId, u64)>, budget: u64) -> Vec<Measured> {
+    let mut left: BTreeMap<TenantId, u64> = next.into_iter().collect();
+    for server in &servers {
+        *left.entry(server.status.identity().workspace.tenant()).or_default() += server.bytes;
+    }
+    let share = budget / u64::try_from(left.len()).unwrap_or(1).max(1);
+    let (mut over, within): (Vec<Measured>, Vec<Measured>) = servers.into_iter().partition(|server| {
+        let of_tenant = left.entry(server.status.identity().workspace.tenant()).or_default();
+        let is_over = *of_tenant > share;
+        if is_over {
+            *of_tenant -= server.bytes.min(*of_tenant);
+        }
+        is_over
+    });
+    over.extend(within);
+    over
+}
+
+/// Chooses servers, given those first that are to go first.
 fn choose(mut servers: Vec<Measured>, mut over: Shortage) -> Vec<Arc<LanguageServerStatus>> {
     let now = Instant::now();
     let mut chosen = Vec::new();

@@ -1,5 +1,7 @@
 //! The memory budget, and what operators see of busy workspaces. Servers in memory on paused time.
 
+use codeyard_base::ids::{TenantId, WorkspaceName};
+use codeyard_gateway::service::{Principal, ToolCall};
 use serde_json::json;
 
 use crate::engine::harness::*;
@@ -52,6 +54,31 @@ fn a_start_makes_room_by_stopping_the_server_that_was_unused_longest() {
         assert_eq!((servers(&yard).await, yard.counts.server_evictions()), (vec![1, 0, 1], 2));
         assert_eq!((fake.launches(), fake.alive()), (4, 2));
         assert!(yard.counts.restarts().is_empty(), "a stop for the budget is no failure");
+    });
+}
+
+#[test]
+fn a_tenant_over_its_share_makes_room_before_another_one() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = quick(&site).memory(3 * MIB).launcher();
+        let names = ["team-b/w0", "team-a/w1", "team-a/w2"];
+        let plan = Plan::one(site, fake.clone()).workspace(Site::usual()).workspace(Site::usual());
+        let plan = plan.tune(move |config| {
+            config.supervision.memory_budget_mib = 8;
+            for (workspace, name) in config.workspaces.iter_mut().zip(names) {
+                workspace.name = WorkspaceName::new(name).unwrap();
+            }
+        });
+        let yard = plan.open().await;
+        for (at, name) in names.iter().enumerate() {
+            let call = yard.tool_call(name, HOVER, yard.sites[at].at("a.fake", 0, 0));
+            let (tenant, _) = TenantId::split(name);
+            yard.run(ToolCall { principal: Principal::local_in(tenant), ..call }).await.ok();
+            pass(5_000).await;
+        }
+        // The server of team-b was unused longest; but two of team-a would be more than half of the budget.
+        assert_eq!((servers(&yard).await, yard.counts.server_evictions()), (vec![1, 0, 1], 1));
     });
 }
 
