@@ -56,6 +56,13 @@ pub fn utc(seconds: u64) -> String {
     jiff::Timestamp::from_second(seconds).unwrap_or(LAST_SECOND).to_string()
 }
 
+/// Nanoseconds since 1970 as a UTC time in RFC 3339 with microseconds, `2026-11-21T19:33:29.000123Z`.
+pub fn utc_us(nanoseconds: i128) -> String {
+    const MICROSECONDS: jiff::fmt::temporal::DateTimePrinter =
+        jiff::fmt::temporal::DateTimePrinter::new().precision(Some(6));
+    MICROSECONDS.timestamp_to_string(&jiff::Timestamp::from_nanosecond(nanoseconds).unwrap_or(LAST_SECOND))
+}
+
 /// The seconds since 1970 of a time in RFC 3339; `None` for another text and for a time before that.
 pub fn seconds(utc: &str) -> Option<u64> {
     utc.parse::<jiff::Timestamp>().ok().and_then(|time| u64::try_from(time.as_second()).ok())
@@ -74,6 +81,7 @@ mod tests {
         assert_eq!(utc(1_709_208_000), "2024-02-29T12:00:00Z");
         assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
         assert_eq!(utc(u64::MAX), "9999-12-30T22:00:00Z");
+        assert_eq!(utc_us(1_500_000_000), "1970-01-01T00:00:01.500000Z");
         assert_eq!(seconds("2024-02-29T13:00:00+01:00"), Some(1_709_208_000));
         assert_eq!((seconds("1969-12-31T23:59:00Z"), seconds("2024-02-29")), (None, None));
     }

@@ -11,6 +11,7 @@ pub const VARIABLE: &str = "CODEYARD_SEEDED_FAULT";
 pub const FAULTS: &[(&str, &str)] = &[
     ("answer_unsorted", "canonical lists keep the order of the language server"),
     ("answer_with_duplicates", "canonical lists keep equal entries"),
+    ("audit_dropped", "calls have no audit lines"),
     ("call_limit_ignored", "a workspace takes any number of calls"),
     ("cancel_unsent", "a dropped request isn't cancelled at the language server"),
     ("cursor_of_another_question", "a cursor is taken by a question that it doesn't belong to"),

@@ -2,6 +2,7 @@
 //! is a help text.
 
 mod admin;
+mod audit;
 mod code_index;
 mod connect;
 mod runs;
@@ -17,6 +18,7 @@ pub use admin::{
     HealthArgs, PermissionsCommand, PutWorkspaceArgs, ServerSelectorArgs, TokenCommand, TopArgs, WorkspacesArgs,
     WorkspacesCommand,
 };
+pub use audit::{AuditCommand, AuditFilterArgs};
 pub use code_index::{IndexArgs, IndexCommand, IndexLocationArgs, OutlineArgs, SearchArgs, SearchScope};
 pub use connect::ConnectArgs;
 pub use runs::{OneRunArgs, RunTargetArgs, RunsCommand, StartRunArgs};
@@ -141,6 +143,11 @@ pub enum Command {
     /// A running server with the same state directory applies changes within a second.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Check, show and export the audit log: who did what.
+    ///
+    /// The section `[audit]` of the configuration switches it on.
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// List and revoke stored permissions.
     ///
     /// With `permission.lsp = "ask"` the person at the client is asked; the answer "always" is stored. A running server with the same

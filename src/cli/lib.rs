@@ -29,7 +29,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use commands::{
-    bench, call, code_index, completions, config, connect, doctor, health, permissions, quickstart, runs, serve,
+    audit, bench, call, code_index, completions, config, connect, doctor, health, permissions, quickstart, runs, serve,
     servers, stdio, syntactic, token, top, workspaces,
 };
 use shared::output;
@@ -84,6 +84,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Config(command) => config::run(command),
         Command::Connect(args) => connect::run(args),
         Command::Bench { args } => bench::run(&args),
+        Command::Audit(command) => audit::run(command),
         Command::Permissions(command) => permissions::run(command),
         Command::Token(command) => token::run(command),
         Command::Syntactic(args) => syntactic::run(args),

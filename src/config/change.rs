@@ -71,6 +71,7 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
         ("protocol.revisions", old.protocol != new.protocol),
         ("admin.listen", old.admin.listen != new.admin.listen),
         ("runs", old.runs != new.runs),
+        ("audit", old.audit != new.audit),
         ("supervision.niceness", old.supervision.niceness != new.supervision.niceness),
         ("log.format", old.log.format != new.log.format),
         ("log.level", old.log.level != new.log.level),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::quota::QuotaSection;
 use codeyard_base::ids::PrincipalId;
 use codeyard_base::words;
 
@@ -35,6 +36,9 @@ pub struct TokenSection {
     /// Wins over the `content` of the workspace and of the service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentMode>,
+    /// How much its callers may use, within the quota of their tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaSection>,
 }
 
 /// The modes in one workspace.

@@ -4,6 +4,7 @@
 //! Invariants: a parsed [`Config`] has passed [`Config::validate`]; its limits never exceed the built-in maxima;
 //! every root is joined to the folder of the file that names it.
 
+mod audit;
 mod change;
 mod code;
 mod content;
@@ -15,6 +16,7 @@ pub mod limits;
 mod locate;
 mod parse;
 mod permission;
+mod quota;
 mod reference;
 mod request;
 mod runs;
@@ -28,6 +30,7 @@ mod workspace_template;
 #[cfg(test)]
 mod tests;
 
+pub use audit::{AuditArguments, AuditFailure, AuditSection};
 pub use change::{ChangedParts, WorkspaceChange, diff, needs_restart};
 pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, WarmsetSection};
 pub use content::{ContentMode, ContentModes, TokenSection};
@@ -35,6 +38,7 @@ pub use error::{ConfigError, TextPosition};
 pub use group::GroupSection;
 pub use parse::{CheckedText, Source, parse, parse_all, parse_source};
 pub use permission::{LAUNCH, LSP, PermissionRule, PermissionSection, PrincipalPermission};
+pub use quota::{QuotaSection, Quotas, TenantSection};
 pub use runs::{RewriteRule, RunsSection, ServiceRule};
 pub use sections::{
     AdminSection, AgentSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, McpRevision, ProbesSection,
@@ -65,6 +69,10 @@ pub struct Config {
     pub content: ContentMode,
     /// Callers, each a table `[tokens.NAME]` for the token of this name, `[tokens."TENANT/NAME"]` for one of a tenant.
     pub tokens: BTreeMap<String, TokenSection>,
+    /// How much each tenant may use that has no table of its own.
+    pub quota: QuotaSection,
+    /// Tenants, each a table `[tenants.NAME]`. A tenant needs none.
+    pub tenants: BTreeMap<String, TenantSection>,
     /// The address of the service, and who may call it.
     pub server: ServerSection,
     /// The admin API on TCP, in addition to the local socket.
@@ -99,6 +107,8 @@ pub struct Config {
     pub debug: DebugSection,
     /// Log lines on standard error.
     pub log: LogSection,
+    /// The audit log.
+    pub audit: AuditSection,
     /// Language servers: entries that add to the built-in registry, or replace keys of an entry there.
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Map<String, serde_json::Value>>")]
     pub servers: toml::Table,
@@ -130,6 +140,12 @@ impl Config {
             defaults.entry(name.tenant()).or_insert_with(|| name.clone());
         }
         defaults
+    }
+
+    /// How much tenants and callers may use.
+    pub fn quotas(&self) -> Quotas {
+        let of_token = |(name, token): (&String, &TokenSection)| Some((name.clone(), token.quota.clone()?));
+        Quotas::new(&self.quota, &self.tenants, self.tokens.iter().filter_map(of_token).collect())
     }
 
     /// The workspace of this name.

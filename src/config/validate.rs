@@ -15,7 +15,7 @@ use crate::{
     AdminSection, AgentSection, Config, ProbesSection, ServerSection, SupervisionSection, WorkspaceConfig,
     WorkspaceTemplate, locate,
 };
-use codeyard_base::ids::{GroupName, WorkspaceName};
+use codeyard_base::ids::{GroupName, TenantId, WorkspaceName};
 use codeyard_model::code::{BadWeight, Weights};
 use codeyard_model::limits::{
     MAX_PAGE_CHARS, MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET, MIN_PAGE_CHARS,
@@ -48,6 +48,8 @@ impl Config {
         check_supervision(&self.supervision)?;
         check_agent(&self.agent)?;
         self.runs.check()?;
+        self.audit.check()?;
+        check_quotas(self)?;
         check_code(self)?;
         check_tables("servers", &self.servers)?;
         check_tables("languages", &self.languages)?;
@@ -60,6 +62,20 @@ impl Config {
         // A pattern may bring the workspace.
         if self.workspaces_from.is_empty() { self.check_default() } else { Ok(()) }
     }
+}
+
+fn check_quotas(config: &Config) -> Validity {
+    config.quota.check("quota")?;
+    for (name, tenant) in &config.tenants {
+        if TenantId::new(name).is_none() {
+            let problem = format!("`{name}` is not the name of a tenant");
+            let remedy = "use 1 to 64 of a-z, 0-9, '.', '_' and '-', with a letter or digit first";
+            return Err(ConfigError::at(format!("tenants.{name}"), problem, remedy));
+        }
+        tenant.quota.check(&format!("tenants.{name}.quota"))?;
+    }
+    let mut quotas = config.tokens.iter().filter_map(|(name, token)| Some((name, token.quota.as_ref()?)));
+    quotas.try_for_each(|(name, quota)| quota.check(&format!("tokens.{name:?}.quota")))
 }
 
 fn check_server(server: &ServerSection) -> Validity {

@@ -31,8 +31,8 @@ impl ToolReply {
         match (self, content) {
             (Self::Result(json), ContentMode::Text) => Self::Result(without_structured(json)),
             (Self::Result(json), ContentMode::Structured) => Self::Result(without_text(json)),
-            (Self::Refusal { result, retry_after_ms, overloaded }, ContentMode::Text) => {
-                Self::Refusal { result: without_structured(result), retry_after_ms, overloaded }
+            (Self::Refusal { result, retry_after_ms, shed }, ContentMode::Text) => {
+                Self::Refusal { result: without_structured(result), retry_after_ms, shed }
             }
             (reply, _) => reply,
         }
@@ -96,6 +96,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::service::ShedBy;
 
     fn members(reply: &ToolReply) -> Value {
         match reply {
@@ -108,8 +109,11 @@ mod tests {
     fn one_copy_is_left_and_an_error_keeps_its_text() {
         let whole = json!({"isError": false, "structuredContent": {"a": [1, {"b": "\u{e9}"}]}, "content": [{"type": "text", "text": "a"}]});
         let result = || ToolReply::Result(Bytes::from(whole.to_string()));
-        let refusal =
-            || ToolReply::Refusal { result: Bytes::from(whole.to_string()), retry_after_ms: Some(1), overloaded: true };
+        let refusal = || ToolReply::Refusal {
+            result: Bytes::from(whole.to_string()),
+            retry_after_ms: Some(1),
+            shed: Some(ShedBy::Overload),
+        };
         let mut text = whole.clone();
         let mut structured = whole.clone();
         text.as_object_mut().unwrap().remove("structuredContent");

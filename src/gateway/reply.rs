@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 
-use super::service::ToolReply;
+use super::service::{ShedBy, ToolReply};
 use crate::limits::RESPONSE_ENVELOPE_BYTES;
 use codeyard_catalog::{CallPolicy, Catalog, EncodedReply};
 use codeyard_model::answer::Answer;
@@ -13,16 +13,24 @@ use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::launch::LaunchAnswer;
 use codeyard_telemetry::OpenCall;
 
+/// When to ask again after an audit line couldn't be written, in milliseconds.
+const UNAUDITED_RETRY_MS: u64 = 1_000;
+
 /// Encodes the outcome of a call with `catalog`.
 pub(super) fn encode(catalog: &dyn Catalog, result: Result<&Answer, &ToolError>, policy: &CallPolicy) -> ToolReply {
     let cap = policy.max_response_bytes.saturating_sub(RESPONSE_ENVELOPE_BYTES);
     let mut reply = to_tool_reply(catalog.encode(result, cap));
     if let Err(error) = result
-        && let ToolReply::Error { retry_after_ms, overloaded, .. }
-        | ToolReply::Refusal { retry_after_ms, overloaded, .. } = &mut reply
+        && let ToolReply::Error { retry_after_ms, shed, .. } | ToolReply::Refusal { retry_after_ms, shed, .. } =
+            &mut reply
     {
         *retry_after_ms = error.details.get("retryAfterMs").and_then(serde_json::Value::as_u64);
-        *overloaded = error.details.get("reason").and_then(serde_json::Value::as_str) == Some("overloaded");
+        let reason = error.details.get("reason").and_then(serde_json::Value::as_str);
+        *shed = match reason {
+            Some("overloaded") => Some(ShedBy::Overload),
+            Some("quota_exceeded") => Some(ShedBy::Quota),
+            _ => None,
+        };
     }
     reply
 }
@@ -32,28 +40,41 @@ pub(super) fn to_tool_reply(reply: EncodedReply) -> ToolReply {
     match reply {
         EncodedReply::Result(json) => ToolReply::Result(Bytes::from(json)),
         EncodedReply::Refusal { result, .. } => {
-            ToolReply::Refusal { result: Bytes::from(result), retry_after_ms: None, overloaded: false }
+            ToolReply::Refusal { result: Bytes::from(result), retry_after_ms: None, shed: None }
         }
         EncodedReply::Error { code, message, data, .. } => {
-            ToolReply::Error { code, message, data: Some(Bytes::from(data)), retry_after_ms: None, overloaded: false }
+            ToolReply::Error { code, message, data: Some(Bytes::from(data)), retry_after_ms: None, shed: None }
         }
     }
 }
 
-/// Closes the record of a call whose result asks a person for permission.
-pub(super) fn close_requested(open: OpenCall, reply: &ToolReply) {
+/// The error of a call that can't be recorded in the audit log.
+pub(super) fn unaudited(policy: &CallPolicy) -> ToolError {
+    policy.outcomes.overloaded.apply(ToolError::audit_unavailable(UNAUDITED_RETRY_MS))
+}
+
+/// Closes the record of a call whose result asks a person for permission. Returns whether the result may be given.
+pub(super) fn close_requested(open: OpenCall, reply: &ToolReply) -> bool {
     let (bytes, rpc_code, _) = summary(reply);
-    open.end(Ok(()), codeyard_telemetry::CallReply { bytes, rpc_code, ..codeyard_telemetry::CallReply::default() });
+    open.end(Ok(()), codeyard_telemetry::CallReply { bytes, rpc_code, ..codeyard_telemetry::CallReply::default() })
 }
 
 /// Closes the record of a call that failed before it ran.
 pub(super) fn close_failed(open: OpenCall, error: &ToolError, reply: &ToolReply) {
     let (bytes, rpc_code, _) = summary(reply);
-    open.end(Err(error), codeyard_telemetry::CallReply { bytes, rpc_code, ..codeyard_telemetry::CallReply::default() });
+    let reply = codeyard_telemetry::CallReply { bytes, rpc_code, ..codeyard_telemetry::CallReply::default() };
+    // The error shows nothing of the workspace, so it may be given without a line.
+    let _ = open.end(Err(error), reply);
 }
 
-/// Closes the record of a call. An answer that exceeded the response cap is recorded as the error that was sent.
-pub(super) fn close(open: OpenCall, result: Result<&Answer, &ToolError>, policy: &CallPolicy, reply: &ToolReply) {
+/// Closes the record of a call. An answer that exceeded the response cap is recorded as the error that was sent. Returns whether the reply
+/// may be given.
+pub(super) fn close(
+    open: OpenCall,
+    result: Result<&Answer, &ToolError>,
+    policy: &CallPolicy,
+    reply: &ToolReply,
+) -> bool {
     let (bytes, rpc_code, is_failure) = summary(reply);
     let too_large;
     let refused;
@@ -76,16 +97,17 @@ pub(super) fn close(open: OpenCall, result: Result<&Answer, &ToolError>, policy:
     };
     let is_cut = counts.is_some_and(|(items, total, is_paged)| items < total && !is_paged);
     let items = counts.map(|(items, total, _)| (items, total));
-    open.end(outcome, codeyard_telemetry::CallReply { bytes, rpc_code, items, is_cut });
+    open.end(outcome, codeyard_telemetry::CallReply { bytes, rpc_code, items, is_cut })
 }
 
 /// The bytes of a reply, its JSON-RPC error number, and whether it is a failure.
 fn summary(reply: &ToolReply) -> (usize, Option<i32>, bool) {
-    match reply {
-        ToolReply::Result(json) | ToolReply::InputRequired(json) => (json.len(), None, false),
-        ToolReply::Refusal { result, .. } => (result.len(), None, true),
-        ToolReply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code), true),
-    }
+    let (rpc_code, is_failure) = match reply {
+        ToolReply::Result(_) | ToolReply::InputRequired(_) => (None, false),
+        ToolReply::Refusal { .. } => (None, true),
+        ToolReply::Error { code, .. } => (Some(*code), true),
+    };
+    (reply.bytes(), rpc_code, is_failure)
 }
 
 /// The number of entries in an answer, the number in the whole list, and whether the list is paged.

@@ -10,36 +10,38 @@ use futures::future::{BoxFuture, FutureExt};
 use serde_json::value::RawValue;
 
 use super::admission::Admission;
-use super::admit::{CallPath, PendingCall, PendingGroupCall};
+use super::admit::{CallPath, PendingCall};
 use super::catalog_sets::{CachedSet, CatalogSets};
-use super::content::{content_for, content_for_group};
+use super::content::content_for;
 use super::launch::LaunchCalls;
 use super::permission::{self, PermissionCheck, PermissionRequest, Permissions};
-use super::reply::{close, close_failed, close_requested, encode, to_tool_reply};
-use super::service::{Endpoint, GROUP_CATALOG, Principal, Service, ToolCall, ToolReply, revisions_of};
+use super::quotas::{CallQuotas, QuotaUse};
+use super::reply::{close, close_failed, close_requested, encode, to_tool_reply, unaudited};
+use super::service::{Endpoint, Principal, Service, ToolCall, ToolReply, revisions_of};
 use super::workspace_checks::{endpoint_advice, no_workspace, other_workspace};
 use super::workspace_thread::WorkspaceThread;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::GroupName;
 use codeyard_catalog::{CallPolicy, Catalog, CatalogId, PageSizes};
-use codeyard_config::PermissionRule;
+use codeyard_config::{PermissionRule, Quotas};
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::CodeAnswer;
 use codeyard_model::error::{ErrorCode, ToolError};
-use codeyard_model::limits::{DEFAULT_PAGE_CHARS, Limits};
+use codeyard_model::limits::DEFAULT_PAGE_CHARS;
 use codeyard_model::query::Query;
 use codeyard_protocol::error::Fault;
 use codeyard_protocol::revision::RevisionSet;
-use codeyard_telemetry::{CallStart, Metrics, OpenCall, PermissionOutcome, Telemetry};
+use codeyard_telemetry::{CallStart, Metrics, OpenCall, Telemetry};
 
 /// Routes tool calls to the workspaces of a [`Directory`]. Implements [`Service`].
 pub struct Gateway {
     pub(super) directory: Arc<Directory>,
-    admission: Admission,
-    permissions: Permissions,
-    telemetry: Telemetry,
+    pub(super) admission: Admission,
+    quotas: CallQuotas,
+    pub(super) permissions: Permissions,
+    pub(super) telemetry: Telemetry,
     launch: Option<Arc<LaunchCalls>>,
     /// The revisions of MCP that endpoints with `lsp-v1` or `lsp-v1-safe` speak.
     lsp_v1_revisions: RevisionSet,
@@ -53,7 +55,8 @@ impl Gateway {
         let permissions = Permissions::default();
         let lsp_v1_revisions = RevisionSet::DEFAULT;
         let sets = CatalogSets::default();
-        Self { directory, admission, permissions, telemetry, launch: None, lsp_v1_revisions, sets }
+        let quotas = CallQuotas::default();
+        Self { directory, admission, quotas, permissions, telemetry, launch: None, lsp_v1_revisions, sets }
     }
 
     /// Replaces the permission checks.
@@ -76,6 +79,22 @@ impl Gateway {
         Self { admission, ..self }
     }
 
+    /// Replaces the quotas of tenants and tokens. Calls in flight stay counted.
+    pub fn set_quotas(&self, quotas: Quotas) {
+        self.quotas.set(quotas);
+    }
+
+    /// Counts a call of `principal`, if the service takes calls.
+    fn begin(&self, principal: &Principal, policy: &CallPolicy) -> Result<QuotaUse, ToolError> {
+        if !self.telemetry.accepts_calls() {
+            return Err(unaudited(policy));
+        }
+        self.quotas.begin(principal).map_err(|exceeded| {
+            self.telemetry.metrics().shed("quota");
+            policy.outcomes.overloaded.apply(exceeded)
+        })
+    }
+
     /// The set of an endpoint.
     pub(super) fn catalog_set_at(&self, endpoint: &Endpoint) -> Option<Arc<CachedSet>> {
         match &*endpoint.catalogs {
@@ -89,9 +108,12 @@ impl Gateway {
         let group = call.endpoint.group.clone();
         let start = CallStart {
             tool,
+            asked_tool: &call.tool,
             catalog,
             workspace: call.endpoint.workspace.clone(),
             principal: &call.principal,
+            peer: call.peer,
+            arguments: call.arguments.as_deref().map(RawValue::get),
             transport: call.transport,
             request_id: &call.request_id_text,
             session: call.session.clone(),
@@ -167,69 +189,6 @@ impl Gateway {
         Ok(StartedCall::Running(path, policy))
     }
 
-    /// The same for a call to a group. The limits are the tightest of its workspaces.
-    fn start_group(
-        &self,
-        group: &GroupName,
-        call: &ToolCall,
-        catalog: &dyn Catalog,
-        open: &OpenCall,
-    ) -> Result<StartedCall, Box<RejectedCall>> {
-        let members = self.directory.group(group, &call.principal).unwrap_or_default();
-        let limits = members.iter().fold(Limits::default(), |limits, member| limits.tightest(&member.limits));
-        let policy = catalog.policy(&call.tool).tightened(&limits);
-        let fail = |error: ToolError| Box::new(RejectedCall { error, policy });
-        let arguments = call.arguments.as_deref();
-        permission::check_operation(&call.principal, &policy).map_err(fail)?;
-        if arguments.is_some_and(|json| json.get().len() > policy.max_request_bytes) {
-            return Err(fail(arguments_too_large(&policy)));
-        }
-        let deadline = Deadline::after(Duration::from_millis(policy.deadline_ms));
-        let query = catalog.decode(&call.tool, arguments, PageSizes::of_entries(limits.max_page_size)).map_err(fail)?;
-        // Groups have no other catalog.
-        let Query::Code(request) = query else { return Err(fail(ToolError::internal())) };
-        if members.is_empty() {
-            return Err(fail(no_workspace()));
-        }
-        let members: Vec<_> =
-            members.into_iter().map(|member| (self.includes(call, &policy, &member), member)).collect();
-        if !members.iter().any(|(is_permitted, _)| *is_permitted) {
-            let outcome = PermissionOutcome::Denied;
-            open.trace().permission(outcome);
-            return Err(fail(permission::denial(outcome, policy.permission.unwrap_or_default(), &policy.outcomes)));
-        }
-        let pending = PendingGroupCall {
-            admission: self.admission.clone(),
-            metrics: self.telemetry.metrics().clone(),
-            members,
-            request,
-            policy,
-            progress: call.progress.clone(),
-            trace: open.trace().clone(),
-        };
-        Ok(StartedCall::Running(CallPath::Running(pending.start(deadline).map_err(fail)?), policy))
-    }
-
-    /// The endpoint of a group, if it has a workspace of the principal's tenant.
-    fn group_endpoint(&self, name: GroupName, principal: &Principal, served: &CachedSet) -> Option<Endpoint> {
-        if *served.catalogs != [GROUP_CATALOG] {
-            return None;
-        }
-        let members = self.directory.group(&name, principal)?;
-        let content = content_for_group(&members, principal);
-        let catalogs = served.catalogs.clone();
-        Some(Endpoint { tenant: principal.tenant.clone(), workspace: None, group: Some(name), catalogs, content })
-    }
-
-    /// Whether a call to a group includes this workspace.
-    fn includes(&self, call: &ToolCall, policy: &CallPolicy, member: &WorkspaceHandle) -> bool {
-        let principal = &call.principal;
-        policy.permission.is_none_or(|permission| {
-            let rule = member.permission.rule(permission, &principal.id);
-            self.permissions.includes(permission, rule, principal, &member.name, member.gate.root_set().key())
-        })
-    }
-
     /// Checks the permission that the policy of the call's tool names.
     fn check_permission(
         &self,
@@ -263,7 +222,7 @@ impl Gateway {
 }
 
 /// A call that was accepted.
-enum StartedCall {
+pub(super) enum StartedCall {
     /// Its answer comes on this path, by this policy.
     Running(CallPath, CallPolicy),
     /// A person is asked by its result, which is this JSON text.
@@ -271,9 +230,9 @@ enum StartedCall {
 }
 
 /// A call that failed before its actor was started, and its policy.
-struct RejectedCall {
-    error: ToolError,
-    policy: CallPolicy,
+pub(super) struct RejectedCall {
+    pub(super) error: ToolError,
+    pub(super) policy: CallPolicy,
 }
 
 impl Service for Gateway {
@@ -320,17 +279,26 @@ impl Service for Gateway {
         };
         let open = self.open_record(&call, Some(tool), catalog.id().as_str());
         let content = call.endpoint.content;
-        match self.start(&call, catalog, &open) {
-            Ok(StartedCall::InputRequired(result)) => {
+        let refused = move |policy: &CallPolicy| {
+            encode(catalog, Err(&unaudited(policy)), policy).with_content(content, catalog.id())
+        };
+        let policy = catalog.policy(&call.tool);
+        let started = match self.begin(&call.principal, &policy) {
+            Ok(quota) => self.start(&call, catalog, &open).map(|started| (started, quota)),
+            Err(error) => Err(Box::new(RejectedCall { error, policy })),
+        };
+        match started {
+            Ok((StartedCall::InputRequired(result), _)) => {
                 let reply = ToolReply::InputRequired(result.into());
-                close_requested(open, &reply);
+                let is_audited = close_requested(open, &reply);
+                let reply = if is_audited { reply } else { refused(&policy) };
                 futures::future::ready(reply).boxed()
             }
-            Ok(StartedCall::Running(path, policy)) => async move {
+            Ok((StartedCall::Running(path, policy), quota)) => async move {
                 let result = path.answer().await;
                 let reply = encode(catalog, result.as_ref(), &policy).with_content(content, catalog.id());
-                close(open, result.as_ref(), &policy, &reply);
-                reply
+                quota.answered(reply.bytes());
+                if close(open, result.as_ref(), &policy, &reply) { reply } else { refused(&policy) }
             }
             .boxed(),
             Err(rejected) => {
@@ -373,7 +341,8 @@ impl Service for Gateway {
             rpc_code: Some(Fault::BadParams.code()),
             ..codeyard_telemetry::CallReply::default()
         };
-        self.open_record(call, None, "").end(Err(&error), reply);
+        // The error shows nothing of a workspace, so it may be given without an audit line.
+        let _ = self.open_record(call, None, "").end(Err(&error), reply);
     }
 
     fn instructions(&self, endpoint: &Endpoint) -> Option<String> {
@@ -382,7 +351,7 @@ impl Service for Gateway {
 }
 
 /// The arguments exceed the request cap of the tool's policy.
-fn arguments_too_large(policy: &CallPolicy) -> ToolError {
+pub(super) fn arguments_too_large(policy: &CallPolicy) -> ToolError {
     let message = "the arguments are larger than the tool accepts; send less";
     let error = ToolError::new(policy.outcomes.too_large.code, message);
     error.with("reason", "request_too_large").with("limit", policy.max_request_bytes)

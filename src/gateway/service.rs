@@ -3,6 +3,7 @@
 //! The gateway itself is in [`router`](super::router). Invariants: dropping a call's future is the client's departure, whose
 //! meaning the tool's policy declares; a [`ProgressSink`] never blocks and holds one value; a reply's bytes are one JSON text.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -128,6 +129,17 @@ pub struct ToolCall {
     pub session: Option<String>,
     /// The transport of the request.
     pub transport: TransportKind,
+    /// The client's address; `None` for a local one.
+    pub peer: Option<IpAddr>,
+}
+
+/// Why a call was turned away for now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShedBy {
+    /// The service has too much to do.
+    Overload,
+    /// A quota of the caller is used up.
+    Quota,
 }
 
 /// The outcome of a call.
@@ -141,8 +153,8 @@ pub enum ToolReply {
         result: Bytes,
         /// When to retry, in milliseconds.
         retry_after_ms: Option<u64>,
-        /// Whether the call was rejected because of overload.
-        overloaded: bool,
+        /// Why the call was turned away for now, if it was.
+        shed: Option<ShedBy>,
     },
     /// A result that asks the client for input: the JSON text of an object with `inputRequests` and `requestState`.
     InputRequired(Bytes),
@@ -156,8 +168,8 @@ pub enum ToolReply {
         data: Option<Bytes>,
         /// When to retry, in milliseconds.
         retry_after_ms: Option<u64>,
-        /// Whether the call was rejected because of overload.
-        overloaded: bool,
+        /// Why the call was turned away for now, if it was.
+        shed: Option<ShedBy>,
     },
 }
 
@@ -187,6 +199,14 @@ pub fn progress_channel() -> (ProgressSink, ProgressFeed) {
 }
 
 impl ToolReply {
+    /// The bytes of the result, or of the error's data.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Result(json) | Self::InputRequired(json) | Self::Refusal { result: json, .. } => json.len(),
+            Self::Error { data, .. } => data.as_ref().map_or(0, Bytes::len),
+        }
+    }
+
     /// The overload error as `lsp-v1` encodes it.
     pub fn overloaded() -> Self {
         let data = format!(
@@ -197,7 +217,7 @@ impl ToolReply {
             message: ToolError::overloaded(RETRY_AFTER_MS).message_with_steps(usize::MAX),
             data: Some(data.into()),
             retry_after_ms: Some(RETRY_AFTER_MS),
-            overloaded: true,
+            shed: Some(ShedBy::Overload),
         }
     }
 }

@@ -120,6 +120,25 @@ impl ToolError {
             .with("retryAfterMs", retry_after_ms)
     }
 
+    /// No audit line can be written, and the configuration allows no call without one.
+    pub fn audit_unavailable(retry_after_ms: u64) -> Self {
+        let message = "the service can't write its audit log, and answers no call without a line there; its operator finds the cause in the service's log";
+        Self::new(ErrorCode::CapExceeded, message)
+            .with("reason", "audit_unavailable")
+            .with("retryAfterMs", retry_after_ms)
+    }
+
+    /// The `quota` of the caller's `owner`, its tenant or its token, is used up. `limit` is its value.
+    pub fn quota_exceeded(quota: &'static str, owner: &'static str, limit: u32, retry_after_ms: u64) -> Self {
+        let message = format!("the quota of the {owner} is used up: {quota} is {limit}");
+        Self::new(ErrorCode::CapExceeded, message)
+            .with("reason", "quota_exceeded")
+            .with("quota", quota)
+            .with("owner", owner)
+            .with("limit", limit)
+            .with("retryAfterMs", retry_after_ms)
+    }
+
     /// A result exceeds the cap `limit`.
     pub fn too_many(reason: &'static str, limit: usize) -> Self {
         Self::new(ErrorCode::CapExceeded, "the result exceeds a hard cap; ask a narrower question")

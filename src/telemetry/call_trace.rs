@@ -5,6 +5,7 @@
 //! an outcome, and as cancelled if the value is dropped; a child that ends later, because other calls wait for the same execution, is
 //! exported by itself; a child costs no allocation of its own, and nothing where no spans are built.
 
+mod call_facts;
 mod finished;
 mod work;
 
@@ -14,51 +15,19 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 
-use super::record::{
-    CacheUse, CallRecord, CursorOutcome, Outcome, PermissionOutcome, PrincipalHash, RpcOutcome, TransportKind,
-};
-use super::trace_context::{SpanIdentity, TraceContext};
+use super::record::{CacheUse, CallRecord, CursorOutcome, Outcome, PermissionOutcome, PrincipalHash, RpcOutcome};
+use super::trace_context::SpanIdentity;
 use super::{Telemetry, names};
 use crate::limits;
-use codeyard_access::Principal;
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::{ServerKind, WorkspaceName};
 use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 
+pub use call_facts::{AuditedCall, CallReply, CallStart};
 pub use work::{LspCall, PermissionWait, RequestOrigin, SharedWait, WorkTimer};
 
 /// Child spans of one call. Further ones are dropped and counted.
 const MAX_CHILD_SPANS: usize = 128;
-
-/// The facts of a call when it arrives.
-pub struct CallStart<'a> {
-    /// The tool's name as its catalog spells it; `None` if no catalog has it.
-    pub tool: Option<Arc<str>>,
-    pub catalog: &'static str,
-    /// The workspace that the call names.
-    pub workspace: Option<WorkspaceName>,
-    pub principal: &'a Principal,
-    /// The transport of the request.
-    pub transport: TransportKind,
-    /// The JSON text of the request's id.
-    pub request_id: &'a str,
-    pub session: Option<String>,
-    pub protocol_version: &'static str,
-    pub context: &'a TraceContext,
-}
-
-/// The size of a call's reply.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CallReply {
-    /// Bytes of the result's JSON text, or of the error's data.
-    pub bytes: usize,
-    /// The number of the JSON-RPC error.
-    pub rpc_code: Option<i32>,
-    /// Entries in the answer, and in the whole list it is a part of.
-    pub items: Option<(usize, usize)>,
-    /// Whether the list was cut and no page holds the rest.
-    pub is_cut: bool,
-}
 
 /// A handle of a call. Clones are handles of the same call.
 #[derive(Clone)]
@@ -84,6 +53,8 @@ struct Call {
 
 struct State {
     record: CallRecord,
+    /// Until the call ends, if there is an audit log.
+    audited: Option<Box<AuditedCall>>,
     children: Vec<ChildSpan>,
     shared: Option<SpanIdentity>,
     has_cursor: bool,
@@ -170,8 +141,14 @@ impl OpenCall {
             trace_id: span.as_ref().or(parent.as_ref()).map(|span| span.bare().trace_id()),
             span_id: span.as_ref().map(|span| span.bare().span_id()),
         };
+        let audited = telemetry.0.audit.as_ref().map(|_| {
+            let tool = Box::from(first_bytes(start.asked_tool, limits::MAX_REQUEST_ID_BYTES));
+            let arguments = start.arguments.map(Box::from);
+            Box::new(AuditedCall { principal: start.principal.clone(), tool, peer: start.peer, arguments })
+        });
         let state = State {
             record,
+            audited,
             children: Vec::new(),
             shared: None,
             has_cursor: false,
@@ -200,10 +177,11 @@ impl OpenCall {
         &self.trace
     }
 
-    /// Ends the call.
-    pub fn end(mut self, result: Result<(), &ToolError>, reply: CallReply) {
+    /// Ends the call. Returns whether its answer may be given: not if an audit line that it needs can't be written.
+    #[must_use]
+    pub fn end(mut self, result: Result<(), &ToolError>, reply: CallReply) -> bool {
         self.ended = true;
-        self.trace.end(result.map_err(Some), reply);
+        self.trace.end(result.map_err(Some), reply)
     }
 }
 
@@ -309,7 +287,7 @@ impl CallTrace {
         }
     }
 
-    fn end(&self, result: Result<(), Option<&ToolError>>, reply: CallReply) {
+    fn end(&self, result: Result<(), Option<&ToolError>>, reply: CallReply) -> bool {
         let mut guard = self.0.state.lock();
         let state = &mut *guard;
         let now = Instant::now();
@@ -339,9 +317,10 @@ impl CallTrace {
         record.cap = cap(record, reply.is_cut);
         record.cursor = state.has_cursor.then(|| CursorOutcome::of(record.outcome));
         state.ended = true;
+        let audited = state.audited.take();
         self.0.held.store(self.measure_bytes(state), Relaxed);
         drop(guard);
-        self.0.telemetry.ended(self);
+        self.0.telemetry.ended(self, audited.as_deref())
     }
 }
 
@@ -358,24 +337,32 @@ fn cap(record: &CallRecord, is_cut: bool) -> Option<&'static str> {
 /// The first bytes of a JSON-RPC id as text, a string without its quotes.
 fn truncated_id(json: &str) -> String {
     let text = if json.starts_with('"') { serde_json::from_str(json).unwrap_or_default() } else { json.to_owned() };
-    let longest = limits::MAX_REQUEST_ID_BYTES.min(text.len());
-    let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text[..end].to_owned()
+    first_bytes(&text, limits::MAX_REQUEST_ID_BYTES).to_owned()
+}
+
+/// The beginning of a text, of at most `most` bytes.
+fn first_bytes(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
 }
 
 #[cfg(test)]
 pub(super) mod samples {
     use super::*;
-    use crate::NoMetrics;
+    use crate::{NoMetrics, TraceContext, TransportKind};
+    use codeyard_access::Principal;
 
     /// A call that has ended, with a session id of `bytes` bytes.
     pub(crate) fn call_of(bytes: usize) -> CallTrace {
         let telemetry = Telemetry::new(Arc::new(NoMetrics));
         let start = CallStart {
             tool: None,
+            asked_tool: "",
             catalog: "",
             workspace: None,
             principal: &Principal::local(),
+            peer: None,
+            arguments: None,
             transport: TransportKind::Pipe,
             request_id: &format!("\"{}\"", "é".repeat(limits::MAX_REQUEST_ID_BYTES)),
             session: Some("s".repeat(bytes)),

@@ -63,7 +63,8 @@ use work_span::EndedWork;
 
 pub use call_line::{CALL_TARGET, LineFormat};
 pub use call_trace::{
-    CallReply, CallStart, CallTrace, LspCall, OpenCall, PermissionWait, RequestOrigin, SharedWait, WorkTimer,
+    AuditedCall, CallReply, CallStart, CallTrace, LspCall, OpenCall, PermissionWait, RequestOrigin, SharedWait,
+    WorkTimer,
 };
 pub use export::Pipeline;
 pub use log_queue::{LineWriter, LogQueue};
@@ -86,6 +87,7 @@ struct TelemetryParts {
     metrics: Arc<dyn Metrics>,
     spans: Option<Arc<dyn SpanSink>>,
     log: Option<Arc<dyn CallLog>>,
+    audit: Option<Arc<dyn CallAudit>>,
     ids: RandomIdGenerator,
     gauges: Arc<CallGauges>,
     work_decisions: Arc<WorkDecisions>,
@@ -139,6 +141,14 @@ pub trait CallLog: Send + Sync {
     fn dropped(&self) -> u64;
 }
 
+/// Receives what becomes audit lines. It may wait for the disk.
+pub trait CallAudit: Send + Sync {
+    /// Whether calls are to begin: not while their lines can't be written, unless the configuration allows it.
+    fn accepts_calls(&self) -> bool;
+    /// Records a call that has ended. Returns whether its answer may be given.
+    fn call(&self, record: &CallRecord, call: &AuditedCall) -> bool;
+}
+
 impl Telemetry {
     /// Metrics only.
     pub fn new(metrics: Arc<dyn Metrics>) -> Self {
@@ -146,6 +156,7 @@ impl Telemetry {
             metrics,
             spans: None,
             log: None,
+            audit: None,
             ids: RandomIdGenerator::default(),
             gauges: Arc::default(),
             work_decisions: Arc::default(),
@@ -161,6 +172,17 @@ impl Telemetry {
     /// Adds a log line for each call.
     pub fn with_log(self, log: Arc<dyn CallLog>) -> Self {
         Self(Arc::new(TelemetryParts { log: Some(log), ..self.0.as_ref().clone() }))
+    }
+
+    /// Adds an audit line for each call.
+    #[must_use]
+    pub fn with_audit(self, audit: Arc<dyn CallAudit>) -> Self {
+        Self(Arc::new(TelemetryParts { audit: Some(audit), ..self.0.as_ref().clone() }))
+    }
+
+    /// Whether calls are to begin.
+    pub fn accepts_calls(&self) -> bool {
+        self.0.audit.as_ref().is_none_or(|audit| audit.accepts_calls())
     }
 
     /// The metrics.
@@ -185,8 +207,13 @@ impl Telemetry {
         Some(SpanIdentity::own(trace, self.0.ids.new_span_id(), flags, parent))
     }
 
-    fn ended(&self, call: &CallTrace) {
-        call.read(|finished| self.0.metrics.call(finished.record));
+    /// Whether the call's answer may be given.
+    fn ended(&self, call: &CallTrace, audited: Option<&AuditedCall>) -> bool {
+        let is_audited = call.read(|finished| {
+            self.0.metrics.call(finished.record);
+            let audit = self.0.audit.as_ref().zip(audited);
+            audit.is_none_or(|(audit, call)| audit.call(finished.record, call))
+        });
         if let Some(log) = &self.0.log {
             log.call(call);
         }
@@ -195,6 +222,7 @@ impl Telemetry {
         {
             spans.call(call);
         }
+        is_audited
     }
 
     fn late_child(&self, call: &CallTrace, child: ChildSpan) {

@@ -122,7 +122,7 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
 pub const UNKNOWN_TOOL: &str = "unknown";
 /// The values of `details.reason` of a failed call. Any other counts as [`OTHER`].
 pub const REASONS: &[&str] = &[
-    "allowed_paths_violation", "ambiguous_symbol", "cancelled", "commit_service_error", "crashed",
+    "allowed_paths_violation", "ambiguous_symbol", "audit_unavailable", "cancelled", "commit_service_error", "crashed",
     "diagnostics_not_kept", "document_too_large", "draining", "duplicate", "empty", "file_not_found", "fix_exhausted",
     "forbidden_character", "forbidden_escape", "fragment", "host", "illegal_state", "index_failed",
     "index_in_progress", "index_incompatible", "index_not_ready", "index_stale", "internal", "internal_error",
@@ -130,12 +130,12 @@ pub const REASONS: &[&str] = &[
     "no_identifier", "no_path", "no_server", "not_absolute", "not_installed", "not_utf8", "offset",
     "operation_not_allowed", "overloaded", "permission_cancelled", "permission_declined", "permission_denied",
     "permission_not_asked", "permission_unanswered", "position_beyond", "project_not_found", "quarantined", "query",
-    "range", "real_path", "ref_not_indexed", "repo_not_found", "request_key", "response_too_large", "restricted",
-    "result_not_found", "run_not_found", "schema_validation_failed", "scheme", "server_error", "several", "stopped",
-    "sweep", "symbol_not_found", "sync_in_progress", "timeout", "too_long", "too_many_functions", "too_many_raw_items",
-    "too_many_results", "too_much_text", "toolchain_missing", "type", "undecodable", "unknown", "unknown_operation",
-    "unknown_tool", "unknown_word", "unsupported", "unsupported_site", "version", "workspace_not_allowed",
-    "workspace_not_registered",
+    "quota_exceeded", "range", "real_path", "ref_not_indexed", "repo_not_found", "request_key", "response_too_large",
+    "restricted", "result_not_found", "run_not_found", "schema_validation_failed", "scheme", "server_error", "several",
+    "stopped", "sweep", "symbol_not_found", "sync_in_progress", "timeout", "too_long", "too_many_functions",
+    "too_many_raw_items", "too_many_results", "too_much_text", "toolchain_missing", "type", "undecodable", "unknown",
+    "unknown_operation", "unknown_tool", "unknown_word", "unsupported", "unsupported_site", "version",
+    "workspace_not_allowed", "workspace_not_registered",
 ];
 
 /// The reason as a constant.

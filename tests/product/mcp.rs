@@ -85,8 +85,13 @@ impl Mcp {
 
     /// Same with these parameters of `tools/call`.
     pub(crate) fn call_params(&mut self, params: &Value) -> String {
-        let (_, body) = self.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
-        body
+        self.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})).1
+    }
+
+    /// The head of the answer to a call, and its unparsed body.
+    pub(crate) fn call_head_and_text(&mut self, tool: &str, arguments: &Value) -> (String, String) {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
     }
 
     /// Retries after timeouts until there is an answer, at most 40 times.

@@ -14,6 +14,9 @@ pub(super) fn refusal(error: &ToolError) -> CodeRefusal {
     let (code, message) = match (error.code, reason) {
         (ErrorCode::InvalidParams, _) => (CodeError::InvalidInput, argument(error, reason)),
         (ErrorCode::CapExceeded, "overloaded") => (CodeError::Overloaded, "Too much is going on here.".to_owned()),
+        (ErrorCode::CapExceeded, "audit_unavailable" | "quota_exceeded") => {
+            (CodeError::Overloaded, sentence(&error.message))
+        }
         (ErrorCode::CapExceeded, "timeout") => (CodeError::Timeout, timeout(error)),
         (ErrorCode::WorkspaceDenied, _)
             if ["setting", "operation"].iter().any(|key| error.details.contains_key(*key)) =>

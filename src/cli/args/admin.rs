@@ -208,7 +208,7 @@ pub enum TokenCommand {
 }
 
 /// The seconds of a duration: a whole number with one of the units s, m, h and d.
-fn seconds(text: &str) -> Result<u64, String> {
+pub(super) fn seconds(text: &str) -> Result<u64, String> {
     let unit = |letter| match letter {
         's' => Some(1),
         'm' => Some(60),

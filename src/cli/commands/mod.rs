@@ -1,5 +1,6 @@
 //! The commands, one file or folder each. What several commands need is in [`crate::shared`].
 
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod call;
 pub(crate) mod code_index;

@@ -2,15 +2,21 @@
 
 use crate::Failure;
 use crate::args::{PermissionsCommand, StateArgs};
-use crate::shared::{assemble, output};
+use crate::shared::{assemble, audit, output};
+use codeyard_audit::{AuditEvent, EventKind};
 use codeyard_base::clock::utc;
 use codeyard_state::{Grant, PermissionStore};
+use serde_json::json;
 
 pub(crate) fn run(command: PermissionsCommand) -> Result<(), Failure> {
     match command {
         PermissionsCommand::List { state, json } => list(&open(&state)?, json),
         PermissionsCommand::Revoke { principal, workspace, all: _, state } => {
-            revoke(&open(&state)?, principal.as_deref(), workspace.as_deref())
+            revoke(&open(&state)?, principal.as_deref(), workspace.as_deref())?;
+            let arguments = json!({ "principal": principal, "workspace": workspace });
+            let event = AuditEvent::new(EventKind::Permission, "ok");
+            let state = assemble::open_state(state.state_dir.as_deref())?;
+            audit::record(&state, AuditEvent { operation: Some("revoke"), arguments: Some(arguments), ..event })
         }
     }
 }

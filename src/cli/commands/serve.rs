@@ -13,8 +13,11 @@ use crate::shared::listeners::{self, Listeners};
 use crate::shared::lock_watch::LockWatch;
 use crate::shared::signals::{ControlSignal, ControlSignals, ignore_file_size_signal};
 use crate::shared::workspace_folders::FolderFollower;
-use crate::shared::{logging, open_files, output};
+use crate::shared::{audit, logging, open_files, output};
+use codeyard_audit::{AuditEvent, EventKind};
+use codeyard_base::ids::WorkspaceName;
 use codeyard_config::Config;
+use serde_json::json;
 
 /// Workspaces that the start names.
 const MAX_NAMED_WORKSPACES: usize = 20;
@@ -49,6 +52,7 @@ async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
     let (mut folders, config) = FolderFollower::start(file);
     let state = assemble::open_state(args.source.state_dir.as_deref())?;
     let lock = LockWatch::start(listeners::lock(&state)?);
+    audit::configure(&state, &config)?;
     let listen = args.listen.clone().unwrap_or_else(|| config.server.listen.clone());
     let no_auth = args.no_auth || config.server.no_auth;
     let address = listeners::resolve_address(&listen, no_auth).await?;
@@ -116,6 +120,11 @@ async fn reload(service: &AssembledService, args: &ServeArgs, folders: &mut Fold
         Ok(file) => file,
         Err(failure) => {
             tracing::error!(error = %failure.message, "configuration not reloaded; the old one stays active");
+            if let Some(audit) = &service.audit {
+                let arguments = Some(json!({ "error": failure.message }));
+                let line = AuditEvent::new(EventKind::Configuration, "refused");
+                audit.write(&AuditEvent { operation: Some("reload"), arguments, ..line });
+            }
             return;
         }
     };
@@ -132,7 +141,19 @@ async fn reload(service: &AssembledService, args: &ServeArgs, folders: &mut Fold
 async fn apply(service: &AssembledService, config: Config, active: &mut Config, event: &'static str) -> bool {
     match service.engine.configure(config.clone()).await {
         Ok(done) => {
+            service.gateway.set_quotas(config.quotas());
             *active = config;
+            if let Some(audit) = &service.audit {
+                let names =
+                    |names: &[WorkspaceName]| names.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>();
+                let failed: Vec<&str> = done.failed.iter().map(|(name, _)| name.as_str()).collect();
+                let arguments = json!({
+                    "started": names(&done.started), "removed": names(&done.removed), "changed": names(&done.retuned),
+                    "failed": failed,
+                });
+                let line = AuditEvent::new(EventKind::Configuration, "ok");
+                audit.write(&AuditEvent { operation: Some(event), arguments: Some(arguments), ..line });
+            }
             tracing::info!(
                 started = done.started.len(),
                 removed = done.removed.len(),

@@ -1,14 +1,16 @@
 //! `codeyard token`: adds, lists, rotates and removes bearer tokens. Only hashes are stored; a token is printed once, when it is created.
 
 use serde::Serialize;
+use serde_json::json;
 
 use crate::Failure;
 use crate::args::{StateArgs, TokenCommand};
-use crate::shared::{assemble, output};
+use crate::shared::{assemble, audit, output};
 use codeyard_access::{Operation, OperationSet};
+use codeyard_audit::{AuditEvent, EventKind};
 use codeyard_base::clock::{utc, wall_s};
 use codeyard_base::ids::{PrincipalId, TenantId};
-use codeyard_state::{TokenAudience, TokenError, TokenGrant, TokenId, TokenInfo, TokenStore};
+use codeyard_state::{StateDir, TokenAudience, TokenError, TokenGrant, TokenId, TokenInfo, TokenStore};
 
 /// Patterns of a token that a row of the list shows.
 const MAX_PATTERNS_SHOWN: usize = 8;
@@ -73,19 +75,52 @@ fn audience(admin: bool, probes: bool) -> Option<TokenAudience> {
 }
 
 /// The tokens of one audience, or of all.
-type Stores = Vec<(TokenAudience, TokenStore)>;
+struct Stores {
+    state: StateDir,
+    opened: Vec<(TokenAudience, TokenStore)>,
+}
 
 fn open(args: &StateArgs, audience: Option<TokenAudience>) -> Result<Stores, Failure> {
     let state = assemble::open_state(args.state_dir.as_deref())?;
     let store = assemble::open_store(&state)?;
     let wanted = TokenAudience::ALL.into_iter().filter(|one| audience.is_none_or(|wanted| wanted == *one));
     let opened = wanted.map(|one| TokenStore::open(store.clone(), one).map(|tokens| (one, tokens)));
-    opened.collect::<Result<_, TokenError>>().map_err(|error| Failure::new(error.to_string()))
+    let opened = opened.collect::<Result<_, TokenError>>().map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Stores { state, opened })
+}
+
+impl Stores {
+    /// Writes the audit line of a change.
+    fn audit(
+        &self,
+        operation: &str,
+        audience: TokenAudience,
+        id: &TokenId,
+        grant: &TokenGrant,
+        replaced: Option<&TokenInfo>,
+    ) -> Result<(), Failure> {
+        let operations = grant.operations.unwrap_or(audience.operations());
+        let mut token = json!({
+            "id": id.as_str(), "kind": audience.as_str(), "name": grant.tenant.qualified(grant.principal.as_str()),
+            "workspaces": grant.workspaces, "operations": operations.iter().map(Operation::as_str).collect::<Vec<_>>(),
+            "ends": grant.ends.map(utc),
+        });
+        if let Some(old) = replaced {
+            token["replaces"] = json!(old.id.as_str());
+            token["replaced_ends"] = json!(old.ends().map(utc));
+        }
+        let event = AuditEvent {
+            operation: Some(operation),
+            arguments: Some(token),
+            ..AuditEvent::new(EventKind::Token, "ok")
+        };
+        audit::record(&self.state, event)
+    }
 }
 
 fn all(stores: &Stores) -> Vec<StoredToken<'_>> {
     let of = |(audience, store): &'_ (TokenAudience, TokenStore)| (*audience, store.list());
-    let listed = stores.iter().map(|entry| (&entry.1, of(entry)));
+    let listed = stores.opened.iter().map(|entry| (&entry.1, of(entry)));
     listed
         .flat_map(|(store, (audience, infos))| infos.into_iter().map(move |info| StoredToken { audience, store, info }))
         .collect()
@@ -132,8 +167,15 @@ fn patterns(given: &[String], tenant: &TenantId) -> Result<Vec<String>, Failure>
 }
 
 fn add(stores: &Stores, grant: &TokenGrant) -> Result<(), Failure> {
-    for (_, store) in stores {
+    for (audience, store) in &stores.opened {
         let token = store.add(grant).map_err(|error| Failure::new(format!("no token was created: {error}")))?;
+        if let Err(failure) = stores.audit("add", *audience, &token.id(), grant, None) {
+            let removed = store.remove_one(&token.id());
+            removed.map_err(|error| {
+                Failure::new(format!("{}; and the token can't be removed: {error}", failure.message))
+            })?;
+            return Err(Failure::new(format!("no token was created: {}", failure.message)));
+        }
         output::print(format_args!("{}\n", token.reveal()))?;
         let id = token.id();
         output::eprint_line(format!("its id is {id}; `codeyard token show {id}` says what it may do"));
@@ -289,6 +331,7 @@ fn remove(stores: &Stores, wanted: &str) -> Result<(), Failure> {
     };
     let removed = token.store.remove_one(&token.info.id);
     removed.map_err(|error| Failure::new(format!("no token was removed: {error}")))?;
+    stores.audit("remove", token.audience, &token.info.id, &token.info.grant, None)?;
     let id = &token.info.id;
     let name = name(&token.info);
     let kind = token.audience.as_str();
@@ -324,6 +367,8 @@ fn rotate(stores: &Stores, id: &str, remove_after: Option<u64>) -> Result<(), Fa
     let token =
         rotated.map_err(|error| Failure::new(format!("no token was created: {error}")))?.ok_or_else(|| unknown(id))?;
     output::print(format_args!("{}\n", token.reveal()))?;
+    let replaced = old.store.list().into_iter().find(|info| info.id == old.info.id);
+    stores.audit("rotate", old.audience, &token.id(), &old.info.grant, replaced.as_ref())?;
     let name = name(&old.info);
     let kind = old.audience.as_str();
     let ends = old.info.ends().into_iter().chain(ends).min();

@@ -80,7 +80,8 @@ impl AdminListeners {
             admin_listen: tcp.as_ref().map(|tcp| tcp.url.clone()),
             calls: Arc::new(move || call_counts(&counts)),
         };
-        let api = Arc::new(Api::new(service.engine.control(), service_probes(service), facts));
+        let api = Api::new(service.engine.control(), service_probes(service), facts);
+        let api = Arc::new(api.with_audit(service.audit.clone()));
         let shutdown = CancellationToken::new();
         let mut tasks = vec![tokio::spawn(listen::serve_local(socket, api.clone(), shutdown.clone()))];
         if let Some(AdminTcpListener { listener, access, url }) = tcp {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::Failure;
 use crate::args::SourceArgs;
 use crate::shared::launch_runs::LaunchRuns;
-use crate::shared::{logging, output, workspace_folders};
+use crate::shared::{audit, logging, output, workspace_folders};
+use codeyard_audit::AuditLog;
 use codeyard_config::{CheckedText, Config, ProtocolSection, Source};
 use codeyard_engine::server::program::programs::Program;
 use codeyard_engine::server::program::programs::{Locate, Programs};
@@ -57,6 +58,8 @@ pub struct AssembledService {
     pub prometheus: Prometheus,
     /// The OTLP export.
     pub pipeline: Arc<Pipeline>,
+    /// The audit log, if there is one.
+    pub audit: Option<Arc<AuditLog>>,
     temp_dirs: Arc<TempDirs>,
 }
 
@@ -64,6 +67,9 @@ impl AssembledService {
     /// Stops the language servers and the actors, removes temporary files, then exports the remaining telemetry.
     pub async fn shut_down(self) {
         self.engine.drain().await;
+        if let Some(audit) = &self.audit {
+            audit.stop();
+        }
         let pipeline = self.pipeline;
         let temp_dirs = self.temp_dirs;
         // The shutdown of the pipeline blocks its thread for a bounded time.
@@ -239,7 +245,11 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     if let Some(log) = log.clone() {
         telemetry = telemetry.with_log(log);
     }
-    let runs = LaunchRuns::open(&state, &store, &config, telemetry.clone())?;
+    let audit = audit::of_process(&state, &config)?;
+    if let Some(audit) = &audit {
+        telemetry = telemetry.with_audit(audit.clone());
+    }
+    let runs = LaunchRuns::open(&state, &store, &config, telemetry.clone(), audit.clone())?;
     let shared = EngineShared {
         programs: Programs::new(Arc::new(InstallerLocator(installer(&state)))),
         launcher: Arc::new(launcher),
@@ -267,12 +277,16 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     telemetry.register_with(&observers);
     metrics::observe(&observers, &engine.directory(), &frames, watcher.as_ref());
     pipeline.losses().register_with(&observers, log);
+    if let Some(audit) = &audit {
+        audit.register_with(&observers);
+    }
     let permissions = Permissions::remembered_in(Arc::new(PermissionStore::new(store)));
     let gateway = Gateway::new(engine.directory(), telemetry)
         .with_permissions(permissions)
         .with_lsp_v1_revisions(lsp_v1_revisions(&config.protocol));
     let gateway = Arc::new(gateway.with_launch(runs.calls()));
-    Ok(AssembledService { engine, gateway, state, config, configured, counts, prometheus, pipeline, temp_dirs })
+    gateway.set_quotas(config.quotas());
+    Ok(AssembledService { engine, gateway, state, config, configured, counts, prometheus, pipeline, audit, temp_dirs })
 }
 
 /// The revisions of MCP that endpoints with `lsp-v1` or `lsp-v1-safe` speak.

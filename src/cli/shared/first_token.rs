@@ -6,8 +6,12 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use crate::Failure;
+use crate::shared::audit;
 use crate::shared::{assemble, output};
+use codeyard_audit::{AuditEvent, EventKind};
 use codeyard_base::atomic_file::{self, Durability};
 use codeyard_state::{StateDir, Token, TokenAudience, TokenError, TokenStore};
 
@@ -25,7 +29,14 @@ struct Words {
 pub(crate) fn open_tokens(state: &StateDir, audience: TokenAudience) -> Result<TokenStore, Failure> {
     let words = words(audience);
     let store = assemble::open_store(state)?;
-    let opened = TokenStore::open_or_show(store, audience, |token| hand_out(state, &words, token));
+    let hand_out = |token: &Token| {
+        hand_out(state, &words, token)?;
+        let arguments = json!({ "id": token.id().as_str(), "kind": audience.as_str(), "name": words.name });
+        let event = AuditEvent::new(EventKind::Token, "ok");
+        let event = AuditEvent { operation: Some("add"), arguments: Some(arguments), ..event };
+        audit::record(state, event).map_err(|failure| std::io::Error::other(failure.message))
+    };
+    let opened = TokenStore::open_or_show(store, audience, hand_out);
     opened.map_err(|error| match error {
         TokenError::NotShown(_) => {
             Failure::new(format!("{error}, so no token was created; run `{}`, then start again", words.command))

@@ -6,21 +6,26 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use codeyard_base::ids::WorkspaceName;
+use codeyard_audit::{AuditEvent, AuditLog, EventKind};
+use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_config::{Config, RunsSection};
 use codeyard_engine::run::{RunLimits, RunService};
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_gateway::launch::LaunchCalls;
+use codeyard_launch::artifacts::pull_request::PullRequest;
 use codeyard_launch::publication::{AllowedService, PublicationSettings};
 use codeyard_launch::repository::checkout::CheckoutSettings;
 use codeyard_launch::repository::repository_address::UrlRewrite;
 use codeyard_launch::request::sites::Sites;
 use codeyard_launch::validation::link_checker::LinkChecker;
-use codeyard_launch::workflow::settings::LaunchSettings;
+use codeyard_launch::workflow::settings::{LaunchSettings, PublicationObserver};
 use codeyard_launch::workflow::stages::LaunchStages;
 use codeyard_runs::run_host::RunHost;
+use codeyard_runs::run_id::RunId;
+use codeyard_runs::stage::StageError;
 use codeyard_state::{StateDir, StoreHandle};
 use codeyard_telemetry::Telemetry;
+use serde_json::json;
 
 use crate::Failure;
 use crate::shared::assemble::error_chain;
@@ -48,6 +53,7 @@ impl LaunchRuns {
         store: &StoreHandle,
         config: &Config,
         telemetry: Telemetry,
+        audit: Option<Arc<AuditLog>>,
     ) -> Result<Self, Failure> {
         let directory: Arc<OnceLock<Arc<Directory>>> = Arc::default();
         let section = &config.runs;
@@ -82,6 +88,7 @@ impl LaunchRuns {
             hugo: section.hugo.clone(),
             scratch: scratch.clone(),
             roots: Arc::new(roots),
+            on_publication: publication_observer(audit),
         });
         let limits = RunLimits {
             active: section.max_active,
@@ -125,4 +132,26 @@ fn sites(section: &RunsSection) -> Result<Sites, Failure> {
         Failure::new(format!("cannot read the table of sites {shown}: {error}; check runs.sites in the configuration"))
     })?;
     Sites::parse(&text).map_err(|error| Failure::new(format!("{shown}: {error}; config/sites.toml is an example")))
+}
+
+/// Writes the audit lines of publications. Who asked for one is in the line of the call that names its run.
+fn publication_observer(audit: Option<Arc<AuditLog>>) -> PublicationObserver {
+    Arc::new(move |workspace: &str, run: &RunId, outcome: Result<&PullRequest, &StageError>| {
+        let Some(audit) = &audit else { return };
+        let arguments = match outcome {
+            Ok(done) => json!({
+                "run": run.to_string(), "service": done.service, "url": done.pr_url, "branch": done.branch, "commit": done.commit_sha,
+            }),
+            Err(_) => json!({ "run": run.to_string() }),
+        };
+        let tenant = WorkspaceName::new(workspace).map(|name| name.tenant());
+        let event = AuditEvent {
+            tenant: tenant.as_ref().map(TenantId::as_str),
+            workspace: Some(workspace.into()),
+            operation: Some("publish"),
+            arguments: Some(arguments),
+            ..AuditEvent::new(EventKind::Publication, outcome.map_or_else(|error| error.code, |_| "ok"))
+        };
+        audit.write(&event);
+    })
 }

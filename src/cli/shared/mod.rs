@@ -3,6 +3,7 @@
 pub(crate) mod admin_client;
 pub(crate) mod admin_listener;
 pub mod assemble;
+pub(crate) mod audit;
 pub(crate) mod exit_limit;
 pub(crate) mod first_token;
 pub(crate) mod index_extent;

@@ -7,6 +7,7 @@
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::Serialize;
 
 use crate::Failure;
@@ -41,6 +42,14 @@ fn write_out(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the reader of standard output has gone, such as `head` after its lines. Who prints for long, or waits for more, ends then.
+pub(crate) fn reader_is_gone() -> bool {
+    let out = std::io::stdout();
+    let mut polled = [PollFd::new(&out, PollFlags::empty())];
+    let found = rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    found.is_ok() && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// Prints a line to standard output and ignores write errors.

@@ -6,8 +6,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use codeyard_runs::run_id::RunId;
 use codeyard_runs::stage::{StageError, StopFlag};
 
+use crate::artifacts::pull_request::PullRequest;
 use crate::publication::PublicationSettings;
 use crate::repository::checkout::CheckoutSettings;
 use crate::repository::discovery::{self, Discovered};
@@ -19,6 +21,9 @@ use crate::validation::link_checker::LinkChecker;
 
 /// The roots of a workspace, by its name.
 pub type WorkspaceRoots = Arc<dyn Fn(&str) -> Vec<PathBuf> + Send + Sync>;
+
+/// Is given what a run has published, or why it couldn't: the workspace, the run, and the outcome.
+pub type PublicationObserver = Arc<dyn Fn(&str, &RunId, Result<&PullRequest, &StageError>) + Send + Sync>;
 
 /// What runs may do, and with what.
 #[derive(Clone)]
@@ -35,6 +40,7 @@ pub struct LaunchSettings {
     /// A folder for files that no run keeps.
     pub scratch: PathBuf,
     pub roots: WorkspaceRoots,
+    pub on_publication: PublicationObserver,
 }
 
 impl LaunchSettings {

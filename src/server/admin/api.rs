@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use crate::transport::http::probes::{
     Exposition, FailingCheck, ProbeAccess, ProbeCheck, Probes, Readiness, ReadinessChecks,
 };
+use codeyard_audit::AuditLog;
 use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
 use codeyard_engine::supervisor::control::Control;
@@ -38,12 +39,19 @@ pub struct Api {
     pub(super) control: Control,
     pub(super) probes: Probes,
     pub(super) facts: ServiceFacts,
+    pub(super) audit: Option<Arc<AuditLog>>,
 }
 
 impl Api {
     /// A context with the engine behind `control`.
     pub fn new(control: Control, probes: Probes, facts: ServiceFacts) -> Self {
-        Self { control, probes, facts }
+        Self { control, probes, facts, audit: None }
+    }
+
+    /// Records changes in an audit log.
+    #[must_use]
+    pub fn with_audit(self, audit: Option<Arc<AuditLog>>) -> Self {
+        Self { audit, ..self }
     }
 }
 

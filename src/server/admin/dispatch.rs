@@ -16,6 +16,7 @@ use bytes::Bytes;
 use tokio::time::timeout;
 
 use super::api::Api;
+use super::audit_record::AdminRecord;
 use super::problem::{Kind, Problem};
 use super::route::{AdminCaller, Route, RouteAccess, RouteRequest};
 use super::routes::ROUTES;
@@ -56,27 +57,34 @@ pub fn router(api: Arc<Api>, access: Access) -> Router {
 async fn handle(State(service): State<Arc<AdminService>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let limit = Duration::from_millis(ADMIN_REQUEST_TIMEOUT_MS);
-    let answered = timeout(limit, service.answer(&parts, body)).await.unwrap_or_else(|_| {
+    let is_local = matches!(service.access, Access::Local);
+    let mut record = AdminRecord::begin(service.api.audit.clone(), &parts, is_local);
+    let answered = timeout(limit, service.answer(&parts, body, &mut record)).await.unwrap_or_else(|_| {
         Err(Problem::new(
             Kind::TimedOut,
             "the request takes too long",
             "check GET /admin/v1/workspaces before you retry",
         ))
     });
-    answered.unwrap_or_else(|problem| problem.response())
+    let response = answered.unwrap_or_else(|problem| problem.response());
+    record.end(response.status());
+    response
 }
 
 impl AdminService {
-    async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Problem> {
+    async fn answer(&self, parts: &Parts, body: Body, record: &mut AdminRecord) -> Result<Response, Problem> {
         let found = find(parts.uri.path(), &parts.method);
         let is_open = matches!(&found, Ok((route, _)) if route.access == RouteAccess::Open);
         let caller = self.access.caller(parts, is_open)?;
+        record.caller = Some(caller.clone());
         let (route, captures) = found?;
         caller.check(route)?;
         let body = match route.body {
             Some(_) => {
                 media::content_type(&parts.headers)?;
-                body::read(body, MAX_REQUEST_BYTES, Duration::from_millis(HTTP_BODY_TIMEOUT_MS)).await?
+                let body = body::read(body, MAX_REQUEST_BYTES, Duration::from_millis(HTTP_BODY_TIMEOUT_MS)).await?;
+                record.keep_roots(&body);
+                body
             }
             None => Bytes::new(),
         };

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::{Extension, Router};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
@@ -55,8 +56,9 @@ pub async fn serve_tcp(listener: TcpListener, api: Arc<Api>, access: Access, shu
         MAX_ADMIN_CONNECTIONS,
         &shutdown,
         || listener.accept(),
-        |(stream, _), connections| {
-            connections.spawn(connection(stream, router.clone(), shutdown.clone()));
+        |(stream, peer), connections| {
+            let router = router.clone().layer(Extension(ConnectInfo(peer)));
+            connections.spawn(connection(stream, router, shutdown.clone()));
         },
     )
     .await;

@@ -5,6 +5,7 @@
 //! only this API reveals roots and standard error; every body, connection and wait is bounded; an error names the next step.
 
 pub mod api;
+mod audit_record;
 pub mod client;
 pub mod dispatch;
 pub mod documents;

@@ -3,6 +3,7 @@
 //! Sessions, headers and framing belong to the transports. Invariants: an unknown method is answered with `-32601`, whatever else
 //! is wrong with the request; an answer has at most `max_response_bytes` bytes, and the form of the caller's revision.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use codeyard_base::clock::Instant;
@@ -35,6 +36,8 @@ pub struct Caller<'a> {
     pub header_tracestate: Option<&'a str>,
     /// The transport of the request.
     pub transport: TransportKind,
+    /// The client's address; `None` for a local one.
+    pub peer: Option<IpAddr>,
     /// The session's running calls.
     pub in_flight: &'a Arc<InFlightCalls>,
     /// The session's client, which can receive prompts.
@@ -172,17 +175,17 @@ pub fn reply(id: &RequestId, reply: &ToolReply, form: AnswerForm) -> FinalAnswer
         }
         ToolReply::Result(result) | ToolReply::Refusal { result, .. } => write::result(id, result),
         ToolReply::InputRequired(result) => write::result(id, &stateless::input_required(result)),
-        ToolReply::Error { code, message, data, retry_after_ms, overloaded } => {
-            let hint = data.is_none().then(|| retry_hint(*retry_after_ms, *overloaded)).flatten();
+        ToolReply::Error { code, message, data, retry_after_ms, shed } => {
+            let hint = data.is_none().then(|| retry_hint(*retry_after_ms, shed.is_some())).flatten();
             write::error(Some(id), *code, message, data.as_deref().or(hint.as_deref()))
         }
     };
-    let overload = match reply {
-        ToolReply::Error { overloaded: true, retry_after_ms, .. }
-        | ToolReply::Refusal { overloaded: true, retry_after_ms, .. } => Some(retry_after_ms.unwrap_or(0)),
+    let shed = match reply {
+        ToolReply::Error { shed: Some(by), retry_after_ms, .. }
+        | ToolReply::Refusal { shed: Some(by), retry_after_ms, .. } => Some((*by, retry_after_ms.unwrap_or(0))),
         _ => None,
     };
-    FinalAnswer { message: write::bounded(message, id, form.cap), overload }
+    FinalAnswer { message: write::bounded(message, id, form.cap), shed }
 }
 
 impl Caller<'_> {
@@ -221,6 +224,7 @@ impl Caller<'_> {
             request_id_text: id.as_json().to_owned(),
             session: self.session.map(str::to_owned),
             transport: self.transport,
+            peer: self.peer,
         }
     }
 }

@@ -9,6 +9,7 @@ use futures::stream::FuturesUnordered;
 
 use super::dispatch;
 use super::running::{CallStep, RunningCall};
+use codeyard_gateway::service::ShedBy;
 use codeyard_protocol::error::MessageError;
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::message::Message;
@@ -38,8 +39,8 @@ pub enum AnswerStep {
 pub struct FinalAnswer {
     /// The JSON text of the JSON-RPC message, or of the array of them.
     pub message: Vec<u8>,
-    /// When to retry, in milliseconds, if the request was rejected because of overload.
-    pub overload: Option<u64>,
+    /// Why the request was turned away for now, and when to retry, in milliseconds.
+    pub shed: Option<(ShedBy, u64)>,
 }
 
 /// How a message is answered that has an answer.
@@ -77,7 +78,7 @@ pub struct PendingBatch {
 impl From<Vec<u8>> for FinalAnswer {
     /// An answer that isn't rejected because of overload.
     fn from(message: Vec<u8>) -> Self {
-        Self { message, overload: None }
+        Self { message, shed: None }
     }
 }
 

@@ -226,6 +226,7 @@ impl Connection {
             header_traceparent: None,
             header_tracestate: None,
             transport: TransportKind::Pipe,
+            peer: None,
             in_flight: &self.in_flight,
             // The stateless revision has no requests of the server.
             client: Some(&self.client).filter(|_| meta.is_none()),

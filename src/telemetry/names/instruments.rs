@@ -1,6 +1,6 @@
 //! All instruments, with name, kind, unit, description and labels, and all words that a label can have.
 //!
-//! `docs/operate/metrics.md` is generated from this table. Invariants: a label is a constant, or a name of a catalog, of the registry or of
+//! `docs/internals/reference/metrics.md` is generated from this table. Invariants: a label is a constant, or a name of a catalog, of the registry or of
 //! a degraded workspace, never a caller's text; a word that isn't in its list counts as the last word of the list.
 
 use super::{
@@ -97,6 +97,11 @@ instruments! {
         "Tool calls that needed a permission, by outcome.";
     PATH_DENIALS = "codeyard.path.denials", Kind::Counter, "{path}", [NAMED_BY, REASON],
         "Paths of calls and of language servers' answers that the gate refused.";
+    AUDIT_LINES = "codeyard.audit.lines", Kind::Counter, "{line}", [], "Lines written to the audit log.";
+    AUDIT_LOST = "codeyard.audit.lost", Kind::Counter, "{line}", [],
+        "Lines of the audit log that couldn't be written, because the disk was full for example.";
+    AUDIT_UNCOPIED = "codeyard.audit.uncopied", Kind::Counter, "{line}", [],
+        "Lines of the audit log that are in its file, and weren't copied to the system's log.";
     REQUESTS_REJECTED = "codeyard.requests.rejected", Kind::Counter, "{request}", [REASON],
         "Messages of clients that were rejected before they were served.";
     WORKSPACES = "codeyard.workspaces", Kind::UpDown, "{workspace}", [STATE], "Workspaces by state.";
@@ -158,7 +163,7 @@ instruments! {
 }
 
 /// The limit that was reached when a call was shed.
-pub const SHED_BY: &[&str] = &["connection", "process", "server", "session", "subscription", "workspace"];
+pub const SHED_BY: &[&str] = &["connection", "process", "quota", "server", "session", "subscription", "workspace"];
 /// What is wrong with a workspace.
 pub const DEGRADED_WORDS: &[&str] =
     &["server_quarantined", "watcher_gone", "workspace_not_answering", "workspace_not_open"];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_base::ids::TenantId;
-use codeyard_gateway::service::{ToolCall, ToolReply};
+use codeyard_gateway::service::{ShedBy, ToolCall, ToolReply};
 use codeyard_state::{INDEX_FOLDER, StateDir, WarmWorkspace, Warmset};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -510,7 +510,7 @@ fn a_query_without_a_worker_times_out_and_an_excess_query_is_refused() {
         let all = calls.acquire_many(u32::try_from(calls.available_permits()).unwrap()).await.unwrap();
         let refused = start(&yard, "w0", "search_code", text("alpha")).await;
         assert!(
-            matches!(refused.reply, ToolReply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }),
+            matches!(refused.reply, ToolReply::Refusal { shed: Some(ShedBy::Overload), retry_after_ms: Some(_), .. }),
             "{refused:?}"
         );
         drop(all);

@@ -650,5 +650,6 @@ pub(crate) fn tool_call(workspace: &str, catalog: &str, tool: &str, arguments: V
         request_id_text: "1".into(),
         session: None,
         transport: TransportKind::Pipe,
+        peer: None,
     }
 }

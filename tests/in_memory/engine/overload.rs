@@ -1,6 +1,6 @@
 //! Admission limits for calls, per workspace and per process; calls above them are refused at once.
 
-use codeyard_gateway::service::ToolReply;
+use codeyard_gateway::service::{ShedBy, ToolReply};
 use serde_json::json;
 
 use crate::engine::harness::*;
@@ -27,7 +27,7 @@ fn the_257th_call_to_a_workspace_is_refused_at_once() {
         let answer = place("hover", 0, 0);
         let answer = lsp(&yard, answer).await;
         assert!(
-            matches!(answer.reply(), ToolReply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }),
+            matches!(answer.reply(), ToolReply::Refusal { shed: Some(ShedBy::Overload), retry_after_ms: Some(_), .. }),
             "{answer:?}"
         );
         yard.start("w1", HOVER, yard.sites[1].at("a.fake", 0, 0)).await.ok();

@@ -38,9 +38,12 @@ impl Exported {
         let traceparent = flags.map(|flags| format!("00-{TRACE}-{CLIENT}-{flags}"));
         let start = CallStart {
             tool: Some("launch_validate".into()),
+            asked_tool: "hover",
             catalog: "launch",
             workspace: None,
             principal: &Principal::local(),
+            peer: None,
+            arguments: None,
             transport: TransportKind::Pipe,
             request_id: "1",
             session: None,
@@ -96,7 +99,7 @@ fn work_is_exported_with_its_call_and_not_without_it() {
         assert!(flags.is_none() || trace == TRACE);
         let first = exported.work([&trace, &span]);
         // The run goes on when the call has ended.
-        call.end(Ok(()), CallReply::default());
+        assert!(call.end(Ok(()), CallReply::default()));
         let second = exported.work([&trace, &span]);
         let spans = exported.spans();
         let named = |name: &str| spans.iter().filter(|span| span.name == name).collect::<Vec<_>>();

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_config::{ContentMode, PermissionRule};
 use codeyard_gateway::permission::{PermissionCheck, PermissionRequest, Permissions};
-use codeyard_gateway::service::{Endpoint, Principal, Progress, Service, ToolCall, ToolReply};
+use codeyard_gateway::service::{Endpoint, Principal, Progress, Service, ShedBy, ToolCall, ToolReply};
 use codeyard_telemetry::{CallRecord, CallStart, Metrics, OpenCall, RequestRecord, Telemetry, TransportKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -176,9 +176,12 @@ impl Fake {
         let workspace = call.endpoint.workspace.clone().unwrap();
         let start = CallStart {
             tool: Some("guarded".into()),
+            asked_tool: "hover",
             catalog: "agent",
             workspace: Some(workspace.clone()),
             principal: &call.principal,
+            peer: None,
+            arguments: None,
             transport: call.transport,
             request_id: &call.request_id_text,
             session: None,
@@ -207,11 +210,11 @@ impl Fake {
                 PermissionCheck::Denied(error) => Err(error),
                 PermissionCheck::Pending(decision) => decision.await,
                 PermissionCheck::InputRequired(result) => {
-                    open.end(Ok(()), codeyard_telemetry::CallReply::default());
+                    assert!(open.end(Ok(()), codeyard_telemetry::CallReply::default()));
                     return ToolReply::InputRequired(result.into());
                 }
             };
-            open.end(checked.as_ref().copied(), codeyard_telemetry::CallReply::default());
+            assert!(open.end(checked.as_ref().copied(), codeyard_telemetry::CallReply::default()));
             match checked {
                 Ok(()) => result(&json!("in")),
                 Err(error) => ToolReply::Error {
@@ -219,7 +222,7 @@ impl Fake {
                     message: error.message,
                     data: Some(serde_json::to_vec(&error.details).unwrap().into()),
                     retry_after_ms: None,
-                    overloaded: false,
+                    shed: None,
                 },
             }
         }
@@ -247,14 +250,14 @@ async fn answer(call: ToolCall) -> ToolReply {
         "occupied" => ToolReply::Refusal {
             result: Bytes::from_static(b"{\"isError\":true,\"content\":[]}"),
             retry_after_ms: Some(1_500),
-            overloaded: true,
+            shed: Some(ShedBy::Overload),
         },
         "fail" => ToolReply::Error {
             code: -32_603,
             message: "no".to_owned(),
             data: Some(Bytes::from_static(b"{\"code\":\"MCP_LSP_GATEWAY/NOT_FOUND\"}")),
             retry_after_ms: None,
-            overloaded: false,
+            shed: None,
         },
         _ => result(&arguments),
     }

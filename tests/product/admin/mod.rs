@@ -1,6 +1,7 @@
 //! The admin API, the probes and the commands that use them: the real binary, its sockets, its answers.
 
 mod access;
+mod audit;
 mod busy;
 mod changes;
 mod commands;
@@ -8,6 +9,7 @@ mod hung;
 mod minted;
 mod openapi;
 mod probes;
+mod quotas;
 mod refused;
 mod tenants;
 mod terminal;

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use codeyard_access::Principal;
+use codeyard_audit::AuditLog;
 use codeyard_base::ids::{ServerKind, TenantId, WorkspaceName};
+use codeyard_config::AuditSection;
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{
     CallReply, CallStart, CallTrace, LineFormat, LogQueue, NoMetrics, OpenCall, Pipeline, RequestOrigin, RpcOutcome,
@@ -29,12 +31,16 @@ pub(crate) fn all(criterion: &mut Criterion) {
     let log = LogQueue::start(LineFormat::Json, std::io::sink()).unwrap();
     // Without a subscriber no line is written.
     drop(tracing_subscriber::fmt().with_writer(std::io::sink).try_init());
+    let folder = tempfile::tempdir().unwrap();
+    let section = AuditSection { enabled: true, ..AuditSection::default() };
+    let audit = Arc::new(AuditLog::start(folder.path(), &section).unwrap());
     let off = || Telemetry::new(Arc::new(NoMetrics));
     let ways = [
         ("off", off()),
         ("spans", off().with_spans(&pipeline)),
         ("log", off().with_log(log.clone())),
         ("spans and log", off().with_spans(&pipeline).with_log(log)),
+        ("audit", off().with_audit(audit.clone())),
     ];
     let mut group = criterion.benchmark_group("telling of a call");
     for (name, telemetry) in ways {
@@ -67,9 +73,12 @@ impl Call {
     fn record(&self, telemetry: &Telemetry) {
         let start = CallStart {
             tool: Some(self.tool.clone()),
+            asked_tool: "hover",
             catalog: "lsp-v1",
             workspace: Some(self.workspace.clone()),
             principal: &self.principal,
+            peer: None,
+            arguments: Some(r#"{"filePath":"src/engine/query/index_comparison.rs","line":120,"character":17}"#),
             transport: TransportKind::Tcp,
             request_id: "7",
             session: None,
@@ -83,6 +92,6 @@ impl Call {
         asker.record_server(&self.server);
         asker.lsp("textDocument/hover", &self.server).end(RpcOutcome::Ok);
         drop(asker.canonicalise());
-        open.end(Ok(()), CallReply { bytes: 400, ..CallReply::default() });
+        let _ = open.end(Ok(()), CallReply { bytes: 400, ..CallReply::default() });
     }
 }

@@ -230,7 +230,7 @@ impl RunSession<'_> {
                     false => output::print(format_args!("{}\n", style.safe(&event_line::event_line(&event))))?,
                 }
             }
-            if !follow || follow::is_settled(&status) {
+            if !follow || follow::is_settled(&status) || output::reader_is_gone() {
                 return Ok(());
             }
             tokio::time::sleep(follow::POLL).await;

@@ -356,7 +356,9 @@ impl Work<'_, '_> {
             claims: &claims,
             facts: &inputs.facts,
         };
-        let published = publication::publish(&request, self.stage.stop)?;
+        let published = publication::publish(&request, self.stage.stop);
+        (self.settings.on_publication)(self.stage.workspace, self.stage.run, published.as_ref());
+        let published = published?;
         let result =
             json!({"pr_url": published.pr_url, "branch": published.branch, "commit_sha": published.commit_sha});
         let events = vec![NewEvent { event_type: EventType::PrOpened, payload: result.clone() }];

@@ -100,6 +100,7 @@ impl Bench {
                 max_bytes: 1 << 30,
                 limit: Duration::from_secs(60),
             },
+            on_publication: Arc::new(|_, _, _| {}),
             publication: PublicationSettings { services: Vec::new(), request_limit: Duration::from_secs(10) },
             links: None,
             hugo: test_hugo().map(Path::to_owned),

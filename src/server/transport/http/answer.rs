@@ -19,6 +19,7 @@ use super::credentials::Revocation;
 use super::refusal::NO_TOKEN;
 use super::subscriptions::SubscriptionPlace;
 use crate::transport::pending::{AnswerStep, FinalAnswer, PendingAnswer};
+use codeyard_gateway::service::ShedBy;
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::{stateless, write};
 
@@ -65,8 +66,11 @@ pub fn with_status(status: StatusCode, message: Vec<u8>) -> Response {
 /// The response with a final answer.
 pub fn reply(answer: FinalAnswer) -> Response {
     let mut response = json(answer.message);
-    if let Some(retry_after_ms) = answer.overload {
-        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    if let Some((by, retry_after_ms)) = answer.shed {
+        *response.status_mut() = match by {
+            ShedBy::Overload => StatusCode::SERVICE_UNAVAILABLE,
+            ShedBy::Quota => StatusCode::TOO_MANY_REQUESTS,
+        };
         let seconds = retry_after_ms.div_ceil(1_000).max(1);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }

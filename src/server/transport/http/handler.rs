@@ -5,7 +5,7 @@
 //! before version and session are checked; dropping the handler's future drops the call.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +33,7 @@ use crate::limits::MAX_HTTP_HEAD_BYTES;
 use crate::transport::dispatch::{self, Caller};
 use crate::transport::inflight::InFlightCalls;
 use crate::transport::pending::{AnswerForm, Answered, PendingAnswer};
+use codeyard_audit::{AuditEvent, AuditLog, EventKind};
 use codeyard_config::ContentMode;
 use codeyard_gateway::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::service::{Endpoint, Principal, Service, TransportKind};
@@ -41,7 +42,7 @@ use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::limits::{MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 use codeyard_protocol::message::{self, Message, Notification, Request as RpcRequest};
 use codeyard_protocol::names::{Method, NotificationKind};
-use codeyard_protocol::revision::{Revision, RevisionSet};
+use codeyard_protocol::revision::Revision;
 use codeyard_protocol::{cancelled, write};
 use codeyard_state::TokenStore;
 
@@ -66,6 +67,7 @@ pub struct McpEndpoint {
     /// The open subscriptions of all clients.
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) probes: Option<Probes>,
+    pub(super) audit: Option<Arc<AuditLog>>,
     pub(super) shutdown: CancellationToken,
 }
 
@@ -74,6 +76,7 @@ pub(super) struct AuthorizedRequest<'a> {
     pub(super) principal: Principal,
     pub(super) endpoint: Endpoint,
     pub(super) headers: &'a HeaderMap,
+    pub(super) peer: IpAddr,
 }
 
 struct Client {
@@ -135,6 +138,7 @@ impl McpEndpoint {
             sessions,
             subscriptions: Arc::default(),
             probes: options.probes,
+            audit: options.audit,
             shutdown,
         }
     }
@@ -151,7 +155,19 @@ impl McpEndpoint {
     /// Checks and reads a request, and serves it or starts its call. The request's bytes aren't kept while a call runs, because the
     /// connection's buffer is reused.
     async fn handle(&self, parts: Parts, body: Incoming, client: &Client) -> Result<HandledRequest, HttpRefusal> {
-        let parts = &parts;
+        let handled = self.handle_checked(&parts, body, client).await;
+        if let (Some(audit), Err(refusal)) = (&self.audit, &handled) {
+            self.audit_refusal(audit, &parts, client.peer.ip(), refusal);
+        }
+        handled
+    }
+
+    async fn handle_checked(
+        &self,
+        parts: &Parts,
+        body: Incoming,
+        client: &Client,
+    ) -> Result<HandledRequest, HttpRefusal> {
         if let Some(probes) = &self.probes
             && let Some(probe) = Probe::of(parts, client.peer, &probes.access)
         {
@@ -176,7 +192,9 @@ impl McpEndpoint {
             Target::Endpoint(path) => path,
             Target::Tokens(request) => {
                 let body = body::read(body, MAX_TOKEN_REQUEST_BYTES, self.body_timeout);
-                return Ok(HandledRequest::Answered(self.tokens(request, principal, parts, body).await?));
+                return Ok(HandledRequest::Answered(
+                    self.tokens(request, principal, parts, client.peer.ip(), body).await?,
+                ));
             }
         };
         let is_delete = parts.method == HttpMethod::DELETE;
@@ -189,7 +207,7 @@ impl McpEndpoint {
         if let Some(word) = path::asked_content(parts.uri.query()) {
             endpoint.content = ContentMode::parse(word).ok_or_else(HttpRefusal::of_content)?;
         }
-        let authorized = AuthorizedRequest { principal, endpoint, headers: &parts.headers };
+        let authorized = AuthorizedRequest { principal, endpoint, headers: &parts.headers, peer: client.peer.ip() };
         if is_delete {
             return Ok(HandledRequest::Answered(self.end_session(&authorized)?));
         }
@@ -291,6 +309,7 @@ impl McpEndpoint {
             header_traceparent: only(headers, TRACEPARENT).filter(|text| text.len() <= MAX_TRACEPARENT_BYTES),
             header_tracestate: only(headers, TRACESTATE).filter(|text| text.len() <= MAX_TRACESTATE_BYTES),
             transport: TransportKind::Tcp,
+            peer: Some(authorized.peer),
             in_flight,
             client: session.map(|session| &session.client),
             revision,
@@ -306,6 +325,11 @@ impl McpEndpoint {
             Err(error) => return answer::json(write::fault(&error)),
         };
         let session = self.sessions.start(&authorized.principal, client, revision);
+        let workspace = authorized.endpoint.workspace.as_ref().map(|name| name.as_str().into());
+        let event =
+            AuditEvent { workspace, operation: Some("initialize"), ..AuditEvent::new(EventKind::Session, "ok") };
+        // A session shows nothing of a workspace; its calls are refused if their lines can't be written.
+        let _ = self.audit(&authorized.principal, authorized.peer, event);
         let mut response = answer::json(write::result(&request.id, &result));
         // base64url is always a valid header value.
         if let Ok(id) = HeaderValue::from_str(&session.id) {
@@ -332,53 +356,5 @@ impl McpEndpoint {
         {
             session.in_flight.cancel(&id);
         }
-    }
-
-    fn end_session(&self, authorized: &AuthorizedRequest<'_>) -> Result<Response, RefusalReason> {
-        let session = self.session(authorized)?;
-        self.sessions.end(&session.id, &authorized.principal);
-        Ok(answer::empty(StatusCode::NO_CONTENT))
-    }
-
-    fn session(&self, authorized: &AuthorizedRequest<'_>) -> Result<Arc<Session>, RefusalReason> {
-        self.optional_session(authorized)?.ok_or(RefusalReason::MissingSession)
-    }
-
-    /// The session that the request names, if any. The version is checked first.
-    fn optional_session(&self, authorized: &AuthorizedRequest<'_>) -> Result<Option<Arc<Session>>, RefusalReason> {
-        let spoken = self.service.revisions(&authorized.endpoint);
-        let has_session = |revision: &Revision| !revision.is_stateless() && spoken.contains(*revision);
-        let names_session = authorized.headers.contains_key(SESSION);
-        let named = match authorized.headers.contains_key(VERSION) {
-            true => {
-                let named = only(authorized.headers, VERSION).and_then(Revision::parse).filter(has_session);
-                Some(named.ok_or(RefusalReason::WrongVersion)?)
-            }
-            false if names_session => None,
-            false => return Err(RefusalReason::MissingVersion),
-        };
-        if !names_session {
-            return Ok(None);
-        }
-        let session = only(authorized.headers, SESSION).and_then(|id| self.sessions.find(id, &authorized.principal));
-        let session = session.ok_or(RefusalReason::UnknownSession)?;
-        // A session may come to an endpoint that doesn't speak its revision.
-        if !has_session(&session.revision) || named.is_some_and(|revision| revision != session.revision) {
-            return Err(RefusalReason::WrongVersion);
-        }
-        Ok(Some(session))
-    }
-
-    /// The session that the request names, if it has a revision in which an array is a message.
-    fn batching_session(
-        &self,
-        authorized: &AuthorizedRequest<'_>,
-        spoken: RevisionSet,
-    ) -> Result<Option<Arc<Session>>, RefusalReason> {
-        if !spoken.iter().any(Revision::has_batches) || !authorized.headers.contains_key(SESSION) {
-            return Ok(None);
-        }
-        // A client whose session has ended must read that, whatever it sends.
-        Ok(Some(self.session(authorized)?).filter(|session| session.revision.has_batches()))
     }
 }

@@ -4,15 +4,19 @@
 //! token allows no more than the token that it was made from, lives at most [`MAX_LIFE_S`] and ends with it; a caller sees and removes its own
 //! only; its text is in the response alone.
 
+use std::net::IpAddr;
+
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::json;
 
 use super::handler::McpEndpoint;
 use super::refusal::{HttpRefusal, RefusalReason};
-use super::{answer, media};
+use super::{answer, audit_events, media};
 use codeyard_access::{OperationSet, Principal};
+use codeyard_audit::{AuditEvent, EventKind};
 use codeyard_base::blocking;
 use codeyard_base::clock::{utc, wall_s};
 use codeyard_state::{TokenError, TokenGrant, TokenId, TokenInfo, TokenStore};
@@ -52,7 +56,8 @@ struct Wanted {
 struct Minted {
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    id: String,
+    #[serde(rename = "id", serialize_with = "as_text")]
+    token_id: TokenId,
     workspaces: Vec<String>,
     operations: Vec<&'static str>,
     expires: Option<String>,
@@ -84,6 +89,7 @@ impl McpEndpoint {
         request: Result<TokenRequest, RefusalReason>,
         principal: Principal,
         parts: &Parts,
+        peer: IpAddr,
         body: impl Future<Output = Result<bytes::Bytes, RefusalReason>>,
     ) -> Result<Response, HttpRefusal> {
         // Without tokens everybody may do everything.
@@ -95,13 +101,27 @@ impl McpEndpoint {
             TokenRequest::List => {
                 let all = tokens.list().into_iter().filter(|info| info.grant.minter.as_ref() == Some(&minter));
                 let all: Vec<Minted> = all.map(|info| Minted::of(&info.grant, &info.id, None)).collect();
-                Ok(json(StatusCode::OK, &all))
+                Ok(json_response(StatusCode::OK, &all))
             }
             TokenRequest::Remove(id) => {
                 let is_own = |info: &TokenInfo| info.id == id && info.grant.minter.as_ref() == Some(&minter);
                 let found = tokens.list().iter().any(is_own);
-                let removed = blocking::spawn(move || if found { tokens.remove_one(&id) } else { Ok(false) }).await;
-                match removed {
+                let audit = self.audit.clone();
+                // The line is written with the change, though the client has gone.
+                let remove = move || {
+                    let is_removed = found && tokens.remove_one(&id)?;
+                    if let Some(audit) = audit.filter(|_| is_removed) {
+                        // What is gone opens nothing, with or without a line.
+                        audit_events::write(
+                            &audit,
+                            &principal,
+                            peer,
+                            token_event("remove", json!({ "id": id.as_str() })),
+                        );
+                    }
+                    Ok::<_, TokenError>(is_removed)
+                };
+                match blocking::spawn(remove).await {
                     Ok(Ok(true)) => Ok(answer::empty(StatusCode::NO_CONTENT)),
                     Ok(Ok(false)) => Err(RefusalReason::UnknownToken.into()),
                     Ok(Err(error)) => Err(HttpRefusal::of_store(&error)),
@@ -111,9 +131,19 @@ impl McpEndpoint {
             TokenRequest::Mint => {
                 media::content_type(&parts.headers)?;
                 let grant = grant(&principal, minter, &body.await?).map_err(HttpRefusal::of_token)?;
-                let made = blocking::spawn(move || mint(&tokens, grant)).await;
-                match made {
-                    Ok(Ok(minted)) => Ok(json(StatusCode::CREATED, &minted)),
+                let audit = self.audit.clone();
+                let mint = move || {
+                    let minted = mint(&tokens, grant)?;
+                    let event = token_event("mint", minted.audited());
+                    let is_audited = audit.is_none_or(|audit| audit_events::write(&audit, &principal, peer, event));
+                    if !is_audited {
+                        tokens.remove_one(&minted.token_id)?;
+                    }
+                    Ok::<_, TokenError>(Some(minted).filter(|_| is_audited))
+                };
+                match blocking::spawn(mint).await {
+                    Ok(Ok(Some(minted))) => Ok(json_response(StatusCode::CREATED, &minted)),
+                    Ok(Ok(None)) => Err(HttpRefusal::of_store(&"the audit log can't be written")),
                     Ok(Err(error @ (TokenError::Workspaces(_) | TokenError::Full | TokenError::Minted))) => {
                         Err(HttpRefusal::of_token(error.to_string()))
                     }
@@ -166,12 +196,25 @@ fn mint(tokens: &TokenStore, grant: TokenGrant) -> Result<Minted, TokenError> {
     Ok(Minted::of(&grant, &token.id(), Some(token.reveal().to_owned())))
 }
 
+/// The audit line of a change of tokens.
+fn token_event(operation: &'static str, token: serde_json::Value) -> AuditEvent<'static> {
+    AuditEvent { operation: Some(operation), arguments: Some(token), ..AuditEvent::new(EventKind::Token, "ok") }
+}
+
 impl Minted {
+    /// What an audit line says of it: not its text.
+    fn audited(&self) -> serde_json::Value {
+        json!({
+            "id": self.token_id.as_str(), "workspaces": self.workspaces, "operations": self.operations,
+            "expires": self.expires,
+        })
+    }
+
     fn of(grant: &TokenGrant, id: &TokenId, token: Option<String>) -> Self {
         let operations = grant.operations.unwrap_or_default();
         Self {
             token,
-            id: id.to_string(),
+            token_id: id.clone(),
             workspaces: grant.workspaces.clone(),
             operations: operations.iter().map(codeyard_access::Operation::as_str).collect(),
             expires: grant.ends.map(utc),
@@ -179,7 +222,11 @@ impl Minted {
     }
 }
 
-fn json(status: StatusCode, document: &impl Serialize) -> Response {
+fn json_response(status: StatusCode, document: &impl Serialize) -> Response {
     // Texts and lists of them can always be written.
     answer::with_status(status, serde_json::to_vec(document).unwrap_or_default())
+}
+
+fn as_text<S: Serializer>(id: &TokenId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(id.as_str())
 }

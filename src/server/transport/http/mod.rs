@@ -4,6 +4,7 @@
 //! shutdown, requests in flight have `DRAIN_MS` to end.
 
 pub mod answer;
+pub(crate) mod audit_events;
 mod batch;
 pub mod body;
 pub mod connection;
@@ -18,6 +19,7 @@ pub mod path;
 pub mod probes;
 pub mod refusal;
 mod request_head;
+mod request_session;
 pub mod session;
 pub mod socket;
 mod stateless;

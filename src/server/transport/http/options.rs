@@ -9,6 +9,7 @@ use crate::limits::{
     HTTP_BODY_TIMEOUT_MS, MAX_HTTP_CONNECTIONS, MAX_SESSIONS_PER_PRINCIPAL, MAX_UNAUTHENTICATED_CONNECTIONS,
     MAX_UNAUTHENTICATED_PER_CLIENT,
 };
+use codeyard_audit::AuditLog;
 use codeyard_model::limits::Limits;
 use codeyard_state::TokenStore;
 
@@ -37,6 +38,8 @@ pub struct HttpOptions {
     pub connections: ConnectionLimits,
     /// The probes behind `/livez`, `/readyz` and `/metrics`. `None` disables these paths.
     pub probes: Option<Probes>,
+    /// The audit log, for what isn't a call.
+    pub audit: Option<Arc<AuditLog>>,
 }
 
 /// Limits of connections. The defaults are the limits of this crate; tests lower them.
@@ -74,6 +77,7 @@ impl HttpOptions {
             limits: Limits::default(),
             connections: ConnectionLimits::default(),
             probes: None,
+            audit: None,
         }
     }
 }

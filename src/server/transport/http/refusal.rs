@@ -203,6 +203,16 @@ impl HttpRefusal {
         Self { advice: Some(format!("use one of {modes}")), ..RefusalReason::Content.into() }
     }
 
+    /// Whether the request asked for what its sender may not have, or for what isn't there.
+    pub fn is_of_access(&self) -> bool {
+        [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::NOT_FOUND].contains(&self.status())
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> StatusCode {
+        self.reason.status()
+    }
+
     /// The word in `error.data.reason`.
     pub fn reason(&self) -> &'static str {
         self.message.as_ref().map_or(self.reason.reason(), |error| error.fault.reason())

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_access::Principal;
+use codeyard_audit::AuditLog;
 use codeyard_base::ids::{ServerKind, TenantId, WorkspaceName};
+use codeyard_config::AuditSection;
 use codeyard_config::WorkspaceConfig;
 use codeyard_engine::status::registry::WorkspaceStatus;
 use codeyard_engine::status::server_state::ServerState;
@@ -76,6 +78,9 @@ impl Everything {
         Telemetry::new(meters.clone()).register_with(&observers);
         metrics::observe(&observers, &directory, &Arc::new(FrameBudget::default()), None);
         pipeline.losses().register_with(&observers, None);
+        let folder = tempfile::tempdir().unwrap();
+        let section = AuditSection { enabled: true, ..AuditSection::default() };
+        AuditLog::start(folder.path(), &section).unwrap().register_with(&observers);
         let mut all = Self {
             meters,
             directory,

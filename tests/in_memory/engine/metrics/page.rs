@@ -1,4 +1,4 @@
-//! `docs/operate/metrics.md` lists exactly the metrics that the binary exposes, and no caller can add a series.
+//! `docs/internals/reference/metrics.md` lists exactly the metrics that the binary exposes, and no caller can add a series.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn page() -> String {
         "# Metrics\n\n\
          This page is generated from `src/telemetry/names/instruments.rs`. A test compares it with a scrape, and\n\
          `UPDATE_DOCS=1 cargo test --test in_memory metrics::page` writes it. Prometheus scrapes these metrics at `/metrics`, and\n\
-         [OTLP](observability.md) exports the same ones. [examples/observability](../../examples/observability/README.md) has\n\
+         [OTLP](../../operate/observability.md) exports the same ones. [examples/observability](../../../examples/observability/README.md) has\n\
          a dashboard and alerts.\n\n\
          ## Series\n\n\
          | OpenTelemetry | Prometheus | type | unit | labels | meaning |\n|---|---|---|---|---|---|\n{rows}\n\
@@ -105,13 +105,13 @@ fn the_documented_metrics_equal_the_scraped_ones() {
         assert_eq!(family.labels(), labels.iter().map(String::as_str).collect(), "{}", instrument.name);
         assert_eq!((&*family.kind, &*family.help), (prometheus_type(instrument.kind), instrument.about));
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operate/metrics.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/internals/reference/metrics.md");
     let wanted = page();
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, &wanted).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == wanted, "docs/operate/metrics.md is out of date; run this test with UPDATE_DOCS=1");
+    assert!(found == wanted, "docs/internals/reference/metrics.md is out of date; run this test with UPDATE_DOCS=1");
 }
 
 #[test]

@@ -1,0 +1,94 @@
+//! What a call was asked about, as its line has it.
+//!
+//! Invariant: it is bounded, whatever the caller sends. Secrets are taken out of the whole line.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use codeyard_base::{digest, secrets};
+use codeyard_config::AuditArguments;
+
+/// Longest JSON text that is written into a line, in bytes. A longer one is there by its digest.
+const MAX_ARGUMENTS_BYTES: usize = 2 * 1024;
+/// Hexadecimal digits of a digest: enough to compare, and half as long as the whole.
+const DIGEST_DIGITS: usize = 32;
+
+/// The digest that stands for a text.
+pub fn digest_of(text: &str) -> String {
+    let whole = digest::sha256hex(text);
+    format!("sha256:{}", &whole[..DIGEST_DIGITS])
+}
+
+/// The arguments of a call with this JSON text.
+pub(crate) fn audited(json: &str, form: AuditArguments) -> Value {
+    if json.len() > MAX_ARGUMENTS_BYTES {
+        return digested(json);
+    }
+    match serde_json::from_str(json) {
+        Ok(value) => with_texts(value, form),
+        Err(_) => digested(json),
+    }
+}
+
+/// What stands for arguments that are too long.
+pub(crate) fn digested(json: &str) -> Value {
+    Value::Object(Map::from_iter([
+        ("bytes".to_owned(), Value::from(json.len())),
+        ("digest".to_owned(), Value::from(digest_of(json))),
+    ]))
+}
+
+/// A text that was asked about, as a line has it.
+pub(crate) fn text(text: &str, form: AuditArguments) -> String {
+    match form {
+        AuditArguments::Digests => digest_of(text),
+        AuditArguments::Names => without_encoded_secrets(text),
+    }
+}
+
+/// The text, decoded if a secret hides behind percent-encoding. Others are found in the whole line.
+fn without_encoded_secrets(text: &str) -> String {
+    if text.contains('%') {
+        let decoded = percent_encoding::percent_decode_str(text).decode_utf8_lossy();
+        if let Cow::Owned(redacted) = secrets::redact(&decoded) {
+            return redacted;
+        }
+    }
+    text.to_owned()
+}
+
+fn with_texts(value: Value, form: AuditArguments) -> Value {
+    match value {
+        Value::String(found) => Value::String(text(&found, form)),
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| with_texts(item, form)).collect()),
+        Value::Object(members) => {
+            Value::Object(members.into_iter().map(|(name, value)| (name, with_texts(value, form))).collect())
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_are_kept_without_encoded_secrets_and_digests_can_be_compared() {
+        let json = r#"{"filePath":"src/a.rs","line":3,"query":["/cyd%5F0123456789abcdefghij"]}"#;
+        let named = audited(json, AuditArguments::Names);
+        assert_eq!(named, json!({"filePath": "src/a.rs", "line": 3, "query": ["/cyd_[redacted]"]}));
+        let digests = audited(json, AuditArguments::Digests);
+        assert_eq!(digests["filePath"], digest_of("src/a.rs"));
+        assert_eq!((digest_of("src/a.rs").len(), &digests["line"]), (39, &json!(3)));
+    }
+
+    #[test]
+    fn what_is_too_long_or_no_json_is_there_by_its_digest() {
+        for json in [format!("{{\"query\":\"{}\"}}", "a".repeat(MAX_ARGUMENTS_BYTES)), "{".to_owned()] {
+            let audited = audited(&json, AuditArguments::Names);
+            assert_eq!(audited, json!({"bytes": json.len(), "digest": digest_of(&json)}));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Audit lines of what comes over HTTP and is no call of a tool.
+//!
+//! Invariant: no line has a token, whatever the request says.
+
+use std::net::IpAddr;
+
+use axum::http::Method;
+use axum::http::request::Parts;
+use serde_json::json;
+
+use super::handler::McpEndpoint;
+use super::refusal::HttpRefusal;
+use codeyard_access::Principal;
+use codeyard_audit::{AuditEvent, AuditLog, EventKind};
+use codeyard_base::secrets;
+
+/// Longest part of a path that a line has, in characters.
+pub(crate) const MAX_PATH_CHARS: usize = 256;
+
+/// The name of a method of HTTP. Others are a sender's own text.
+pub(crate) fn method_name(method: &Method) -> &'static str {
+    let known = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS];
+    let names = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
+    known.iter().zip(names).find(|(known, _)| *known == method).map_or("other", |(_, name)| name)
+}
+
+impl McpEndpoint {
+    /// Records a request that asks for what the caller may not have.
+    pub(super) fn audit_refusal(&self, audit: &AuditLog, parts: &Parts, peer: IpAddr, refusal: &HttpRefusal) {
+        if !refusal.is_of_access() {
+            return;
+        }
+        let principal = self.principal(&parts.headers).ok();
+        // Secrets are taken out before it is cut.
+        let path = audit.text(parts.uri.path());
+        let path: String = secrets::redact(&path).chars().take(MAX_PATH_CHARS).collect();
+        let status = refusal.status();
+        let event = AuditEvent {
+            from: Some(peer.to_canonical().to_string().into()),
+            operation: Some(method_name(&parts.method)),
+            arguments: Some(json!({ "path": path })),
+            reason: Some(refusal.reason()),
+            ..AuditEvent::new(EventKind::Refused, status.as_str())
+        };
+        audit.write_refused(&match &principal {
+            Some(principal) => event.by(principal),
+            None => event,
+        });
+    }
+
+    /// Records what a caller did, unless there is no audit log. Whether it may go on.
+    pub(super) fn audit(&self, principal: &Principal, peer: IpAddr, event: AuditEvent<'_>) -> bool {
+        self.audit.as_ref().is_none_or(|audit| write(audit, principal, peer, event))
+    }
+}
+
+/// Records what a caller did. Whether it may go on.
+pub(super) fn write(audit: &AuditLog, principal: &Principal, peer: IpAddr, event: AuditEvent<'_>) -> bool {
+    audit.write(&AuditEvent { from: Some(peer.to_canonical().to_string().into()), ..event.by(principal) })
+}
