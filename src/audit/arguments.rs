@@ -11,6 +11,8 @@ use codeyard_config::AuditArguments;
 
 /// Longest JSON text that is written into a line, in bytes. A longer one is there by its digest.
 const MAX_ARGUMENTS_BYTES: usize = 2 * 1024;
+/// Longest part of a path of HTTP that a line has, in characters.
+const MAX_PATH_CHARS: usize = 256;
 /// Hexadecimal digits of a digest: enough to compare, and half as long as the whole.
 const DIGEST_DIGITS: usize = 32;
 
@@ -40,11 +42,16 @@ pub(crate) fn digested(json: &str) -> Value {
 }
 
 /// A text that was asked about, as a line has it.
-pub(crate) fn text(text: &str, form: AuditArguments) -> String {
+fn text(text: &str, form: AuditArguments) -> String {
     match form {
         AuditArguments::Digests => digest_of(text),
         AuditArguments::Names => without_encoded_secrets(text),
     }
+}
+
+/// A path of HTTP that was asked for, as a line has it. Secrets are taken out before it is cut.
+pub(crate) fn path(path: &str, form: AuditArguments) -> String {
+    secrets::redact(&text(path, form)).chars().take(MAX_PATH_CHARS).collect()
 }
 
 /// The text, decoded if a secret hides behind percent-encoding. Others are found in the whole line.

@@ -26,11 +26,9 @@ use codeyard_telemetry::{AuditedCall, CallAudit, CallRecord, Observers, Transpor
 const SETTINGS_FILE: &str = "settings.json";
 /// How often a failure is logged, in milliseconds.
 const WARN_MS: u64 = 10_000;
-/// Lines about the refused requests of one caller in a window, and about those of all without a token. Whoever sends more writes no more lines,
-/// but a count.
+/// Lines about the refused requests of one caller between two ticks, and about those of all without a token. Whoever sends more writes no more
+/// lines, but a count.
 const MAX_REFUSED_LINES: u64 = 20;
-/// The window, in milliseconds.
-const REFUSED_WINDOW_MS: u64 = 1_000;
 /// How often old files are looked for, in milliseconds.
 const RETENTION_MS: u64 = 3_600_000;
 const MIB: u64 = 1024 * 1024;
@@ -41,7 +39,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct AuditLog {
     settings: AuditSection,
     writer: Mutex<Writer>,
-    refused: Mutex<BTreeMap<Option<String>, RefusedWindow>>,
+    refused: Mutex<BTreeMap<Option<String>, RefusedCount>>,
     old_looked_for: Mutex<Option<Instant>>,
     written: Arc<AtomicU64>,
     lost: Arc<AtomicU64>,
@@ -57,10 +55,9 @@ struct Writer {
     warned: Option<Instant>,
 }
 
-/// The refused requests of one caller, or of all without a token.
-#[derive(Debug)]
-struct RefusedWindow {
-    began: Instant,
+/// The refused requests of one caller, or of all without a token, since the last tick.
+#[derive(Debug, Default)]
+struct RefusedCount {
     lines: u64,
     /// Those without a line.
     others: u64,
@@ -75,7 +72,10 @@ impl AuditLog {
         let log = Self::new(folder, settings.clone())?;
         let text = serde_json::to_vec(settings).map_err(|error| failed(folder, io::Error::other(error)))?;
         let path = folder.join(SETTINGS_FILE);
-        atomic_file::replace_with(&path, Durability::Power, &text).map_err(|error| failed(&path, error))?;
+        // A service is configured before its first token is made, and again when it is assembled.
+        if fs::read(&path).ok().as_ref() != Some(&text) {
+            atomic_file::replace_with(&path, Durability::Power, &text).map_err(|error| failed(&path, error))?;
+        }
         Ok(log)
     }
 
@@ -183,46 +183,31 @@ impl AuditLog {
         Ok(point)
     }
 
-    /// A text that was asked about, as the log has it.
-    pub fn text(&self, text: &str) -> String {
-        arguments::text(text, self.settings.arguments)
+    /// A path of HTTP that was asked for, as the log has it.
+    pub fn path(&self, path: &str) -> String {
+        arguments::path(path, self.settings.arguments)
     }
 
     /// Writes a line about a request that was refused. Of many in a short time of one caller, or of all without a token, only the first have
     /// lines; one more counts the others.
     pub fn write_refused(&self, event: &AuditEvent<'_>) {
         let caller = event.principal.map(|principal| format!("{} {principal}", event.tenant.unwrap_or_default()));
-        self.count_refused();
         {
-            let mut windows = self.refused.lock();
-            let new = RefusedWindow { began: Instant::now(), lines: 0, others: 0 };
-            let window = windows.entry(caller).or_insert(new);
-            if window.lines >= MAX_REFUSED_LINES {
-                window.others += 1;
+            let mut refused = self.refused.lock();
+            let count = refused.entry(caller).or_default();
+            if count.lines >= MAX_REFUSED_LINES {
+                count.others += 1;
                 return;
             }
-            window.lines += 1;
+            count.lines += 1;
         }
         self.write(event);
     }
 
-    /// Writes the lines that count the refused requests of windows that are over.
+    /// Writes the lines that count the refused requests since the last tick.
     fn count_refused(&self) {
-        let now = Instant::now();
-        let length = Duration::from_millis(REFUSED_WINDOW_MS);
-        self.end_windows(|window| now.saturating_duration_since(window.began) >= length);
-    }
-
-    fn end_windows(&self, is_over: impl Fn(&RefusedWindow) -> bool) {
-        let mut over = Vec::new();
-        self.refused.lock().retain(|caller, window| {
-            let ends = is_over(window);
-            if ends && window.others > 0 {
-                over.push((caller.clone(), window.others));
-            }
-            !ends
-        });
-        for (caller, others) in over {
+        let counts = std::mem::take(&mut *self.refused.lock());
+        for (caller, RefusedCount { others, .. }) in counts.into_iter().filter(|(_, count)| count.others > 0) {
             let (tenant, principal) = caller.as_deref().and_then(|caller| caller.split_once(' ')).unzip();
             let event = AuditEvent::new(EventKind::Refused, "more");
             self.write(&AuditEvent { tenant, principal, count: Some(others), ..event });
@@ -261,7 +246,7 @@ impl AuditLog {
 
     /// Writes the last lines of a service.
     pub fn stop(&self) {
-        self.end_windows(|_| true);
+        self.count_refused();
         self.write(&AuditEvent { operation: Some("stop"), ..AuditEvent::new(EventKind::Service, "ok") });
         if let Err(error) = self.tick() {
             tracing::error!(error = %error, "cannot write the audit log through to the disk");

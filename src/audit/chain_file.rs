@@ -1,9 +1,9 @@
 //! The file that lines are appended to, by several processes.
 //!
 //! `audit.jsonl` is written; a full one becomes `audit-SEQ.jsonl`, with the number of its first line. Each line has the SHA-256 of the one
-//! before it, across files. Invariants: a line is appended under the lock of the folder, which no removed file undoes; what a killed process has begun to write is cut
-//! off before the next line; a line that this process has written is never followed by one that doesn't name it, whatever became of the
-//! file.
+//! before it, across files. Invariants: a line is appended under the lock of the folder, which no removed file undoes; what a killed process
+//! has begun to write is cut off before the next line; a line that this process has written is never followed by one that doesn't name it,
+//! whatever became of the file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -207,7 +207,6 @@ fn a_flood_of_refused_requests_has_few_lines_and_is_counted_for_who_sent_it() {
         refused.map(|line| line["count"].as_u64().unwrap_or(1)).collect()
     };
     assert_eq!((of(None).iter().sum::<u64>(), of(Some("ann"))), (500, vec![1]), "{lines:#?}");
-    // The writing of 500 lines may take more than one window on a busy machine.
     assert!(lines.len() < 250, "{}", lines.len());
 }
 

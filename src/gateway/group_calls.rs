@@ -6,7 +6,7 @@ use super::admit::{CallPath, PendingGroupCall};
 use super::catalog_sets::CachedSet;
 use super::content::content_for_group;
 use super::permission;
-use super::router::{Gateway, RejectedCall, StartedCall, arguments_too_large};
+use super::router::{Gateway, RejectedCall, StartedCall, check_request};
 use super::service::{Endpoint, GROUP_CATALOG, Principal, ToolCall};
 use super::workspace_checks::no_workspace;
 use codeyard_base::clock::Deadline;
@@ -19,7 +19,7 @@ use codeyard_model::query::Query;
 use codeyard_telemetry::{OpenCall, PermissionOutcome};
 
 impl Gateway {
-    /// The same for a call to a group. The limits are the tightest of its workspaces.
+    /// Starts a call to a group, by the same steps as one to a workspace. The limits are the tightest of its workspaces.
     pub(super) fn start_group(
         &self,
         group: &GroupName,
@@ -31,11 +31,7 @@ impl Gateway {
         let limits = members.iter().fold(Limits::default(), |limits, member| limits.tightest(&member.limits));
         let policy = catalog.policy(&call.tool).tightened(&limits);
         let fail = |error: ToolError| Box::new(RejectedCall { error, policy });
-        let arguments = call.arguments.as_deref();
-        permission::check_operation(&call.principal, &policy).map_err(fail)?;
-        if arguments.is_some_and(|json| json.get().len() > policy.max_request_bytes) {
-            return Err(fail(arguments_too_large(&policy)));
-        }
+        let arguments = check_request(call, &policy).map_err(fail)?;
         let deadline = Deadline::after(Duration::from_millis(policy.deadline_ms));
         let query = catalog.decode(&call.tool, arguments, PageSizes::of_entries(limits.max_page_size)).map_err(fail)?;
         // Groups have no other catalog.

@@ -16,9 +16,10 @@ use codeyard_config::{QuotaSection, Quotas};
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::RETRY_AFTER_MS;
 
-/// Owners whose use is remembered. Beyond that, those who use nothing are forgotten; a quota doesn't depend on it, because their use has no
-/// effect any more.
+/// Owners whose use is remembered. Beyond that, those are forgotten that have used nothing for [`FORGET`].
 const MAX_OWNERS: usize = 8_192;
+/// Longer than the bytes of a minute need to come back, and the calls of a burst, unless one is configured that is larger than ten minutes' calls.
+const FORGET: Duration = Duration::from_secs(600);
 /// Seconds of calls that a burst has, if none is configured.
 const BURST_S: u32 = 10;
 const MIB: f64 = 1024.0 * 1024.0;
@@ -113,7 +114,7 @@ impl CallQuotas {
             return known.clone();
         }
         if uses.len() >= MAX_OWNERS {
-            uses.retain(|_, one| one.lock().in_flight > 0);
+            uses.retain(|_, one| one.lock().matters(now));
         }
         let full = |rate: Option<Rate>| Bucket { left: rate.map_or(0.0, |rate| rate.size), at: now };
         let new = Use { calls: full(rates.calls), answer_bytes: full(rates.answer_bytes), in_flight: 0 };
@@ -160,6 +161,12 @@ impl Exceeded {
 }
 
 impl Use {
+    /// Whether forgetting it would give back what it has used.
+    fn matters(&self, now: Instant) -> bool {
+        let since = |bucket: &Bucket| now.saturating_duration_since(bucket.at);
+        self.in_flight > 0 || since(&self.calls).min(since(&self.answer_bytes)) < FORGET
+    }
+
     /// Takes the place of one call, or says which quota has none.
     fn take(&mut self, quota: &QuotaSection, rates: &Rates, now: Instant) -> Result<(), Exceeded> {
         if let Some(limit) = quota.calls_in_flight.filter(|limit| self.in_flight >= *limit) {

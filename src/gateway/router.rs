@@ -135,11 +135,7 @@ impl Gateway {
         let limits = workspace.as_ref().map(|workspace| workspace.limits.clone()).unwrap_or_default();
         let policy = catalog.policy(&call.tool).tightened(&limits);
         let fail = |error: ToolError| Box::new(RejectedCall { error, policy });
-        let arguments = call.arguments.as_deref();
-        permission::check_operation(&call.principal, &policy).map_err(fail)?;
-        if arguments.is_some_and(|json| json.get().len() > policy.max_request_bytes) {
-            return Err(fail(arguments_too_large(&policy)));
-        }
+        let arguments = check_request(call, &policy).map_err(fail)?;
         let deadline = Deadline::after(Duration::from_millis(policy.deadline_ms));
         let page_chars = workspace.as_ref().map_or(DEFAULT_PAGE_CHARS, |workspace| workspace.page_chars);
         let sizes = PageSizes { entries: limits.max_page_size, chars: page_chars };
@@ -350,8 +346,18 @@ impl Service for Gateway {
     }
 }
 
+/// The arguments of a call that its caller may make and whose size its tool's policy allows.
+pub(super) fn check_request<'c>(call: &'c ToolCall, policy: &CallPolicy) -> Result<Option<&'c RawValue>, ToolError> {
+    permission::check_operation(&call.principal, policy)?;
+    let arguments = call.arguments.as_deref();
+    if arguments.is_some_and(|json| json.get().len() > policy.max_request_bytes) {
+        return Err(arguments_too_large(policy));
+    }
+    Ok(arguments)
+}
+
 /// The arguments exceed the request cap of the tool's policy.
-pub(super) fn arguments_too_large(policy: &CallPolicy) -> ToolError {
+fn arguments_too_large(policy: &CallPolicy) -> ToolError {
     let message = "the arguments are larger than the tool accepts; send less";
     let error = ToolError::new(policy.outcomes.too_large.code, message);
     error.with("reason", "request_too_large").with("limit", policy.max_request_bytes)

@@ -139,8 +139,9 @@ fn tail(lines: usize, follow: bool, args: &AuditFilterArgs) -> Result<(), Failur
         let mut of_file = VecDeque::new();
         for line in file.lines() {
             let line = line.map_err(|error| Failure::new(error.to_string()))?;
-            last = last.max(seq(&line).unwrap_or_default());
-            if let Some(row) = filter.row(&line) {
+            let Some(row) = Row::of(&line) else { continue };
+            last = last.max(row.seq);
+            if filter.wants(&row) {
                 of_file.push_back((line, row));
                 if of_file.len() + newest.len() > lines {
                     of_file.pop_front();
@@ -174,9 +175,9 @@ fn follow(folder: &Path, filter: &Filter<'_>, mut last: u64) -> Result<(), Failu
             place = Some(now);
         }
         for line in lines {
-            let Some(number) = seq(&line).filter(|number| *number > last) else { continue };
-            last = number;
-            if let Some(row) = filter.row(&line) {
+            let Some(row) = Row::of(&line).filter(|row| row.seq > last) else { continue };
+            last = row.seq;
+            if filter.wants(&row) {
                 match filter.args.json {
                     true => output::print_document(&raw(&line))?,
                     false => output::print(format!("{}\n", row.cells().join("  ")))?,
@@ -189,12 +190,6 @@ fn follow(folder: &Path, filter: &Filter<'_>, mut last: u64) -> Result<(), Failu
     Ok(())
 }
 
-/// The number of a whole line.
-fn seq(line: &AuditLine) -> Option<u64> {
-    let row: Option<Row> = serde_json::from_slice(&line.bytes).ok();
-    row.filter(|_| line.is_whole).map(|row| row.seq)
-}
-
 fn search(text: Option<String>, args: &AuditFilterArgs) -> Result<(), Failure> {
     show_all(&files(&args.state)?, &Filter::new(args, text)?)
 }
@@ -204,7 +199,7 @@ fn show_all(files: &AuditFiles, filter: &Filter<'_>) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for line in files.lines() {
         let line = line.map_err(|error| Failure::new(error.to_string()))?;
-        if let Some(row) = filter.row(&line) {
+        if let Some(row) = Row::of(&line).filter(|row| filter.wants(row)) {
             found = true;
             match filter.args.json {
                 true if output::reader_is_gone() => return Ok(()),
@@ -229,14 +224,13 @@ impl<'a> Filter<'a> {
         Ok(Self { args, workspaces, text })
     }
 
-    /// The row of a line that is wanted. What is no whole line isn't.
-    fn row(&self, line: &AuditLine) -> Option<Row> {
-        let row: Row = serde_json::from_slice(&line.bytes).ok().filter(|_| line.is_whole)?;
+    /// Whether a line is wanted.
+    fn wants(&self, row: &Row) -> bool {
         let Self { args, workspaces, text } = self;
         let at = clock::seconds(&row.at);
         let is =
             |wanted: &Option<String>, found: Option<&str>| wanted.as_deref().is_none_or(|wanted| found == Some(wanted));
-        let is_wanted = args.event.is_none_or(|event| event.as_str() == row.event)
+        args.event.is_none_or(|event| event.as_str() == row.event)
             && is(&args.tenant, row.tenant.as_deref())
             && is(&args.principal, row.principal.as_deref())
             && is(&args.verdict, Some(&row.verdict))
@@ -245,8 +239,7 @@ impl<'a> Filter<'a> {
             && workspaces
                 .as_ref()
                 .is_none_or(|patterns| row.workspace.as_deref().is_some_and(|name| patterns.matches(name)))
-            && text.as_ref().is_none_or(|text| row.arguments.as_ref().is_some_and(|value| text.is_in(value)));
-        is_wanted.then_some(row)
+            && text.as_ref().is_none_or(|text| row.arguments.as_ref().is_some_and(|value| text.is_in(value)))
     }
 
     /// Prints lines: as rows, or as they are.
@@ -276,6 +269,11 @@ impl Wanted {
 }
 
 impl Row {
+    /// The row of a whole line of a log.
+    fn of(line: &AuditLine) -> Option<Self> {
+        serde_json::from_slice(&line.bytes).ok().filter(|_| line.is_whole)
+    }
+
     fn cells(&self) -> Vec<String> {
         let principal = self.principal.as_deref().unwrap_or("-");
         let who = match self.tenant.as_deref() {

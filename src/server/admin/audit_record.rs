@@ -11,9 +11,8 @@ use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::route::AdminCaller;
-use crate::transport::http::audit_events::{MAX_PATH_CHARS, method_name};
+use crate::transport::http::audit_events::method_name;
 use codeyard_audit::{AuditEvent, AuditLog, EventKind};
-use codeyard_base::secrets;
 
 /// The verdict of a request whose client has gone before the answer.
 const CANCELLED: &str = "CANCELLED";
@@ -37,8 +36,7 @@ impl AdminRecord {
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         let from =
             if is_local { Some("local".to_owned()) } else { peer.map(|peer| peer.0.ip().to_canonical().to_string()) };
-        // Secrets are taken out before it is cut.
-        let path = secrets::redact(parts.uri.path()).chars().take(MAX_PATH_CHARS).collect();
+        let path = audit.as_ref().map(|audit| audit.path(parts.uri.path())).unwrap_or_default();
         let changes = ![Method::GET, Method::HEAD].contains(&parts.method);
         Self { audit, method: method_name(&parts.method), changes, path, from, caller: None, roots: None }
     }

@@ -12,10 +12,6 @@ use super::handler::McpEndpoint;
 use super::refusal::HttpRefusal;
 use codeyard_access::Principal;
 use codeyard_audit::{AuditEvent, AuditLog, EventKind};
-use codeyard_base::secrets;
-
-/// Longest part of a path that a line has, in characters.
-pub(crate) const MAX_PATH_CHARS: usize = 256;
 
 /// The name of a method of HTTP. Others are a sender's own text.
 pub(crate) fn method_name(method: &Method) -> &'static str {
@@ -31,14 +27,11 @@ impl McpEndpoint {
             return;
         }
         let principal = self.principal(&parts.headers).ok();
-        // Secrets are taken out before it is cut.
-        let path = audit.text(parts.uri.path());
-        let path: String = secrets::redact(&path).chars().take(MAX_PATH_CHARS).collect();
         let status = refusal.status();
         let event = AuditEvent {
             from: Some(peer.to_canonical().to_string().into()),
             operation: Some(method_name(&parts.method)),
-            arguments: Some(json!({ "path": path })),
+            arguments: Some(json!({ "path": audit.path(parts.uri.path()) })),
             reason: Some(refusal.reason()),
             ..AuditEvent::new(EventKind::Refused, status.as_str())
         };
