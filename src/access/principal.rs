@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
-use crate::{Operation, Scope};
+use crate::{Credential, CredentialKind, Operation, Scope};
 use codeyard_base::ids::{PrincipalId, TenantId, WorkspaceName};
 use codeyard_base::seeded_faults;
 
@@ -17,10 +17,8 @@ pub struct Principal {
     pub id: PrincipalId,
     /// What the credential opens.
     pub scope: Arc<Scope>,
-    /// The id of the credential; `None` where none is needed.
-    pub credential: Option<Arc<str>>,
-    /// Whether the credential was minted from another one. Nothing that its holder does outlives it.
-    pub is_minted: bool,
+    /// What the caller showed; `None` where nothing is needed.
+    pub credential: Option<Credential>,
 }
 
 impl PartialEq for Principal {
@@ -58,7 +56,7 @@ impl Principal {
 
     /// A principal of the tenant `default` whose credential opens all of it to callers of tools.
     pub fn named(id: PrincipalId) -> Self {
-        Self { tenant: TenantId::default_tenant(), id, scope: Scope::calls(), credential: None, is_minted: false }
+        Self { tenant: TenantId::default_tenant(), id, scope: Scope::calls(), credential: None }
     }
 
     /// Whether the workspace is there for the caller.
@@ -70,6 +68,11 @@ impl Principal {
     /// Whether the credential allows the operation in the workspaces that the caller sees.
     pub fn may(&self, operation: Operation) -> bool {
         self.scope.permits(operation)
+    }
+
+    /// Whether its credential was minted from another one. Nothing that its holder does outlives it.
+    pub fn is_minted(&self) -> bool {
+        self.credential.as_ref().is_some_and(|credential| credential.kind == CredentialKind::Minted)
     }
 
     /// How operators know it, in the configuration too: its name, `TENANT/NAME` in another tenant than `default`.
@@ -91,13 +94,7 @@ mod tests {
     fn principal(tenant: &str, id: &str, patterns: &[&str]) -> Principal {
         let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
         let scope = Arc::new(Scope::new(&patterns, OperationSet::CALLS).unwrap());
-        Principal {
-            tenant: TenantId::new(tenant).unwrap(),
-            id: PrincipalId::new(id),
-            scope,
-            credential: None,
-            is_minted: false,
-        }
+        Principal { tenant: TenantId::new(tenant).unwrap(), id: PrincipalId::new(id), scope, credential: None }
     }
 
     #[test]

@@ -11,12 +11,14 @@ pub struct Scope {
     /// A workspace counts if each of these lists selects it.
     workspaces: Vec<Arc<NamePatterns>>,
     operations: OperationSet,
+    /// Those that a wider credential of the same caller would allow.
+    obtainable: OperationSet,
 }
 
 impl Scope {
     /// All workspaces of the tenant, with these operations.
     pub fn of_operations(operations: OperationSet) -> Self {
-        Self { workspaces: Vec::new(), operations }
+        Self { workspaces: Vec::new(), operations, obtainable: operations }
     }
 
     /// What every caller of tools may that isn't narrowed.
@@ -41,7 +43,14 @@ impl Scope {
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let workspaces = self.workspaces.iter().chain(&other.workspaces).cloned().collect();
-        Self { workspaces, operations: self.operations.intersection(other.operations) }
+        let operations = self.operations.intersection(other.operations);
+        Self { workspaces, operations, obtainable: operations }
+    }
+
+    /// The same for a credential that allows only these of the operations, while its holder can get one that allows all of them.
+    #[must_use]
+    pub fn narrowed(&self, operations: OperationSet) -> Self {
+        Self { operations: self.operations.intersection(operations), ..self.clone() }
     }
 
     /// Whether the workspace is in the scope. Its tenant isn't asked.
@@ -62,6 +71,11 @@ impl Scope {
     /// The operations.
     pub fn operations(&self) -> OperationSet {
         self.operations
+    }
+
+    /// The operations of this credential, and those of a wider one that the same caller can get.
+    pub fn obtainable(&self) -> OperationSet {
+        self.obtainable
     }
 }
 

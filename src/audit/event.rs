@@ -24,6 +24,8 @@ words! {
         Call => "call",
         /// A request that was refused before it had an endpoint: no token, a wrong one, one that has ended.
         Refused => "refused",
+        /// A caller signed on: an access token of an authorization server came for the first time.
+        SignOn => "sign_on",
         /// A session over HTTP began.
         Session => "session",
         /// A token was made, replaced or removed.
@@ -117,7 +119,7 @@ impl<'a> AuditEvent<'a> {
         Self {
             tenant: Some(principal.tenant.as_str()),
             principal: Some(principal.id.as_str()),
-            credential: principal.credential.as_deref(),
+            credential: principal.credential.as_ref().map(|credential| &*credential.id),
             ..self
         }
     }

@@ -19,5 +19,6 @@ pub mod secrets;
 pub mod seeded_faults;
 pub mod similar;
 pub mod stable_json;
+pub mod strict_json;
 pub mod visible;
 pub mod words;

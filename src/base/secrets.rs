@@ -1,4 +1,4 @@
-//! Finds secrets of known shapes in a text, and takes them out: tokens with a prefix, values of `Authorization`, passwords in addresses,
+//! Finds secrets of known shapes in a text, and takes them out: tokens with a prefix, JSON web tokens, values of `Authorization`, passwords in addresses,
 //! keys of AWS, private keys.
 //!
 //! It is a net below the rule that secrets aren't logged: what a language server or a tool prints is not ours. Invariants: a text without a
@@ -73,6 +73,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 fn secret_at(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = &bytes[at..];
     match rest[0] {
+        b'e' if at == 0 || !is_token_byte(bytes[at - 1]) => json_web_token(rest),
         b'c' | b'g' | b'n' | b'h' | b'x' | b's' | b'A' | b'a' | b'S' | b'B' | b'b'
             if at == 0 || !is_token_byte(bytes[at - 1]) =>
         {
@@ -108,6 +109,13 @@ fn token(rest: &[u8]) -> Option<Range<usize>> {
     let token = &rest[prefix.len()..prefix.len() + length];
     // Names of styles and packages have such prefixes too, and no digits.
     (length >= *least && token.iter().any(u8::is_ascii_digit)).then_some(prefix.len()..prefix.len() + length)
+}
+
+/// An access token of an authorization server: parts in base64url with `.` between them, the first of a JSON object.
+fn json_web_token(rest: &[u8]) -> Option<Range<usize>> {
+    let body = rest.strip_prefix(b"eyJ")?;
+    let length = length_of(body, |byte| is_token_byte(byte) || byte == b'.');
+    (length >= MIN_LONG && body[..length].contains(&b'.')).then_some(3..3 + length)
 }
 
 /// The value of a secret name: `NAME: VALUE`, `NAME=VALUE`, and both with quotes, also those of JSON in JSON.
@@ -167,6 +175,7 @@ mod tests {
             (format!("ghp_{token}"), "ghp_[redacted]"),
             (format!("[github_pat_{token}]"), "[github_pat_[redacted]]"),
             (format!("key=sk-proj-{token},"), "key=sk-[redacted],"),
+            (format!("got eyJhbGciOi.eyJpc3MiOi.{token}!"), "got eyJ[redacted]!"),
             ("AKIAIOSFODNN7EXAMPLE x".to_owned(), "AKIA[redacted] x"),
             ("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG".to_owned(), "aws_secret_access_key = [redacted]"),
             (r#"{"SecretAccessKey": "wJalrXUtn+FE/MI"}"#.to_owned(), r#"{"SecretAccessKey": "[redacted]"}"#),

@@ -12,6 +12,7 @@ mod error;
 mod example;
 mod folders;
 mod group;
+mod issuer;
 pub mod limits;
 mod locate;
 mod parse;
@@ -36,6 +37,7 @@ pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, War
 pub use content::{ContentMode, ContentModes, TokenSection};
 pub use error::{ConfigError, TextPosition};
 pub use group::GroupSection;
+pub use issuer::{CallerRule, IssuerSection, SignatureAlgorithm, scope_words};
 pub use parse::{CheckedText, Source, parse, parse_all, parse_source};
 pub use permission::{LAUNCH, LSP, PermissionRule, PermissionSection, PrincipalPermission};
 pub use quota::{QuotaSection, Quotas, TenantSection};
@@ -47,7 +49,7 @@ pub use sections::{
 pub use workspace::{IsolationLevel, Prewarm, ServerChoice, WorkspaceConfig};
 pub use workspace_template::{ExpandedConfig, FolderSource, WorkspaceTemplate};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +77,8 @@ pub struct Config {
     pub tenants: BTreeMap<String, TenantSection>,
     /// The address of the service, and who may call it.
     pub server: ServerSection,
+    /// Authorization servers, each a table `[issuers.NAME]`, whose access tokens callers may bring in place of tokens of codeyard.
+    pub issuers: BTreeMap<String, IssuerSection>,
     /// The admin API on TCP, in addition to the local socket.
     pub admin: AdminSection,
     /// Who may read the probes and the metrics.
@@ -199,6 +203,16 @@ impl Config {
         });
         let of_service = self.permission.principals.keys();
         own.chain(of_service.map(|name| name.strip_prefix("default/").unwrap_or(name).to_owned()))
+    }
+
+    /// The level of workspaces that name none, where tokens are of these principals. Who has signed on elsewhere is any number of people.
+    pub fn default_isolation(&self, mut principals: BTreeSet<String>) -> IsolationLevel {
+        principals.extend(self.principals());
+        if principals.len() > 1 || !self.issuers.is_empty() {
+            IsolationLevel::Restricted
+        } else {
+            IsolationLevel::Trusted
+        }
     }
 
     /// How much a call of the catalog `code` explains the order of its rows, unless it asks for more or less.

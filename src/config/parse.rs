@@ -128,6 +128,12 @@ fn read(text: &str, spanned: &Spanned<DeTable<'_>>, source: Source<'_>) -> Resul
         *path = absolute_path(path, source)
             .map_err(|(problem, remedy)| ConfigError::at(format!("index.git_dirs[{at}]"), problem, remedy))?;
     }
+    for (name, issuer) in &mut config.issuers {
+        if let Some(path) = &mut issuer.authorities {
+            *path = absolute_path(path, source)
+                .map_err(|(problem, remedy)| ConfigError::at(format!("issuers.{name}.authorities"), problem, remedy))?;
+        }
+    }
     config.limits = config.limits.clamped();
     let own = config.workspaces.iter_mut().map(|workspace| &mut workspace.limits);
     for own in own.chain(config.workspaces_from.iter_mut().map(|template| &mut template.limits)).flatten() {

@@ -23,11 +23,21 @@ pub struct ServerSection {
     pub allowed_origins: Vec<String>,
     /// Require no bearer token. Only allowed while `listen` is a loopback address.
     pub no_auth: bool,
+    /// The URL of the server as its clients write it, without `/mcp`: `https://code.example.org`, with a path if a proxy adds one. Needed by
+    /// `[issuers]`: never taken from the `Host` of a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_url: Option<String>,
 }
 
 impl Default for ServerSection {
     fn default() -> Self {
-        Self { listen: "127.0.0.1:3939".into(), allowed_hosts: Vec::new(), allowed_origins: Vec::new(), no_auth: false }
+        Self {
+            listen: "127.0.0.1:3939".into(),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            no_auth: false,
+            public_url: None,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use crate::error::ConfigError;
 use crate::group::{GROUP_NAME_FORM, GroupSection};
+use crate::issuer;
 use crate::limits::{MAX_GROUPS, MAX_WORKSPACES};
 use crate::sections::network;
 use crate::workspace::Prewarm;
@@ -43,6 +44,7 @@ impl Config {
     /// The first rule that fails. The error has no position in a file.
     pub fn validate(&self) -> Validity {
         check_server(&self.server)?;
+        issuer::check(self)?;
         check_admin(&self.admin)?;
         check_probes(&self.probes)?;
         check_supervision(&self.supervision)?;

@@ -87,11 +87,6 @@ impl IsolationLevel {
             Self::Trusted => "trusted",
         }
     }
-
-    /// The level of a workspace that names none, by the number of principals.
-    pub fn by_principals(principals: usize) -> Self {
-        if principals > 1 { Self::Restricted } else { Self::Trusted }
-    }
 }
 
 /// The choice of servers of a workspace.

@@ -234,7 +234,7 @@ impl Permissions {
     }
 
     fn prompt(&self, request: &PermissionRequest<'_>, grant: Grant) -> Prompt {
-        let store = self.store.clone().filter(|_| !request.principal.is_minted);
+        let store = self.store.clone().filter(|_| !request.principal.is_minted());
         let remember = move || {
             let remembered = store.as_ref().map(|store| store.remember(&grant));
             if let Some(Err(error)) = remembered {
@@ -301,6 +301,15 @@ pub(super) fn check_operation(principal: &Principal, policy: &CallPolicy) -> Res
     let operation = policy.operation;
     if principal.may(operation) {
         return Ok(());
+    }
+    if principal.scope.obtainable().contains(operation) {
+        let message = format!(
+            "the access token of this call doesn't have the scope `{}` (to {}); sign on again and ask for it",
+            operation.as_str(),
+            operation.meaning()
+        );
+        let error = ToolError::new(policy.outcomes.denied.code, message);
+        return Err(error.with("reason", "insufficient_scope").with("operation", operation.as_str()));
     }
     let message = format!(
         "the token of this call doesn't allow the operation `{operation}` (to {what}); `codeyard token show ID` says what a token allows, and \

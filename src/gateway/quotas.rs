@@ -262,7 +262,6 @@ mod tests {
             id: PrincipalId::new(name),
             scope: Arc::new(Scope::of_operations(OperationSet::CALLS)),
             credential: None,
-            is_minted: false,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 
-use super::service::{ShedBy, ToolReply};
+use super::service::{Operation, ShedBy, ToolReply};
 use crate::limits::RESPONSE_ENVELOPE_BYTES;
 use codeyard_catalog::{CallPolicy, Catalog, EncodedReply};
 use codeyard_model::answer::Answer;
@@ -29,6 +29,10 @@ pub(super) fn encode(catalog: &dyn Catalog, result: Result<&Answer, &ToolError>,
         *shed = match reason {
             Some("overloaded") => Some(ShedBy::Overload),
             Some("quota_exceeded") => Some(ShedBy::Quota),
+            Some("insufficient_scope") => {
+                let operation = error.details.get("operation").and_then(serde_json::Value::as_str);
+                operation.and_then(Operation::parse).map(ShedBy::Scope)
+            }
             _ => None,
         };
     }

@@ -258,7 +258,7 @@ impl Service for Gateway {
 
     fn tools(&self, principal: &Principal, endpoint: &Endpoint) -> Arc<RawValue> {
         let served = self.catalog_set_at(endpoint);
-        let list = served.and_then(|served| served.list(endpoint.content, principal.scope.operations()));
+        let list = served.and_then(|served| served.list(endpoint.content, principal.scope.obtainable()));
         list.unwrap_or_else(|| Arc::from(empty_list()))
     }
 

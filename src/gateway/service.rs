@@ -15,7 +15,7 @@ use super::elicit::PromptSender;
 use super::workspace_thread::WorkspaceThread;
 use crate::limits::MAX_PROGRESS_MESSAGE_BYTES;
 use codeyard_base::ids::{GroupName, TenantId, WorkspaceName};
-use codeyard_catalog::CatalogId;
+use codeyard_catalog::{CatalogId, CatalogSet};
 use codeyard_config::ContentMode;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::RETRY_AFTER_MS;
@@ -24,7 +24,7 @@ use codeyard_protocol::stateless::InputRound;
 
 use codeyard_telemetry::{Metrics, NoMetrics};
 
-pub use codeyard_access::Principal;
+pub use codeyard_access::{Operation, OperationSet, Principal};
 pub use codeyard_telemetry::{TraceContext, TransportKind};
 
 /// The gateway as transports see it. Held as `Arc<dyn Service>`.
@@ -84,6 +84,17 @@ pub fn revisions_of(catalogs: &[String], of_lsp_v1: RevisionSet) -> RevisionSet 
     if catalogs.iter().any(is_lsp_v1) { of_lsp_v1 } else { RevisionSet::ALL }
 }
 
+/// What the tools of an endpoint do that is addressed with these catalogs, joined with `+`; without them it is `lsp-v1`. Nothing for catalogs
+/// that there aren't.
+pub fn operations_of(catalogs: Option<&str>) -> OperationSet {
+    let set = CatalogSet::parse(catalogs.unwrap_or(CatalogId::LspV1.as_str()));
+    let tools = set.iter().flat_map(CatalogSet::ids).flat_map(|id| {
+        let catalog = id.catalog();
+        catalog.tool_names().into_iter().map(|tool| catalog.policy(&tool).operation)
+    });
+    tools.fold(OperationSet::NONE, OperationSet::with)
+}
+
 /// The one catalog that endpoints of groups have.
 pub const GROUP_CATALOG: &str = "code";
 
@@ -133,13 +144,15 @@ pub struct ToolCall {
     pub peer: Option<IpAddr>,
 }
 
-/// Why a call was turned away for now.
+/// Why a call was turned away for now. HTTP has a status for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShedBy {
     /// The service has too much to do.
     Overload,
     /// A quota of the caller is used up.
     Quota,
+    /// The caller's credential doesn't allow it, and a wider one of the same caller would.
+    Scope(Operation),
 }
 
 /// The outcome of a call.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::state_store::Record;
 use crate::token::{TokenHash, TokenId};
 use crate::token_record::TokenInfo;
-use codeyard_access::{OperationSet, Principal, Scope};
+use codeyard_access::{Credential, OperationSet, Principal, Scope};
 
 /// The tokens of a store. Their hashes are those of random bits, so the time of a look-up tells nothing about another token.
 #[derive(Debug, Default)]
@@ -41,8 +41,7 @@ impl KnownTokens {
                 tenant: info.grant.tenant.clone(),
                 id: info.grant.principal.clone(),
                 scope: Arc::new(scope),
-                credential: Some(info.id.as_str().into()),
-                is_minted: info.grant.minter.is_some(),
+                credential: Some(Credential::token(info.id.as_str(), info.grant.minter.is_some())),
             });
             KnownToken { info, holder }
         };

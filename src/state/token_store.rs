@@ -180,7 +180,7 @@ impl TokenStore {
 
     /// Whether the credential of a principal is still valid.
     pub fn is_valid(&self, principal: &Principal) -> bool {
-        let Some(id) = &principal.credential else { return true };
+        let Some(id) = principal.credential.as_ref().map(|credential| &credential.id) else { return true };
         let now = wall_s();
         let mut known = self.known.lock();
         self.refresh(&mut known);

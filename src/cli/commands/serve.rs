@@ -142,6 +142,7 @@ async fn apply(service: &AssembledService, config: Config, active: &mut Config, 
     match service.engine.configure(config.clone()).await {
         Ok(done) => {
             service.gateway.set_quotas(config.quotas());
+            service.sign_on.configure(&config);
             *active = config;
             if let Some(audit) = &service.audit {
                 let names =

@@ -32,6 +32,7 @@ use codeyard_process::spawn::ProcessLauncher;
 use codeyard_process::temp_dirs::TempDirs;
 use codeyard_protocol::names::SERVER_VERSION;
 use codeyard_protocol::revision::{Revision, RevisionSet};
+use codeyard_signon::SignOn;
 use codeyard_state::{PermissionStore, StateDir, StoreHandle};
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{Counts, Meters, Metrics, Observers, Pipeline, Prometheus, Telemetry};
@@ -47,6 +48,8 @@ pub struct AssembledService {
     pub engine: Engine,
     /// The gateway that transports call.
     pub gateway: Arc<Gateway>,
+    /// The authorization servers whose access tokens count.
+    pub sign_on: Arc<SignOn>,
     pub state: StateDir,
     /// The configuration at start; a reload doesn't change it.
     pub config: Config,
@@ -286,7 +289,20 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         .with_lsp_v1_revisions(lsp_v1_revisions(&config.protocol));
     let gateway = Arc::new(gateway.with_launch(runs.calls()));
     gateway.set_quotas(config.quotas());
-    Ok(AssembledService { engine, gateway, state, config, configured, counts, prometheus, pipeline, audit, temp_dirs })
+    let sign_on = Arc::new(SignOn::new(&config));
+    Ok(AssembledService {
+        engine,
+        gateway,
+        sign_on,
+        state,
+        config,
+        configured,
+        counts,
+        prometheus,
+        pipeline,
+        audit,
+        temp_dirs,
+    })
 }
 
 /// The revisions of MCP that endpoints with `lsp-v1` or `lsp-v1-safe` speak.

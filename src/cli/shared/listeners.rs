@@ -69,6 +69,7 @@ impl Listeners {
         let admin_socket = bind(service.state.admin_socket())?;
         options.probes = Some(Probes { access: probe_access(service, &options)?, ..service_probes(service) });
         options.audit.clone_from(&service.audit);
+        options.sign_on = service.sign_on.clone();
         let resolve = endpoint_resolver(service);
         let limits = service.config.limits.clone().clamped();
         let attached = attach::serve_attach(attach_socket, gateway.clone(), resolve, limits, shutdown.clone());

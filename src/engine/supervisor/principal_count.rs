@@ -32,13 +32,11 @@ impl PrincipalCount {
     /// The level of workspaces that name none; `before` is the present one. While the tokens can't be read, no token is accepted, and no
     /// workspace starts again because of that.
     pub(super) fn default_level(&self, config: &Config, before: Option<IsolationLevel>) -> IsolationLevel {
-        let mut names: BTreeSet<String> = config.principals().collect();
-        let by_config = IsolationLevel::by_principals(names.len());
+        let by_config = config.default_isolation(BTreeSet::new());
         let Ok(tokens) = TokenStore::open(self.store.clone(), TokenAudience::Mcp) else {
             return before.filter(|_| by_config == IsolationLevel::Trusted).unwrap_or(IsolationLevel::Restricted);
         };
-        names.extend(tokens.principals().iter().map(Principal::name));
-        IsolationLevel::by_principals(names.len())
+        config.default_isolation(tokens.principals().iter().map(Principal::name).collect())
     }
 }
 

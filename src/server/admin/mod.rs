@@ -17,6 +17,5 @@ pub mod problem;
 pub mod route;
 pub mod routes;
 mod server_documents;
-mod strict_json;
 
 pub use api::{Api, ServiceFacts};

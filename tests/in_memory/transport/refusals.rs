@@ -30,6 +30,8 @@ pub(crate) fn violate(refusal: RefusalReason, ask: Ask) -> Option<Ask> {
         RefusalReason::MissingSession => ask.without("mcp-session-id"),
         RefusalReason::UnknownSession => ask.in_session("nonesuch"),
         RefusalReason::BodyTime | RefusalReason::BodyBroken => return None,
+        // They need an authorization server: `admin::sign_on` of the tests of the product.
+        RefusalReason::SignOn | RefusalReason::NoTenant => return None,
         // At a path of their own: `admin::minted` of the tests of the product.
         RefusalReason::TokenMethod
         | RefusalReason::UnknownToken

@@ -1,13 +1,9 @@
 //! Tokens that a caller makes from its own, and the end of what is open with a token that is removed.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
-
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::admin::wire::{Answer, Way};
+use crate::admin::wire::{Answer, Subscription, Way};
 use crate::cli::harness::{Sandbox, ServeProcess};
 use crate::mcp::until;
 
@@ -113,39 +109,8 @@ fn a_minted_token_opens_less_and_ends_with_its_minter() {
 fn a_removed_token_ends_what_is_open() {
     let service = Service::begin();
     let ann = service.token(&["ann", "--tenant", "team-a"]);
-    let version = "io.modelcontextprotocol/protocolVersion";
-    let capabilities = "io.modelcontextprotocol/clientCapabilities";
-    let params = json!({"notifications": {}, "_meta": {version: "2026-07-28", capabilities: {}}});
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).to_string();
-    let address = &service.serving.address;
-    let mut stream = TcpStream::connect(address).unwrap();
-    let head = format!(
-        "POST /mcp/web/agent HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {ann}\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n\
-         Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-    let mut text = String::new();
-    // Whether the stream has ended; what came is appended.
-    let mut has_ended = |text: &mut String| {
-        let mut bytes = [0; 4_096];
-        match stream.read(&mut bytes) {
-            Ok(0) => true,
-            Ok(length) => {
-                text.push_str(&String::from_utf8_lossy(&bytes[..length]));
-                false
-            }
-            Err(_) => false,
-        }
-    };
-    let is_open = until(10_000, || {
-        assert!(!has_ended(&mut text), "{text}");
-        text.contains("subscriptions/acknowledged")
-    });
-    assert!(is_open, "{text}");
+    let mut subscription = Subscription::open(&service.serving.address, "/mcp/web/agent", &ann);
     service.sandbox.run(&["token", "remove", "team-a/ann"]).code(0);
-    assert!(until(10_000, || has_ended(&mut text)), "{text}");
+    assert!(until(10_000, || subscription.has_ended()), "{subscription:?}");
     assert_eq!(service.serving.stop(Signal::TERM), 0);
 }

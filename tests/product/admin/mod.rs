@@ -11,6 +11,7 @@ mod openapi;
 mod probes;
 mod quotas;
 mod refused;
+mod sign_on;
 mod tenants;
 mod terminal;
 mod wire;

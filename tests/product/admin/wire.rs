@@ -4,10 +4,12 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli::harness::Sandbox;
+use crate::mcp::until;
 
 /// Target of requests.
 pub(crate) enum Way {
@@ -20,6 +22,53 @@ pub(crate) struct Answer {
     pub status: u16,
     pub head: String,
     pub body: String,
+}
+
+/// A subscription of the revision without sessions, which stays open.
+#[derive(Debug)]
+pub(crate) struct Subscription {
+    stream: TcpStream,
+    /// What came.
+    text: String,
+}
+
+impl Subscription {
+    /// Opens one, and waits until it is acknowledged.
+    pub(crate) fn open(address: &str, path: &str, token: &str) -> Self {
+        let version = "io.modelcontextprotocol/protocolVersion";
+        let capabilities = "io.modelcontextprotocol/clientCapabilities";
+        let params = json!({"notifications": {}, "_meta": {version: "2026-07-28", capabilities: {}}});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).to_string();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n\
+             Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let mut opened = Self { stream, text: String::new() };
+        let is_open = until(10_000, || {
+            assert!(!opened.has_ended(), "{opened:?}");
+            opened.text.contains("subscriptions/acknowledged")
+        });
+        assert!(is_open, "{opened:?}");
+        opened
+    }
+
+    /// Whether the server has ended it.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        let mut bytes = [0; 4_096];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => true,
+            Ok(length) => {
+                self.text.push_str(&String::from_utf8_lossy(&bytes[..length]));
+                false
+            }
+            Err(_) => false,
+        }
+    }
 }
 
 impl Way {

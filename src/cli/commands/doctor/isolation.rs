@@ -3,8 +3,6 @@
 //!
 //! What is in force in the running server is in its status.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use crate::Failure;
@@ -44,11 +42,7 @@ impl IsolationReport {
             let store = assemble::open_store(state)?;
             let tokens = TokenStore::open(store, TokenAudience::Mcp).map(|tokens| tokens.principals());
             let default = match &tokens {
-                Ok(tokens) => {
-                    let mut names: BTreeSet<String> = tokens.iter().map(Principal::name).collect();
-                    names.extend(config.principals());
-                    IsolationLevel::by_principals(names.len())
-                }
+                Ok(tokens) => config.default_isolation(tokens.iter().map(Principal::name).collect()),
                 Err(_) => IsolationLevel::Restricted,
             };
             workspaces.extend(config.workspaces.iter().map(|workspace| WorkspaceLevel {

@@ -14,8 +14,8 @@ use crate::admin::documents::{
 };
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::route::RouteRequest;
-use crate::admin::strict_json;
 use codeyard_base::ids::WorkspaceName;
+use codeyard_base::strict_json;
 use codeyard_config::WorkspaceConfig;
 use codeyard_engine::server::program::isolation::WorkspaceIsolation;
 use codeyard_engine::status::index_status::IndexHealth;

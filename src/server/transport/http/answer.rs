@@ -70,6 +70,11 @@ pub fn reply(answer: FinalAnswer) -> Response {
         *response.status_mut() = match by {
             ShedBy::Overload => StatusCode::SERVICE_UNAVAILABLE,
             ShedBy::Quota => StatusCode::TOO_MANY_REQUESTS,
+            ShedBy::Scope(missing) => {
+                *response.status_mut() = StatusCode::FORBIDDEN;
+                response.extensions_mut().insert(missing);
+                return response;
+            }
         };
         let seconds = retry_after_ms.div_ceil(1_000).max(1);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

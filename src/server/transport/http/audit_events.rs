@@ -26,7 +26,7 @@ impl McpEndpoint {
         if !refusal.is_of_access() {
             return;
         }
-        let principal = self.principal(&parts.headers).ok();
+        let principal = self.known_principal(&parts.headers, parts.uri.path());
         let status = refusal.status();
         let event = AuditEvent {
             from: Some(peer.to_canonical().to_string().into()),

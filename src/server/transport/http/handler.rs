@@ -44,6 +44,7 @@ use codeyard_protocol::message::{self, Message, Notification, Request as RpcRequ
 use codeyard_protocol::names::{Method, NotificationKind};
 use codeyard_protocol::revision::Revision;
 use codeyard_protocol::{cancelled, write};
+use codeyard_signon::SignOn;
 use codeyard_state::TokenStore;
 
 /// The header that names the session.
@@ -59,6 +60,7 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub struct McpEndpoint {
     pub(super) service: Arc<dyn Service>,
     pub(super) auth: Option<Arc<TokenStore>>,
+    pub(super) sign_on: Arc<SignOn>,
     pub(super) hosts: AllowedHosts,
     pub(super) origins: AllowedOrigins,
     pub(super) limits: Limits,
@@ -131,6 +133,7 @@ impl McpEndpoint {
         Self {
             service,
             auth: options.auth,
+            sign_on: options.sign_on,
             hosts: options.allowed_hosts,
             origins: options.allowed_origins,
             limits: options.limits.clamped(),
@@ -144,10 +147,13 @@ impl McpEndpoint {
     }
 
     async fn answer(&self, parts: Parts, body: Incoming, client: &Client) -> Result<Response, HttpRefusal> {
+        let path = if self.sign_on.is_on() { parts.uri.path().to_owned() } else { String::new() };
         match self.handle(parts, body, client).await? {
             HandledRequest::Answered(response) => Ok(response),
             HandledRequest::Pending(pending, revocation) => {
-                answer::pending(pending, revocation).await.ok_or_else(|| RefusalReason::Bearer.into())
+                let operations = revocation.operations();
+                let response = answer::pending(pending, revocation).await.ok_or(RefusalReason::Bearer)?;
+                Ok(self.with_missing_scope(response, &path, operations))
             }
         }
     }
@@ -177,13 +183,17 @@ impl McpEndpoint {
         if head_bytes(parts) > MAX_HTTP_HEAD_BYTES {
             return Err(RefusalReason::HeadSize.into());
         }
-        if parts.method == HttpMethod::POST && parts.uri.path() == OAUTH_REGISTRATION {
+        if let Some(resource) = self.sign_on.resource_path(parts.uri.path()) {
+            self.hosts.check(parts)?;
+            return Ok(HandledRequest::Answered(self.resource_metadata(parts, resource)?));
+        }
+        if parts.method == HttpMethod::POST && parts.uri.path() == OAUTH_REGISTRATION && !self.sign_on.is_on() {
             return Ok(HandledRequest::Answered(answer::no_oauth()));
         }
         let target = Target::of(parts)?;
         self.hosts.check(parts)?;
         self.origins.check(&parts.headers)?;
-        let principal = self.principal(&parts.headers)?;
+        let principal = self.principal(parts, client.peer.ip()).await?;
         if !client.place.authenticate() {
             self.service.metrics().shed("connection");
             return Ok(HandledRequest::Answered(answer::too_many_connections()));

@@ -93,8 +93,8 @@ impl McpEndpoint {
         body: impl Future<Output = Result<bytes::Bytes, RefusalReason>>,
     ) -> Result<Response, HttpRefusal> {
         // Without tokens everybody may do everything.
-        let Some((tokens, minter)) = self.auth.clone().zip(principal.credential.as_deref().and_then(TokenId::parse))
-        else {
+        let minter = principal.credential.as_ref().and_then(|credential| TokenId::parse(&credential.id));
+        let Some((tokens, minter)) = self.auth.clone().zip(minter) else {
             return Err(HttpRefusal::of_path(PATH));
         };
         match request? {

@@ -20,6 +20,7 @@ pub mod probes;
 pub mod refusal;
 mod request_head;
 mod request_session;
+mod resource_metadata;
 pub mod session;
 pub mod socket;
 mod stateless;

@@ -11,6 +11,7 @@ use crate::limits::{
 };
 use codeyard_audit::AuditLog;
 use codeyard_model::limits::Limits;
+use codeyard_signon::SignOn;
 use codeyard_state::TokenStore;
 
 /// Remembered MCP sessions. For a new one, the least recently used one of the principal with the most sessions is removed.
@@ -29,6 +30,8 @@ const HTTP_WRITE_TIMEOUT_MS: u64 = 30_000;
 pub struct HttpOptions {
     /// The valid tokens. `None` disables authentication and allows loopback addresses only.
     pub auth: Option<Arc<TokenStore>>,
+    /// The authorization servers whose access tokens count too.
+    pub sign_on: Arc<SignOn>,
     /// The accepted values of `Host`.
     pub allowed_hosts: AllowedHosts,
     /// The accepted values of `Origin`.
@@ -72,6 +75,7 @@ impl HttpOptions {
     pub fn new(auth: Option<Arc<TokenStore>>) -> Self {
         Self {
             auth,
+            sign_on: Arc::default(),
             allowed_hosts: AllowedHosts::default(),
             allowed_origins: AllowedOrigins::default(),
             limits: Limits::default(),

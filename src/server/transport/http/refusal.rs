@@ -14,6 +14,7 @@ use codeyard_protocol::error::MessageError;
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::names::INVALID_REQUEST;
 use codeyard_protocol::write;
+use codeyard_signon::TokenProblem;
 
 words! {
     /// The reason of a rejection.
@@ -31,6 +32,10 @@ words! {
         Origin => "origin_not_allowed",
         /// There is no valid bearer token.
         Bearer => "bearer_required",
+        /// The keys of the token's issuer can't be fetched.
+        SignOn => "sign_on_unavailable",
+        /// No rule opens a tenant to the caller.
+        NoTenant => "no_tenant",
         /// A group is named, and not the one catalog that groups have.
         GroupCatalog => "group_serves_code_only",
         /// The workspace, group or catalog doesn't exist, or this principal may not see it.
@@ -73,6 +78,10 @@ words! {
 pub const NO_TOKEN: &str = "a valid bearer token is required, and there is no OAuth here: set the header `Authorization: Bearer TOKEN` in the client; \
                             `codeyard connect HOST --http` does it, `codeyard token add NAME` makes a token";
 
+/// The sentence for a client without a token, where callers can sign on.
+const SIGN_ON: &str = "a valid bearer token is required: sign on at an authorization server that `resource_metadata` names, or set the header \
+                       `Authorization: Bearer TOKEN` with one of `codeyard token add NAME`";
+
 /// A rejected request: the reason, and the request's id or parse error if known.
 #[derive(Debug)]
 pub struct HttpRefusal {
@@ -81,6 +90,8 @@ pub struct HttpRefusal {
     message: Option<MessageError>,
     /// What the client can use instead.
     advice: Option<String>,
+    /// The value of `WWW-Authenticate`, where callers can sign on.
+    challenge: Option<Box<str>>,
 }
 
 impl RefusalReason {
@@ -93,8 +104,8 @@ impl RefusalReason {
             Self::HeadSize => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::Method | Self::TokenMethod => StatusCode::METHOD_NOT_ALLOWED,
             Self::TokenRequest => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::TokenStore => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Host | Self::Origin => StatusCode::FORBIDDEN,
+            Self::TokenStore | Self::SignOn => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Host | Self::Origin | Self::NoTenant => StatusCode::FORBIDDEN,
             Self::Bearer => StatusCode::UNAUTHORIZED,
             Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Accept => StatusCode::NOT_ACCEPTABLE,
@@ -114,6 +125,8 @@ impl RefusalReason {
             Self::Host => "the Host header is not in the list of allowed hosts",
             Self::Origin => "the Origin header is not in the list of allowed origins",
             Self::Bearer => NO_TOKEN,
+            Self::SignOn => "the access token can't be checked now",
+            Self::NoTenant => "the access token is right, and opens nothing here",
             Self::GroupCatalog => "a group serves the catalog code only; use /mcp/@{group}/code",
             Self::Endpoint => "there is no such workspace, group or catalog for this principal",
             Self::Content => "the address asks for an unknown `content`",
@@ -164,7 +177,7 @@ impl RefusalReason {
 
 impl From<RefusalReason> for HttpRefusal {
     fn from(reason: RefusalReason) -> Self {
-        Self { reason, id: None, message: None, advice: None }
+        Self { reason, id: None, message: None, advice: None, challenge: None }
     }
 }
 
@@ -184,6 +197,16 @@ impl HttpRefusal {
     /// The refusal of an endpoint, with what the principal can use instead. It is the same for every endpoint.
     pub fn of_endpoint(advice: Option<String>) -> Self {
         Self { advice, ..RefusalReason::Endpoint.into() }
+    }
+
+    /// The refusal of a request without a token that counts, where callers can sign on. `problem` says why the one that it has doesn't count.
+    pub fn of_challenge(challenge: &str, problem: Option<String>) -> Self {
+        Self { advice: problem, challenge: Some(challenge.into()), ..RefusalReason::Bearer.into() }
+    }
+
+    /// The refusal of a caller who has signed on elsewhere.
+    pub fn of_sign_on(reason: RefusalReason, problem: TokenProblem) -> Self {
+        Self { advice: Some(problem.to_string()), ..reason.into() }
     }
 
     /// The refusal of a request for a token.
@@ -225,7 +248,8 @@ impl HttpRefusal {
             None => {
                 let data = format!("{{\"reason\":\"{}\"}}", self.reason.reason());
                 let advice = self.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
-                let message = format!("{}{advice}", self.reason.message());
+                let sentence = if self.challenge.is_some() { SIGN_ON } else { self.reason.message() };
+                let message = format!("{sentence}{advice}");
                 write::error(self.id.as_ref(), INVALID_REQUEST, &message, Some(data.as_bytes()))
             }
         };
@@ -237,8 +261,11 @@ impl HttpRefusal {
             RefusalReason::Method => headers.insert(header::ALLOW, HeaderValue::from_static("POST, DELETE")),
             RefusalReason::TokenMethod => headers.insert(header::ALLOW, HeaderValue::from_static("POST, GET, DELETE")),
             RefusalReason::Bearer => {
-                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"codeyard\""))
+                let challenge = self.challenge.as_deref().unwrap_or("Bearer realm=\"codeyard\"");
+                // A path that can be parsed has no character that a header can't.
+                HeaderValue::from_str(challenge).ok().and_then(|value| headers.insert(header::WWW_AUTHENTICATE, value))
             }
+            RefusalReason::SignOn => headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10")),
             _ => None,
         };
         if has_unread_body && self.reason.comes_before_the_body_is_read() {

@@ -10,7 +10,6 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::serve_connection;
-use super::credentials::bearer;
 use super::handler::{ConnectionService, McpEndpoint};
 use super::options::ConnectionLimits;
 use super::path::EndpointPath;
@@ -70,13 +69,14 @@ fn workspace_thread(endpoint: &McpEndpoint, head: &[u8]) -> Option<WorkspaceThre
     let text = std::str::from_utf8(head).ok()?;
     let mut lines = text.split("\r\n");
     let target = lines.next()?.split(' ').nth(1)?;
-    let path = EndpointPath::parse(target.split('?').next()?)?;
+    let target = target.split('?').next()?;
+    let path = EndpointPath::parse(target)?;
     let principal = match &endpoint.auth {
         None => Principal::local(),
-        Some(tokens) => {
+        Some(_) => {
             let mut fields = lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
             let (_, value) = fields.find(|(name, _)| name.eq_ignore_ascii_case("authorization"))?;
-            bearer(tokens, value.trim_matches([' ', '\t']))?
+            endpoint.known_bearer(value.trim_matches([' ', '\t']), target)?
         }
     };
     let workspace = endpoint.service.endpoint(&principal, path.workspace.as_deref(), path.catalogs.as_deref())?;

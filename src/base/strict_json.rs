@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -11,11 +12,18 @@ use serde_json::{Map, Value};
 ///
 /// # Errors
 /// Malformed JSON, and duplicate keys.
-pub(super) fn from_slice(bytes: &[u8]) -> serde_json::Result<Value> {
-    let mut parser = serde_json::Deserializer::from_slice(bytes);
-    let value = NoDuplicateKeys.deserialize(&mut parser)?;
-    parser.end()?;
-    Ok(value)
+pub fn from_slice(bytes: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(bytes).map(|StrictValue(value)| value)
+}
+
+/// A value without duplicate keys.
+#[derive(Debug, Clone)]
+pub struct StrictValue(pub Value);
+
+impl<'de> Deserialize<'de> for StrictValue {
+    fn deserialize<D: Deserializer<'de>>(parser: D) -> Result<Self, D::Error> {
+        NoDuplicateKeys.deserialize(parser).map(Self)
+    }
 }
 
 struct NoDuplicateKeys;
