@@ -26,9 +26,11 @@ use codeyard_telemetry::{AuditedCall, CallAudit, CallRecord, Observers, Transpor
 const SETTINGS_FILE: &str = "settings.json";
 /// How often a failure is logged, in milliseconds.
 const WARN_MS: u64 = 10_000;
-/// Lines about the refused requests of one caller between two ticks, and about those of all without a token. Whoever sends more writes no more
-/// lines, but a count.
-const MAX_REFUSED_LINES: u64 = 20;
+/// Lines of one kind about what one caller asks for in vain between two ticks, and about that of all without a token. Whoever sends more writes
+/// no more lines, but a count.
+const MAX_BOUNDED_LINES: u64 = 20;
+/// Reasons for which a call is refused before it is worth a line of its own: whoever repeats it would fill the disk of all.
+const BOUNDED_REASONS: [&str; 4] = ["quota_exceeded", "overloaded", "unknown_tool", "malformed"];
 /// How often old files are looked for, in milliseconds.
 const RETENTION_MS: u64 = 3_600_000;
 const MIB: u64 = 1024 * 1024;
@@ -39,7 +41,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct AuditLog {
     settings: AuditSection,
     writer: Mutex<Writer>,
-    refused: Mutex<BTreeMap<Option<String>, RefusedCount>>,
+    bounded: Mutex<BTreeMap<(&'static str, Option<String>), BoundedCount>>,
     old_looked_for: Mutex<Option<Instant>>,
     written: Arc<AtomicU64>,
     lost: Arc<AtomicU64>,
@@ -55,9 +57,9 @@ struct Writer {
     warned: Option<Instant>,
 }
 
-/// The refused requests of one caller, or of all without a token, since the last tick.
+/// What one caller, or all without a token, asked for in vain since the last tick.
 #[derive(Debug, Default)]
-struct RefusedCount {
+struct BoundedCount {
     lines: u64,
     /// Those without a line.
     others: u64,
@@ -74,7 +76,13 @@ impl AuditLog {
         let path = folder.join(SETTINGS_FILE);
         // A service is configured before its first token is made, and again when it is assembled.
         if fs::read(&path).ok().as_ref() != Some(&text) {
-            atomic_file::replace_with(&path, Durability::Power, &text).map_err(|error| failed(&path, error))?;
+            let written = atomic_file::replace_with(&path, Durability::Power, &text);
+            match written.map_err(|error| failed(&path, error)) {
+                Err(error) if settings.on_failure == AuditFailure::Continue => {
+                    tracing::error!(%error, "commands of codeyard don't know of the audit log and write no lines");
+                }
+                written => written?,
+            }
         }
         Ok(log)
     }
@@ -85,7 +93,7 @@ impl AuditLog {
     /// The folder can't be used, or the line can't be written.
     pub fn start(folder: &Path, settings: &AuditSection) -> Result<Self, AuditError> {
         let log = Self::configure(folder, settings)?;
-        log.append(&AuditEvent { operation: Some("start"), ..AuditEvent::new(EventKind::Service, "ok") })?;
+        log.needed(&AuditEvent { operation: Some("start"), ..AuditEvent::new(EventKind::Service, "ok") })?;
         Ok(log)
     }
 
@@ -111,9 +119,16 @@ impl AuditLog {
     /// There is one, and it can't be used.
     pub fn end(folder: &Path) -> Result<(), AuditError> {
         let Some(log) = Self::of_service(folder)? else { return Ok(()) };
-        log.append(&AuditEvent { operation: Some("audit_off"), ..AuditEvent::new(EventKind::Service, "ok") })?;
+        // A log that can't be written is ended all the same: that is what the configuration says.
+        let _ = log.append(&AuditEvent { operation: Some("audit_off"), ..AuditEvent::new(EventKind::Service, "ok") });
         let path = folder.join(SETTINGS_FILE);
         fs::remove_file(&path).map_err(|error| failed(&path, error))
+    }
+
+    /// Writes a line that the service needs, unless it goes on without lines.
+    fn needed(&self, event: &AuditEvent<'_>) -> Result<(), AuditError> {
+        let written = self.append(event).map(drop);
+        if self.settings.on_failure == AuditFailure::Continue { Ok(()) } else { written }
     }
 
     fn new(folder: &Path, settings: AuditSection) -> Result<Self, AuditError> {
@@ -123,7 +138,7 @@ impl AuditLog {
         Ok(Self {
             settings,
             writer: Mutex::new(Writer { file, syslog, warned: None }),
-            refused: Mutex::default(),
+            bounded: Mutex::default(),
             old_looked_for: Mutex::default(),
             written: Arc::default(),
             lost: Arc::default(),
@@ -183,43 +198,48 @@ impl AuditLog {
         Ok(point)
     }
 
+    /// What was asked about, as the log has it.
+    pub fn texts(&self, value: serde_json::Value) -> serde_json::Value {
+        arguments::with_texts(value, self.settings.arguments)
+    }
+
     /// A path of HTTP that was asked for, as the log has it.
     pub fn path(&self, path: &str) -> String {
         arguments::path(path, self.settings.arguments)
     }
 
-    /// Writes a line about a request that was refused. Of many in a short time of one caller, or of all without a token, only the first have
-    /// lines; one more counts the others.
-    pub fn write_refused(&self, event: &AuditEvent<'_>) {
+    /// Writes a line about what a caller can repeat without end, such as a request that was refused. Of many in a short time of one caller, or of
+    /// all without a token, only the first have lines; one more counts the others. Whether what it is about may go on.
+    pub fn write_bounded(&self, event: &AuditEvent<'_>) -> bool {
         let caller = event.principal.map(|principal| format!("{} {principal}", event.tenant.unwrap_or_default()));
         {
-            let mut refused = self.refused.lock();
-            let count = refused.entry(caller).or_default();
-            if count.lines >= MAX_REFUSED_LINES {
+            let mut bounded = self.bounded.lock();
+            let count = bounded.entry((event.event.as_str(), caller)).or_default();
+            if count.lines >= MAX_BOUNDED_LINES {
                 count.others += 1;
-                return;
+                return true;
             }
             count.lines += 1;
         }
-        self.write(event);
+        self.write(event)
     }
 
-    /// Writes the lines that count the refused requests since the last tick.
-    fn count_refused(&self) {
-        let counts = std::mem::take(&mut *self.refused.lock());
-        for (caller, RefusedCount { others, .. }) in counts.into_iter().filter(|(_, count)| count.others > 0) {
+    /// Writes the lines that count what had none since the last tick.
+    fn count_others(&self) {
+        let counts = std::mem::take(&mut *self.bounded.lock());
+        for ((kind, caller), BoundedCount { others, .. }) in counts.into_iter().filter(|(_, count)| count.others > 0) {
             let (tenant, principal) = caller.as_deref().and_then(|caller| caller.split_once(' ')).unzip();
-            let event = AuditEvent::new(EventKind::Refused, "more");
+            let event = AuditEvent::new(EventKind::parse(kind).unwrap_or_default(), "more");
             self.write(&AuditEvent { tenant, principal, count: Some(others), ..event });
         }
     }
 
-    /// Does what is to be done each second: writes lines through to the disk, and counts refused requests. Removes old files, too. Blocks.
+    /// Does what is to be done each second: writes lines through to the disk, and counts what had none. Removes old files, too. Blocks.
     ///
     /// # Errors
     /// Lines couldn't be written through. The next call tries again.
     pub fn tick(&self) -> io::Result<()> {
-        self.count_refused();
+        self.count_others();
         self.remove_old();
         let Some(file) = self.writer.lock().file.take_unsynced() else { return Ok(()) };
         file.sync_data().inspect_err(|_| self.writer.lock().file.sync_failed())
@@ -246,7 +266,7 @@ impl AuditLog {
 
     /// Writes the last lines of a service.
     pub fn stop(&self) {
-        self.count_refused();
+        self.count_others();
         self.write(&AuditEvent { operation: Some("stop"), ..AuditEvent::new(EventKind::Service, "ok") });
         if let Err(error) = self.tick() {
             tracing::error!(error = %error, "cannot write the audit log through to the disk");
@@ -293,7 +313,9 @@ impl CallAudit for AuditLog {
             trace: record.trace_id.map(|trace| trace.to_string()),
             ..AuditEvent::new(EventKind::Call, record.outcome.as_str())
         };
-        self.write(&event.by(&call.principal))
+        let event = event.by(&call.principal);
+        let is_bounded = record.reason.is_some_and(|reason| BOUNDED_REASONS.contains(&reason));
+        if is_bounded { self.write_bounded(&event) } else { self.write(&event) }
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024;
 const LOCK_WAIT_MS: u64 = 100;
 /// How long no line waits after one has waited in vain, in milliseconds: a process that is stopped doesn't slow down all calls.
 const LOCK_PAUSE_MS: u64 = 1_000;
+/// How long a full file is written further after it couldn't be closed, in milliseconds.
+const CLOSE_PAUSE_MS: u64 = 10_000;
 /// How often it looks, in milliseconds.
 const LOCK_POLL_MS: u64 = 1;
 
@@ -85,6 +87,8 @@ pub(crate) struct ChainFile {
     /// The last line that this process knows of.
     last: ChainPoint,
     max_file_bytes: u64,
+    /// A full file couldn't be closed. Until then it isn't tried again.
+    close_from: Option<Instant>,
     keep: Option<Duration>,
 }
 
@@ -124,7 +128,7 @@ impl ChainFile {
         let path = folder.join(CURRENT_FILE);
         let last = ChainPoint::default();
         let folder = folder.to_path_buf();
-        Ok(Self { folder, path, lock, locked_until: None, open: None, last, max_file_bytes, keep })
+        Ok(Self { folder, path, lock, locked_until: None, open: None, last, max_file_bytes, close_from: None, keep })
     }
 
     /// Appends a line, and returns its place and its text.
@@ -199,7 +203,7 @@ impl ChainFile {
         open.len += bytes.len() as u64;
         open.is_synced = false;
         self.last = ChainPoint::of_line(last.seq.saturating_add(1), line.as_bytes());
-        if open.len >= self.max_file_bytes {
+        if open.len >= self.max_file_bytes && self.close_from.is_none_or(|from| Instant::now() >= from) {
             self.close_full();
         }
         Ok((self.last, line))
@@ -304,15 +308,17 @@ impl ChainFile {
         let Some(open) = &self.open else { return };
         let first = first_seq(&open.file).unwrap_or(self.last.seq);
         let closed = self.folder.join(format!("audit-{first:012}.jsonl"));
-        let renamed = open.file.sync_all().and_then(|()| fs::rename(&self.path, &closed));
-        match renamed {
+        match fs::rename(&self.path, &closed).and_then(|()| open.file.sync_all()) {
             Ok(()) => {
-                self.open = None;
+                (self.open, self.close_from) = (None, None);
                 let hash = self.last.hash_text();
                 // An anchor outside of the log: whoever rewrites the file can't rewrite this line.
                 tracing::info!(file = %closed.display(), seq = self.last.seq, hash, "audit file closed");
             }
-            Err(error) => tracing::warn!(error = %error, "cannot close a full audit file; it is written further"),
+            Err(error) => {
+                self.close_from = Some(Instant::now() + Duration::from_millis(CLOSE_PAUSE_MS));
+                tracing::warn!(error = %error, "cannot close a full audit file; it is written further");
+            }
         }
     }
 

@@ -8,9 +8,10 @@ use serde_json::Value;
 use crate::arguments;
 use crate::chain_file::ChainPoint;
 use codeyard_access::Principal;
+use codeyard_base::clock;
+use codeyard_base::json_secrets::redact_json;
 use codeyard_base::visible::visible_json;
 use codeyard_base::words;
-use codeyard_base::{clock, secrets};
 
 /// Longest content of a line, in bytes. Arguments that make it longer are there by their digest; all else is bounded where it comes from.
 const MAX_CONTENT_BYTES: usize = 4 * 1024;
@@ -132,7 +133,7 @@ impl<'a> AuditEvent<'a> {
             let arguments = self.arguments.as_ref().map(|whole| arguments::digested(&whole.to_string()));
             content = serde_json::to_string(&Self { arguments, ..self.clone() }).ok()?;
         }
-        let redacted = secrets::redact(&content);
+        let redacted = redact_json(&content);
         let content = visible_json(&redacted);
         let content = content.strip_prefix('{')?.strip_suffix('}')?;
         let seq = last.seq.checked_add(1)?;

@@ -197,9 +197,9 @@ fn a_flood_of_refused_requests_has_few_lines_and_is_counted_for_who_sent_it() {
     let nobody = AuditEvent::new(EventKind::Refused, "401");
     let ann = AuditEvent { tenant: Some("team-a"), principal: Some("ann"), ..nobody.clone() };
     for _ in 0..500 {
-        log.write_refused(&nobody);
+        log.write_bounded(&nobody);
     }
-    log.write_refused(&ann);
+    log.write_bounded(&ann);
     log.stop();
     let lines = lines(dir.path());
     let of = |principal: Option<&str>| -> Vec<u64> {
@@ -231,6 +231,47 @@ fn no_secret_and_no_endless_text_is_in_a_line_wherever_it_was_sent() {
     assert!(!text.contains(['\u{9b}', '\u{202e}', '\u{2028}']), "{text}");
     assert_eq!(lines(dir.path())[3]["arguments"], "\u{9b}31m\u{202e}\u{2028}", "it is the same JSON");
     verified(dir.path()).unwrap();
+}
+
+#[test]
+fn a_line_stays_json_whatever_looks_like_a_secret_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log_of(dir.path(), 0);
+    for arguments in [
+        serde_json::json!({"query": "Authorization: "}),
+        serde_json::json!({"authorization": 1}),
+        serde_json::json!({"query": "-----BEGIN PRIVATE KEY-----"}),
+        serde_json::json!({"query": "x\ncyd_0123456789abcdefghijklmnop"}),
+    ] {
+        log.append(&AuditEvent { arguments: Some(arguments), request: Some("\"-----END \""), ..call("hover") })
+            .unwrap();
+    }
+    let lines = lines(dir.path());
+    let seen: Vec<_> = lines[1..].iter().map(|line| line["arguments"].to_string()).collect();
+    assert_eq!(
+        seen,
+        [
+            r#"{"query":"Authorization: "}"#,
+            r#"{"authorization":"[redacted]"}"#,
+            r#"{"query":"-----BEGIN PRIVATE KEY-----"}"#,
+            r#"{"query":"x\ncyd_[redacted]"}"#
+        ]
+    );
+    assert!(lines[1..].iter().all(|line| line["verdict"] == "ok" && line["request"] == "\"-----END \""), "{lines:#?}");
+    verified(dir.path()).unwrap();
+}
+
+#[test]
+fn a_service_that_goes_on_without_lines_starts_without_them_too() {
+    for on_failure in [AuditFailure::Refuse, AuditFailure::Continue] {
+        let dir = tempfile::tempdir().unwrap();
+        // Folders can't be replaced by files, whoever the user is.
+        for name in ["audit.jsonl", "settings.json"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        let started = AuditLog::start(dir.path(), &AuditSection { on_failure, ..settings() });
+        assert_eq!(started.is_ok(), on_failure == AuditFailure::Continue);
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod clock;
 pub mod digest;
 pub mod file_lock;
 pub mod ids;
+pub mod json_secrets;
 pub mod priority;
 pub mod proc_status;
 pub mod secrets;

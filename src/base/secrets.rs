@@ -46,7 +46,12 @@ const MAX_USER_INFO: usize = 1024;
 /// Longest private key that is taken out as a whole, in bytes.
 const MAX_PRIVATE_KEY: usize = 16 * 1024;
 
-/// `text` without the secrets that it shows.
+/// Whether the value of this name is a secret, whatever it looks like.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    SECRET_NAMES.iter().any(|secret| name.eq_ignore_ascii_case(secret))
+}
+
+/// `text` without the secrets that it shows. JSON text has a function of its own in `json_secrets`.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut clean = String::new();
@@ -73,6 +78,8 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 fn secret_at(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = &bytes[at..];
     match rest[0] {
+        // Its letters and length are in nothing else, so it needs no bound before it.
+        b'c' if rest.starts_with(b"cyd_") => token(rest),
         b'e' if at == 0 || !is_token_byte(bytes[at - 1]) => json_web_token(rest),
         b'c' | b'g' | b'n' | b'h' | b'x' | b's' | b'A' | b'a' | b'S' | b'B' | b'b'
             if at == 0 || !is_token_byte(bytes[at - 1]) =>
@@ -172,6 +179,7 @@ mod tests {
         let token = "0123456789abcdefABCDEF_-xyz";
         for (text, clean) in [
             (format!("got cyd_{token}!"), "got cyd_[redacted]!"),
+            (format!("a_cyd_{token}/x"), "a_cyd_[redacted]/x"),
             (format!("ghp_{token}"), "ghp_[redacted]"),
             (format!("[github_pat_{token}]"), "[github_pat_[redacted]]"),
             (format!("key=sk-proj-{token},"), "key=sk-[redacted],"),

@@ -148,7 +148,10 @@ impl Config {
 
     /// How much tenants and callers may use.
     pub fn quotas(&self) -> Quotas {
-        let of_token = |(name, token): (&String, &TokenSection)| Some((name.clone(), token.quota.clone()?));
+        let of_token = |(name, token): (&String, &TokenSection)| {
+            // Callers of the tenant `default` are known by their names alone.
+            Some((name.strip_prefix("default/").unwrap_or(name).to_owned(), token.quota.clone()?))
+        };
         Quotas::new(&self.quota, &self.tenants, self.tokens.iter().filter_map(of_token).collect())
     }
 

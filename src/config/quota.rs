@@ -77,6 +77,15 @@ impl QuotaSection {
             None => Ok(()),
         }
     }
+
+    /// Whether the calls at once have no rate that they could be a multiple of.
+    pub(crate) fn check_burst(&self, section: &str) -> Result<(), ConfigError> {
+        if self.burst.is_none() || self.calls_per_second.is_some() {
+            return Ok(());
+        }
+        let problem = "without `calls_per_second` there is no quota that it is a part of";
+        Err(ConfigError::at(format!("{section}.burst"), problem, "write `calls_per_second` too"))
+    }
 }
 
 impl Quotas {

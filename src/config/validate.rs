@@ -68,16 +68,23 @@ impl Config {
 
 fn check_quotas(config: &Config) -> Validity {
     config.quota.check("quota")?;
+    config.quota.check_burst("quota")?;
     for (name, tenant) in &config.tenants {
         if TenantId::new(name).is_none() {
             let problem = format!("`{name}` is not the name of a tenant");
             let remedy = "use 1 to 64 of a-z, 0-9, '.', '_' and '-', with a letter or digit first";
             return Err(ConfigError::at(format!("tenants.{name}"), problem, remedy));
         }
-        tenant.quota.check(&format!("tenants.{name}.quota"))?;
+        let section = format!("tenants.{name}.quota");
+        tenant.quota.check(&section)?;
+        tenant.quota.or(&config.quota).check_burst(&section)?;
     }
     let mut quotas = config.tokens.iter().filter_map(|(name, token)| Some((name, token.quota.as_ref()?)));
-    quotas.try_for_each(|(name, quota)| quota.check(&format!("tokens.{name:?}.quota")))
+    quotas.try_for_each(|(name, quota)| {
+        let section = format!("tokens.{name:?}.quota");
+        quota.check(&section)?;
+        quota.check_burst(&section)
+    })
 }
 
 fn check_server(server: &ServerSection) -> Validity {

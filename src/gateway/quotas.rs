@@ -281,6 +281,16 @@ mod tests {
     }
 
     #[test]
+    fn a_token_of_the_tenant_default_is_known_by_both_of_its_names() {
+        paused(async {
+            for name in ["ann", "default/ann"] {
+                let quotas = quotas(&format!("[tokens.\"{name}\".quota]\ncalls_per_second = 1\nburst = 3\n"));
+                assert_eq!(admitted(&quotas, &principal("default", "ann")).0, 3, "{name}");
+            }
+        });
+    }
+
+    #[test]
     fn calls_come_back_with_time_and_the_error_says_when() {
         paused(async {
             let quotas = quotas("[tenants.team-a.quota]\ncalls_per_second = 2\nburst = 5\n");

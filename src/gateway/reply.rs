@@ -19,10 +19,16 @@ const UNAUDITED_RETRY_MS: u64 = 1_000;
 /// Encodes the outcome of a call with `catalog`.
 pub(super) fn encode(catalog: &dyn Catalog, result: Result<&Answer, &ToolError>, policy: &CallPolicy) -> ToolReply {
     let cap = policy.max_response_bytes.saturating_sub(RESPONSE_ENVELOPE_BYTES);
-    let mut reply = to_tool_reply(catalog.encode(result, cap));
-    if let Err(error) = result
-        && let ToolReply::Error { retry_after_ms, shed, .. } | ToolReply::Refusal { retry_after_ms, shed, .. } =
-            &mut reply
+    let reply = to_tool_reply(catalog.encode(result, cap));
+    match result {
+        Ok(_) => reply,
+        Err(error) => with_shed(reply, error),
+    }
+}
+
+/// The reply to a call that failed, with why it was turned away for now, if it was.
+pub(super) fn with_shed(mut reply: ToolReply, error: &ToolError) -> ToolReply {
+    if let ToolReply::Error { retry_after_ms, shed, .. } | ToolReply::Refusal { retry_after_ms, shed, .. } = &mut reply
     {
         *retry_after_ms = error.details.get("retryAfterMs").and_then(serde_json::Value::as_u64);
         let reason = error.details.get("reason").and_then(serde_json::Value::as_str);

@@ -16,7 +16,7 @@ use super::content::content_for;
 use super::launch::LaunchCalls;
 use super::permission::{self, PermissionCheck, PermissionRequest, Permissions};
 use super::quotas::{CallQuotas, QuotaUse};
-use super::reply::{close, close_failed, close_requested, encode, to_tool_reply, unaudited};
+use super::reply::{close, close_failed, close_requested, encode, to_tool_reply, unaudited, with_shed};
 use super::service::{Endpoint, Principal, Service, ToolCall, ToolReply, revisions_of};
 use super::workspace_checks::{endpoint_advice, no_workspace, other_workspace};
 use super::workspace_thread::WorkspaceThread;
@@ -269,7 +269,9 @@ impl Service for Gateway {
             let open = self.open_record(&call, None, "");
             let error = served.map(|served| served.set.unknown_tool(&call.tool));
             let error = error.unwrap_or_else(|| codeyard_catalog::unknown_tool(&call.tool));
-            let reply = to_tool_reply(codeyard_catalog::unknown_tool_reply(&error));
+            // Whoever may make no more calls learns that, whichever tool is named.
+            let error = self.quotas.begin(&call.principal).map_or_else(|exceeded| exceeded, |_| error);
+            let reply = with_shed(to_tool_reply(codeyard_catalog::unknown_tool_reply(&error)), &error);
             close_failed(open, &error, &reply);
             return futures::future::ready(reply).boxed();
         };

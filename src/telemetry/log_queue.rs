@@ -16,7 +16,8 @@ use tracing::Level;
 use super::CallLog;
 use super::call_line::{self, CALL_TARGET, LineFormat};
 use super::call_trace::CallTrace;
-use codeyard_base::secrets;
+use codeyard_base::json_secrets::redact_json;
+use codeyard_base::secrets::redact;
 use codeyard_base::visible::{visible_json, visible_log};
 
 /// Lines in the log queue. Further ones are dropped and counted.
@@ -137,7 +138,10 @@ impl LogQueue {
     /// Takes the secrets out of the line that begins at `start`, and what a terminal would obey.
     fn clean(&self, start: usize, buffer: &mut Vec<u8>) {
         let line = String::from_utf8_lossy(&buffer[start..]);
-        let redacted = secrets::redact(&line);
+        let redacted = match self.format {
+            LineFormat::Json => redact_json(&line),
+            LineFormat::Text => redact(&line),
+        };
         let shown = match self.format {
             LineFormat::Json => visible_json(&redacted),
             LineFormat::Text => visible_log(&redacted),

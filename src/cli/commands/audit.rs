@@ -42,8 +42,16 @@ struct Row {
 /// Which lines are wanted.
 struct Filter<'a> {
     args: &'a AuditFilterArgs,
-    workspaces: Option<NamePatterns>,
+    workspaces: Option<WorkspacePattern>,
     text: Option<Wanted>,
+}
+
+/// A pattern of workspaces and groups, as lines name them.
+struct WorkspacePattern {
+    /// For workspaces of one tenant alone.
+    tenant: Option<String>,
+    names: NamePatterns,
+    is_group: bool,
 }
 
 /// A text that arguments must have.
@@ -197,9 +205,12 @@ fn search(text: Option<String>, args: &AuditFilterArgs) -> Result<(), Failure> {
 fn show_all(files: &AuditFiles, filter: &Filter<'_>) -> Result<(), Failure> {
     let mut found = false;
     let mut rows = Vec::new();
+    let mut damaged = 0_usize;
     for line in files.lines() {
         let line = line.map_err(|error| Failure::new(error.to_string()))?;
-        if let Some(row) = Row::of(&line).filter(|row| filter.wants(row)) {
+        let row = Row::of(&line);
+        damaged += usize::from(line.is_whole && row.is_none());
+        if let Some(row) = row.filter(|row| filter.wants(row)) {
             found = true;
             match filter.args.json {
                 true if output::reader_is_gone() => return Ok(()),
@@ -209,6 +220,11 @@ fn show_all(files: &AuditFiles, filter: &Filter<'_>) -> Result<(), Failure> {
         }
     }
     filter.show(rows)?;
+    if damaged > 0 {
+        output::eprint_line(format_args!(
+            "{damaged} lines are none of an audit log; `codeyard audit verify` says where"
+        ));
+    }
     if found { Ok(()) } else { Err(Failure::missing("no line matches; `codeyard audit tail` shows the newest")) }
 }
 
@@ -218,8 +234,7 @@ fn raw(line: &AuditLine) -> String {
 
 impl<'a> Filter<'a> {
     fn new(args: &'a AuditFilterArgs, text: Option<String>) -> Result<Self, Failure> {
-        let workspaces = args.workspace.as_ref().map(|pattern| NamePatterns::new(std::slice::from_ref(pattern)));
-        let workspaces = workspaces.transpose().map_err(Failure::usage)?;
+        let workspaces = args.workspace.as_deref().map(WorkspacePattern::new).transpose().map_err(Failure::usage)?;
         let text = text.map(|text| Wanted { digest: digest_of(&text), text });
         Ok(Self { args, workspaces, text })
     }
@@ -238,7 +253,7 @@ impl<'a> Filter<'a> {
             && args.until.is_none_or(|until| at.is_some_and(|at| at < until))
             && workspaces
                 .as_ref()
-                .is_none_or(|patterns| row.workspace.as_deref().is_some_and(|name| patterns.matches(name)))
+                .is_none_or(|pattern| row.workspace.as_deref().is_some_and(|name| pattern.matches(name)))
             && text.as_ref().is_none_or(|text| row.arguments.as_ref().is_some_and(|value| text.is_in(value)))
     }
 
@@ -254,6 +269,23 @@ impl<'a> Filter<'a> {
         let mut table = vec![heads.map(str::to_owned).to_vec()];
         table.extend(lines.iter().map(|(_, row)| row.cells()));
         output::print(output::columns(&table))
+    }
+}
+
+impl WorkspacePattern {
+    /// `PATTERN`, `TENANT/PATTERN`, and both with `@` before the pattern for groups.
+    fn new(text: &str) -> Result<Self, String> {
+        let (tenant, pattern) = text.split_once('/').map_or((None, text), |(tenant, rest)| (Some(tenant), rest));
+        let (is_group, pattern) = pattern.strip_prefix('@').map_or((false, pattern), |group| (true, group));
+        Ok(Self { tenant: tenant.map(str::to_owned), names: NamePatterns::new(&[pattern])?, is_group })
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        let (tenant, name) = name.split_once('/').unwrap_or(("default", name));
+        let group = name.strip_prefix('@');
+        self.tenant.as_deref().is_none_or(|wanted| wanted == tenant)
+            && group.is_some() == self.is_group
+            && self.names.matches(group.unwrap_or(name))
     }
 }
 
@@ -306,4 +338,24 @@ impl Row {
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("cannot read {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workspaces_are_named_by_patterns_with_and_without_a_tenant() {
+        let names = ["web", "team-a/web", "team-b/api", "@all", "team-a/@all"];
+        let matching = |text: &str| -> Vec<&str> {
+            let pattern = WorkspacePattern::new(text).unwrap();
+            names.into_iter().filter(|name| pattern.matches(name)).collect()
+        };
+        assert_eq!(matching("web"), ["web", "team-a/web"]);
+        assert_eq!(matching("team-a/*"), ["team-a/web"]);
+        assert_eq!(matching("default/web"), ["web"]);
+        assert_eq!(matching("@*"), ["@all", "team-a/@all"]);
+        assert_eq!(matching("team-a/@all"), ["team-a/@all"]);
+        assert!(WorkspacePattern::new("a/b/c").is_err() && WorkspacePattern::new("").is_err());
+    }
 }

@@ -49,7 +49,8 @@ impl AdminRecord {
         let named =
             ["roots", "extra_roots"].into_iter().filter_map(|key| Some((key.to_owned(), body.get(key)?.clone())));
         let named: serde_json::Map<String, Value> = named.collect();
-        self.roots = Some(Value::Object(named)).filter(|named| named != &json!({}));
+        let named = Some(Value::Object(named)).filter(|named| named != &json!({}));
+        self.roots = named.zip(self.audit.as_ref()).map(|(named, audit)| audit.texts(named));
     }
 
     /// The request was answered.
@@ -74,7 +75,10 @@ impl AdminRecord {
             ..AuditEvent::new(EventKind::Admin, verdict)
         };
         let event = match self.caller.as_ref().map(|caller| caller.0.as_ref()) {
-            None => return audit.write_refused(&event),
+            None => {
+                audit.write_bounded(&event);
+                return;
+            }
             Some(Some(principal)) => event.by(principal),
             // The kernel has checked that a local caller is codeyard's user.
             Some(None) => AuditEvent { principal: Some("operator"), ..event },

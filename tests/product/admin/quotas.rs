@@ -51,6 +51,12 @@ fn a_call_over_a_quota_is_refused_in_the_shape_of_its_catalog_and_other_tenants_
     // Some of the burst comes back while it is used up.
     let is_refused = |answer: &(String, String)| answer.1.contains("quota_exceeded");
     let mut seen = [false; TOOLS.len()];
+    // Tools that there aren't are no way around it.
+    let is_turned_away = until(60_000, || {
+        let answer = answered(&serving, "agent", &ann, "nothing", "{}");
+        is_refused(&answer) && answer.0.starts_with("HTTP/1.1 429")
+    });
+    assert!(is_turned_away);
     let all_seen = until(60_000, || {
         for at in 0..3 * TOOLS.len() {
             let answer = ask(&ann, at);
@@ -97,6 +103,8 @@ fn a_quota_that_allows_nothing_or_is_of_no_tenant_is_refused_with_advice() {
         ("[quota]\ncalls_in_flight = 0\n", "quota.calls_in_flight"),
         ("[tenants.\"Team A\".quota]\nburst = 1\n", "is not the name of a tenant"),
         ("[tokens.ci.quota]\nburst = 0\n", "a quota of 0 allows no call"),
+        ("[quota]\nburst = 5\n", "without `calls_per_second`"),
+        ("[tenants.team-a.quota]\nburst = 5\n", "tenants.team-a.quota.burst"),
         ("[tenants.team-a.quota]\ncalls = 5\n", "calls"),
     ] {
         let config = sandbox.configure(text);

@@ -35,15 +35,20 @@ impl McpEndpoint {
             reason: Some(refusal.reason()),
             ..AuditEvent::new(EventKind::Refused, status.as_str())
         };
-        audit.write_refused(&match &principal {
+        audit.write_bounded(&match &principal {
             Some(principal) => event.by(principal),
             None => event,
         });
     }
 
-    /// Records what a caller did, unless there is no audit log. Whether it may go on.
-    pub(super) fn audit(&self, principal: &Principal, peer: IpAddr, event: AuditEvent<'_>) -> bool {
-        self.audit.as_ref().is_none_or(|audit| write(audit, principal, peer, event))
+    /// Records that a caller began something that shows nothing of a workspace: its calls are refused if their lines can't be written.
+    pub(super) fn audit(&self, principal: &Principal, peer: IpAddr, event: AuditEvent<'_>) {
+        if let Some(audit) = &self.audit {
+            audit.write_bounded(&AuditEvent {
+                from: Some(peer.to_canonical().to_string().into()),
+                ..event.by(principal)
+            });
+        }
     }
 }
 

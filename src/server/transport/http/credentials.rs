@@ -82,12 +82,8 @@ impl McpEndpoint {
         if is_new {
             let operations: Vec<&str> = principal.scope.operations().iter().map(Operation::as_str).collect();
             let event = AuditEvent::new(EventKind::SignOn, "ok");
-            // Its calls are refused if their lines can't be written.
-            let _ = self.audit(
-                &principal,
-                peer,
-                AuditEvent { arguments: Some(json!({ "operations": operations })), ..event },
-            );
+            let arguments = Some(json!({ "operations": operations }));
+            self.audit(&principal, peer, AuditEvent { arguments, ..event });
         }
         Ok(principal)
     }

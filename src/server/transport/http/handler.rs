@@ -338,8 +338,7 @@ impl McpEndpoint {
         let workspace = authorized.endpoint.workspace.as_ref().map(|name| name.as_str().into());
         let event =
             AuditEvent { workspace, operation: Some("initialize"), ..AuditEvent::new(EventKind::Session, "ok") };
-        // A session shows nothing of a workspace; its calls are refused if their lines can't be written.
-        let _ = self.audit(&authorized.principal, authorized.peer, event);
+        self.audit(&authorized.principal, authorized.peer, event);
         let mut response = answer::json(write::result(&request.id, &result));
         // base64url is always a valid header value.
         if let Ok(id) = HeaderValue::from_str(&session.id) {
