@@ -2,7 +2,7 @@
 //!
 //! Invariants: two equal configurations give no change; each workspace appears at most once.
 
-use crate::{Config, WorkspaceConfig};
+use crate::{Config, TlsSection, WorkspaceConfig};
 use codeyard_base::ids::WorkspaceName;
 
 /// A workspace that a reload changes.
@@ -67,6 +67,8 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
         ("server.allowed_hosts", old.server.allowed_hosts != new.server.allowed_hosts),
         ("server.allowed_origins", old.server.allowed_origins != new.server.allowed_origins),
         ("server.no_auth", old.server.no_auth != new.server.no_auth),
+        ("server.behind_proxy", old.server.behind_proxy != new.server.behind_proxy),
+        ("server.tls", needs_other_listener(old.server.tls.as_ref(), new.server.tls.as_ref())),
         ("probes.networks", old.probes != new.probes),
         ("protocol.revisions", old.protocol != new.protocol),
         ("admin.listen", old.admin.listen != new.admin.listen),
@@ -77,6 +79,12 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
         ("log.level", old.log.level != new.log.level),
     ];
     differs.iter().filter(|(_, differs)| *differs).map(|(key, _)| *key).collect()
+}
+
+/// Whether TLS differs in more than its callers.
+fn needs_other_listener(old: Option<&TlsSection>, new: Option<&TlsSection>) -> bool {
+    let files = |tls: &TlsSection| TlsSection { callers: Vec::new(), ..tls.clone() };
+    old.map(files) != new.map(files)
 }
 
 fn changed_parts(old: &Config, before: &WorkspaceConfig, new: &Config, after: &WorkspaceConfig) -> ChangedParts {

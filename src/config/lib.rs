@@ -23,6 +23,7 @@ mod request;
 mod runs;
 mod sections;
 mod show;
+mod tls;
 mod unknown_keys;
 mod validate;
 mod workspace;
@@ -46,6 +47,7 @@ pub use sections::{
     AdminSection, AgentSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, McpRevision, ProbesSection,
     ProtocolSection, ServerSection, SupervisionSection, Sweep, SyntacticMode, SyntacticSection,
 };
+pub use tls::{CertificateCaller, TlsSection};
 pub use workspace::{IsolationLevel, Prewarm, ServerChoice, WorkspaceConfig};
 pub use workspace_template::{ExpandedConfig, FolderSource, WorkspaceTemplate};
 
@@ -196,7 +198,7 @@ impl Config {
         own.in_tenant(&tenant, &tenant).over(&common)
     }
 
-    /// The principals that rules of permission name, `TENANT/NAME` for those of another tenant than `default`.
+    /// The principals that rules of permission and callers' certificates name, `TENANT/NAME` for those of another tenant than `default`.
     pub fn principals(&self) -> impl Iterator<Item = String> {
         let own = self.workspaces.iter().flat_map(|workspace| {
             let tenant = workspace.name.tenant();
@@ -205,7 +207,10 @@ impl Config {
             own.collect::<Vec<_>>()
         });
         let of_service = self.permission.principals.keys();
+        let of_certificates =
+            self.server.tls.iter().flat_map(|tls| tls.callers.iter().filter_map(|caller| caller.qualified()));
         own.chain(of_service.map(|name| name.strip_prefix("default/").unwrap_or(name).to_owned()))
+            .chain(of_certificates)
     }
 
     /// The level of workspaces that name none, where tokens are of these principals. Who has signed on elsewhere is any number of people.

@@ -134,6 +134,10 @@ fn read(text: &str, spanned: &Spanned<DeTable<'_>>, source: Source<'_>) -> Resul
                 .map_err(|(problem, remedy)| ConfigError::at(format!("issuers.{name}.authorities"), problem, remedy))?;
         }
     }
+    for (name, path) in config.server.tls.iter_mut().flat_map(|tls| tls.files()) {
+        *path = absolute_path(path, source)
+            .map_err(|(problem, remedy)| ConfigError::at(format!("server.tls.{name}"), problem, remedy))?;
+    }
     config.limits = config.limits.clamped();
     let own = config.workspaces.iter_mut().map(|workspace| &mut workspace.limits);
     for own in own.chain(config.workspaces_from.iter_mut().map(|template| &mut template.limits)).flatten() {
@@ -178,7 +182,7 @@ fn make_patterns_absolute(
 fn absolute_path(path: &Path, source: Source<'_>) -> Result<PathBuf, (&'static str, &'static str)> {
     let text = path.to_string_lossy();
     if text.is_empty() {
-        return Err(("the path is empty", "write the path of a folder; `.` is the folder of the configuration file"));
+        return Err(("the path is empty", "write a path; `.` is the folder of the configuration file"));
     }
     if text.contains('\0') {
         return Err(("the path contains a NUL character, which no path can contain", "remove the character"));

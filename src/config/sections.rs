@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
+use crate::tls::TlsSection;
 use codeyard_base::words;
 use codeyard_model::limits::DEFAULT_PAGE_CHARS;
 
@@ -15,7 +16,7 @@ use codeyard_model::limits::DEFAULT_PAGE_CHARS;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerSection {
-    /// Address and port to listen on. Port 0 selects a free port.
+    /// Address and port to listen on. Port 0 selects a free port. An address beyond loopback needs `[server.tls]` or `behind_proxy`.
     pub listen: String,
     /// Values of the `Host` header that are allowed in addition to the loopback names: `name`, or `name:port` for that port only.
     pub allowed_hosts: Vec<String>,
@@ -27,6 +28,12 @@ pub struct ServerSection {
     /// `[issuers]`: never taken from the `Host` of a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_url: Option<String>,
+    /// Networks of the proxies in front, such as `10.0.0.0/8` or `127.0.0.1`. Connections from other networks are closed, except those from
+    /// loopback. The headers `Forwarded` and `X-Forwarded-For` count from these networks only.
+    pub behind_proxy: Vec<String>,
+    /// TLS on the listeners of this section and of `[admin]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSection>,
 }
 
 impl Default for ServerSection {
@@ -37,6 +44,8 @@ impl Default for ServerSection {
             allowed_origins: Vec::new(),
             no_auth: false,
             public_url: None,
+            behind_proxy: Vec::new(),
+            tls: None,
         }
     }
 }
@@ -45,6 +54,20 @@ impl ServerSection {
     /// The address of `listen`; `None` if it isn't one, which a checked configuration excludes.
     pub fn address(&self) -> Option<SocketAddr> {
         self.listen.parse().ok()
+    }
+
+    /// The networks of the proxies in front. Entries that are none are left out, which a checked configuration excludes.
+    pub fn proxies(&self) -> Vec<IpNet> {
+        self.behind_proxy.iter().filter_map(|text| network(text)).collect()
+    }
+
+    /// Why `address` can't be listened on: it is beyond loopback, and nothing encrypts what clients send. A problem and its remedy.
+    pub fn plain_beyond_loopback(&self, address: SocketAddr) -> Option<(String, &'static str)> {
+        let is_plain = self.tls.is_none() && self.behind_proxy.is_empty() && !address.ip().is_loopback();
+        is_plain.then(|| {
+            let remedy = "set server.tls.certificate and server.tls.key, or name the networks of a proxy that ends TLS in server.behind_proxy (`--behind-proxy NETWORK`)";
+            (format!("{address} is beyond loopback, where tokens and answers would be sent in plain text"), remedy)
+        })
     }
 }
 

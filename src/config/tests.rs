@@ -209,7 +209,7 @@ fn errors_name_position_key_problem_and_remedy() {
         ),
         (
             "[[workspace]]\nname = \"a\"\nroots = [\"é\", \"\"]",
-            "yard.toml:3:15: workspace[0].roots[1]: the path is empty; write the path of a folder",
+            "yard.toml:3:15: workspace[0].roots[1]: the path is empty; write a path",
         ),
         (
             &format!("{WS}\n{WS}"),

@@ -12,10 +12,7 @@ use crate::issuer;
 use crate::limits::{MAX_GROUPS, MAX_WORKSPACES};
 use crate::sections::network;
 use crate::workspace::Prewarm;
-use crate::{
-    AdminSection, AgentSection, Config, ProbesSection, ServerSection, SupervisionSection, WorkspaceConfig,
-    WorkspaceTemplate, locate,
-};
+use crate::{AgentSection, Config, ServerSection, SupervisionSection, WorkspaceConfig, WorkspaceTemplate, locate};
 use codeyard_base::ids::{GroupName, TenantId, WorkspaceName};
 use codeyard_model::code::{BadWeight, Weights};
 use codeyard_model::limits::{
@@ -45,8 +42,8 @@ impl Config {
     pub fn validate(&self) -> Validity {
         check_server(&self.server)?;
         issuer::check(self)?;
-        check_admin(&self.admin)?;
-        check_probes(&self.probes)?;
+        check_admin(self)?;
+        check_networks("probes.networks", &self.probes.networks)?;
         check_supervision(&self.supervision)?;
         check_agent(&self.agent)?;
         self.runs.check()?;
@@ -99,6 +96,13 @@ fn check_server(server: &ServerSection) -> Validity {
         let remedy = "set server.no_auth to false, or server.listen to an address such as 127.0.0.1:3939";
         return Err(ConfigError::at("server.no_auth", problem, remedy));
     }
+    check_networks("server.behind_proxy", &server.behind_proxy)?;
+    if let Some(tls) = &server.tls {
+        tls.check()?;
+    }
+    if let Some((problem, remedy)) = server.plain_beyond_loopback(address) {
+        return Err(ConfigError::at("server.listen", problem, remedy));
+    }
     for (index, host) in server.allowed_hosts.iter().enumerate() {
         if !is_host(host) {
             let key = format!("server.allowed_hosts[{index}]");
@@ -117,22 +121,24 @@ fn check_server(server: &ServerSection) -> Validity {
     Ok(())
 }
 
-fn check_admin(admin: &AdminSection) -> Validity {
-    match &admin.listen {
-        Some(listen) if listen.parse::<std::net::SocketAddr>().is_err() => {
-            let problem = format!("`{listen}` is not an IP address with a port");
-            Err(ConfigError::at("admin.listen", problem, "write it as 127.0.0.1:3940 or [::1]:3940"))
-        }
-        _ => Ok(()),
+fn check_admin(config: &Config) -> Validity {
+    let Some(listen) = &config.admin.listen else { return Ok(()) };
+    let Ok(address) = listen.parse() else {
+        let problem = format!("`{listen}` is not an IP address with a port");
+        return Err(ConfigError::at("admin.listen", problem, "write it as 127.0.0.1:3940 or [::1]:3940"));
+    };
+    match config.server.plain_beyond_loopback(address) {
+        Some((problem, remedy)) => Err(ConfigError::at("admin.listen", problem, remedy)),
+        None => Ok(()),
     }
 }
 
-fn check_probes(probes: &ProbesSection) -> Validity {
-    match probes.networks.iter().position(|text| network(text).is_none()) {
+fn check_networks(key: &str, networks: &[String]) -> Validity {
+    match networks.iter().position(|text| network(text).is_none()) {
         Some(index) => {
-            let problem = format!("`{}` is not a network or an IP address", probes.networks[index]);
+            let problem = format!("`{}` is not a network or an IP address", networks[index]);
             let remedy = "write it as 10.0.0.0/8, fd00::/8 or 192.0.2.7";
-            Err(ConfigError::at(format!("probes.networks[{index}]"), problem, remedy))
+            Err(ConfigError::at(format!("{key}[{index}]"), problem, remedy))
         }
         None => Ok(()),
     }

@@ -6,10 +6,13 @@
 //!
 //! | folder | holds |
 //! |---|---|
+//! | [`tls`] | TLS of the listeners: certificates, keys, authorities of callers |
 //! | [`transport`] | MCP over HTTP, stdio and the attach socket |
 //! | [`admin`] | the admin API |
 
 mod accept;
 pub mod admin;
 pub mod limits;
+pub mod proxies;
+pub mod tls;
 pub mod transport;

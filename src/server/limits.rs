@@ -24,6 +24,9 @@ pub const MAX_STDIO_SUBSCRIPTIONS: usize = 16;
 /// Request line and header fields of an HTTP request together, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 32 * 1024;
 
+/// Requests of one HTTP/2 connection in flight.
+pub const MAX_HTTP2_STREAMS: u32 = 64;
+
 /// Longest time a request's body may take to arrive, in milliseconds.
 pub const HTTP_BODY_TIMEOUT_MS: u64 = 10_000;
 

@@ -46,6 +46,10 @@ pub struct ServeArgs {
     /// Require no token; only for loopback addresses.
     #[arg(long)]
     pub no_auth: bool,
+    /// Network of a proxy in front, which may be plain HTTP beyond loopback, such as 10.0.0.0/8; can be repeated. Adds to
+    /// `server.behind_proxy` of the configuration.
+    #[arg(long, value_name = "NETWORK")]
+    pub behind_proxy: Vec<String>,
     /// Do not load code indexes into memory at start.
     #[arg(long)]
     pub no_prewarm: bool,

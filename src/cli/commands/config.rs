@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::Failure;
 use crate::args::ConfigCommand;
 use crate::shared::server_diagnosis::{CandidateVerdict, FolderDiagnosis, ServerDiagnosis};
-use crate::shared::{assemble, output};
+use crate::shared::{assemble, listeners, output};
 use codeyard_config::{Config, WorkspaceConfig};
 use codeyard_engine::supervisor::server_selection_check;
 use codeyard_lsp::registry::Registry;
@@ -78,10 +78,17 @@ fn load_checked(file: &Path) -> Result<(Config, Registry), Vec<String>> {
     let each = config.workspaces.iter().enumerate();
     let roots = each.flat_map(|(index, workspace)| root_errors(workspace, &format!("workspace[{index}]")));
     errors.extend(roots.map(|error| format!("{shown}: {error}")));
+    errors.extend(certificate_error(&config).map(|error| format!("{shown}: server.tls: {error}")));
     match registry {
         Ok(registry) if errors.is_empty() => Ok((config, registry)),
         _ => Err(errors),
     }
+}
+
+/// What is wrong with the certificate of the listeners.
+fn certificate_error(config: &Config) -> Option<String> {
+    let checked = listeners::certificate_files(config.server.tls.as_ref()?).check();
+    checked.map_or_else(|error| Some(error.to_string()), |loaded| loaded.expired())
 }
 
 /// Errors for roots that are not readable folders.

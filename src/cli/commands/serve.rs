@@ -42,6 +42,8 @@ fn configuration(args: &ServeArgs) -> Result<Config, Failure> {
         None => assemble::load_config(&args.source)?,
     };
     config.warmset.enabled &= !args.no_prewarm;
+    config.server.behind_proxy.extend(args.behind_proxy.iter().cloned());
+    config.validate().map_err(|error| Failure::usage(error.to_string()))?;
     Ok(config)
 }
 
@@ -55,7 +57,7 @@ async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
     audit::configure(&state, &config)?;
     let listen = args.listen.clone().unwrap_or_else(|| config.server.listen.clone());
     let no_auth = args.no_auth || config.server.no_auth;
-    let address = listeners::resolve_address(&listen, no_auth).await?;
+    let address = listeners::resolve_address(&listen, &config.server, no_auth).await?;
     let listener = TcpListener::bind(address).await.map_err(|error| {
         Failure::new(format!("cannot listen on {address}: {error}; choose another address with --listen ADDR:PORT"))
     })?;
@@ -73,7 +75,10 @@ async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
         tokio::select! {
             signal = signals.next(&listeners) => match signal {
                 ControlSignal::Stop => break,
-                ControlSignal::Reload => reload(&service, &args, &mut folders, &mut active).await,
+                ControlSignal::Reload => {
+                    reload(&service, &args, &mut folders, &mut active).await;
+                    listeners.reload_tls(&active);
+                }
             },
             () = lock.lost() => {
                 failure = Some(Failure::new(

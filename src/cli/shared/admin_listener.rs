@@ -9,15 +9,18 @@ use tokio_util::sync::CancellationToken;
 use crate::Failure;
 use crate::shared::assemble::AssembledService;
 use crate::shared::first_token::open_tokens;
-use crate::shared::listeners::resolve_address;
+use crate::shared::listeners::{resolve_address, scheme};
 use crate::shared::output;
 use codeyard_base::clock::Instant;
 use codeyard_config::Config;
+use codeyard_gateway::service::Service as _;
 use codeyard_protocol::names::SERVER_VERSION;
 use codeyard_server::admin::api::{Api, ServiceFacts, probes};
 use codeyard_server::admin::dispatch::Access;
 use codeyard_server::admin::documents::CallCount;
-use codeyard_server::admin::listen;
+use codeyard_server::admin::listen::{self, TcpOptions};
+use codeyard_server::proxies::TrustedProxies;
+use codeyard_server::tls::ServerTls;
 use codeyard_server::transport::http::HttpOptions;
 use codeyard_server::transport::http::probes::Probes;
 use codeyard_state::{StateDir, TokenAudience};
@@ -27,6 +30,8 @@ use codeyard_telemetry::Counts;
 pub(crate) struct AdminTcpListener {
     listener: TcpListener,
     access: Access,
+    tls: Option<Arc<ServerTls>>,
+    proxies: Arc<TrustedProxies>,
     url: String,
 }
 
@@ -39,16 +44,17 @@ impl AdminTcpListener {
         options: &HttpOptions,
     ) -> Result<Option<Self>, Failure> {
         let Some(listen) = &config.admin.listen else { return Ok(None) };
-        let address = resolve_address(listen, false).await?;
+        let address = resolve_address(listen, &config.server, false).await?;
         let failed = |error| {
             Failure::new(format!("admin.listen: cannot listen on {address}: {error}; configure another address"))
         };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let url = format!("http://{}/admin/v1", listener.local_addr().map_err(failed)?);
+        let url = format!("{}://{}/admin/v1", scheme(options), listener.local_addr().map_err(failed)?);
         let store = open_tokens(state, TokenAudience::Admin)?;
         let hosts = options.allowed_hosts.clone();
         let origins = options.allowed_origins.clone();
-        Ok(Some(Self { listener, access: Access::Tcp { tokens: Arc::new(store), hosts, origins }, url }))
+        let access = Access::Tcp { tokens: Arc::new(store), hosts, origins };
+        Ok(Some(Self { listener, access, tls: options.tls.clone(), proxies: options.proxies.clone(), url }))
     }
 }
 
@@ -84,9 +90,10 @@ impl AdminListeners {
         let api = Arc::new(api.with_audit(service.audit.clone()));
         let shutdown = CancellationToken::new();
         let mut tasks = vec![tokio::spawn(listen::serve_local(socket, api.clone(), shutdown.clone()))];
-        if let Some(AdminTcpListener { listener, access, url }) = tcp {
+        if let Some(AdminTcpListener { listener, access, tls, proxies, url }) = tcp {
             output::eprint_line(format_args!("admin API at {url}"));
-            tasks.push(tokio::spawn(listen::serve_tcp(listener, api, access, shutdown.clone())));
+            let options = TcpOptions { access, tls, proxies, metrics: service.gateway.metrics() };
+            tasks.push(tokio::spawn(listen::serve_tcp(listener, api, options, shutdown.clone())));
         }
         Self { shutdown, tasks }
     }

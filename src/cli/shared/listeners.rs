@@ -16,13 +16,16 @@ use crate::Failure;
 use crate::shared::admin_listener::{AdminListeners, AdminTcpListener, service_probes};
 use crate::shared::assemble::{self, AssembledService, error_chain};
 use crate::shared::first_token::open_tokens;
-use codeyard_config::Config;
+use codeyard_config::{Config, ServerSection, TlsSection};
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_gateway::service::{Endpoint, Principal, Service as _};
+use codeyard_server::proxies::TrustedProxies;
+use codeyard_server::tls::{CertificateCallers, CertificateFiles, ServerTls};
 use codeyard_server::transport::attach::{self, Hello, ResolveEndpoint};
 use codeyard_server::transport::http::probes::{ProbeAccess, Probes};
 use codeyard_server::transport::http::{self, HttpOptions};
 use codeyard_state::{ServeLock, ServeLockError, StateDir, TokenAudience, TokenStore};
+use codeyard_telemetry::Observers;
 
 /// Longest time that a stopping process waits for the tasks of a listener, in milliseconds.
 const LISTENER_END_MS: u64 = 4_000;
@@ -46,6 +49,7 @@ pub(crate) struct Listeners {
     http: tokio::task::JoinHandle<Result<(), http::HttpServerError>>,
     attach: tokio::task::JoinHandle<std::io::Result<()>>,
     admin: AdminListeners,
+    tls: Option<Arc<ServerTls>>,
 }
 
 impl Listeners {
@@ -57,8 +61,13 @@ impl Listeners {
         admin: Option<AdminTcpListener>,
     ) -> Result<Self, Failure> {
         let bound = listener.local_addr().map_err(|error| Failure::new(error.to_string()))?;
-        let url = format!("http://{bound}/mcp");
+        let url = format!("{}://{bound}/mcp", scheme(&options));
         let shutdown = CancellationToken::new();
+        let tls = options.tls.clone();
+        if let Some(tls) = &tls {
+            tls.register_with(&Observers::new(&service.pipeline.meter()));
+            tokio::spawn(shutdown.clone().run_until_cancelled_owned(tls.clone().follow()));
+        }
         let gateway = service.gateway.clone();
         let bind = |path: PathBuf| {
             attach::listen(&path).map_err(|error| {
@@ -75,7 +84,15 @@ impl Listeners {
         let attached = attach::serve_attach(attach_socket, gateway.clone(), resolve, limits, shutdown.clone());
         let http = http::serve(listener, gateway, options, shutdown.clone());
         let admin = AdminListeners::start(service, admin_socket, admin, &url);
-        Ok(Self { url, http: tokio::spawn(http), attach: tokio::spawn(attached), admin, shutdown })
+        Ok(Self { url, http: tokio::spawn(http), attach: tokio::spawn(attached), admin, tls, shutdown })
+    }
+
+    /// Applies the callers of a configuration that was read again, and reads the certificate's files. Blocks.
+    pub(crate) fn reload_tls(&self, config: &Config) {
+        if let Some((tls, section)) = self.tls.as_ref().zip(config.server.tls.as_ref()) {
+            tls.set_callers(CertificateCallers::new(&section.callers));
+            tls.reload();
+        }
     }
 
     /// Waits until the listeners were stopped.
@@ -137,11 +154,35 @@ pub(crate) fn http_options(config: &Config, state: &StateDir, no_auth: bool) -> 
         options.allowed_origins.allow(origin);
     }
     options.limits = config.limits.clone().clamped();
+    options.tls = config.server.tls.as_ref().map(open_tls).transpose()?;
+    options.proxies = Arc::new(TrustedProxies::new(config.server.proxies()));
     Ok(options)
 }
 
-/// Resolves `ADDR:PORT`. With `no_auth` the address must be a loopback address.
-pub(crate) async fn resolve_address(listen: &str, no_auth: bool) -> Result<SocketAddr, Failure> {
+/// The scheme of the URLs of the listeners.
+pub(crate) fn scheme(options: &HttpOptions) -> &'static str {
+    if options.tls.is_some() { "https" } else { "http" }
+}
+
+/// The TLS of a section. Blocks.
+fn open_tls(section: &TlsSection) -> Result<Arc<ServerTls>, Failure> {
+    let callers = CertificateCallers::new(&section.callers);
+    let opened = ServerTls::open(certificate_files(section), callers);
+    opened.map_err(|error| Failure::new(format!("server.tls: {error}")))
+}
+
+/// The files of a section.
+pub(crate) fn certificate_files(section: &TlsSection) -> CertificateFiles {
+    let TlsSection { certificate, key, client_ca, .. } = section.clone();
+    CertificateFiles { certificate, key, client_ca }
+}
+
+/// Resolves `ADDR:PORT`. With `no_auth` the address must be a loopback address, and without TLS and proxies too.
+pub(crate) async fn resolve_address(
+    listen: &str,
+    server: &ServerSection,
+    no_auth: bool,
+) -> Result<SocketAddr, Failure> {
     let mut found = tokio::net::lookup_host(listen).await.map_err(|error| {
         Failure::new(format!("cannot listen on `{listen}`: {error}; write ADDR:PORT, such as 127.0.0.1:3939"))
     })?;
@@ -152,7 +193,10 @@ pub(crate) async fn resolve_address(listen: &str, no_auth: bool) -> Result<Socke
             "{address} is not a loopback address, and without tokens only loopback is allowed: drop --no-auth, or listen on 127.0.0.1"
         )));
     }
-    Ok(address)
+    match server.plain_beyond_loopback(address) {
+        Some((problem, remedy)) => Err(Failure::new(format!("{problem}: {remedy}, or listen on 127.0.0.1"))),
+        None => Ok(address),
+    }
 }
 
 /// Finds the endpoint for an attaching `codeyard stdio`: by workspace name, or by roots.

@@ -84,7 +84,7 @@ enum Connection {
 }
 
 impl Client {
-    /// Opens a session at an `http://` endpoint.
+    /// Opens a session at an `http://` or `https://` endpoint.
     ///
     /// # Errors
     /// [`ClientError::Unauthorized`] and [`ClientError::Connection`].

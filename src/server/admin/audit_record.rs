@@ -2,7 +2,7 @@
 //!
 //! Invariant: a request that may have changed something has a line, whether or not its client waits for the answer.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
@@ -11,6 +11,7 @@ use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::route::AdminCaller;
+use crate::proxies::TrustedProxies;
 use crate::transport::http::audit_events::method_name;
 use codeyard_audit::{AuditEvent, AuditLog, EventKind};
 
@@ -33,9 +34,7 @@ pub(super) struct AdminRecord {
 impl AdminRecord {
     /// The record of a request; `is_local` if it came over the local socket.
     pub(super) fn begin(audit: Option<Arc<AuditLog>>, parts: &Parts, is_local: bool) -> Self {
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        let from =
-            if is_local { Some("local".to_owned()) } else { peer.map(|peer| peer.0.ip().to_canonical().to_string()) };
+        let from = if is_local { Some("local".to_owned()) } else { client(parts).map(|client| client.to_string()) };
         let path = audit.as_ref().map(|audit| audit.path(parts.uri.path())).unwrap_or_default();
         let changes = ![Method::GET, Method::HEAD].contains(&parts.method);
         Self { audit, method: method_name(&parts.method), changes, path, from, caller: None, roots: None }
@@ -86,6 +85,13 @@ impl AdminRecord {
         // What was done is done. A line that is missing is counted, and calls are refused from then on.
         audit.write(&event);
     }
+}
+
+/// The address of the client of a request on TCP.
+fn client(parts: &Parts) -> Option<IpAddr> {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>()?.0;
+    let proxies = parts.extensions.get::<Arc<TrustedProxies>>()?;
+    Some(proxies.client(&parts.headers, peer))
 }
 
 impl Drop for AdminRecord {

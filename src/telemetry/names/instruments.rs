@@ -103,7 +103,9 @@ instruments! {
     AUDIT_UNCOPIED = "codeyard.audit.uncopied", Kind::Counter, "{line}", [],
         "Lines of the audit log that are in its file, and weren't copied to the system's log.";
     REQUESTS_REJECTED = "codeyard.requests.rejected", Kind::Counter, "{request}", [REASON],
-        "Messages of clients that were rejected before they were served.";
+        "Messages and connections of clients that were rejected before they were served.";
+    TLS_EXPIRY = "codeyard.tls.certificate.expiry.timestamp", Kind::Gauge, "s", [],
+        "When the certificate of the listeners ends, in seconds since 1970. Without TLS there is no series.";
     WORKSPACES = "codeyard.workspaces", Kind::UpDown, "{workspace}", [STATE], "Workspaces by state.";
     WORKSPACE_DEGRADED = "codeyard.workspace.degraded", Kind::Gauge, "", [WORKSPACE, REASON],
         "1 for each workspace that can't be opened, doesn't answer, isn't watched, or has a quarantined language server, by reason. Others have no series.";
@@ -193,10 +195,11 @@ pub const REJECTION_WORDS: &[&str] = &[
     "bad_id", "bad_meta", "bad_params", "batch", "batched_initialize", "bearer_required", "body_incomplete",
     "body_too_large", "body_too_slow", "foreign_cursor", "group_serves_code_only", "head_too_large", "header_mismatch",
     "host_not_allowed", "invalid_token_request", "long_batch", "long_id", "method_not_allowed",
-    "missing_protocol_version", "not_a_message", "not_acceptable", "not_json", "origin_not_allowed", "path_not_served",
-    "session_required", "token_method_not_allowed", "tokens_unavailable", "too_long", "unknown_content",
-    "unknown_endpoint", "unknown_method", "unknown_session", "unknown_token", "unsupported_content_type",
-    "unsupported_version", "wrong_jsonrpc", "wrong_protocol_version", "other",
+    "missing_protocol_version", "no_tenant", "not_a_message", "not_a_proxy", "not_acceptable", "not_json",
+    "origin_not_allowed", "path_not_served", "session_required", "sign_on_unavailable", "tls_handshake",
+    "token_method_not_allowed", "tokens_unavailable", "too_long", "unknown_content", "unknown_endpoint",
+    "unknown_method", "unknown_session", "unknown_token", "unsupported_content_type", "unsupported_version",
+    "wrong_jsonrpc", "wrong_protocol_version", "other",
 ];
 /// How fresh a code index is.
 pub const FRESHNESS_WORDS: &[&str] = &["fresh", "stale", "syncing"];

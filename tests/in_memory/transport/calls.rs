@@ -21,7 +21,7 @@ async fn a_call_carries_the_request_context() {
     assert_eq!(answer.header("content-type"), Some("application/json"));
     let seen = server.fake.seen.lock()[0].clone();
     let expected = json!({"principal": "local", "workspace": "main", "id": "\"\u{e9}\"", "session": session,
-        "traceparent": "00-a", "header": "00-b", "transport": "Tcp"});
+        "traceparent": "00-a", "header": "00-b", "transport": "Tcp", "peer": "127.0.0.1", "workspaces": true});
     assert_eq!(seen, expected);
     let failed = server.send(&server.call(&json!(2), "fail", &json!({})).in_session(&session)).await;
     assert_eq!((failed.status, &failed.json()["error"]["data"]["code"]), (200, &json!("MCP_LSP_GATEWAY/NOT_FOUND")));

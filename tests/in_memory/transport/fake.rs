@@ -146,6 +146,8 @@ impl Service for Fake {
             "traceparent": call.trace.traceparent,
             "header": call.trace.header_traceparent,
             "transport": format!("{:?}", call.transport),
+            "peer": call.peer,
+            "workspaces": call.principal.scope.covers_all(),
         }));
         let guard = OnDrop(Arc::clone(&self.dropped));
         let permitted = (call.tool == "guarded").then(|| self.permitted(&call));

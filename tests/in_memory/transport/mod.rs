@@ -13,4 +13,5 @@ mod sdk;
 mod sessions;
 mod stateless;
 mod stdio;
+mod tls;
 mod wire;

@@ -5,6 +5,7 @@ mod audit;
 mod busy;
 mod changes;
 mod commands;
+mod encrypted;
 mod hung;
 mod minted;
 mod openapi;

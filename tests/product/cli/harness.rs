@@ -100,7 +100,7 @@ impl Sandbox {
             }
         });
         let mut serving = ServeProcess { child, log, address: String::new(), token: String::new() };
-        serving.wait_for("listening http://");
+        serving.wait_for("listening http");
         let log = serving.log();
         let word_after = |mark: &str| {
             let rest = log.lines().find_map(|line| Some(line.split_once(mark)?.1));
@@ -108,7 +108,8 @@ impl Sandbox {
         };
         let token_file =
             log.lines().find_map(|line| Some(line.split_once("first token is in ")?.1.split_once(" (only")?.0));
-        serving.address = word_after("listening http://");
+        let scheme = if log.contains("listening https://") { "https" } else { "http" };
+        serving.address = word_after(&format!("listening {scheme}://"));
         serving.token = token_file.map(|file| fs::read_to_string(file).unwrap().trim().to_owned()).unwrap_or_default();
         serving
     }

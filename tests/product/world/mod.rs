@@ -14,5 +14,7 @@ mod parts;
 mod permissions;
 mod program;
 mod prometheus;
+mod proxies;
 mod receivers;
 mod sample;
+mod sign_on;

@@ -104,21 +104,7 @@ pub(crate) struct Prometheus {
 impl Prometheus {
     /// Unpacks the package without installing it.
     pub(crate) fn fetched() -> Self {
-        let folder = part("prometheus", &["prometheus of the machine's Debian release"], |fresh| {
-            let needs = "apt-get and dpkg-deb, as Debian and Ubuntu have them";
-            if !has_candidate("prometheus") {
-                fetch(
-                    command("apt-get").args(["update", "--quiet"]),
-                    "apt-get's lists of packages, so run `apt-get update` as root",
-                );
-            }
-            fetch(command("apt-get").args(["download", "prometheus"]).current_dir(fresh), needs);
-            let packages = fs::read_dir(fresh).expect("a folder").flatten().map(|entry| entry.path());
-            let package =
-                packages.filter(|path| path.extension().is_some_and(|e| e == "deb")).max().expect("a package");
-            fetch(command("dpkg-deb").arg("-x").arg(&package).arg(fresh), needs);
-            fs::remove_file(package).expect("a file");
-        });
+        let folder = debian_packages("prometheus", &["prometheus"]);
         Self { folder }
     }
 
@@ -130,6 +116,25 @@ impl Prometheus {
     pub(crate) fn promtool(&self) -> Command {
         command(self.folder.join("usr/bin/promtool"))
     }
+}
+
+/// A folder with Debian packages of the machine's release, unpacked without installing them.
+pub(crate) fn debian_packages(name: &str, packages: &[&str]) -> PathBuf {
+    part(name, &[packages, &["of the machine's Debian release"]].concat(), |fresh| {
+        let needs = "apt-get and dpkg-deb, as Debian and Ubuntu have them";
+        if !packages.iter().all(|package| has_candidate(package)) {
+            fetch(
+                command("apt-get").args(["update", "--quiet"]),
+                "apt-get's lists of packages, so run `apt-get update` as root",
+            );
+        }
+        fetch(command("apt-get").arg("download").args(packages).current_dir(fresh), needs);
+        let files = fs::read_dir(fresh).expect("a folder").flatten().map(|entry| entry.path());
+        for package in files.filter(|path| path.extension().is_some_and(|e| e == "deb")).collect::<Vec<_>>() {
+            fetch(command("dpkg-deb").arg("-x").arg(&package).arg(fresh), needs);
+            fs::remove_file(package).expect("a file");
+        }
+    })
 }
 
 /// The sources of a crate, as they were published.

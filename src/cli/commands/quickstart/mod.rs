@@ -23,7 +23,7 @@ use crate::shared::server_installation::{InstallContext, install_failure, instal
 use crate::shared::signals::{ControlSignal, ControlSignals};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::PrincipalId;
-use codeyard_config::{Config, LogFormat, LogLevel, LogSection, Prewarm, Sweep};
+use codeyard_config::{Config, LogFormat, LogLevel, LogSection, Prewarm, ServerSection, Sweep};
 use codeyard_lsp::install::{InstallError, ProgramStatus};
 use codeyard_lsp::registry::Registry;
 use codeyard_model::limits::RETRY_AFTER_MS;
@@ -215,7 +215,7 @@ fn configuration(samples: &Path) -> Config {
 /// Listens on the requested address; by default on the default port, or on a free one if that is in use.
 async fn listener(asked: Option<&str>) -> Result<TcpListener, Failure> {
     let usual = Config::default().server.listen;
-    let address = listeners::resolve_address(asked.unwrap_or(&usual), false).await?;
+    let address = listeners::resolve_address(asked.unwrap_or(&usual), &ServerSection::default(), false).await?;
     match TcpListener::bind(address).await {
         Err(error) if asked.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
             print_line(format_args!("{address} is in use; using a free port"));

@@ -1,6 +1,9 @@
 //! The client side of Streamable HTTP: one keep-alive connection, one request at a time.
 //!
-//! Only plain `http://`: a server that is not on loopback belongs behind a proxy that terminates TLS.
+//! An `https://` server is checked against the system's authorities, or those of the file in `SSL_CERT_FILE`.
+
+use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -8,18 +11,27 @@ use hyper::client::conn::http1::SendRequest;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
-use super::ClientError;
+use super::{ClientError, Stream};
 use codeyard_protocol::revision::Revision;
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
+/// What helps if the certificate of a server is refused.
+const AUTHORITIES: &str =
+    "if a private authority has signed its certificate, name the file of that authority in SSL_CERT_FILE";
 const NOT_JSON: &str = "the answer is not JSON; check that the URL is the endpoint of an MCP server";
 
 pub(super) struct HttpConnection {
     authority: String,
+    /// The name that the certificate of an `https://` server must have.
+    tls_name: Option<ServerName<'static>>,
     /// The path with the query.
     target: String,
     bearer: Option<HeaderValue>,
@@ -32,10 +44,15 @@ impl HttpConnection {
     pub(super) fn new(url: &str, token: Option<&str>) -> Result<Self, String> {
         let wrong = || format!("`{url}` is not an endpoint; write http://127.0.0.1:3939/mcp or http://…/mcp/WORKSPACE");
         let uri: Uri = url.parse().map_err(|_| wrong())?;
-        if uri.scheme_str() != Some("http") {
-            return Err(wrong());
-        }
         let host = uri.host().ok_or_else(wrong)?;
+        let (port, tls_name) = match uri.scheme_str() {
+            Some("http") => (80, None),
+            Some("https") => {
+                let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+                (443, Some(ServerName::try_from(name).map_err(|_| wrong())?))
+            }
+            _ => return Err(wrong()),
+        };
         let bearer = token.map(|token| HeaderValue::from_str(&format!("Bearer {token}")));
         let mut bearer = bearer
             .transpose()
@@ -44,7 +61,8 @@ impl HttpConnection {
             value.set_sensitive(true);
         }
         Ok(Self {
-            authority: format!("{host}:{}", uri.port_u16().unwrap_or(80)),
+            authority: format!("{host}:{}", uri.port_u16().unwrap_or(port)),
+            tls_name,
             target: target_of(&uri),
             bearer,
             session: None,
@@ -113,6 +131,13 @@ impl HttpConnection {
             none => {
                 let stream =
                     TcpStream::connect(&self.authority).await.map_err(|error| unreachable(error.to_string()))?;
+                let stream: Box<dyn Stream> = match &self.tls_name {
+                    None => Box::new(stream),
+                    Some(name) => {
+                        let encrypted = encrypted(stream, name).await;
+                        Box::new(encrypted.map_err(|error| format!("{}: {error}; {AUTHORITIES}", self.authority))?)
+                    }
+                };
                 let made = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
                 let (sender, connection) = made.map_err(|error| unreachable(error.to_string()))?;
                 tokio::spawn(connection);
@@ -120,6 +145,16 @@ impl HttpConnection {
             }
         }
     }
+}
+
+/// A connection with TLS to the server of this name.
+async fn encrypted(stream: TcpStream, name: &ServerName<'static>) -> io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(io::Error::other)?.with_root_certificates(roots).with_no_client_auth();
+    TlsConnector::from(Arc::new(config)).connect(name.clone(), stream).await
 }
 
 /// The path and the query of a request, which asks for both copies of a result in place of what the URL asks for.
@@ -158,7 +193,8 @@ mod tests {
         let asked = HttpConnection::new("http://a/mcp?x=1&content=text&y", None).unwrap();
         assert_eq!(asked.target, "/mcp?x=1&y&content=both");
         assert_eq!(HttpConnection::new("http://[::1]/mcp", None).unwrap().authority, "[::1]:80");
-        for wrong in ["", "x", "https://a/mcp", "/mcp", "http://"] {
+        assert_eq!(HttpConnection::new("https://[::1]/mcp", None).unwrap().authority, "[::1]:443");
+        for wrong in ["", "x", "ftp://a/mcp", "/mcp", "http://", "https://"] {
             assert!(HttpConnection::new(wrong, None).is_err(), "{wrong}");
         }
         assert!(HttpConnection::new("http://a/mcp", Some("a\nb")).is_err());

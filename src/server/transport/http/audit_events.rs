@@ -8,7 +8,7 @@ use axum::http::Method;
 use axum::http::request::Parts;
 use serde_json::json;
 
-use super::handler::McpEndpoint;
+use super::handler::{Client, McpEndpoint};
 use super::refusal::HttpRefusal;
 use codeyard_access::Principal;
 use codeyard_audit::{AuditEvent, AuditLog, EventKind};
@@ -22,14 +22,15 @@ pub(crate) fn method_name(method: &Method) -> &'static str {
 
 impl McpEndpoint {
     /// Records a request that asks for what the caller may not have.
-    pub(super) fn audit_refusal(&self, audit: &AuditLog, parts: &Parts, peer: IpAddr, refusal: &HttpRefusal) {
+    pub(super) fn audit_refusal(&self, audit: &AuditLog, parts: &Parts, client: &Client, refusal: &HttpRefusal) {
         if !refusal.is_of_access() {
             return;
         }
-        let principal = self.known_principal(&parts.headers, parts.uri.path());
+        let known = self.known_principal(&parts.headers, parts.uri.path());
+        let principal = known.or_else(|| client.certificate.clone());
         let status = refusal.status();
         let event = AuditEvent {
-            from: Some(peer.to_canonical().to_string().into()),
+            from: Some(client.address.to_string().into()),
             operation: Some(method_name(&parts.method)),
             arguments: Some(json!({ "path": audit.path(parts.uri.path()) })),
             reason: Some(refusal.reason()),

@@ -1,4 +1,4 @@
-//! One HTTP connection, over TCP or a local socket.
+//! One HTTP/1.1 connection, over TCP, TLS or a local socket.
 //!
 //! Invariants: request heads are bounded in size and time; a write without progress times out; at shutdown the request in flight
 //! is answered before the connection closes.
@@ -18,7 +18,7 @@ use super::socket::HttpSocket;
 use crate::limits::MAX_HTTP_HEAD_BYTES;
 
 /// Header fields of an HTTP request.
-const MAX_HTTP_HEADERS: usize = 64;
+pub(super) const MAX_HTTP_HEADERS: usize = 64;
 
 /// Serves one connection to its end, or until `shutdown`; then the request in flight is answered first.
 pub async fn serve_connection<S, H>(stream: S, handler: H, limits: &ConnectionLimits, shutdown: CancellationToken)

@@ -210,6 +210,15 @@ impl ConnectionPlace {
         true
     }
 
+    /// Runs `work` until it ends, or until the connection must close; then it is dropped.
+    pub(super) async fn while_open(&self, work: impl Future<Output = ()>) {
+        tokio::select! {
+            biased;
+            () = work => {}
+            () = self.must_close() => {}
+        }
+    }
+
     /// Ends when the connection must close: its place is taken by another one, or it hasn't authenticated in time.
     pub(super) async fn must_close(&self) {
         let time_is_up = async {

@@ -2,7 +2,6 @@
 //!
 //! Invariant: a token of codeyard is looked up before anything of an authorization server is asked.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use axum::response::Response;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::handler::McpEndpoint;
+use super::handler::{Client, McpEndpoint};
 use super::host::only;
 use super::path::EndpointPath;
 use super::refusal::{HttpRefusal, RefusalReason};
@@ -59,11 +58,16 @@ impl Revocation {
 }
 
 impl McpEndpoint {
-    /// The principal of a request. The first request with an access token may wait for the keys of its issuer.
-    pub(super) async fn principal(&self, parts: &Parts, peer: IpAddr) -> Result<Principal, HttpRefusal> {
+    /// The principal of a request: that of its token, or without one that of the client's certificate. The first request with an access token may
+    /// wait for the keys of its issuer.
+    pub(super) async fn principal(&self, parts: &Parts, client: &Client) -> Result<Principal, HttpRefusal> {
         let Some(tokens) = &self.auth else {
             return Ok(Principal::local());
         };
+        if let Some(named) = client.certificate.as_ref().filter(|_| !parts.headers.contains_key(header::AUTHORIZATION))
+        {
+            return Ok(named.clone());
+        }
         let path = parts.uri.path();
         let token = only(&parts.headers, header::AUTHORIZATION).and_then(bearer_text);
         let token = token.ok_or_else(|| self.unauthorized(path, None))?;
@@ -83,7 +87,7 @@ impl McpEndpoint {
             let operations: Vec<&str> = principal.scope.operations().iter().map(Operation::as_str).collect();
             let event = AuditEvent::new(EventKind::SignOn, "ok");
             let arguments = Some(json!({ "operations": operations }));
-            self.audit(&principal, peer, AuditEvent { arguments, ..event });
+            self.audit(&principal, client.address, AuditEvent { arguments, ..event });
         }
         Ok(principal)
     }

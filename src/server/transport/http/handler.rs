@@ -30,6 +30,8 @@ use super::session::{Session, Sessions};
 use super::subscriptions::Subscriptions;
 use super::{answer, body, media, stateless};
 use crate::limits::MAX_HTTP_HEAD_BYTES;
+use crate::proxies::TrustedProxies;
+use crate::tls::TlsCaller;
 use crate::transport::dispatch::{self, Caller};
 use crate::transport::inflight::InFlightCalls;
 use crate::transport::pending::{AnswerForm, Answered, PendingAnswer};
@@ -70,6 +72,7 @@ pub struct McpEndpoint {
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) probes: Option<Probes>,
     pub(super) audit: Option<Arc<AuditLog>>,
+    proxies: Arc<TrustedProxies>,
     pub(super) shutdown: CancellationToken,
 }
 
@@ -81,8 +84,14 @@ pub(super) struct AuthorizedRequest<'a> {
     pub(super) peer: IpAddr,
 }
 
-struct Client {
+/// The client of one request.
+pub(super) struct Client {
+    /// The other end of the connection: the client, or a proxy.
     peer: SocketAddr,
+    /// The client's own address, as a trusted proxy names it.
+    pub(super) address: IpAddr,
+    /// The principal of the client's certificate.
+    pub(super) certificate: Option<Principal>,
     place: Arc<ConnectionPlace>,
 }
 
@@ -95,8 +104,10 @@ pub(super) enum HandledRequest {
 
 pub(super) struct ConnectionService {
     pub(super) endpoint: Arc<McpEndpoint>,
-    /// The address of the client.
+    /// The other end of the connection.
     pub(super) peer: SocketAddr,
+    /// The other end, if it has a certificate.
+    pub(super) caller: Option<TlsCaller>,
     /// The connection's place among the others.
     pub(super) place: Arc<ConnectionPlace>,
 }
@@ -109,7 +120,12 @@ impl hyper::service::Service<hyper::Request<Incoming>> for ConnectionService {
     // There is no router, because the checks have a fixed order and come first.
     fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
         let endpoint = self.endpoint.clone();
-        let client = Client { peer: self.peer, place: self.place.clone() };
+        let client = Client {
+            peer: self.peer,
+            address: self.endpoint.proxies.client(request.headers(), self.peer),
+            certificate: self.caller.as_ref().and_then(TlsCaller::principal),
+            place: self.place.clone(),
+        };
         Box::pin(async move {
             let _in_progress = client.place.begin_request();
             let (parts, body) = request.into_parts();
@@ -142,6 +158,7 @@ impl McpEndpoint {
             subscriptions: Arc::default(),
             probes: options.probes,
             audit: options.audit,
+            proxies: options.proxies,
             shutdown,
         }
     }
@@ -163,7 +180,7 @@ impl McpEndpoint {
     async fn handle(&self, parts: Parts, body: Incoming, client: &Client) -> Result<HandledRequest, HttpRefusal> {
         let handled = self.handle_checked(&parts, body, client).await;
         if let (Some(audit), Err(refusal)) = (&self.audit, &handled) {
-            self.audit_refusal(audit, &parts, client.peer.ip(), refusal);
+            self.audit_refusal(audit, &parts, client, refusal);
         }
         handled
     }
@@ -193,7 +210,7 @@ impl McpEndpoint {
         let target = Target::of(parts)?;
         self.hosts.check(parts)?;
         self.origins.check(&parts.headers)?;
-        let principal = self.principal(parts, client.peer.ip()).await?;
+        let principal = self.principal(parts, client).await?;
         if !client.place.authenticate() {
             self.service.metrics().shed("connection");
             return Ok(HandledRequest::Answered(answer::too_many_connections()));
@@ -203,7 +220,7 @@ impl McpEndpoint {
             Target::Tokens(request) => {
                 let body = body::read(body, MAX_TOKEN_REQUEST_BYTES, self.body_timeout);
                 return Ok(HandledRequest::Answered(
-                    self.tokens(request, principal, parts, client.peer.ip(), body).await?,
+                    self.tokens(request, principal, parts, client.address, body).await?,
                 ));
             }
         };
@@ -217,7 +234,7 @@ impl McpEndpoint {
         if let Some(word) = path::asked_content(parts.uri.query()) {
             endpoint.content = ContentMode::parse(word).ok_or_else(HttpRefusal::of_content)?;
         }
-        let authorized = AuthorizedRequest { principal, endpoint, headers: &parts.headers, peer: client.peer.ip() };
+        let authorized = AuthorizedRequest { principal, endpoint, headers: &parts.headers, peer: client.address };
         if is_delete {
             return Ok(HandledRequest::Answered(self.end_session(&authorized)?));
         }

@@ -9,6 +9,8 @@ use crate::limits::{
     HTTP_BODY_TIMEOUT_MS, MAX_HTTP_CONNECTIONS, MAX_SESSIONS_PER_PRINCIPAL, MAX_UNAUTHENTICATED_CONNECTIONS,
     MAX_UNAUTHENTICATED_PER_CLIENT,
 };
+use crate::proxies::TrustedProxies;
+use crate::tls::ServerTls;
 use codeyard_audit::AuditLog;
 use codeyard_model::limits::Limits;
 use codeyard_signon::SignOn;
@@ -43,6 +45,10 @@ pub struct HttpOptions {
     pub probes: Option<Probes>,
     /// The audit log, for what isn't a call.
     pub audit: Option<Arc<AuditLog>>,
+    /// TLS; `None` serves plain HTTP.
+    pub tls: Option<Arc<ServerTls>>,
+    /// The proxies in front. With some, plain HTTP is served beyond loopback too.
+    pub proxies: Arc<TrustedProxies>,
 }
 
 /// Limits of connections. The defaults are the limits of this crate; tests lower them.
@@ -82,6 +88,8 @@ impl HttpOptions {
             connections: ConnectionLimits::default(),
             probes: None,
             audit: None,
+            tls: None,
+            proxies: Arc::default(),
         }
     }
 }

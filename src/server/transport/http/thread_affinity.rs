@@ -1,7 +1,8 @@
 //! Chooses the thread that serves a connection: the thread of the workspace that its first request names, so that one thread
 //! reads, asks and answers.
 //!
-//! It peeks at the first bytes and leaves them unread; they have no influence on the answer. Invariants: nothing is looked up
+//! A connection with TLS is served where it was accepted, because its first request can't be read before the handshake. For others, it peeks
+//! at the first bytes and leaves them unread; they have no influence on the answer. Invariants: nothing is looked up
 //! for a client without a valid token; a connection whose first bytes name no workspace is served where it was accepted; a
 //! connection that sends nothing is closed after the time that a connection without authentication has; a connection of a workspace whose
 //! thread is stuck is served where it was accepted.
@@ -57,11 +58,7 @@ async fn serve_while_open(
     shutdown: CancellationToken,
 ) {
     let place = connection.place.clone();
-    tokio::select! {
-        biased;
-        () = serve_connection(stream, connection, limits, shutdown) => {}
-        () = place.must_close() => {}
-    }
+    place.while_open(serve_connection(stream, connection, limits, shutdown)).await;
 }
 
 /// The thread of the workspace that a request head names, if its sender may see that workspace.

@@ -18,11 +18,13 @@ use codeyard_lsp::client::ConnectionReader;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_model::error::ErrorCode;
 use codeyard_process::launch::{Process, ProcessExit, ProcessFigures};
+use codeyard_server::tls::{CertificateCallers, CertificateFiles, ServerTls};
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{
     CacheUse, CallRecord, Counts, CursorOutcome, Meters, Metrics, Observers, Outcome, PermissionOutcome, Pipeline,
     PrincipalHash, Prometheus, RequestRecord, RpcOutcome, RpcRecord, Telemetry, TransportKind,
 };
+use codeyard_test_support::certificates::Authority;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -81,6 +83,9 @@ impl Everything {
         let folder = tempfile::tempdir().unwrap();
         let section = AuditSection { enabled: true, ..AuditSection::default() };
         AuditLog::start(folder.path(), &section).unwrap().register_with(&observers);
+        let (certificate, key) = Authority::new("any").issue(&["localhost"]).write(folder.path());
+        let files = CertificateFiles { certificate, key, client_ca: None };
+        ServerTls::open(files, CertificateCallers::default()).unwrap().register_with(&observers);
         let mut all = Self {
             meters,
             directory,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_model::error::ErrorCode;
 use codeyard_protocol::error::Fault;
+use codeyard_server::transport::http::CONNECTION_REJECTIONS;
 use codeyard_server::transport::http::refusal::RefusalReason;
 use codeyard_server::transport::stateless::{HEADER_MISMATCH_REASON, UNSUPPORTED_VERSION_REASON};
 use codeyard_telemetry::limits::MAX_SERIES;
@@ -176,7 +177,8 @@ fn every_refusal_reason_is_a_label_value() {
         RefusalReason::ALL.iter().map(|refusal| refusal.reason()).filter(|reason| *reason != "malformed_message");
     let faults = Fault::ALL.iter().map(|fault| fault.reason());
     let stateless = [HEADER_MISMATCH_REASON, UNSUPPORTED_VERSION_REASON];
-    let all: BTreeSet<&str> = reasons.chain(faults).chain(stateless).chain(["other"]).collect();
+    let all: BTreeSet<&str> =
+        reasons.chain(faults).chain(stateless).chain(CONNECTION_REJECTIONS).chain(["other"]).collect();
     assert_eq!(known::REJECTION_WORDS.iter().copied().collect::<BTreeSet<_>>(), all);
 }
 

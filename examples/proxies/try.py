@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Tries the files of this folder: `codeyard serve` behind nginx or Caddy on loopback, with TLS and a certificate made for it.
+"""Tries the files of this folder: `codeyard serve` behind nginx, Caddy or haproxy on loopback, with TLS and a certificate made for it.
 
     try.py nginx CODEYARD     CODEYARD is the program
     try.py caddy CODEYARD
+    try.py haproxy CODEYARD
 
 It changes the ports and paths of the files, nothing else, and takes about two minutes. Exit code: 0 if every check is right.
-Needed: Python 3, openssl, and nginx or Caddy.
+Needed: Python 3, openssl, and the proxy, on the PATH.
 """
 
 import http.client
@@ -22,6 +23,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 NAME = "code.example.org"
+# The address of the client: another one than the proxy's.
+CLIENT = "127.0.0.2"
 REVISION = "2025-11-25"
 failed = []
 
@@ -47,7 +50,7 @@ class Client:
 
     def connect(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=100)
-        connection.sock = self.context.wrap_socket(socket.create_connection(("127.0.0.1", self.port)), server_hostname=NAME)
+        connection.sock = self.context.wrap_socket(socket.create_connection(("127.0.0.1", self.port), source_address=(CLIENT, 0)), server_hostname=NAME)
         return connection
 
     def post(self, path, body, connection=None, **more):
@@ -129,6 +132,13 @@ def checks(port, context, token, log):
         status = connection.getresponse().status
         check(f"{probe} is not served", status == 404, status)
 
+    behind = "/code" + path
+    forged = {"X_Forwarded_For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
+    check("a call below the prefix /code", b"harbour.py" in client.post(behind, search("harbour"), **forged).read())
+    outline = {"name": "get_file_outline", "arguments": {"path": "long.py"}}
+    answer = client.post(path, {"id": 8, "method": "tools/call", "params": outline}).read()
+    check("a long answer arrives whole", len(answer) > 130_000 and "result" in json.loads(answer), f"{len(answer)} bytes")
+
     asked = "/mcp/asked/code"
     response = client.post(asked, search("harbour", progressToken="p"))
     seen, answered = [], False
@@ -181,7 +191,8 @@ def checks(port, context, token, log):
 
 def files(top, proxy, http, port):
     """The files of this folder with the ports and paths of this run."""
-    config = (HERE / "codeyard.toml").read_text().replace("127.0.0.1:3939", f"127.0.0.1:{http}").replace("/srv/repos", f"{top}/repos")
+    config = (HERE.parent / "deploy/codeyard.toml").read_text().replace("127.0.0.1:3939", f"127.0.0.1:{http}").replace("/srv/repos", f"{top}/repos")
+    config += "\n[audit]\nenabled = true\n\n[query]\npayload_bytes = 400000\n"
     config += f'\n[[workspace]]\nname = "asked"\nroots = ["{top}/repos/sample"]\npermission = {{ lsp = "ask" }}\n'
     config += f'[[workspace]]\nname = "sample"\nroots = ["{top}/repos/sample"]\n'
     (top / "codeyard.toml").write_text(config)
@@ -194,6 +205,13 @@ def files(top, proxy, http, port):
         text = f"{user} pid {top}/pid; error_log {top}/proxy.log; events {{}} http {{ access_log off; {paths}\n{text}}}"
         (top / "nginx.conf").write_text(text)
         return ["nginx", "-c", str(top / "nginx.conf"), "-g", "daemon off;"]
+    if proxy == "haproxy":
+        both = "".join((top / f"{NAME}.{kind}").read_text() for kind in ["pem", "key"])
+        (top / f"{NAME}.both").write_text(both)
+        text = (HERE / "haproxy.cfg").read_text().replace("bind :443", f"bind 127.0.0.1:{port}")
+        text = text.replace("/etc/ssl", str(top)).replace("127.0.0.1:3939", f"127.0.0.1:{http}")
+        (top / "haproxy.cfg").write_text(text)
+        return ["haproxy", "-db", "-f", str(top / "haproxy.cfg")]
     text = (HERE / "Caddyfile").read_text()
     text = text.replace(f"{NAME} {{", f"{NAME}:{port} {{\n\tbind 127.0.0.1", 1).replace("/etc/ssl", str(top))
     text = text.replace("{\n", "{\n\tadmin off\n\tauto_https disable_redirects\n", 1).replace("127.0.0.1:3939", f"127.0.0.1:{http}")
@@ -205,6 +223,7 @@ def run(proxy, program, top):
     repository = top / "repos/sample"
     repository.mkdir(parents=True)
     (repository / "harbour.py").write_text("def harbour(ships):\n    return len(ships)\n")
+    (repository / "long.py").write_text("".join(f"def unload_{n:04}(ships, cargo):\n    return ships[{n}]\n" for n in range(2000)))
     key = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={NAME}", "-addext",
            f"subjectAltName=DNS:{NAME}", "-keyout", f"{top}/{NAME}.key", "-out", f"{top}/{NAME}.pem"]
     subprocess.run(key, check=True, capture_output=True)
@@ -228,6 +247,9 @@ def run(proxy, program, top):
                 sys.exit(f"nothing listens on {wanted}:\n{log.read_text()}\n{(top / 'proxy.err').read_text()}")
         context = ssl.create_default_context(cafile=f"{top}/{NAME}.pem")
         checks(port, context, token, log)
+        audited = subprocess.run([program, "audit", "export"], env=environment, check=True, capture_output=True, text=True).stdout
+        addresses = {line.get("from") for line in map(json.loads, audited.splitlines()) if line["event"] == "call"}
+        check("the audit log has the client's address, whatever the client says", addresses == {CLIENT}, addresses)
     finally:
         for process in reversed(started):
             process.send_signal(signal.SIGTERM)
@@ -242,7 +264,7 @@ def run(proxy, program, top):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("nginx", "caddy"):
+    if len(sys.argv) != 3 or sys.argv[1] not in ("nginx", "caddy", "haproxy"):
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         run(sys.argv[1], sys.argv[2], Path(folder))
