@@ -2,6 +2,8 @@
 //!
 //! Invariants: two equal configurations give no change; each workspace appears at most once.
 
+use serde_json::{Map, Value};
+
 use crate::{Config, TlsSection, WorkspaceConfig};
 use codeyard_base::ids::WorkspaceName;
 
@@ -58,6 +60,22 @@ pub fn diff(old: &Config, new: &Config) -> Vec<WorkspaceChange> {
         }
     }
     changes
+}
+
+/// The names of the keys and tables of the top level that differ.
+pub fn changed_sections(old: &Config, new: &Config) -> Vec<String> {
+    let members = |config: &Config| match serde_json::to_value(config) {
+        Ok(Value::Object(members)) => members,
+        // A configuration is an object.
+        _ => Map::new(),
+    };
+    let before = members(old);
+    let after = members(new);
+    let mut names: Vec<String> =
+        before.keys().chain(after.keys()).filter(|name| before.get(*name) != after.get(*name)).cloned().collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// Keys that differ but take effect only when the service starts.

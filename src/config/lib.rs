@@ -33,7 +33,7 @@ mod workspace_template;
 mod tests;
 
 pub use audit::{AuditArguments, AuditFailure, AuditSection};
-pub use change::{ChangedParts, WorkspaceChange, diff, needs_restart};
+pub use change::{ChangedParts, WorkspaceChange, changed_sections, diff, needs_restart};
 pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, WarmsetSection};
 pub use content::{ContentMode, ContentModes, TokenSection};
 pub use error::{ConfigError, TextPosition};

@@ -108,6 +108,11 @@ fn run_verify(given: Vec<PathBuf>, line: Option<&Anchor>, state: &StateArgs, jso
         VerifyError::Unreadable(LineError::Io { .. }) => {
             Failure::missing(format!("{error}; name files of an audit log"))
         }
+        VerifyError::NoAnchor { ref anchor, first, .. } if anchor.seq < first => Failure::missing(format!(
+            "line {} isn't here: the log begins with line {first}, and the files before it were removed or are elsewhere; name them too, or \
+             an anchor that is here",
+            anchor.seq
+        )),
         error => Failure::new(format!(
             "the audit log is not as it was written: {error}; compare with a copy, such as that of the system's log"
         )),

@@ -148,17 +148,18 @@ async fn apply(service: &AssembledService, config: Config, active: &mut Config, 
         Ok(done) => {
             service.gateway.set_quotas(config.quotas());
             service.sign_on.configure(&config);
+            let sections = codeyard_config::changed_sections(active, &config);
             *active = config;
             if let Some(audit) = &service.audit {
                 let names =
                     |names: &[WorkspaceName]| names.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>();
                 let failed: Vec<&str> = done.failed.iter().map(|(name, _)| name.as_str()).collect();
                 let arguments = json!({
-                    "started": names(&done.started), "removed": names(&done.removed), "changed": names(&done.retuned),
+                    "sections": sections, "started": names(&done.started), "removed": names(&done.removed), "changed": names(&done.retuned),
                     "failed": failed,
                 });
                 let line = AuditEvent::new(EventKind::Configuration, "ok");
-                audit.write(&AuditEvent { operation: Some(event), arguments: Some(arguments), ..line });
+                audit.write(&AuditEvent { operation: Some("reload"), arguments: Some(arguments), ..line });
             }
             tracing::info!(
                 started = done.started.len(),

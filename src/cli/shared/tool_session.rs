@@ -248,7 +248,12 @@ pub(crate) fn call_failure(error: &ClientError) -> Failure {
     let mut lines = vec![error.to_string()];
     let fields = details.as_object().into_iter().flatten().filter(|(key, _)| *key != "command");
     lines.extend(fields.map(|(key, value)| format!("  {key}: {value}")));
-    let next = details["command"].as_str().unwrap_or_else(|| advice(code.rsplit('/').next().unwrap_or_default()));
+    let next = details["command"].as_str().unwrap_or_else(|| match details["reason"].as_str() {
+        Some("quota_exceeded") => {
+            "call again later; an operator can set another value in `[quota]` or `[tenants.NAME.quota]`"
+        }
+        _ => advice(code.rsplit('/').next().unwrap_or_default()),
+    });
     lines.push(format!("  next: {next}"));
     Failure::new(lines.join("\n"))
 }

@@ -107,12 +107,13 @@ fn who_did_what_is_in_the_log_without_a_token_and_a_change_of_it_is_found() {
     assert_eq!(put["arguments"]["folders"]["roots"][0], sandbox.path("other").to_str().unwrap(), "{put}");
     assert_eq!((&put["principal"], &put["verdict"]), (&json!("operator"), &json!("201")), "{put}");
     assert!(!all.iter().any(|line| line["event"] == "admin" && line["operation"] == "GET"));
-    let reload = of(&all, "configuration", "configuration reloaded");
+    let reload = of(&all, "configuration", "reload");
     assert_eq!(
         (&reload["arguments"]["started"], &reload["arguments"]["removed"]),
         (&json!(["renamed"]), &json!(["repo"])),
         "{reload}"
     );
+    assert_eq!(reload["arguments"]["sections"], json!(["workspace"]), "{reload}");
     of(&all, "service", "start");
     of(&all, "service", "stop");
     let path = sandbox.path("state/audit/audit.jsonl");
