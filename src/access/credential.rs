@@ -23,6 +23,8 @@ pub enum CredentialKind {
         ends: u64,
         /// The version of the configuration that opened something to it.
         configured: u64,
+        /// The version of the issuer's keys that it was checked with.
+        keys: u64,
     },
 }
 
@@ -33,7 +35,7 @@ impl Credential {
     }
 
     /// An access token of an authorization server.
-    pub fn signed_on(id: &str, ends: u64, configured: u64) -> Self {
-        Self { id: id.into(), kind: CredentialKind::SignedOn { ends, configured } }
+    pub fn signed_on(id: &str, ends: u64, configured: u64, keys: u64) -> Self {
+        Self { id: id.into(), kind: CredentialKind::SignedOn { ends, configured, keys } }
     }
 }

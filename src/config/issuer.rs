@@ -77,6 +77,12 @@ pub struct IssuerSection {
     /// The claim that names the caller. Its principal is `VALUE@NAME`, with the name of this table.
     #[serde(default = "name_claim")]
     pub name_claim: String,
+    /// Whether all e-mail addresses count that the issuer writes. Without it only those count that it says it has checked (`email_verified`).
+    #[serde(default)]
+    pub trust_emails: bool,
+    /// What it writes between the members of a list that it writes as one text, such as `;`. Default: a text is one value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list_separator: Option<String>,
     /// Whether the `scope` of a token names the operations that it allows. With `false` the rules below decide alone.
     #[serde(default = "yes")]
     pub scopes: bool,
@@ -158,7 +164,7 @@ impl CallerRule {
 pub(crate) fn check(config: &Config) -> Result<(), ConfigError> {
     let public_url = config.server.public_url.as_deref();
     if let Some(url) = public_url
-        && !is_secure(url)
+        && (!is_secure(url) || url.trim_end_matches('/').ends_with("/mcp"))
     {
         let remedy = "write the URL of the server as its clients do, without /mcp, such as https://code.example.org";
         return Err(ConfigError::at("server.public_url", format!("`{url}` is not such a URL"), remedy));
@@ -174,6 +180,17 @@ pub(crate) fn check(config: &Config) -> Result<(), ConfigError> {
     if !config.issuers.is_empty() && config.server.no_auth {
         let remedy = "set server.no_auth to false, or remove the issuers";
         return Err(ConfigError::at("server.no_auth", "without authentication no token is read", remedy));
+    }
+    let certificates = config.server.tls.iter().flat_map(|tls| &tls.callers);
+    let is_of_issuer =
+        |name: &str| name.rsplit_once('@').is_some_and(|(_, issuer)| config.issuers.contains_key(issuer));
+    if let Some(caller) = certificates.into_iter().find(|caller| is_of_issuer(&caller.principal)) {
+        let problem = format!("`{}` is the name of a caller of an issuer", caller.principal);
+        return Err(ConfigError::at(
+            "server.tls.callers",
+            problem,
+            "give the caller of the certificate another `principal`",
+        ));
     }
     let mut urls = BTreeSet::new();
     for (name, issuer) in &config.issuers {
@@ -194,12 +211,25 @@ pub(crate) fn check(config: &Config) -> Result<(), ConfigError> {
 impl IssuerSection {
     fn check(&self, key: &str) -> Result<(), ConfigError> {
         let at = |inner: &str| format!("{key}.{inner}");
-        for (inner, url) in [("url", Some(&self.url)), ("keys_url", self.keys_url.as_ref())] {
+        // Some servers have their keys behind a query.
+        let keys_url = self.keys_url.as_deref().map(|url| url.split('?').next().unwrap_or_default());
+        for (inner, url) in [("url", Some(self.url.as_str())), ("keys_url", keys_url)] {
             if url.is_some_and(|url| !is_secure(url)) {
                 let remedy =
                     "write it with https://, without a query; http:// counts for 127.0.0.1, [::1] and localhost only";
                 return Err(ConfigError::at(at(inner), "it is not the URL of an authorization server", remedy));
             }
+        }
+        let texts = self.audiences.iter().chain(&self.clients).chain(&self.list_separator).chain([&self.name_claim]);
+        let texts = texts
+            .chain(self.callers.iter().flat_map(|rule| rule.claim.iter().chain(&rule.is).chain(&rule.tenant_claim)));
+        if texts.clone().any(String::is_empty) {
+            let remedy = "write the text, or leave the key out";
+            return Err(ConfigError::at(key, "a text in it is empty", remedy));
+        }
+        if self.audiences.iter().any(|audience| audience == "*") {
+            let remedy = "write how the audiences begin that are meant for this server";
+            return Err(ConfigError::at(at("audiences"), "`*` would accept tokens that are made for others", remedy));
         }
         if self.algorithms.is_empty() {
             let remedy = "name at least one, or leave the key out for all";

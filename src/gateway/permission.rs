@@ -15,7 +15,7 @@ use super::elicit::{NoAnswer, Prompt, PromptSender, PromptSubject};
 use super::request_state::{RequestStates, StateCheck, Subject};
 use super::service::{Progress, ProgressSink};
 use crate::limits::PERMISSION_WAIT_MS;
-use codeyard_access::Principal;
+use codeyard_access::{CredentialKind, Principal};
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_base::{blocking, seeded_faults, stable_json};
@@ -310,6 +310,19 @@ pub(super) fn check_operation(principal: &Principal, policy: &CallPolicy) -> Res
         );
         let error = ToolError::new(policy.outcomes.denied.code, message);
         return Err(error.with("reason", "insufficient_scope").with("operation", operation.as_str()));
+    }
+    let has_signed_on = principal
+        .credential
+        .as_ref()
+        .is_some_and(|credential| matches!(credential.kind, CredentialKind::SignedOn { .. }));
+    if has_signed_on {
+        let message = format!(
+            "the rule for this caller doesn't allow the operation `{operation}` (to {what}); an operator adds it to `operations` in `[[issuers.NAME.callers]]`",
+            operation = operation.as_str(),
+            what = operation.meaning()
+        );
+        let error = ToolError::new(policy.outcomes.denied.code, message);
+        return Err(error.with("reason", "operation_not_allowed").with("operation", operation.as_str()));
     }
     let message = format!(
         "the token of this call doesn't allow the operation `{operation}` (to {what}); `codeyard token show ID` says what a token allows, and \

@@ -44,12 +44,16 @@ impl Claims {
         }
     }
 
-    /// Whether the claim is `wanted`, or has it in its list. Some servers write a list as a text with `;` between its members.
-    pub(crate) fn has(&self, name: &str, wanted: &str) -> bool {
+    /// Whether the claim is `wanted`, or has it in its list. `separator` is what the issuer writes between the members of a list that it writes as
+    /// one text. Without it a text is one value, whatever is in it: a caller may have chosen it.
+    pub(crate) fn has(&self, name: &str, wanted: &str, separator: Option<&str>) -> bool {
         let same = |text: &str| {
             text == wanted || distinguished_name(wanted).is_some_and(|dn| distinguished_name(text) == Some(dn))
         };
-        self.texts(name).iter().any(|text| same(text) || text.split(';').any(|part| same(part.trim())))
+        match (self.at(name), separator) {
+            (Some(Value::String(list)), Some(separator)) => list.split(separator).any(|part| same(part.trim())),
+            _ => self.texts(name).into_iter().any(same),
+        }
     }
 
     /// The scopes: `scope`, or `scp` as some servers call it.
@@ -57,11 +61,16 @@ impl Claims {
         ["scope", "scp"].into_iter().flat_map(|name| self.texts(name)).flat_map(str::split_ascii_whitespace)
     }
 
-    /// Whether it is an identity token, which tells a client who its user is and opens nothing.
-    pub(crate) fn is_of_identity(&self) -> bool {
+    /// Whether it is a token of another kind: an identity token, which tells a client who its user is, or one about a logout. `is_access` says
+    /// that its header calls it an access token.
+    pub(crate) fn is_of_other_kind(&self, is_access: bool) -> bool {
         // One server writes the kind into the claims.
-        let says_so = self.text("typ").is_some_and(|kind| ["ID", "Refresh", "Logout"].contains(&kind));
-        says_so || OF_IDENTITY_TOKENS.iter().any(|name| self.0.get(name).is_some())
+        let kind = self.text("typ").unwrap_or_default();
+        let has = |names: &[&str]| names.iter().any(|name| self.0.get(name).is_some());
+        ["ID", "Refresh", "Logout"].contains(&kind)
+            || has(&OF_IDENTITY_TOKENS)
+            || has(&["events"])
+            || has(&["nonce"]) && !is_access && kind != "Bearer"
     }
 
     /// Whether only the holder of a key may use it (RFC 7800), which isn't checked.
@@ -69,9 +78,9 @@ impl Claims {
         self.0.get("cnf").is_some()
     }
 
-    /// Whether its e-mail address is one that nobody has checked.
-    pub(crate) fn has_unchecked_email(&self) -> bool {
-        self.0.get("email_verified").is_some_and(|checked| *checked == Value::Bool(false) || *checked == "false")
+    /// Whether the issuer says that it has checked the e-mail address: without that, whoever writes somebody's address into a profile has it.
+    pub(crate) fn has_checked_email(&self) -> bool {
+        self.0.get("email_verified").is_some_and(|checked| *checked == Value::Bool(true) || *checked == "true")
     }
 }
 
@@ -95,11 +104,13 @@ fn distinguished_name(text: &str) -> Option<Vec<(String, String)>> {
         });
         let end = end.filter(|(_, is_end)| *is_end).map(|(at, _)| at).next();
         let (part, after) = end.map_or((rest, None), |end| (&rest[..end], Some(&rest[end + 1..])));
-        let (kind, value) = part.split_once('=')?;
+        let (kind, value) =
+            part.split_once('=').filter(|(kind, value)| !kind.trim().is_empty() && !value.trim().is_empty())?;
         parts.push((kind.trim().to_lowercase(), value.trim().to_lowercase()));
         match after {
             Some(after) => rest = after,
-            None => return Some(parts),
+            // One part alone may be anything with a `=` in it, of which the case counts.
+            None => return (parts.len() > 1).then_some(parts),
         }
     }
 }
@@ -131,18 +142,22 @@ mod tests {
     #[test]
     fn a_claim_has_a_value_as_text_in_a_list_and_as_a_name_of_ldap() {
         let token = claims(json!({
-            "team": "a", "text": "a; b c", "groups": ["CN=Team A, OU=Groups,dc=Example", "cn=team\\, b,ou=groups"],
+            "team": "a", "text": "a; b c", "groups": ["CN=Team A, OU=Groups,dc=Example", "cn=team\\, b,ou=groups", "x;y"],
         }));
-        assert!(
-            token.has("team", "a") && token.has("text", "a") && token.has("text", "b c") && !token.has("text", "b")
-        );
-        assert!(token.has("groups", "cn=team a,ou=groups,dc=example"));
-        assert!(token.has("groups", "CN=Team\\, B, ou=groups"));
+        let has = |name: &str, wanted: &str| token.has(name, wanted, None);
+        assert!(has("team", "a") && has("text", "a; b c") && !has("text", "a") && !has("groups", "y"));
+        assert!(token.has("text", "b c", Some(";")) && !token.has("text", "b", Some(";")));
+        assert!(!token.has("groups", "y", Some(";")), "a member of a list is one value");
+        assert!(has("groups", "cn=team a,ou=groups,dc=example"));
+        assert!(has("groups", "CN=Team\\, B, ou=groups"));
         for other in ["cn=team a", "cn=team a,ou=groups", "cn=team,b,ou=groups", "team a", "CN=Team A", ""] {
-            assert!(!token.has("groups", other), "{other}");
+            assert!(!has("groups", other), "{other}");
         }
-        assert!(!token.has("team", "A"), "other values differ in case");
-        assert!(!token.has("none", "a"));
+        assert!(
+            !has("team", "A") && !claims(json!({"oid": "abcd=="})).has("oid", "AbCd==", None),
+            "other values differ in case"
+        );
+        assert!(!has("none", "a"));
     }
 
     #[test]
@@ -150,10 +165,21 @@ mod tests {
         let token = claims(json!({"scope": "lsp  search", "scp": ["index"], "exp": 12.9, "nbf": -1, "iat": "7"}));
         assert_eq!(token.scopes().collect::<Vec<_>>(), ["lsp", "search", "index"]);
         assert_eq!((token.seconds("exp"), token.seconds("nbf"), token.seconds("iat")), (Some(12), None, None));
-        assert!(claims(json!({"at_hash": "x"})).is_of_identity() && claims(json!({"typ": "ID"})).is_of_identity());
-        assert!(!claims(json!({"typ": "Bearer"})).is_of_identity());
+        for other in [json!({"at_hash": "x"}), json!({"typ": "ID"}), json!({"nonce": "x"}), json!({"events": {}})] {
+            assert!(claims(other.clone()).is_of_other_kind(false), "{other}");
+        }
+        assert!(!claims(json!({"typ": "Bearer", "nonce": "x"})).is_of_other_kind(false));
+        assert!(!claims(json!({"nonce": "x"})).is_of_other_kind(true));
         assert!(claims(json!({"cnf": {"jkt": "x"}})).is_bound());
-        assert!(claims(json!({"email_verified": false})).has_unchecked_email());
-        assert!(!claims(json!({"email_verified": true})).has_unchecked_email() && !token.has_unchecked_email());
+        for (said, is_checked) in [
+            (json!(true), true),
+            (json!("true"), true),
+            (json!(false), false),
+            (json!("True"), false),
+            (json!(1), false),
+        ] {
+            assert_eq!(claims(json!({"email_verified": said})).has_checked_email(), is_checked, "{said}");
+        }
+        assert!(!token.has_checked_email());
     }
 }

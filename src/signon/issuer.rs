@@ -16,6 +16,10 @@ use codeyard_config::{CallerRule, IssuerSection};
 
 /// Kinds of tokens that may be access tokens (RFC 9068, section 4), in lower case.
 const KINDS: [&str; 3] = ["jwt", "at+jwt", "application/at+jwt"];
+/// Claims that name the client, as different servers call it.
+const CLIENT_CLAIMS: [&str; 4] = ["azp", "client_id", "cid", "appid"];
+/// What begins the name of a caller that is there by its digest.
+const DIGEST_START: &str = "sha256:";
 /// Hexadecimal digits of the id of a token in audit lines.
 const ID_DIGITS: usize = 16;
 
@@ -24,6 +28,8 @@ const ID_DIGITS: usize = 16;
 pub enum TokenProblem {
     #[error("the token is no signed JSON web token")]
     Malformed,
+    #[error("a claim that every token needs is missing or malformed: `exp`, `iss`, `aud`, or `nbf`")]
+    Claims,
     #[error("the issuer of the token isn't known here")]
     Issuer,
     #[error("the algorithm of the signature isn't allowed")]
@@ -60,6 +66,16 @@ pub(crate) struct Issuer {
     /// The scopes of the rules.
     scopes: Vec<Scope>,
     pub(crate) keys: Arc<IssuerKeys>,
+}
+
+/// What else decides about the claims of a token.
+#[derive(Debug, Clone, Copy)]
+struct Circumstances {
+    /// Whether its header calls it an access token.
+    is_access: bool,
+    keys_version: u64,
+    /// The version of the configuration.
+    configured: u64,
 }
 
 /// A token that doesn't count.
@@ -110,13 +126,15 @@ impl Issuer {
         if !KINDS.contains(&kind.as_str()) || header.cty.is_some() {
             return Err(TokenProblem::Kind.into());
         }
+        let is_access = kind.ends_with("at+jwt");
         let found = self.keys.find(header.kid.as_deref(), header.alg).await;
         let found = found.map_err(|_| TokenProblem::Unavailable)?;
+        let circumstances = Circumstances { is_access, keys_version: found.version, configured };
         let mut problem = TokenProblem::Signature;
         for key in &found.keys {
             match self.verified(token, key, header.alg) {
                 Ok(claims) => {
-                    let opened = self.opened(token, &claims, found.version, configured);
+                    let opened = self.opened(token, &claims, &circumstances);
                     return opened.map_err(|problem| RefusedToken { found: self.looked_at(&claims), problem });
                 }
                 Err(TokenProblem::Signature) => {}
@@ -143,32 +161,32 @@ impl Issuer {
         &self,
         token: &str,
         claims: &Claims,
-        keys_version: u64,
-        configured: u64,
+        circumstances: &Circumstances,
     ) -> Result<CheckedToken, TokenProblem> {
+        let Circumstances { is_access, keys_version, configured } = *circumstances;
         if claims.text("iss") != Some(self.section.url.as_str()) {
             return Err(TokenProblem::Issuer);
         }
-        if claims.is_of_identity() {
+        if claims.is_of_other_kind(is_access) {
             return Err(TokenProblem::Kind);
         }
         if claims.is_bound() {
             return Err(TokenProblem::Bound);
         }
-        let client = claims.text("azp").or_else(|| claims.text("client_id"));
+        let client = CLIENT_CLAIMS.iter().find_map(|name| claims.text(name));
         let clients = &self.section.clients;
         if !clients.is_empty() && !client.is_some_and(|client| clients.iter().any(|one| one == client)) {
             return Err(TokenProblem::Client);
         }
-        let ends = claims.seconds("exp").ok_or(TokenProblem::Malformed)?.saturating_add(self.section.clock_skew_s);
+        let ends = claims.seconds("exp").ok_or(TokenProblem::Claims)?.saturating_add(self.section.clock_skew_s);
         let (rule, scope) = self.rule(claims).ok_or(TokenProblem::NoRule)?;
-        let tenant = tenant(rule, claims).ok_or(TokenProblem::NoRule)?;
+        let tenant = tenant(rule, claims, self.section.list_separator.as_deref()).ok_or(TokenProblem::NoRule)?;
         let scope = if self.section.scopes { scope.narrowed(scopes(claims)) } else { scope.clone() };
         let principal = Principal {
             tenant,
             id: self.principal_id(claims)?,
             scope: Arc::new(scope),
-            credential: Some(Credential::signed_on(&hex(&sha256(token))[..ID_DIGITS], ends, configured)),
+            credential: Some(Credential::signed_on(&hex(&sha256(token))[..ID_DIGITS], ends, configured, keys_version)),
         };
         let audiences = claims.texts("aud").into_iter().map(str::to_owned).collect();
         Ok(CheckedToken { principal, audiences, ends, keys_version })
@@ -177,12 +195,15 @@ impl Issuer {
     /// The claims that the settings look at, for a person.
     fn looked_at(&self, claims: &Claims) -> String {
         let of_rules = self.section.callers.iter().flat_map(|rule| rule.claim.iter().chain(&rule.tenant_claim));
-        let mut names: Vec<&str> = of_rules.map(String::as_str).chain(["azp", "client_id", "typ"]).collect();
+        let mut names: Vec<&str> = of_rules.map(String::as_str).chain(CLIENT_CLAIMS).chain(["typ"]).collect();
         names.push(&self.section.name_claim);
         names.sort_unstable();
         names.dedup();
         let shown = names.iter().map(|name| (name, claims.texts(name))).filter(|(_, texts)| !texts.is_empty());
-        let shown: Vec<String> = shown.map(|(name, texts)| format!("{name}: {}", texts.join(", "))).collect();
+        let mut shown: Vec<String> = shown.map(|(name, texts)| format!("{name}: {}", texts.join(", "))).collect();
+        if CLIENT_CLAIMS.iter().all(|name| claims.text(name).is_none()) {
+            shown.push("no client".to_owned());
+        }
         shown.join("; ")
     }
 
@@ -190,21 +211,28 @@ impl Issuer {
     fn rule(&self, claims: &Claims) -> Option<(&CallerRule, &Scope)> {
         let fits = |rule: &CallerRule| match (&rule.claim, &rule.is) {
             (Some(claim), Some(wanted)) => {
-                claims.has(claim, wanted) && !(claim == "email" && claims.has_unchecked_email())
+                self.is_trusted(claim, claims) && claims.has(claim, wanted, self.section.list_separator.as_deref())
             }
             _ => true,
         };
         self.section.callers.iter().zip(&self.scopes).find(|(rule, _)| fits(rule))
     }
 
+    /// Whether the issuer stands for the claim: an e-mail address may be anybody's until it was checked.
+    fn is_trusted(&self, claim: &str, claims: &Claims) -> bool {
+        let is_email = claim == "email" || claim.ends_with(".email");
+        !is_email || self.section.trust_emails || claims.has_checked_email()
+    }
+
     /// `NAME@ISSUER`: two issuers may have callers of the same name. One that is no name of a principal is there by its digest.
     fn principal_id(&self, claims: &Claims) -> Result<PrincipalId, TokenProblem> {
         let claim = &self.section.name_claim;
-        let is_checked = claim != "email" || !claims.has_unchecked_email();
-        let name = claims.text(claim).filter(|name| !name.is_empty() && is_checked).ok_or(TokenProblem::Name)?;
+        let is_trusted = self.is_trusted(claim, claims);
+        let name = claims.text(claim).filter(|name| !name.is_empty() && is_trusted).ok_or(TokenProblem::Name)?;
         let plain = format!("{name}@{}", self.name);
-        let is_plain = PrincipalId::is_well(&plain) && !name.contains('/');
-        let digest = || format!("{}@{}", &hex(&sha256(name))[..ID_DIGITS], self.name);
+        // No plain name looks like a digest, so nobody has a name that is another's digest.
+        let is_plain = PrincipalId::is_well(&plain) && !name.contains('/') && !name.starts_with(DIGEST_START);
+        let digest = || format!("{DIGEST_START}{}@{}", &hex(&sha256(name))[..ID_DIGITS], self.name);
         Ok(PrincipalId::new(&if is_plain { plain } else { digest() }))
     }
 
@@ -250,10 +278,10 @@ fn scopes(claims: &Claims) -> OperationSet {
     OperationSet::parse(known).unwrap_or_default()
 }
 
-fn tenant(rule: &CallerRule, claims: &Claims) -> Option<TenantId> {
+fn tenant(rule: &CallerRule, claims: &Claims, separator: Option<&str>) -> Option<TenantId> {
     let name = match (&rule.tenant, &rule.tenant_claim) {
         (Some(tenant), _) => tenant,
-        (None, Some(claim)) => rule.tenants.iter().find(|tenant| claims.has(claim, tenant))?,
+        (None, Some(claim)) => rule.tenants.iter().find(|tenant| claims.has(claim, tenant, separator))?,
         (None, None) => return None,
     };
     TenantId::new(name)
@@ -266,6 +294,7 @@ fn problem(error: &Error) -> TokenProblem {
         ErrorKind::ExpiredSignature => TokenProblem::Expired,
         ErrorKind::ImmatureSignature => TokenProblem::NotYet,
         ErrorKind::MissingRequiredClaim(claim) if claim == "aud" => TokenProblem::Audience,
+        ErrorKind::MissingRequiredClaim(_) | ErrorKind::InvalidClaimFormat(_) => TokenProblem::Claims,
         _ => TokenProblem::Malformed,
     }
 }

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::time::Duration;
 
 use crate::key_set::KeySet;
-use crate::limits::{FETCH_INTERVAL, KEYS_KEPT};
+use crate::limits::{FETCH_INTERVAL, FETCH_TIMEOUT, KEYS_KEPT};
 use crate::metadata;
 use codeyard_base::clock::Instant;
 
@@ -37,6 +37,7 @@ struct Known {
     keys: Arc<KeySet>,
     /// Grows with each change of the keys: a token that was checked with other ones is checked again.
     version: u64,
+    digest: [u8; 32],
     /// When they were fetched, and how long they are fresh.
     fetched: Option<(Instant, Duration)>,
     asked: Option<Instant>,
@@ -74,42 +75,59 @@ impl IssuerKeys {
         id: Option<&str>,
         algorithm: Algorithm,
     ) -> Result<FoundKeys, KeysUnavailable> {
-        let (found, is_fresh) = {
-            let known = self.known.lock();
-            (known.find(id, algorithm), known.is_fresh())
-        };
+        self.refresh_stale();
+        let found = self.known.lock().find(id, algorithm);
         if let Some(found) = found.filter(|found| !found.keys.is_empty()) {
-            if !is_fresh && self.may_ask() {
-                tokio::spawn(self.clone().refresh());
-            }
             return Ok(found);
         }
-        // A fetch that the caller waits for; it ends for others too if this one has gone.
-        drop(tokio::spawn(self.clone().refresh()).await);
+        // Whoever waits here goes with its caller; the fetch goes on for the next one.
+        let _one = self.fetching.lock().await;
+        if self.may_ask() {
+            drop(tokio::spawn(self.clone().fetch()).await);
+        }
         self.known.lock().find(id, algorithm).ok_or(KeysUnavailable)
+    }
+
+    /// Fetches keys in the background that aren't fresh, unless that is going on or was tried just now.
+    pub(crate) fn refresh_stale(self: &Arc<Self>) {
+        let is_stale = {
+            let known = self.known.lock();
+            known.fetched.is_some() && !known.is_fresh()
+        };
+        if is_stale && self.may_ask() {
+            let keys = self.clone();
+            tokio::spawn(async move {
+                let _one = keys.fetching.lock().await;
+                if keys.may_ask() {
+                    keys.clone().fetch().await;
+                }
+            });
+        }
     }
 
     fn may_ask(&self) -> bool {
         self.known.lock().asked.is_none_or(|asked| asked.elapsed() >= FETCH_INTERVAL)
     }
 
-    /// Fetches the keys, unless that was tried just now.
-    async fn refresh(self: Arc<Self>) {
-        let _one = self.fetching.lock().await;
-        if !self.may_ask() {
-            return;
-        }
+    /// Fetches the keys.
+    async fn fetch(self: Arc<Self>) {
         self.known.lock().asked = Some(Instant::now());
         let KeySource { issuer, keys_url, authorities } = &self.source;
-        let fetched = match metadata::client(authorities.as_deref()) {
-            Ok(client) => metadata::keys(&client, issuer, keys_url.as_deref()).await,
-            Err(problem) => Err(problem),
+        let work = async {
+            let client = metadata::client(authorities.as_deref())?;
+            metadata::keys(&client, issuer, keys_url.as_deref()).await
         };
+        let late = || format!("{issuer} doesn't answer within {} s", FETCH_TIMEOUT.as_secs());
+        let fetched = tokio::time::timeout(FETCH_TIMEOUT, work).await.unwrap_or_else(|_| Err(late()));
+        self.known.lock().asked = Some(Instant::now());
         match fetched {
             Ok(fetched) => {
                 let mut known = self.known.lock();
-                known.keys = Arc::new(fetched.keys);
-                known.version += 1;
+                if known.version == 0 || known.digest != fetched.digest {
+                    known.keys = Arc::new(fetched.keys);
+                    known.version += 1;
+                }
+                known.digest = fetched.digest;
                 known.fetched = Some((Instant::now(), fetched.fresh));
             }
             Err(error) => {

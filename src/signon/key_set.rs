@@ -26,11 +26,20 @@ impl KeySet {
     /// It has no list of keys, or none that can be used.
     pub(crate) fn parse(document: &Value) -> Result<Self, String> {
         let keys = document.get("keys").and_then(Value::as_array).ok_or("the document has no list `keys`")?;
-        let keys: Vec<VerificationKey> = keys.iter().take(MAX_KEYS).filter_map(VerificationKey::parse).collect();
-        if keys.is_empty() {
+        let mut usable: Vec<VerificationKey> = keys.iter().filter_map(VerificationKey::parse).collect();
+        // An empty list withdraws all keys. One of other keys is a mistake.
+        if usable.is_empty() && !keys.is_empty() {
             return Err("no key of the document can check signatures (RSA, P-256, P-384, Ed25519)".to_owned());
         }
-        Ok(Self(keys))
+        if usable.len() > MAX_KEYS {
+            tracing::warn!(
+                keys = usable.len(),
+                most = MAX_KEYS,
+                "an issuer has more keys than are read; the others are left out"
+            );
+            usable.truncate(MAX_KEYS);
+        }
+        Ok(Self(usable))
     }
 
     /// The keys with this id that fit the algorithm; without an id all that fit it.
@@ -99,6 +108,7 @@ mod tests {
         for id in ["three", "four", "five", "seven"] {
             assert_eq!(count(Some(id), Algorithm::RS256) + count(Some(id), Algorithm::HS256), 0, "{id}");
         }
-        assert!(KeySet::parse(&json!({"keys": []})).is_err() && KeySet::parse(&json!([])).is_err());
+        assert!(KeySet::parse(&json!({"keys": []})).unwrap().0.is_empty(), "all are withdrawn");
+        assert!(KeySet::parse(&json!({"keys": [{"kty": "new"}]})).is_err() && KeySet::parse(&json!([])).is_err());
     }
 }

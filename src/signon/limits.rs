@@ -10,9 +10,9 @@ pub(crate) const MAX_CHECKED_TOKENS: usize = 4_096;
 pub(crate) const MAX_KEYS: usize = 64;
 /// Longest document of an authorization server, in bytes.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
-/// Longest time for one request to an authorization server.
+/// Longest time for fetching the keys of an issuer, with the search for them. Shorter than a connection without a credential lives.
 pub(crate) const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
-/// Shortest time between two requests for the keys of an issuer, whatever tokens ask for.
+/// Shortest time between the end of a fetch of keys and the next one, whatever tokens ask for.
 pub(crate) const FETCH_INTERVAL: Duration = Duration::from_secs(10);
 /// How long keys are used without asking for newer ones, if their server says nothing.
 pub(crate) const KEYS_FRESH: Duration = Duration::from_secs(600);

@@ -11,10 +11,13 @@ use serde_json::Value;
 
 use crate::key_set::KeySet;
 use crate::limits::{FETCH_TIMEOUT, KEYS_FRESH, MAX_DOCUMENT_BYTES, MAX_KEYS_FRESH};
+use codeyard_base::digest::sha256;
 
 /// The keys of an issuer as they were fetched.
 pub(crate) struct FetchedKeys {
     pub(crate) keys: KeySet,
+    /// Tells other keys from the same ones.
+    pub(crate) digest: [u8; 32],
     /// How long they are used without asking again.
     pub(crate) fresh: Duration,
 }
@@ -54,8 +57,10 @@ pub(crate) async fn keys(client: &Client, issuer: &str, keys_url: Option<&str>) 
     };
     let response = get(client, url).await?;
     let fresh = fresh_time(&response);
-    let keys = KeySet::parse(&document(response, url).await?).map_err(|problem| format!("{url}: {problem}"))?;
-    Ok(FetchedKeys { keys, fresh })
+    let document = document(response, url).await?;
+    let keys = KeySet::parse(&document).map_err(|problem| format!("{url}: {problem}"))?;
+    let digest = sha256(document.get("keys").map(Value::to_string).unwrap_or_default());
+    Ok(FetchedKeys { keys, digest, fresh })
 }
 
 /// Where the keys are, by the metadata of the issuer.
@@ -79,9 +84,10 @@ fn metadata_urls(issuer: &str) -> Result<Vec<String>, String> {
     let mut urls = vec![
         format!("{origin}{path}/.well-known/openid-configuration"),
         format!("{origin}/.well-known/oauth-authorization-server{path}"),
-        format!("{origin}/.well-known/openid-configuration{path}"),
     ];
-    urls.dedup();
+    if !path.is_empty() {
+        urls.push(format!("{origin}/.well-known/openid-configuration{path}"));
+    }
     Ok(urls)
 }
 
@@ -153,7 +159,7 @@ mod tests {
                 "https://a.example/.well-known/openid-configuration/realms/x",
             ]
         );
-        assert_eq!(metadata_urls("https://a.example").unwrap().len(), 3);
+        assert_eq!(metadata_urls("https://a.example/").unwrap().len(), 2);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use jsonwebtoken::{Header, decode_header};
 use lru::LruCache;
@@ -48,6 +49,8 @@ struct Checked {
     issuer: Arc<Issuer>,
     /// The version of the configuration that it was checked by.
     version: u64,
+    /// Whether it has opened something.
+    has_opened: AtomicBool,
 }
 
 /// A caller that has signed on.
@@ -115,15 +118,19 @@ impl SignOn {
     /// Why the token doesn't count.
     pub async fn principal(&self, token: &str, path: &str) -> Result<SignedOn, TokenProblem> {
         let issuers = self.issuers.read().clone();
-        let (checked, is_new) = match self.checked(token, &issuers) {
-            Some(checked) => (checked, false),
-            None => (self.check(token, &issuers).await?, true),
+        let checked = match self.checked(token, &issuers) {
+            Some(checked) => checked,
+            None => self.check(token, &issuers).await?,
         };
+        // The configuration may have changed while keys were fetched.
+        if self.issuers.read().version != issuers.version {
+            return Err(TokenProblem::Unavailable);
+        }
         let opened = checked.open(&issuers, path).inspect_err(|problem| {
             let found = || format!("aud: {}", checked.token.audiences.join(", "));
             self.refusals.refused(Some(checked.issuer.name()), problem, found);
         });
-        opened.map(|principal| SignedOn { principal, is_new })
+        opened.map(|principal| SignedOn { principal, is_new: !checked.has_opened.swap(true, Relaxed) })
     }
 
     /// The same, if the token was checked before.
@@ -135,8 +142,13 @@ impl SignOn {
     /// Whether the credential of a principal that has signed on still counts.
     pub fn is_valid(&self, principal: &Principal) -> bool {
         match principal.credential.as_ref().map(|credential| &credential.kind) {
-            Some(CredentialKind::SignedOn { ends, configured }) => {
-                wall_s() < *ends && *configured == self.issuers.read().version
+            Some(CredentialKind::SignedOn { ends, configured, keys }) => {
+                let issuers = self.issuers.read().clone();
+                // The name of a caller ends with its issuer's.
+                let name = principal.id.as_str().rsplit('@').next();
+                let issuer = issuers.by_url.values().find(|issuer| Some(issuer.name()) == name);
+                let is_signed = issuer.is_some_and(|issuer| issuer.keys.version() == Some(*keys));
+                wall_s() < *ends && *configured == issuers.version && is_signed
             }
             _ => true,
         }
@@ -147,6 +159,7 @@ impl SignOn {
             return None;
         }
         let checked = self.checked.lock().get(&sha256(token)).cloned()?;
+        checked.issuer.keys.refresh_stale();
         let is_current =
             checked.version == issuers.version && checked.issuer.keys.version() == Some(checked.token.keys_version);
         is_current.then_some(checked)
@@ -159,7 +172,8 @@ impl SignOn {
             self.refusals.refused(Some(issuer.name()), &refused.problem, || refused.found);
             refused.problem
         })?;
-        let checked = Arc::new(Checked { token: token_of, issuer, version: issuers.version });
+        let checked =
+            Arc::new(Checked { token: token_of, issuer, version: issuers.version, has_opened: AtomicBool::new(false) });
         self.checked.lock().put(sha256(token), checked.clone());
         Ok(checked)
     }

@@ -1,6 +1,7 @@
 //! Tokens against an authorization server on loopback.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_access::{CredentialKind, Operation};
@@ -8,9 +9,11 @@ use codeyard_base::base64url;
 use codeyard_config::Config;
 use codeyard_test_support::authorization_server::{AuthorizationServer, SigningKey};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::issuer::TokenProblem;
-use crate::limits::{FETCH_INTERVAL, KEYS_KEPT, MAX_ACCESS_TOKEN_BYTES};
+use crate::limits::{FETCH_INTERVAL, FETCH_TIMEOUT, KEYS_FRESH, KEYS_KEPT, MAX_ACCESS_TOKEN_BYTES};
 use crate::sign_on::SignOn;
 
 const SERVER: &str = "https://code.example.org/yard";
@@ -50,8 +53,8 @@ async fn wrong_tokens_are_refused_each_for_its_reason() {
     let now = codeyard_base::clock::wall_s();
     for (more, problem) in [
         (json!({"exp": now - 61}), TokenProblem::Expired),
-        (json!({"exp": null}), TokenProblem::Malformed),
-        (json!({"exp": "tomorrow"}), TokenProblem::Malformed),
+        (json!({"exp": null}), TokenProblem::Claims),
+        (json!({"exp": "tomorrow"}), TokenProblem::Claims),
         (json!({"nbf": now + 90}), TokenProblem::NotYet),
         (json!({"aud": "https://code.example.org/yard/mcp/other"}), TokenProblem::Audience),
         (json!({"aud": "https://code.example.org/yar"}), TokenProblem::Audience),
@@ -63,6 +66,7 @@ async fn wrong_tokens_are_refused_each_for_its_reason() {
         (json!({"azp": "other"}), TokenProblem::Client),
         (json!({"client_id": null}), TokenProblem::Client),
         (json!({"at_hash": "x"}), TokenProblem::Kind),
+        (json!({"events": {}}), TokenProblem::Kind),
         (json!({"cnf": {"jkt": "x"}}), TokenProblem::Bound),
         (json!({"sub": null}), TokenProblem::Name),
         (json!({"sub": 7}), TokenProblem::Name),
@@ -171,16 +175,22 @@ tenant = "team-d"
     assert_eq!(of(roles).await.as_deref(), Ok("team-c/ann@corp lsp, search, index, launch, edit"));
     assert_eq!(of(json!({"realm_access": {"roles": ["dev"]}, "teams": "team-x"})).await, Err(TokenProblem::NoRule));
     assert_eq!(
-        of(json!({"email": "ann@example.org"})).await.as_deref(),
+        of(json!({"email": "ann@example.org", "email_verified": true})).await.as_deref(),
         Ok("team-d/ann@corp lsp, search, index, launch, edit")
     );
     assert_eq!(of(json!({"email": "ann@example.org", "email_verified": false})).await, Err(TokenProblem::NoRule));
+    assert_eq!(
+        of(json!({"email": "ann@example.org"})).await,
+        Err(TokenProblem::NoRule),
+        "nobody says that it was checked"
+    );
+    assert_eq!(of(json!({"groups": "x;cn=Launch,ou=Groups,dc=example"})).await, Err(TokenProblem::NoRule));
     assert_eq!(of(json!({"groups": "nobody"})).await, Err(TokenProblem::NoRule));
-    let odd = of(json!({"email": "ann@example.org", "sub": "a/b c"})).await.unwrap();
+    let odd = of(json!({"email": "ann@example.org", "email_verified": true, "sub": "a/b c"})).await.unwrap();
     assert!(
         odd.starts_with("team-d/")
             && odd.contains("@corp ")
-            && odd.len() == "team-d/0123456789abcdef@corp lsp, search, index, launch, edit".len(),
+            && odd.len() == "team-d/sha256:0123456789abcdef@corp lsp, search, index, launch, edit".len(),
         "{odd}"
     );
 }
@@ -276,4 +286,68 @@ async fn known_keys_count_through_an_outage_of_bounded_length() {
     server.set_down(false);
     pass(FETCH_INTERVAL).await;
     assert!(seen(&sign_on, &token(4_000_000_000)).await.is_ok());
+}
+
+/// Waits until a token is answered so.
+async fn until_seen(sign_on: &SignOn, token: &str, wanted: Result<&str, TokenProblem>) {
+    for _ in 0..2_000 {
+        if seen(sign_on, token).await.as_deref() == wanted.as_ref().map(|text| *text) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it stays {:?}", seen(sign_on, token).await);
+}
+
+#[tokio::test]
+async fn a_key_that_is_withdrawn_ends_tokens_that_were_checked_and_what_is_open_with_them() {
+    let mut server = AuthorizationServer::start();
+    let sign_on = SignOn::new(&config(&server, EVERYBODY));
+    let token = server.sign("one", &server.claims("ann", MCP, &json!({"exp": 4_000_000_000_u64})));
+    let principal = sign_on.principal(&token, "/mcp").await.unwrap().principal;
+    pass(KEYS_FRESH).await;
+    until_seen(&sign_on, &token, Ok("team-a/ann@corp ")).await;
+    assert!(sign_on.is_valid(&principal), "the same keys, fetched again, change nothing");
+    assert!(!sign_on.principal(&token, "/mcp").await.unwrap().is_new);
+    server.add_key("two");
+    server.withdraw_key("one");
+    pass(KEYS_FRESH).await;
+    until_seen(&sign_on, &token, Err(TokenProblem::Signature)).await;
+    assert!(!sign_on.is_valid(&principal));
+    // An empty list is no outage.
+    let other = server.sign("two", &server.claims("ann", MCP, &json!({"exp": 4_000_000_000_u64})));
+    assert!(seen(&sign_on, &other).await.is_ok());
+    server.withdraw_key("two");
+    pass(KEYS_FRESH).await;
+    until_seen(&sign_on, &other, Err(TokenProblem::Signature)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_is_waited_for_once() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let issuer = format!("http://{}", listener.local_addr().unwrap());
+    let text = format!("[server]\npublic_url = \"{SERVER}\"\n[issuers.corp]\nurl = \"{issuer}\"\n{EVERYBODY}");
+    let sign_on = Arc::new(SignOn::new(&codeyard_config::parse(&text, Path::new("/")).unwrap()));
+    let claims = json!({"iss": issuer, "sub": "ann", "aud": MCP, "exp": 4_000_000_000_u64}).to_string();
+    let token = SigningKey::generate().sign(r#"{"alg":"ES256"}"#, &claims);
+    let began = Instant::now();
+    let mut callers = JoinSet::new();
+    for _ in 0..20 {
+        let sign_on = sign_on.clone();
+        let token = token.clone();
+        callers.spawn(async move { seen(&sign_on, &token).await });
+    }
+    while let Some(answer) = callers.join_next().await {
+        assert_eq!(answer.unwrap(), Err(TokenProblem::Unavailable));
+    }
+    assert!(began.elapsed() < FETCH_TIMEOUT * 2, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn the_first_success_of_a_token_is_new_whatever_was_tried_before() {
+    let server = AuthorizationServer::start();
+    let sign_on = SignOn::new(&config(&server, EVERYBODY));
+    let token = server.sign("one", &server.claims("ann", MCP, &json!({})));
+    assert_eq!(sign_on.principal(&token, "/mcp/other").await.unwrap_err(), TokenProblem::Audience);
+    assert!(sign_on.principal(&token, "/mcp").await.unwrap().is_new);
 }

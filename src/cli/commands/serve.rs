@@ -57,6 +57,11 @@ async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
     audit::configure(&state, &config)?;
     let listen = args.listen.clone().unwrap_or_else(|| config.server.listen.clone());
     let no_auth = args.no_auth || config.server.no_auth;
+    if no_auth && !config.issuers.is_empty() {
+        return Err(Failure::usage(
+            "without authentication no access token is read; drop --no-auth, or remove the tables of [issuers]",
+        ));
+    }
     let address = listeners::resolve_address(&listen, &config.server, no_auth).await?;
     let listener = TcpListener::bind(address).await.map_err(|error| {
         Failure::new(format!("cannot listen on {address}: {error}; choose another address with --listen ADDR:PORT"))

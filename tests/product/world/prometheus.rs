@@ -235,6 +235,8 @@ fn dashboards_find_their_series(scraping: &Scraping) {
         expressions(&serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON"), &mut all);
     }
     assert!(all.len() > 5, "{all:?}");
+    // The server of this test is scraped over plain HTTP; `transport::tls` looks for the series of its certificate.
+    all.retain(|text| !text.contains("codeyard_tls_certificate_expiry"));
     let found =
         |text: &String| !scraping.ask("query", &[("query", text)])["result"].as_array().expect("series").is_empty();
     let mut empty = all;
